@@ -127,6 +127,7 @@ void Connection::stop_retrying() {
 void Connection::on_timer() {
   if (state_ == ConnectionState::kTimeWait) {
     state_ = ConnectionState::kIdle;
+    has_waited_ = true;
     return tell(ConnectionEvent::Kind::kTimeWaitOver);
   }
   if (!unanswered_) return;

@@ -116,6 +116,8 @@ class Connection {
   const Path& path() const { return path_; }
   const Negotiated& negotiated() const { return negotiated_; }
   std::uint32_t local_id() const { return local_id_; }
+  // No message with its identifier is on its way or will be sent by the peer.
+  bool has_nothing_under_way() const { return state_ == ConnectionState::kIdle && (has_waited_ || transaction_ == 0); }
   // Of the connection's end here.
   std::uint32_t local_qpn() const { return is_responder_ ? reply_.local_qpn : request_.local_qpn; }
   // Of its end over there, from the peer's REQ or REP until the connection is over; else 0.
@@ -176,6 +178,7 @@ class Connection {
   Path path_;
   ib::ManagementDatagram towards_peer_;  // where messages go
   std::uint64_t transaction_ = 0;
+  bool has_waited_ = false;  // kTimeWait is over
   Negotiated negotiated_;
   mad::cm::Req request_{};
   mad::cm::Rep reply_{};

@@ -2,27 +2,53 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
+
+#include "sim/cm/freedom.h"
 
 namespace verbatim::cm {
 
 using namespace mad::cm;
 
-ConnectionManager::ConnectionManager(Engine& engine, ComponentId source, ib::ManagementPort& port, std::uint64_t guid,
-                                     std::uint8_t ack_delay, Rng random)
-    : engine_(engine), source_(source), port_(port), guid_(guid), ack_delay_(ack_delay), random_(random) {
-  next_id_ = static_cast<std::uint32_t>(random_.below(1u << 31)) + 1;
-}
+ConnectionManager::ConnectionManager(Engine& engine, Choices& choices, ComponentId source, ib::ManagementPort& port,
+                                     std::uint64_t guid, std::uint8_t ack_delay, Rng random)
+    : engine_(engine),
+      choices_(choices),
+      source_(source),
+      port_(port),
+      guid_(guid),
+      ack_delay_(ack_delay),
+      random_(random),
+      ids_(static_cast<std::uint32_t>(random_.below(1u << 31)) + 1, std::numeric_limits<std::uint32_t>::max()) {}
 
 ConnectionManager::~ConnectionManager() = default;
 
 std::uint32_t ConnectionManager::add(Connection& connection) {
-  while (next_id_ == 0 || connections_.contains(next_id_)) ++next_id_;
-  connections_[next_id_] = &connection;
-  return next_id_++;
+  const std::uint32_t id = ids_.take([this](std::uint32_t taken) { return connections_.contains(taken); },
+                                     choose_number(freedom::kCommunicationId));
+  connections_[id] = &connection;
+  return id;
+}
+
+std::uint32_t ConnectionManager::draw_psn() {
+  constexpr std::uint32_t kPsns = 1 << 24;
+  const auto random = static_cast<std::uint32_t>(random_.below(kPsns));
+  switch (static_cast<freedom::PsnChoice>(choices_.choose(freedom::kStartingPsn, source_, freedom::kPsnChoices))) {
+    case freedom::PsnChoice::kRandom:
+      return last_psn_ = random;
+    case freedom::PsnChoice::kBeforeWrap:
+      return last_psn_ = kPsns - 1 - choices_.choose(freedom::kPsnDistance, source_, freedom::kPsnDistances);
+    case freedom::PsnChoice::kSameAgain:
+      return last_psn_;
+    case freedom::PsnChoice::kZero:
+      return last_psn_ = 0;
+  }
+  return random;
 }
 
 void ConnectionManager::remove(Connection& connection) {
   connections_.erase(connection.local_id_);
+  if (connection.has_nothing_under_way()) ids_.give_back(connection.local_id_);
   remove_remote(connection);
 }
 

@@ -4,10 +4,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "sim/cm/connection.h"
+#include "sim/core/choice.h"
 #include "sim/core/ids.h"
+#include "sim/core/number_space.h"
 #include "sim/core/rng.h"
 
 namespace verbatim::cm {
@@ -25,9 +28,9 @@ class RequestListener {
 
 class ConnectionManager {
  public:
-  // `source`: of the timers' events. `ack_delay`: the adapter's local_ca_ack_delay. All outlive it.
-  ConnectionManager(Engine& engine, ComponentId source, ib::ManagementPort& port, std::uint64_t guid, std::uint8_t ack_delay,
-                    Rng random);
+  // `source`: of the timers' events, and who chooses. `ack_delay`: the adapter's local_ca_ack_delay. All outlive it.
+  ConnectionManager(Engine& engine, Choices& choices, ComponentId source, ib::ManagementPort& port, std::uint64_t guid,
+                    std::uint8_t ack_delay, Rng random);
   ~ConnectionManager();
 
   void set_listener(RequestListener& listener) { listener_ = &listener; }
@@ -36,8 +39,12 @@ class ConnectionManager {
 
   std::uint64_t guid() const { return guid_; }
   std::uint8_t ack_delay() const { return ack_delay_; }
-  // 24 bits.
-  std::uint32_t draw_psn() { return static_cast<std::uint32_t>(random_.below(1 << 24)); }
+  // Where a direction of a new connection begins; 24 bits.
+  std::uint32_t draw_psn();
+  // Of the host's numbers that are not the manager's own.
+  NumberChoice choose_number(std::string_view site) {
+    return static_cast<NumberChoice>(choices_.choose(site, source_, kNumberChoices));
+  }
 
  private:
   friend class Connection;
@@ -63,13 +70,15 @@ class ConnectionManager {
   void answer(const ib::ManagementDatagram& datagram, Message message);
 
   Engine& engine_;
+  Choices& choices_;
   const ComponentId source_;
   ib::ManagementPort& port_;
   const std::uint64_t guid_;
   const std::uint8_t ack_delay_;
   Rng random_;
   RequestListener* listener_ = nullptr;
-  std::uint32_t next_id_;
+  std::uint32_t last_psn_ = 0;
+  NumberSpace ids_;
   std::map<std::uint32_t, Connection*> connections_;  // by local id
   std::map<RemoteEnd, Connection*> remote_ends_;      // of those who were asked
 };

@@ -113,6 +113,8 @@ class RdmaCm final {
 
   // `qp_type`: of ibv_qp_type.
   std::unique_ptr<RdmaId> create(PortSpace space, std::uint8_t qp_type, EventSink* sink);
+  // Of numbers that programs know identifiers by.
+  NumberChoice choose_number(std::string_view site) { return adapters_.front()->connections.choose_number(site); }
 
  private:
   friend class MulticastMember;

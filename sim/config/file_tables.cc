@@ -355,7 +355,12 @@ const Object& freedom_table() {
       {bind<&F::faults>({.key = "faults",
                          .kind = Kind::kInteger,
                          .doc = "at most so many packets are lost, duplicated or late, in all, at places drawn from the seed",
-                         .max = 1'000'000})});
+                         .max = 1'000'000}),
+       bind<&F::failing_calls>({.key = "failing_calls",
+                                .kind = Kind::kInteger,
+                                .doc = "at most so many calls of programs on each host fail though they need not, or do less than "
+                                       "they could, at places drawn from the seed",
+                                .max = 1'000'000})});
   return table;
 }
 

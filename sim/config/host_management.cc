@@ -70,9 +70,9 @@ std::uint8_t rate_code(std::uint32_t width, std::uint32_t speed) {
 }
 
 HostManagement::HostManagement(const NodeSurroundings& in, hca::Hca& hca, fabric::Port& fabric_port, cm::PortFacts& port,
-                               const Subnet& subnet, Rng random)
+                               const Subnet& subnet, Choices& choices, Rng random)
     : port_(port),
-      connections_(in.engine, in.source, hca.management(), port.node_guid, kAckDelay, random),
+      connections_(in.engine, choices, in.source, hca.management(), port.node_guid, kAckDelay, random),
       queries_(in.engine, in.source, hca.management(), subnet.manager),
       agents_(in, hca, fabric_port, port, [this](ib::Lid manager) { queries_.set_manager(manager); }) {
   agents_.agents().reserve(mad::kCommunicationManagement);

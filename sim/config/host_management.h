@@ -39,7 +39,7 @@ class HostManagement final : public ib::ManagementAgent {
 
   // `surroundings`: of the port's agents. `port`: what is known of it, which its settings change. All outlive it.
   HostManagement(const NodeSurroundings& surroundings, hca::Hca& hca, fabric::Port& fabric_port, cm::PortFacts& port,
-                 const Subnet& subnet, Rng random);
+                 const Subnet& subnet, Choices& choices, Rng random);
 
   // Of connections by address.
   cm::AdapterSide side() { return {port_, connections_, queries_}; }

@@ -66,7 +66,8 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       switches_(topology.switches.size()),
       switch_nodes_(topology.switches.size()),
       switch_managements_(topology.switches.size()),
-      drawn_faults_(choices, tracer_, faults_) {
+      drawn_faults_(choices, tracer_, faults_),
+      failing_calls_(choices) {
   set_check_seed(seed);
   for (const Adapter& adapter : adapters_) nodes_.push_back(&adapter.node);
   for (const management::Node& node : switch_nodes_) nodes_.push_back(&node);
@@ -148,7 +149,7 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
   adapter.management = std::make_unique<HostManagement>(
       surroundings_of("host/" + host.name, adapter.node), *adapter.hca, *adapter.port, ports_[index],
       HostManagement::Subnet{is_managed ? plan_.subnet_manager : ib::Lid{}, manages ? &paths_ : nullptr, &view_},
-      Rng(seed, "cm/" + spec.name));
+      choices, Rng(seed, "cm/" + spec.name));
 }
 
 void Simulation::build_connections(std::size_t host) {
@@ -276,6 +277,13 @@ void Simulation::draw_faults(std::int64_t budget) {
     drawn_faults_.add(port_of(link.end_a));
     drawn_faults_.add(port_of(link.end_b));
   }
+}
+
+void Simulation::draw_failing_calls(std::int64_t budget) {
+  if (budget <= 0) return;
+  failing_calls_.set_budget(static_cast<std::uint64_t>(budget));
+  for (std::size_t i = 0; i < adapters_.size(); ++i)
+    adapters_[i].hca->use_failing_calls(failing_calls_, host_component(topology_.adapters[i].host));
 }
 
 Duration Simulation::least_way_to(std::size_t host) const {

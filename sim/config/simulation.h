@@ -21,6 +21,7 @@
 #include "sim/fabric/port.h"
 #include "sim/fabric/switch.h"
 #include "sim/faults/adapter_faults.h"
+#include "sim/core/failing_calls.h"
 #include "sim/faults/drawn_faults.h"
 #include "sim/faults/fault_script.h"
 #include "sim/faults/management_faults.h"
@@ -80,6 +81,9 @@ class Simulation {
   // At most so many packets of all links are hit, as the choices have it; likewise, and after add_faults().
   void draw_faults(std::int64_t budget);
   std::uint64_t drawn_faults() const { return drawn_faults_.fired(); }
+  // At most so many calls of programs on each host fail though they need not, as the choices have it; likewise.
+  void draw_failing_calls(std::int64_t budget);
+  FailingCalls& failing_calls() { return failing_calls_; }
   // How often each has fired and what it could have hit, in the order in which they were given.
   struct FaultCount {
     std::uint64_t seen, fired;
@@ -128,6 +132,7 @@ class Simulation {
   std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;
   faults::FaultScript faults_{engine_, tracer_};
   faults::DrawnFaults drawn_faults_;
+  FailingCalls failing_calls_;
   faults::ManagementFaults management_faults_{tracer_};
   faults::AdapterFaults adapter_faults_{engine_};
   enum class FaultKind : std::uint8_t { kFabric, kManagement, kAdapter };

@@ -268,7 +268,8 @@ struct ExpectSpec {
 
 // How far a run with freedom spec may go beyond what always happens.
 struct FreedomSpec {
-  std::int64_t faults = 0;  // packets that may be lost, duplicated or late, in all
+  std::int64_t faults = 0;         // packets that may be lost, duplicated or late, in all
+  std::int64_t failing_calls = 0;  // calls of programs on each host that may fail though they need not
 };
 
 struct ScenarioSpec {

@@ -136,6 +136,14 @@ class FactObserver {
   virtual void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) = 0;
 };
 
+// What hosts hear of each other beside the fabric. It is in no record.
+class ContactObserver {
+ public:
+  virtual ~ContactObserver() = default;
+  // Something that a program of host `from` has done, by the management network, comes to host `to` now.
+  virtual void on_contact(ComponentId from, ComponentId to) = 0;
+};
+
 // A record that waits for its time, with bytes of its own.
 struct HeldRecord {
   TraceRecord record;
@@ -156,6 +164,7 @@ class Tracer {
   void add(DiagnosisObserver& observer) { diagnosis_observers_.push_back(&observer); }
   // Likewise.
   void add(FactObserver& observer) { fact_observers_.push_back(&observer); }
+  void add(ContactObserver& observer) { contact_observers_.push_back(&observer); }
 
   // Records go into `held` instead of to the sinks, until it is called with nullptr: of what is done before its time. Packets
   // are never recorded meanwhile.
@@ -195,6 +204,10 @@ class Tracer {
     for (FactObserver* observer : fact_observers_) observer->on_placement(write, qpn, is_response);
   }
 
+  void tell_contact(ComponentId from, ComponentId to) {
+    for (ContactObserver* observer : contact_observers_) observer->on_contact(from, to);
+  }
+
   void record(ComponentId component, TraceEvent event, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0, std::uint64_t d = 0, std::span<const std::byte> bytes = {}) {
     if (sinks_.empty()) return;
@@ -219,6 +232,7 @@ class Tracer {
   std::vector<MessageObserver*> message_observers_;
   std::vector<DiagnosisObserver*> diagnosis_observers_;
   std::vector<FactObserver*> fact_observers_;
+  std::vector<ContactObserver*> contact_observers_;
   std::vector<HeldRecord>* held_ = nullptr;
 };
 

@@ -17,6 +17,11 @@ Nobody nobody;
 
 }  // namespace
 
+bool Ucontext::names(std::uint32_t handle) const {
+  const auto is_in = [handle](const auto&... kinds) { return (kinds.contains(handle) || ...); };
+  return is_in(pds, mrs, mws, dms, ahs, xrcds, cqs, qps, wqs, srqs, tables, flows, counters);
+}
+
 void Context::leave() {
   has_left_ = true;
   program.listener = &nobody;

@@ -1,12 +1,14 @@
 // Openings of the adapter, the programs that share them, and the simple objects in them. Handles name objects within their
-// opening only, count up and are never used twice.
+// opening only, and count up unless the adapter chooses to give one again (freedom.h).
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "sim/core/number_space.h"
 #include "sim/hca/arena.h"
 #include "sim/hca/datapath/flow_table.h"
 #include "sim/hca/hca.h"
@@ -80,7 +82,8 @@ struct AddressHandle {
 // What one opening of the device has, however many processes share its descriptor (Linux: struct ib_ucontext): handles, and the
 // objects that they name for all of them.
 struct Ucontext {
-  std::uint32_t next_handle() { return ++last_handle; }
+  // Whether an object has this handle, which is one of all kinds alike.
+  bool names(std::uint32_t handle) const;
   // More than one context has had it: an object may be of another program than the one that uses it.
   bool is_shared() const { return contexts.size() > 1; }
 
@@ -98,7 +101,7 @@ struct Ucontext {
   std::map<std::uint32_t, IndirectionTable> tables;
   std::map<std::uint32_t, std::unique_ptr<Flow>> flows;
   std::map<std::uint32_t, std::unique_ptr<FlowCounters>> counters;
-  std::uint32_t last_handle = 0;
+  NumberSpace handles{1, std::numeric_limits<std::uint32_t>::max()};
 };
 
 // One program's part of an opening. What it makes is its own as far as memory goes: regions are of its address space, rings

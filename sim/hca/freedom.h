@@ -33,15 +33,23 @@ inline constexpr std::string_view kFailedFields = "failed-completion-fields";
 inline constexpr std::string_view kFailedOpcode = "failed-completion-fields/opcode";
 inline constexpr std::string_view kFailedValue = "failed-completion-fields/value";
 
-// Which number a queue pair gets: the next in ascending order; one that has been given back, at once; one behind a gap.
+// Which number a queue pair, a shared receive queue, and the handle of any object of verbs gets (number_space.h).
 inline constexpr std::string_view kQueuePairNumber = "queue-pair-number";
-enum class NumberChoice : std::uint32_t { kNext = 0, kReused, kBehindGap };
-inline constexpr std::uint32_t kNumberChoices = 3;
+inline constexpr std::string_view kSharedQueueNumber = "shared-queue-number";
+inline constexpr std::string_view kObjectHandle = "object-handle";
 // Which key a region or window gets when one has been given back: the same index with another low byte; the very same key again;
 // an index that was never used.
 inline constexpr std::string_view kMemoryKey = "memory-key";
 enum class KeyChoice : std::uint32_t { kNextVariant = 0, kSameAgain, kNewIndex };
 inline constexpr std::uint32_t kKeyChoices = 3;
+
+// Whether as many entries and scatter elements are granted as were asked for, or what the rings have room for; and how much
+// inline data (ibv_create_qp(3), ibv_create_cq(3), ibv_create_srq(3): at least what was asked for).
+inline constexpr std::string_view kQueueDepth = "queue-depth";
+inline constexpr std::string_view kInlineRoom = "inline-room";
+// Whether a verb that makes or registers something finds no memory for it; of the budget of failing calls
+// (sim/core/failing_calls.h).
+inline constexpr std::string_view kNoMemory = "verb-no-memory";
 
 // Whether a request for notification is answered for completions that were there before it; when events are
 // readable.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/core/choice.h"
+#include "sim/core/failing_calls.h"
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
@@ -139,6 +140,9 @@ class Hca final : public fabric::PacketSink {
   // every command but closing answers EIO, packets are neither sent nor taken.
   void fail();
   bool has_failed() const;
+
+  // Which verbs of programs on `host` find no memory; none without. It outlives the adapter.
+  void use_failing_calls(FailingCalls& calls, ComponentId host);
 
   // Opens a context; handles in commands are valid within its opening. Never 0.
   std::uint32_t open(const ProgramPort& program);

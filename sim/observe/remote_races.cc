@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "sim/core/words.h"
 #include "sim/ib/aeth.h"
@@ -16,11 +17,41 @@ constexpr std::uint64_t kWord = 8;
 constexpr std::int64_t kLongestWay = 1'000'000'000;  // ps
 constexpr std::int64_t kLongestAnswer = 200'000'000;
 
-std::uint64_t destination_of(const ib::Packet& packet) {
-  if (!packet.ethernet) return packet.lrh.destination.value;
+// Of one connection, and kind, so many different ranges are kept.
+constexpr std::size_t kRangesMax = 64;
+
+std::uint64_t number_of(const ib::Gid& gid) {
   std::uint64_t half[2];
-  std::memcpy(half, packet.grh->destination.raw, sizeof half);
+  std::memcpy(half, gid.raw, sizeof half);
   return half[0] ^ (half[1] << 1);
+}
+
+std::uint64_t destination_of(const ib::Packet& packet) {
+  return packet.ethernet ? number_of(packet.grh->destination) : packet.lrh.destination.value;
+}
+
+std::uint64_t source_of(const ib::Packet& packet) {
+  return packet.ethernet ? number_of(packet.grh->source) : packet.lrh.source.value;
+}
+
+// Of class CommMgt (IBA 13.4.4), and states of a queue pair in which it has no connection.
+constexpr std::uint64_t kConnectionClass = 0x07, kInit = 1;
+
+bool is_response(ib::Operation operation) {
+  return operation == ib::Operation::kReadResponseFirst || operation == ib::Operation::kReadResponseOnly;
+}
+
+// Takes a receive, and tells the program there.
+bool is_message(const ib::OpcodeInfo& info, ib::Operation operation) {
+  switch (operation) {
+    case ib::Operation::kSendFirst:
+    case ib::Operation::kSendMiddle:
+    case ib::Operation::kSendLast:
+    case ib::Operation::kSendOnly:
+      return true;
+    default:
+      return info.has_immediate || info.has_invalidate;
+  }
 }
 
 std::vector<std::size_t> indices_of(const std::vector<RemoteRaces::Adapter>& adapters, ComponentId RemoteRaces::Adapter::*which) {
@@ -40,13 +71,90 @@ RemoteRaces::RemoteRaces(Tracer& tracer, std::string_view check, std::vector<Ada
       check_(check),
       adapters_(std::move(adapters)),
       by_adapter_(indices_of(adapters_, &Adapter::adapter)),
-      by_port_(indices_of(adapters_, &Adapter::port)) {}
+      by_port_(indices_of(adapters_, &Adapter::port)) {
+  for (const Adapter& adapter : adapters_) hosts_.push_back(by_host_.try_emplace(adapter.host, by_host_.size()).first->second);
+  const std::size_t hosts = by_host_.size();
+  if (hosts > 2) clocks_.assign(hosts, Clock{Knowledge(hosts), nullptr});
+}
+
+std::uint32_t RemoteRaces::tick(std::size_t host) {
+  clocks_[host].shown.reset();
+  return ++clocks_[host].knows[host];
+}
+
+std::shared_ptr<const RemoteRaces::Knowledge> RemoteRaces::show(std::size_t host) {
+  Clock& clock = clocks_[host];
+  if (clock.shown == nullptr) clock.shown = std::make_shared<const Knowledge>(clock.knows);
+  return clock.shown;
+}
+
+void RemoteRaces::learn(std::size_t host, const Knowledge& knows) {
+  Clock& clock = clocks_[host];
+  bool is_new = false;
+  for (std::size_t i = 0; i < knows.size(); ++i) {
+    if (knows[i] <= clock.knows[i]) continue;
+    clock.knows[i] = knows[i];
+    is_new = true;
+  }
+  if (is_new) clock.shown.reset();
+}
+
+void RemoteRaces::meet(std::size_t from, std::size_t to) {
+  if (from != to) learn(to, clocks_[from].knows);
+}
+
+void RemoteRaces::meet_all(std::size_t to) {
+  for (std::size_t from = 0; from < clocks_.size(); ++from) meet(from, to);
+}
+
+void RemoteRaces::on_contact(ComponentId from, ComponentId to) {
+  if (clocks_.empty()) return;
+  const auto sender = by_host_.find(from), receiver = by_host_.find(to);
+  if (sender != by_host_.end() && receiver != by_host_.end()) meet(sender->second, receiver->second);
+}
 
 std::size_t RemoteRaces::at(const std::vector<std::size_t>& indices, std::uint32_t component) {
   return component < indices.size() ? indices[component] : kNone;
 }
 
+// The sender is known once it has sent anything.
+void RemoteRaces::hear(std::size_t here, const TraceRecord& record, const ib::Packet& packet) {
+  if (record.event == TraceEvent::kPacketTransmitted) {
+    by_address_[source_of(packet)] = here;
+    return;
+  }
+  const ib::OpcodeInfo& info = ib::info(packet.bth.opcode);
+  const ib::Operation operation = ib::operation_of(packet.bth.opcode);
+  const bool is_reliable = !packet.is_frame && ib::transport_of(packet.bth.opcode) == ib::Transport::kRc;
+  const bool takes_receive = is_reliable && is_message(info, operation);
+  const bool is_answer = is_response(operation) || operation == ib::Operation::kAtomicAcknowledge;
+  if (is_reliable && !takes_receive && !is_answer) return;
+  const auto sender = packet.is_frame ? by_address_.end() : by_address_.find(source_of(packet));
+  if (sender == by_address_.end()) return meet_all(hosts_[here]);
+  meet(hosts_[sender->second], hosts_[here]);
+  if (takes_receive) messages_.insert_or_assign({here, packet.bth.destination.value}, Message{sender->second, packet.bth.psn});
+}
+
+void RemoteRaces::hear(const TraceRecord& record) {
+  const std::size_t here = at(by_adapter_, record.component);
+  if (here == kNone) return;
+  const FlowKey key{here, static_cast<std::uint32_t>(record.values[0])};
+  if (record.event == TraceEvent::kAckSent) {
+    const auto message = messages_.find(key);
+    if (message == messages_.end() || ib::is_before({static_cast<std::uint32_t>(record.values[1])}, message->second.psn)) return;
+    meet(hosts_[here], hosts_[message->second.source]);
+    messages_.erase(message);
+  } else if (record.event == TraceEvent::kDatagramReceived && record.values[1] >> 8 == kConnectionClass) {
+    meet_all(hosts_[here]);
+  } else if (record.event == TraceEvent::kQpState && record.values[2] <= kInit) {
+    // Its number may be that of another connection.
+    flows_.erase(key);
+    messages_.erase(key);
+  }
+}
+
 void RemoteRaces::on_record(const TraceRecord& record, std::span<const std::byte>) {
+  if (!clocks_.empty()) hear(record);
   const bool is_answer = record.event == TraceEvent::kAckSent;
   if ((!is_answer && record.event != TraceEvent::kCompletion) || flows_.empty()) return;
   const std::size_t adapter = at(by_adapter_, record.component);
@@ -57,14 +165,17 @@ void RemoteRaces::on_record(const TraceRecord& record, std::span<const std::byte
 
 void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) {
   if (record.event != TraceEvent::kPacketTransmitted && record.event != TraceEvent::kPacketReceived) return;
-  if (packet.is_frame || packet.corrupted || ib::transport_of(packet.bth.opcode) != ib::Transport::kRc) return;
+  if (packet.corrupted) return;
+  if (!clocks_.empty()) {
+    if (const std::size_t here = at(by_port_, port.value); here != kNone) hear(here, record, packet);
+  }
+  if (packet.is_frame || ib::transport_of(packet.bth.opcode) != ib::Transport::kRc) return;
   const ib::OpcodeInfo& info = ib::info(packet.bth.opcode);
   const ib::Operation operation = ib::operation_of(packet.bth.opcode);
-  const bool is_response = operation == ib::Operation::kReadResponseFirst || operation == ib::Operation::kReadResponseOnly;
-  if (!info.has_reth && !info.has_atomic_eth && !is_response) return;
+  if (!info.has_reth && !info.has_atomic_eth && !is_response(operation)) return;
   const std::size_t here = at(by_port_, port.value);
   if (here == kNone) return;
-  if (is_response) {
+  if (is_response(operation)) {
     if (record.event == TraceEvent::kPacketReceived) answer_read(here, packet.bth.psn, record.time_ps);
     return;
   }
@@ -72,66 +183,108 @@ void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet,
   if (record.event == TraceEvent::kPacketTransmitted) {
     // What is sent again may have been executed before.
     if (packet.retransmission != 0) return;
-    under_way_.insert_or_assign(key, Sent{here, record.time_ps});
+    under_way_.insert_or_assign(key, Sent{here, record.time_ps, clocks_.empty() ? nullptr : show(hosts_[here])});
     departures_.emplace_back(record.time_ps, key);
     return;
   }
-  const auto sent = under_way_.find(key);
-  if (sent == under_way_.end()) return;
-  const auto [source, sent_ps] = sent->second;
-  under_way_.erase(sent);
+  const auto found = under_way_.find(key);
+  if (found == under_way_.end()) return;
+  const Sent sent = std::move(found->second);
+  under_way_.erase(found);
   const bool is_read = operation == ib::Operation::kReadRequest;
   const Kind kind = info.has_atomic_eth ? Kind::kAtomic : is_read ? Kind::kRead : Kind::kWrite;
   const std::uint64_t va = info.has_atomic_eth ? packet.atomic.va.value : packet.reth.va.value;
   const std::uint64_t length = info.has_atomic_eth ? kWord : packet.reth.length;
   const std::uint32_t rkey = info.has_atomic_eth ? packet.atomic.rkey.value : packet.reth.rkey.value;
+  if (sent.knows != nullptr && !is_read) learn(hosts_[here], *sent.knows);
   if (length == 0 || va + length < va) return;
-  receive(here, packet, {kind, rkey, va, va + length, packet.bth.psn, sent_ps, kOpen}, source, record.time_ps);
+  receive(here, packet, {kind, rkey, va, va + length, packet.bth.psn, sent.time_ps, kOpen}, sent, record.time_ps);
 }
 
-void RemoteRaces::receive(std::size_t target, const ib::Packet& packet, const Access& access, std::size_t source,
-                          std::int64_t now) {
+void RemoteRaces::receive(std::size_t target, const ib::Packet& packet, Access access, const Sent& sent, std::int64_t now) {
   forget_old(target, access.sent_ps, now);
   const FlowKey key{target, packet.bth.destination.value};
   Flow& flow = flows_[key];
-  flow.source = source;
+  flow.source = sent.source;
   for (auto it = flows_.lower_bound({target, 0}); it != flows_.end() && it->first.first == target; ++it) {
-    if (it->second.va < access.end && access.va < it->second.end) compare(key, flow, access, it->first, it->second);
+    if (it->second.va >= access.end || access.va >= it->second.end) continue;
+    compare(key, flow, access, it->first, it->second, sent.knows.get());
   }
   if (access.kind == Kind::kAtomic) answer_all(key, now);
+  if (!clocks_.empty()) {
+    if (access.kind != Kind::kRead) access.came_at = tick(hosts_[target]);
+    keep_last(flow, access);
+  }
   flow.accesses.push_back(access);
   flow.va = std::min(flow.va, access.va);
   flow.end = std::max(flow.end, access.end);
 }
 
-void RemoteRaces::compare(const FlowKey& key, const Flow& flow, const Access& access, const FlowKey& other_key,
-                          const Flow& other) {
+// What was there before the same bytes were accessed in the same way by the same connection is told by the later one, too.
+void RemoteRaces::keep_last(Flow& flow, const Access& next) {
+  std::deque<Access>& all = flow.accesses;
+  const auto is_told = [&](const Access& one) {
+    return one.answered_ps != kOpen && one.kind == next.kind && one.key == next.key && one.va == next.va && one.end == next.end;
+  };
+  if (const auto found = std::ranges::find_if(all, is_told); found != all.end()) all.erase(found);
+  if (all.size() >= kRangesMax && all.front().answered_ps != kOpen) all.pop_front();
+}
+
+// By clocks, of different hosts; by the time, of one.
+bool RemoteRaces::is_ordered(const Access& earlier, const Flow& of, const Access& later, const Flow& flow, std::size_t target,
+                             const Knowledge* knows) const {
+  const std::size_t requester = hosts_[of.source];
+  if (knows == nullptr || requester == hosts_[flow.source]) return earlier.answered_ps <= later.sent_ps;
+  return earlier.answered_at <= (*knows)[requester] || earlier.came_at <= (*knows)[hosts_[target]];
+}
+
+void RemoteRaces::compare(const FlowKey& key, const Flow& flow, const Access& access, const FlowKey& other_key, const Flow& other,
+                          const Knowledge* knows) {
   const bool is_own = key == other_key;
   if (is_own && access.kind != Kind::kWrite) return;
   for (const Access& earlier : other.accesses) {
     if (earlier.key != access.key || earlier.end <= access.va || access.end <= earlier.va) continue;
-    if (earlier.answered_ps <= access.sent_ps || access.answered_ps <= earlier.sent_ps) continue;
+    if (is_ordered(earlier, other, access, flow, key.first, knows) || access.answered_ps <= earlier.sent_ps) continue;
     if (is_own && earlier.kind != Kind::kRead) continue;
     if (earlier.kind == Kind::kRead && access.kind == Kind::kRead) continue;
     if (earlier.kind == Kind::kAtomic && access.kind == Kind::kAtomic) continue;
     const std::uint64_t first = std::min(earlier.va, access.va), last = std::max(earlier.end, access.end) - 1;
     if (!is_own && first / kWord == last / kWord) continue;
     if (!told_.emplace(key, access.key, earlier.kind, access.kind).second) continue;
-    const std::string text =
-        join(text_of(access, key, flow), " is sent before ", text_of(earlier, other_key, other), " is answered, and nothing orders them: ",
-             is_own ? "the WRITE needs a fence, or the READ's completion, before it"
-                    : "the later one must wait for the completion of the earlier one, or for a message that follows it");
-    Diagnosis finding{adapters_[flow.source].host, 0, 0, text};
-    finding.check = check_;
-    tracer_.diagnose(finding);
+    tell(access, key, flow, earlier, other_key, other);
     return;
   }
 }
 
+void RemoteRaces::tell(const Access& access, const FlowKey& key, const Flow& flow, const Access& earlier,
+                       const FlowKey& other_key, const Flow& other) {
+  const std::string& by = adapters_[flow.source].name;
+  std::string text = join(text_of(access, key, flow), " is sent ");
+  if (earlier.answered_ps > access.sent_ps) {
+    text += join("before ", text_of(earlier, other_key, other), " is answered, and nothing orders them: ");
+    text += key == other_key ? "the WRITE needs a fence, or the READ's completion, before it"
+                             : "the later one must wait for the completion of the earlier one, or for a message that follows it";
+  } else {
+    const std::int64_t ns = (access.sent_ps - earlier.answered_ps) / 1000;
+    text += join(ns, " ns after ", text_of(earlier, other_key, other), " was answered, and nothing orders them: nothing that ",
+                 by, " has heard since comes from one that knew of it; who has posted the earlier one must tell, after its ",
+                 "completion");
+  }
+  Diagnosis finding{adapters_[flow.source].host, 0, 0, text};
+  finding.check = check_;
+  tracer_.diagnose(finding);
+}
+
 std::string RemoteRaces::text_of(const Access& access, const FlowKey& key, const Flow& flow) const {
   const char* const verb = access.kind == Kind::kRead ? "a READ" : access.kind == Kind::kWrite ? "a WRITE" : "an atomic";
-  return join(verb, " of ", access.end - access.va, " bytes at ", Hex{access.va}, " by ", adapters_[flow.source].name, " through QP ",
-              key.second, " of ", adapters_[key.first].name);
+  return join(verb, " of ", access.end - access.va, " bytes at ", Hex{access.va}, " by ", adapters_[flow.source].name,
+              " through QP ", key.second, " of ", adapters_[key.first].name);
+}
+
+void RemoteRaces::end(Access& access, const Flow& flow, std::int64_t now) {
+  if (access.answered_ps != kOpen) return;
+  access.answered_ps = now;
+  if (!clocks_.empty()) access.answered_at = tick(hosts_[flow.source]);
 }
 
 void RemoteRaces::answer(const FlowKey& key, ib::Psn up_to, std::int64_t now) {
@@ -140,7 +293,7 @@ void RemoteRaces::answer(const FlowKey& key, ib::Psn up_to, std::int64_t now) {
   for (Access& access : flow->second.accesses) {
     if (ib::is_before(up_to, access.psn)) break;
     if (access.kind == Kind::kRead) continue;
-    access.answered_ps = std::min(access.answered_ps, now);
+    end(access, flow->second, now);
   }
 }
 
@@ -149,7 +302,7 @@ void RemoteRaces::answer_read(std::size_t source, ib::Psn psn, std::int64_t now)
   for (auto& [key, flow] : flows_) {
     if (flow.source != source) continue;
     for (Access& access : flow.accesses) {
-      if (access.kind == Kind::kRead && access.psn == psn) access.answered_ps = std::min(access.answered_ps, now);
+      if (access.kind == Kind::kRead && access.psn == psn) end(access, flow, now);
     }
   }
 }
@@ -157,7 +310,7 @@ void RemoteRaces::answer_read(std::size_t source, ib::Psn psn, std::int64_t now)
 void RemoteRaces::answer_all(const FlowKey& key, std::int64_t now) {
   const auto flow = flows_.find(key);
   if (flow == flows_.end()) return;
-  for (Access& access : flow->second.accesses) access.answered_ps = std::min(access.answered_ps, now);
+  for (Access& access : flow->second.accesses) end(access, flow->second, now);
 }
 
 // What was answered before any packet left that is under way is no match for those that come. One has left at `first_sent`.
@@ -174,7 +327,8 @@ void RemoteRaces::forget_old(std::size_t target, std::int64_t first_sent, std::i
     std::deque<Access>& accesses = it->second.accesses;
     // What nobody answers for long belongs to a connection that is gone.
     const auto is_over = [&](const Access& access) {
-      return access.answered_ps <= first_sent || access.sent_ps < now - kLongestAnswer;
+      const bool is_answered = access.answered_ps <= first_sent;
+      return is_answered ? clocks_.empty() : access.sent_ps < now - kLongestAnswer && access.answered_ps == kOpen;
     };
     while (!accesses.empty() && is_over(accesses.front())) accesses.pop_front();
     it = accesses.empty() ? flows_.erase(it) : std::next(it);

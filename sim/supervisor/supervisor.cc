@@ -561,6 +561,8 @@ std::string Supervisor::reject_reason(const ProgramSpec& program, std::string* r
   return inspect_program(program.arguments[0], program.working_directory, resolved_path);
 }
 
+void Supervisor::use_failing_calls(FailingCalls& calls) { impl_->use_failing_calls(calls); }
+
 RunResult Supervisor::run(const std::vector<ProgramSpec>& programs, OutputListener& output) {
   return impl_->run(programs, output);
 }

@@ -38,6 +38,7 @@
 
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
+#include "sim/core/failing_calls.h"
 #include "sim/core/trace.h"
 #include "sim/supervisor/spec/host_spec.h"
 #include "sim/supervisor/spec/network_spec.h"
@@ -59,6 +60,9 @@ class Supervisor {
 
   // Everything that a run needs of this machine or container, tried out. It can run when nothing is missing.
   static std::vector<Facility> check_host(const MachineFacilities& assumed);
+
+  // Which calls fail though they need not; none without. Before run(), which it outlives.
+  void use_failing_calls(FailingCalls& calls);
 
   // Runs the programs until all have ended, nothing can happen any more, or a limit is reached; no process is
   // left behind. Called once.

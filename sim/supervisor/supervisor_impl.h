@@ -52,6 +52,7 @@ class Supervisor::Impl final : public ProcessTable {
 
   ~Impl() override;
 
+  void use_failing_calls(FailingCalls& calls) { kernel_.use_failing_calls(calls); }
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
  private:

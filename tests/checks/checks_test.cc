@@ -91,6 +91,39 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+// Two hosts write the same bytes of a third, milliseconds apart.
+RunReport run_third_party(const std::string& way, std::vector<std::string> options = {}) {
+  support::RunRequest request{.topology = "star_8"};
+  const std::string program = support::quoted(std::string(CHECKS_FOLDER) + "/third_party");
+  request.commands = {"h0=" + program + " target " + way, "h1=" + program + " first " + way + " h0",
+                      "h2=" + program + " second " + way + " h0"};
+  request.options = {"--check", "remote-race=warn"};
+  request.options.insert(request.options.end(), options.begin(), options.end());
+  return support::run(request);
+}
+
+TEST(RemoteRaces, of_two_hosts_are_found_though_they_are_milliseconds_apart) {
+  const RunReport run = run_third_party("clock");
+  EXPECT_EQ(run.code, 0) << run.story();
+  const auto& checks = run.report["checks"];
+  ASSERT_EQ(checks.size(), 1u) << run.story();
+  EXPECT_EQ(checks[0]["host"], "host/h2");
+  EXPECT_THAT(checks[0]["text"].get<std::string>(),
+              MatchesRegex("a WRITE of 256 bytes at 0x10000000 by h2 through QP [0-9]+ of h0 is sent [0-9]+ ns after a WRITE of 256 bytes at "
+                           "0x10000000 by h1 through QP [0-9]+ of h0 was answered, and nothing orders them: nothing that h2 has heard .*"));
+  EXPECT_EQ(run_third_party("clock", {"--call-by-call"}).report["checks"], checks);
+}
+
+TEST(RemoteRaces, are_none_when_word_goes_round) {
+  for (const char* way : {"tcp", "end", "send", "flag", "read"}) {
+    for (const char* freedom : {"friendly", "spec"}) {
+      const RunReport run = run_third_party(way, {"--freedom", freedom});
+      EXPECT_EQ(run.code, 0) << run.story();
+      EXPECT_EQ(run.report["checks"].size(), 0u) << way << run.story();
+    }
+  }
+}
+
 TEST(Checks, a_name_or_level_that_does_not_exist_is_refused) {
   EXPECT_EQ(run("leak", "fixed", {"--check", "leaks=warn"}).code, 2);
   EXPECT_EQ(run("leak", "fixed", {"--check", "leak=loud"}).code, 2);

@@ -86,11 +86,12 @@ struct NoNodes final : management::SubnetView {
 // Host 1 and host 2, at 10.0.0.1 and 10.0.0.2, with LIDs 1 and 2; the first has the subnet administrator.
 class Host final : public ib::ManagementPort, public AddressBook, public management::PathFinder {
  public:
-  Host(Engine& engine, Wire& wire, std::uint8_t number)
+  Host(Engine& engine, Choices& choices, Wire& wire, std::uint8_t number)
       : wire_(wire),
         number_(number),
         facts_{.node_guid = number, .lid = ib::Lid{number}, .gids = {gid(number)}, .pkeys = {0xffff}},
-        connections(engine, ComponentId{number}, *this, number, 15, Rng(1, std::string("host") + static_cast<char>('0' + number))),
+        connections(engine, choices, ComponentId{number}, *this, number, 15,
+                    Rng(1, std::string("host") + static_cast<char>('0' + number))),
         queries(engine, ComponentId{number}, *this, ib::Lid{1}),
         cm(engine, ComponentId{number}, *this, {{facts_, connections, queries}}),
         administrator(engine, ComponentId{number}, *this, no_nodes, *this, 5, 16) {}
@@ -192,11 +193,14 @@ class Program final : public EventSink {
 struct TwoHosts {
   Engine engine;
   Wire wire{engine};
-  Host one{engine, wire, 1}, two{engine, wire, 2};
+  DefaultChoices defaults;
+  Host one, two;
   Program server, client;
   std::unique_ptr<RdmaId> listener, caller;
 
-  explicit TwoHosts(PortSpace space = PortSpace::kTcp) {
+  explicit TwoHosts(PortSpace space = PortSpace::kTcp, Choices* choices = nullptr)
+      : one(engine, choices != nullptr ? *choices : defaults, wire, 1),
+        two(engine, choices != nullptr ? *choices : defaults, wire, 2) {
     wire.arrive = [this](std::size_t from, const ib::ManagementDatagram& datagram) {
       (datagram.lid.value == 1 ? one : two).receive(from, datagram);
     };

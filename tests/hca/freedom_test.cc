@@ -412,6 +412,23 @@ TEST(FreedomOfNames, a_number_is_the_next_or_one_that_was_given_back_or_behind_a
   EXPECT_GT(far.second, far.first + 1);
 }
 
+TEST(FreedomOfNames, a_handle_of_any_kind_is_the_next_or_one_that_was_given_back_or_behind_a_gap) {
+  for (const std::uint32_t choice : {0u, 1u, 2u}) {
+    ScriptedChoices choices;
+    Pair pair(options_with(choices));
+    Program& program = pair.a.program;
+    const std::uint32_t key_before = pair.a.mr.handle;
+    EXPECT_EQ(program.destroy(protocol::CommandType::kDeregMr, key_before), 0);
+    const std::uint32_t last = program.create_cq(4).handle;
+    choices.answers["object-handle"] = choice;
+    const std::uint32_t cq = program.create_cq(4).handle, next = program.create_cq(4).handle;
+    EXPECT_EQ(cq, choice == 1 ? key_before : choice == 0 ? last + 1 : last + 8);
+    EXPECT_EQ(next, choice == 2 ? cq + 8 : choice == 0 ? cq + 1 : last + 1);
+    EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyCq, cq), 0);
+    EXPECT_NE(program.destroy(protocol::CommandType::kDestroyCq, cq), 0);
+  }
+}
+
 std::pair<std::uint32_t, std::uint32_t> keys_around_deregistering(std::uint32_t choice) {
   ScriptedChoices choices;
   Pair pair(options_with(choices));
@@ -426,6 +443,66 @@ TEST(FreedomOfNames, a_key_is_another_of_the_same_index_or_the_same_again_or_of_
   EXPECT_EQ(next.second, next.first + 1);
   EXPECT_EQ(again.second, again.first);
   EXPECT_EQ(other.second >> 8, (other.first >> 8) + 1);
+}
+
+TEST(FreedomOfLimits, queues_are_as_deep_as_was_asked_for_or_deeper) {
+  for (const bool is_exact : {false, true}) {
+    ScriptedChoices choices;
+    Pair pair(options_with(choices));
+    Program& program = pair.a.program;
+    choices.answers["queue-depth"] = is_exact ? 1 : 0;
+    protocol::CreateCq cq{};
+    cq.cqe = 5;
+    cq.channel_fd = -1;
+    EXPECT_EQ(program.command(cq), 0);
+    EXPECT_EQ(cq.cqe, is_exact ? 5u : 8u);
+    EXPECT_EQ(program.create_srq(5).made.max_wr, is_exact ? 5u : 8u);
+    const protocol::QpCapabilities granted =
+        program.create_qp(pair.a.send_cq, pair.a.recv_cq, {3, 6, 1, 1, 20}).made.capabilities;
+    EXPECT_EQ(granted.max_send_wr, is_exact ? 3u : 4u);
+    EXPECT_EQ(granted.max_recv_wr, is_exact ? 6u : 8u);
+    EXPECT_GT(granted.max_inline_data, 20u);
+  }
+}
+
+TEST(FreedomOfLimits, there_is_as_much_room_for_inline_data_as_was_asked_for_or_more) {
+  ScriptedChoices choices;
+  Pair pair(options_with(choices));
+  choices.answers["inline-room"] = 1;
+  EXPECT_EQ(pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq, {3, 6, 1, 1, 20}).made.capabilities.max_inline_data, 20u);
+}
+
+// Of three completions for which nobody asks, the third is one too many.
+TEST(FreedomOfLimits, a_completion_queue_overruns_behind_the_entries_that_were_granted) {
+  for (const bool is_exact : {false, true}) {
+    ScriptedChoices choices;
+    choices.answers["queue-depth"] = is_exact ? 1 : 0;
+    PairOptions options = options_with(choices);
+    options.cqe = 3;
+    Pair pair(options);
+    for (std::uint64_t i = 0; i < 4; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 8)});
+    for (std::uint64_t i = 0; i < 4; ++i) pair.a.program.post_send(pair.a.qp, {.wr_id = i, .sges = {pair.a.sge(0, 8)}});
+    pair.world.run();
+    EXPECT_EQ(pair.b.program.async_events.empty(), !is_exact);
+  }
+}
+
+TEST(FreedomOfLimits, verbs_find_no_memory_within_a_budget) {
+  ScriptedChoices choices;
+  Pair pair(options_with(choices));
+  FailingCalls failing(choices);
+  failing.set_budget(2);
+  pair.world.client->use_failing_calls(failing, ComponentId{});
+  choices.answers["verb-no-memory"] = 1;
+  int status = 0;
+  const std::uint32_t before = pair.a.mr.handle;
+  for (const int expected : {ENOMEM, ENOMEM, 0}) {
+    pair.a.program.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite, &status);
+    EXPECT_EQ(status, expected);
+  }
+  EXPECT_EQ(failing.count(), 2u);
+  EXPECT_EQ(pair.a.program.destroy(protocol::CommandType::kDeregMr, before), 0) << "what destroys never fails";
+  EXPECT_EQ(choices.asked["verb-no-memory"], 2);
 }
 
 TEST(FreedomOfNames, a_timeout_is_chosen_when_the_time_has_come_and_not_before) {

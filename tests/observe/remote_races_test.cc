@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ class RemoteRacesTest : public ::testing::Test, public DiagnosisObserver {
   };
   ib::Packet packet_of(const Access& access) const {
     ib::Packet packet;
+    packet.lrh.source = ib::Lid{static_cast<std::uint16_t>(20 + access.from.value)};
     packet.lrh.destination = ib::Lid{2};
     packet.bth.opcode = ib::make_opcode(ib::Transport::kRc, access.operation);
     packet.bth.destination = ib::Qpn{access.qpn};
@@ -143,6 +145,64 @@ TEST_F(RemoteRacesTest, not_behind_a_completion_at_the_target_or_a_later_atomic)
   send(third);
   receive(third);
   EXPECT_EQ(found_.size(), 0u);
+}
+
+// Three hosts: what one does after the other has been answered is a race unless it has heard.
+class ThreeHosts : public RemoteRacesTest {
+ protected:
+  const Access first_{Operation::kWriteOnly, 72, 100}, second_{Operation::kWriteOnly, 73, 100, 0x1000, 64, 7, kThirdPort};
+  void write(const Access& access) {
+    send(access);
+    receive(access);
+    answer(TraceEvent::kAckSent, access.qpn, access.psn);
+  }
+  std::size_t found_after(const std::function<void()>& between) {
+    write(first_);
+    between();
+    write(second_);
+    return found_.size();
+  }
+};
+
+TEST_F(ThreeHosts, nobody_tells) {
+  ASSERT_EQ(found_after([] {}), 1u);
+  EXPECT_NE(found_[0].find("was answered, and nothing orders them"), std::string::npos) << found_[0];
+}
+
+TEST_F(ThreeHosts, the_requester_tells_or_the_target) {
+  EXPECT_EQ(found_after([this] { races_.on_contact(ComponentId{10}, ComponentId{12}); }), 0u);
+  const Access third{Operation::kWriteOnly, 74, 100, 0x2000}, fourth{Operation::kWriteOnly, 75, 100, 0x2000, 64, 7, kThirdPort};
+  write(third);
+  races_.on_contact(ComponentId{11}, ComponentId{12});
+  write(fourth);
+  EXPECT_EQ(found_.size(), 0u);
+}
+
+TEST_F(ThreeHosts, who_heard_before_has_not_heard) {
+  races_.on_contact(ComponentId{10}, ComponentId{12});
+  EXPECT_EQ(found_after([this] { races_.on_contact(ComponentId{12}, ComponentId{10}); }), 1u);
+}
+
+// The target does not notice a READ.
+TEST_F(ThreeHosts, a_read_is_told_by_its_requester_alone) {
+  const Access read{Operation::kReadRequest, 72, 100};
+  send(read);
+  receive(read);
+  packet(TraceEvent::kPacketReceived, {Operation::kReadResponseOnly, 999, 100}, kClientPort);
+  races_.on_contact(ComponentId{11}, ComponentId{12});
+  write(second_);
+  EXPECT_EQ(found_.size(), 1u);
+}
+
+TEST_F(ThreeHosts, a_queue_pair_that_begins_anew_has_no_past) {
+  EXPECT_EQ(found_after([this] { races_.on_record({++time_, kServer.value, TraceEvent::kQpState, {72, 3, 0, 0}}, {}); }), 0u);
+}
+
+TEST_F(ThreeHosts, the_last_64_ranges_of_a_connection_are_remembered) {
+  write(first_);
+  for (std::uint32_t i = 0; i < 40; ++i) write({Operation::kWriteOnly, 72, 101 + i, 0x10000 + i * 64});
+  write(second_);
+  EXPECT_EQ(found_.size(), 1u);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct RunOptions {
   int jobs = 0;         // of --seeds: runs at a time; 0: one for each allowed processor
   std::string freedom;  // friendly or spec; empty: the scenario's
   std::optional<std::int64_t> spec_faults;  // the scenario's, too
+  std::optional<std::int64_t> spec_failing_calls;
   std::string out;
   std::string time_limit;
   std::string stuck_after;

@@ -70,6 +70,10 @@ void add_limits(CLI::App* verb, RunOptions& options) {
                    "with freedom spec: at most so many packets are lost, duplicated or late, at places drawn from the seed "
                    "(default: the scenario's, else 0)")
       ->check(CLI::Range(0, 1'000'000));
+  verb->add_option("--spec-failing-calls", options.spec_failing_calls,
+                   "with freedom spec: at most so many calls of programs on each host fail or do less than they could (ENOMEM of "
+                   "verbs, EAGAIN, EINTR, short reads and writes), at places drawn from the seed (default: the scenario's, else 0)")
+      ->check(CLI::Range(0, 1'000'000));
   verb->add_option("--check", options.checks,
                    "NAME=LEVEL: what is said of a mistake that is found in a program: off, warn, or error, which makes the exit code "
                    "1; NAME is one of those in the manual page, or all; once for each")

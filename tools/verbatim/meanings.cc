@@ -127,11 +127,11 @@ constexpr Meaning kChecks[] = {
      {"Set IBV_SEND_SIGNALED at least once in max_send_wr requests, and poll."}},
     {"threads", "Two threads use an object at once that was promised to one at a time.", {"A lock, or no thread domain."}},
     {"remote-race",
-     "Two accesses to the same bytes of a peer, one of them a WRITE, were under way at once, and nothing orders them: which comes first "
-     "is chance.",
+     "Two accesses to the same bytes of a peer, one of them a WRITE, were under way at once, or the host of the later one had heard "
+     "nothing from which it could know that the earlier one is complete. Nothing orders them: which comes first is chance.",
      {"A WRITE behind a READ of the same queue pair: give it IBV_SEND_FENCE, or post it when the READ has completed.",
       "Two queue pairs have no order between them: wait for the completion of the first, or use one queue pair.",
-      "Two hosts: a lock, or an atomic operation."}},
+      "Two hosts: a message behind the completion of the first, a lock, or an atomic operation. Time that has passed is no order."}},
     {"leak", "A program has ended with objects that it made and did not destroy.", {"Destroy in the opposite order of creation."}},
 };
 

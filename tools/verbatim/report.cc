@@ -362,7 +362,8 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"checks", checks},
                      {"queues", queues_of(result)},
                      {"faults", faults},
-                     {"drawn_faults", figures.drawn_faults}};
+                     {"drawn_faults", figures.drawn_faults},
+                     {"failing_calls", figures.failing_calls}};
   // Command lines may hold any bytes; JSON holds UTF-8 only.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

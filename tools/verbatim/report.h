@@ -28,6 +28,7 @@ struct RunFigures {
   };
   std::vector<Fault> faults;  // in the order of the scenario's
   std::uint64_t drawn_faults = 0;  // packets hit of the budget of freedom spec
+  std::uint64_t failing_calls = 0;  // calls that have failed of its other budget
   std::vector<observe::DiagnosisLog::Entry> diagnoses;
   std::vector<observe::CheckLog::Entry> checks;
   CheckLevels check_levels;

@@ -236,6 +236,7 @@ struct Observers {
           remote_races.emplace(tracer, protocol::kChecks[static_cast<std::size_t>(kRemoteRace)].name, adapters_of(simulation));
       tracer.add(static_cast<TraceSink&>(races));
       tracer.add(static_cast<PacketObserver&>(races));
+      tracer.add(static_cast<ContactObserver&>(races));
     }
     if (!options.pcap.empty()) {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
@@ -361,6 +362,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   recorded.set_clock(simulation.engine());
   simulation.add_faults(plan.scenario.faults);
   if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);
+  if (choices.is_free()) simulation.draw_failing_calls(plan.scenario.spec.failing_calls);
   Observers observers(simulation.components());
   if (const std::string failure = observers.add_to(simulation, options); !failure.empty()) {
     complain(failure + "; nothing was started");
@@ -459,6 +461,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     supervisor::Supervisor supervisor(simulation.engine(), simulation.tracer(), choices,
                                       simulation.components(), host_specs(simulation),
                                       network, supervisor_options);
+    if (plan.scenario.spec.failing_calls > 0) supervisor.use_failing_calls(simulation.failing_calls());
     result = supervisor.run(plan.programs, output);
   }
   RunFigures figures;
@@ -473,6 +476,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   count_packets(simulation, observers.counters, figures);
   figures.diagnoses = observers.diagnoses->entries();
   figures.drawn_faults = simulation.drawn_faults();
+  figures.failing_calls = simulation.failing_calls().count();
   figures.checks = observers.checks->entries();
   figures.check_levels = check_levels;
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});

@@ -2,6 +2,7 @@
 // handlers work on the copy. Refusals follow facts/verbs_semantics.md.
 #include <cerrno>
 #include <cstring>
+#include <type_traits>
 
 #include "sim/hca/commands/hca_impl.h"
 #include "sim/ib/lid_ranges.h"
@@ -84,7 +85,8 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   const bool is_programs = asking == nullptr || asking->program.process != 0;
   header.status = adapter.has_failed && is_programs && header.type != CommandType::kCloseDevice
                       ? refuse(EIO, "the adapter has failed; nothing but closing it is left to do")
-                      : dispatch(header, mailbox);
+                  : lacks_memory(header) ? refuse(ENOMEM, "there is no memory just now, as the run has chosen (--spec-failing-calls)")
+                                         : dispatch(header, mailbox);
   std::memcpy(mailbox.data(), &header, sizeof(header));
   adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type),
                         header.context, static_cast<std::uint64_t>(header.status));
@@ -95,10 +97,36 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   adapter.diagnoses.end_command(header.type, process, header.status);
 }
 
+// Of what the kernel allocates for programs; what it asks for itself it has known since the device came.
+bool Hca::Impl::lacks_memory(const protocol::CommandHeader& header) {
+  switch (header.type) {
+    case CommandType::kAllocPd:
+    case CommandType::kRegMr:
+    case CommandType::kAllocMw:
+    case CommandType::kCreateCq:
+    case CommandType::kResizeCq:
+    case CommandType::kCreateQp:
+    case CommandType::kCreateSrq:
+    case CommandType::kCreateWq:
+    case CommandType::kCreateAh:
+      break;
+    default:
+      return false;
+  }
+  const Context* const asking = failing_calls != nullptr ? find_context(header.context) : nullptr;
+  return asking != nullptr && asking->program.process != 0 && failing_calls->choose(freedom::kNoMemory, adapter.id, host);
+}
+
 int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox) {
   const auto run = [&]<class Command>(int (Impl::*method)(Context&, Command&)) {
     return answer<Command>(
-        mailbox, [&](Context& context, Command& command) { return (this->*method)(context, command); });
+        mailbox, [&](Context& context, Command& command) {
+          const int status = (this->*method)(context, command);
+          if constexpr (std::is_same_v<Command, protocol::DestroyObject>) {
+            if (status == 0) context.objects.handles.give_back(command.handle);
+          }
+          return status;
+        });
   };
   switch (header.type) {
     case CommandType::kCloseDevice:
@@ -333,7 +361,7 @@ int Hca::Impl::query_pkey(Context&, protocol::QueryPkey& command) {
 int Hca::Impl::alloc_pd(Context& context, protocol::AllocPd& command) {
   if (pd_count_ >= adapter.profile.max_pd) return refuse(ENOMEM, "all of max_pd ", adapter.profile.max_pd, " are in use");
   ++pd_count_;
-  command.handle = context.objects.next_handle();
+  command.handle = take_handle(context);
   context.objects.pds[command.handle] = {};
   return 0;
 }
@@ -409,6 +437,12 @@ KeyTable::Choice Hca::Impl::choose_key() {
   return static_cast<KeyTable::Choice>(adapter.choices.choose(freedom::kMemoryKey, adapter.id, freedom::kKeyChoices));
 }
 
+std::uint32_t Hca::Impl::take_handle(Context& context) {
+  Ucontext& objects = context.objects;
+  const auto choice = static_cast<NumberChoice>(adapter.choices.choose(freedom::kObjectHandle, adapter.id, kNumberChoices));
+  return objects.handles.take([&](std::uint32_t handle) { return objects.names(handle); }, choice);
+}
+
 int Hca::Impl::add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key) {
   if (mr_count_ >= adapter.profile.max_mr) return refuse(ENOMEM, "all of max_mr ", adapter.profile.max_mr, " are in use");
   region->context = &context;
@@ -416,7 +450,7 @@ int Hca::Impl::add_mr(Context& context, std::unique_ptr<MemoryRegion> region, st
   if (region->key == 0) return refuse(ENOMEM, "all keys are in use");
   ++mr_count_;
   ++context.objects.pds.at(region->pd).users;
-  *handle = context.objects.next_handle();
+  *handle = take_handle(context);
   *key = region->key;
   context.objects.mrs[*handle] = std::move(region);
   return 0;
@@ -482,7 +516,7 @@ int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
   if (ah_count_ >= adapter.profile.max_ah) return refuse(ENOMEM, "all of max_ah ", adapter.profile.max_ah, " are in use");
   ++ah_count_;
   ++pd->second.users;
-  command.handle = context.objects.next_handle();
+  command.handle = take_handle(context);
   context.objects.ahs[command.handle] = {command.pd, path};
   return 0;
 }

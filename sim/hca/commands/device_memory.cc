@@ -27,7 +27,7 @@ int Hca::Impl::alloc_dm(Context& context, protocol::AllocDm& command) {
   }
   const auto offset = adapter.memory.allocate(command.length, std::max<std::uint64_t>(1ull << command.log_align, 64));
   if (!offset) return refuse(ENOMEM, "the adapter's memory has no room for ", command.length, " bytes more");
-  command.handle = context.objects.next_handle();
+  command.handle = take_handle(context);
   context.objects.dms[command.handle] = {*offset, command.length, 0};
   return 0;
 }

@@ -65,7 +65,7 @@ int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
   if (flow->counters != nullptr) ++flow->counters->flows;
   ++qp->flows;
   adapter.steering.flows.add(*flow);
-  command.handle = context.objects.next_handle();
+  command.handle = take_handle(context);
   context.objects.flows[command.handle] = std::move(flow);
   return 0;
 }
@@ -92,7 +92,7 @@ int Hca::Impl::create_counters(Context& context, protocol::CreateCounters& comma
     return refuse(ENOMEM, "all of ", adapter.profile.max_counters, " counters are in use");
   }
   ++counters_count_;
-  command.handle = context.objects.next_handle();
+  command.handle = take_handle(context);
   context.objects.counters[command.handle] = std::make_unique<FlowCounters>();
   return 0;
 }

@@ -63,6 +63,11 @@ std::uint32_t Hca::share(std::uint32_t context, const ProgramPort& program) { re
 void Hca::leave(std::uint32_t context) { impl_->leave(context); }
 void Hca::keep_memory(std::uint32_t context) { impl_->keep_memory(context); }
 void Hca::close(std::uint32_t context) { impl_->close(context); }
+void Hca::use_failing_calls(FailingCalls& calls, ComponentId host) {
+  impl_->failing_calls = &calls;
+  impl_->host = host;
+}
+
 void Hca::execute(std::span<std::byte> mailbox) { impl_->execute(mailbox); }
 
 void Hca::ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "sim/core/delay_line.h"
+#include "sim/core/number_space.h"
 #include "sim/hca/adapter.h"
 #include "sim/hca/datapath/pipeline.h"
 #include "sim/hca/freedom.h"
@@ -21,39 +22,6 @@
 
 namespace verbatim::hca {
 
-// Numbers given out in ascending order. One that is given back comes again only when all have been used, or at once if freed
-// numbers are reused; the lowest first.
-class NumberSpace {
- public:
-  NumberSpace(std::uint32_t first, std::uint32_t limit, bool reuse_freed = false)
-      : limit_(limit), next_(first), lowest_freed_(limit), reuse_freed_(reuse_freed) {}
-
-  // 0 when all are in use. `in_use(n)` tells. Numbers of a gap are as if they had been given back.
-  template <class InUse>
-  std::uint32_t take(InUse in_use, freedom::NumberChoice choice = freedom::NumberChoice::kNext) {
-    constexpr std::uint32_t kGap = 7;
-    const bool reuses = (reuse_freed_ || choice == freedom::NumberChoice::kReused) && lowest_freed_ < next_;
-    if (choice == freedom::NumberChoice::kBehindGap && next_ + kGap < limit_) {
-      give_back(next_);
-      next_ += kGap;
-    }
-    if (next_ < limit_ && !reuses) return next_++;
-    while (lowest_freed_ < next_) {
-      const std::uint32_t number = lowest_freed_++;
-      if (!in_use(number)) return number;
-    }
-    return next_ < limit_ ? next_++ : 0;
-  }
-
-  void give_back(std::uint32_t number) { lowest_freed_ = std::min(lowest_freed_, number); }
-
- private:
-  std::uint32_t limit_;
-  std::uint32_t next_;          // none from here on was given yet
-  std::uint32_t lowest_freed_;  // all below are in use, of those that were given
-  bool reuse_freed_;
-};
-
 class Hca::Impl {
  public:
   Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
@@ -62,6 +30,8 @@ class Hca::Impl {
 
   const std::string device_name;
   Adapter adapter;
+  FailingCalls* failing_calls = nullptr;
+  ComponentId host{};  // with the former
 
   std::uint32_t open(const ProgramPort& program);
   std::uint32_t share(std::uint32_t context, const ProgramPort& program);
@@ -113,6 +83,9 @@ class Hca::Impl {
   int refuse_dm_range(std::uint64_t offset, std::uint64_t length, std::uint64_t whole) const {
     return refuse(EFAULT, length, " bytes from offset ", offset, " are not within the ", whole, " bytes of device memory");
   }
+  bool lacks_memory(const protocol::CommandHeader& header);
+  // Whether a queue gets all that there is room for, and not just what was asked for.
+  bool is_generous(std::string_view site) { return adapter.choices.choose(site, adapter.id, 2) == 0; }
   int dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox);
   // Of those that have not been left; null: there is none.
   Context* find_context(std::uint32_t number);
@@ -146,6 +119,8 @@ class Hca::Impl {
   int import_object(Context& context, protocol::ImportObject& command);
   int advise_mr(Context& context, protocol::AdviseMr& command);
   KeyTable::Choice choose_key();
+  // For a new object of this context's opening.
+  std::uint32_t take_handle(Context& context);
   // Gives a region that has been checked a key and a handle.
   int add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key);
   int create_ah(Context& context, protocol::CreateAh& command);
@@ -168,6 +143,7 @@ class Hca::Impl {
   // Ends a context's use of a queue pair, and the queue pair when nobody else uses it.
   void close_qp(Context& context, std::uint32_t handle);
   std::uint32_t take_qp_number();
+  std::uint32_t take_srq_number();
   // The queue pair, or work queue, ends, and its number is free.
   void destroy_numbered(QueuePair& qp);
   void add_qp(const Ref<QueuePair>& qp);

@@ -17,7 +17,7 @@ CompletionQueueState state_of(const CompletionQueue& cq) {
   CompletionQueueState state;
   state.number = cq.number();
   state.channel = cq.params().has_channel ? cq.params().channel : 0;
-  state.entries = cq.params().entries;
+  state.entries = cq.params().depth;
   state.waiting = waiting.count;
   state.most_waiting = cq.most_waiting();
   state.oldest = waiting.oldest;

@@ -88,18 +88,19 @@ int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
     context.arena->release(*ring, ring_bytes);
     return no_room();
   }
-  params.handle = context.objects.next_handle();
+  params.handle = take_handle(context);
   params.number = cq_numbers_.take([this](std::uint32_t number) { return cqs_.contains(number); });
   params.cookie = command.cookie;
   params.has_channel = command.channel_fd >= 0;
   params.channel = command.channel;
   params.ignores_overrun = command.ignores_overrun != 0;
+  params.depth = is_generous(freedom::kQueueDepth) ? params.entries : command.cqe;
   params.ring_offset = *ring;
   params.record_offset = *record;
   const Ref<CompletionQueue> cq = cq_pool_.create(adapter, context, params);
   context.objects.cqs[params.handle] = cq;
   cqs_[params.number] = cq;
-  command.cqe = std::min(params.entries, adapter.profile.max_cqe);
+  command.cqe = std::min(params.depth, adapter.profile.max_cqe);
   command.handle = params.handle;
   command.number = params.number;
   command.ring_offset = context.program.arena_offset + params.ring_offset;
@@ -120,12 +121,13 @@ int Hca::Impl::resize_cq(Context& context, protocol::ResizeCq& command) {
   Arena& arena = *cq->context.arena;
   const auto ring = arena.allocate(ring_bytes);
   if (!ring) return no_room();
-  if (!cq->move_to(*ring, entries)) {
+  const std::uint32_t depth = is_generous(freedom::kQueueDepth) ? entries : command.cqe;
+  if (!cq->move_to(*ring, entries, depth)) {
     arena.release(*ring, ring_bytes);
-    return refuse(EINVAL, "more completions than ", entries, " have not been polled yet");
+    return refuse(EINVAL, "more completions than ", depth, " have not been polled yet");
   }
   arena.release(old_offset, old_bytes);
-  command.cqe = std::min(entries, adapter.profile.max_cqe);
+  command.cqe = std::min(depth, adapter.profile.max_cqe);
   command.ring_entries = entries;
   command.ring_offset = cq->context.program.arena_offset + *ring;
   return 0;
@@ -223,7 +225,7 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (!block) return no_room();
 
   QueuePairParams params;
-  params.handle = context.objects.next_handle();
+  params.handle = take_handle(context);
   params.number = take_qp_number();
   params.cookie = command.cookie;
   params.type = type;
@@ -249,13 +251,16 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (srq != nullptr) ++srq->users;
   context.objects.qps[params.handle] = qp;
 
-  // What is granted is what the rings have room for, and never more than the device says that it has.
-  capabilities.max_send_wr = std::min(send_entries, profile.max_qp_wr);
-  capabilities.max_recv_wr = std::min(recv_entries, profile.max_qp_wr);
+  // What is granted is what was asked for, or what the rings have room for, and never more than the device says that it has.
+  const bool is_deep = is_generous(freedom::kQueueDepth);
   const std::uint32_t send_room = send_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::SendWqe));
-  capabilities.max_send_sge = std::min(send_room / kSgeBytes, profile.max_sge);
-  capabilities.max_inline_data = std::min(send_room, profile.max_inline_data);
-  if (srq == nullptr && !only_sends) {
+  if (is_generous(freedom::kInlineRoom)) capabilities.max_inline_data = std::min(send_room, profile.max_inline_data);
+  if (is_deep) {
+    capabilities.max_send_wr = std::min(send_entries, profile.max_qp_wr);
+    capabilities.max_recv_wr = std::min(recv_entries, profile.max_qp_wr);
+    capabilities.max_send_sge = std::min(send_room / kSgeBytes, profile.max_sge);
+  }
+  if (is_deep && srq == nullptr && !only_sends) {
     capabilities.max_recv_sge =
         std::min((recv_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) / kSgeBytes,
                  profile.max_sge);
@@ -296,10 +301,10 @@ int Hca::Impl::query_qp(Context& context, protocol::QueryQp& command) {
 }
 
 std::uint32_t Hca::Impl::take_qp_number() {
-  const auto choice = adapter.choices.choose(freedom::kQueuePairNumber, adapter.id, freedom::kNumberChoices);
+  const auto choice = adapter.choices.choose(freedom::kQueuePairNumber, adapter.id, kNumberChoices);
   const std::uint32_t number =
       qp_numbers_.take([this](std::uint32_t taken) { return adapter.qp_by_number(ib::Qpn{taken}) != nullptr; },
-                       static_cast<freedom::NumberChoice>(choice));
+                       static_cast<NumberChoice>(choice));
   CHECK(number != 0);
   return number;
 }

@@ -67,12 +67,14 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   const auto block = context.arena->allocate(params.block_bytes);
   if (!block) return no_room();
   params.block_offset = *block;
-  params.handle = context.objects.next_handle();
-  params.number = srq_numbers_.take([this](std::uint32_t number) { return adapter.srqs.contains(number); });
+  params.handle = take_handle(context);
+  params.number = take_srq_number();
   params.cookie = command.cookie;
   params.pd = command.pd;
-  // What is granted is what an entry has room for.
-  params.max_sge = std::min((stride - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) /
+  // What is granted is what was asked for, or what there is room for.
+  const bool is_deep = is_generous(freedom::kQueueDepth);
+  params.max_wr = is_deep ? entries : command.max_wr;
+  params.max_sge = !is_deep ? command.max_sge : std::min((stride - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) /
                                 static_cast<std::uint32_t>(sizeof(protocol::Sge)),
                             profile.max_srq_sge);
   if (is_xrc) {
@@ -112,8 +114,13 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   return 0;
 }
 
+std::uint32_t Hca::Impl::take_srq_number() {
+  const auto choice = static_cast<NumberChoice>(adapter.choices.choose(freedom::kSharedQueueNumber, adapter.id, kNumberChoices));
+  return srq_numbers_.take([this](std::uint32_t number) { return adapter.srqs.contains(number); }, choice);
+}
+
 std::uint32_t Hca::Impl::granted_entries(const SharedReceiveQueue& srq) const {
-  return std::min(srq.receives.entries(), adapter.profile.max_srq_wr);
+  return std::min(srq.params.max_wr, adapter.profile.max_srq_wr);
 }
 
 int Hca::Impl::modify_srq(Context& context, protocol::SrqAttributes& command) {

@@ -21,7 +21,7 @@ int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
   if (window->key == 0) return refuse(ENOMEM, "all keys are in use");
   ++mw_count_;
   ++pd->second.users;
-  command.handle = context.objects.next_handle();
+  command.handle = take_handle(context);
   command.rkey = window->key;
   context.objects.mws[command.handle] = std::move(window);
   return 0;

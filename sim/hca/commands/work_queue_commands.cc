@@ -54,7 +54,7 @@ int Hca::Impl::create_wq(Context& context, protocol::CreateWq& command) {
   params.block_bytes = ring_bytes + sizeof(protocol::QueuePairRecord);
   const auto block = context.arena->allocate(params.block_bytes);
   if (!block) return no_room();
-  params.handle = context.objects.next_handle();
+  params.handle = take_handle(context);
   params.number = take_qp_number();
   params.cookie = command.cookie;
   params.type = ib::QpType::kRawPacket;
@@ -75,7 +75,7 @@ int Hca::Impl::create_wq(Context& context, protocol::CreateWq& command) {
   command.handle = params.handle;
   command.number = params.number;
   command.recv_entries = entries;
-  command.max_wr = std::min(entries, profile.max_qp_wr);
+  if (is_generous(freedom::kQueueDepth)) command.max_wr = std::min(entries, profile.max_qp_wr);
   command.max_sge = std::min((stride - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) /
                                  static_cast<std::uint32_t>(sizeof(protocol::Sge)),
                              profile.max_sge);
@@ -147,7 +147,7 @@ int Hca::Impl::create_rwq_table(Context& context, protocol::CreateRwqTable& comm
   }
   for (const Ref<QueuePair>& wq : table.queues) ++wq.get()->tables;
   ++table_count_;
-  command.handle = command.number = context.objects.next_handle();
+  command.handle = command.number = take_handle(context);
   context.objects.tables[command.handle] = std::move(table);
   return 0;
 }
@@ -200,7 +200,7 @@ int Hca::Impl::create_scaling_qp(Context& context, protocol::CreateQp& command) 
   scaling->fields = hash.fields;
   scaling->queues = table->second.queues;
   QueuePairParams params;
-  params.handle = context.objects.next_handle();
+  params.handle = take_handle(context);
   params.number = take_qp_number();
   params.cookie = command.cookie;
   params.type = ib::QpType::kRawPacket;

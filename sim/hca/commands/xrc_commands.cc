@@ -37,7 +37,7 @@ int Hca::Impl::open_xrcd(Context& context, protocol::OpenXrcd& command) {
     xrc_domains_[domain].file = command.inode;
   }
   ++xrc_domains_[domain].openings;
-  command.handle = context.objects.next_handle();
+  command.handle = take_handle(context);
   context.objects.xrcds[command.handle] = {domain, 0};
   return 0;
 }
@@ -69,7 +69,7 @@ int Hca::Impl::create_xrc_receiver(Context& context, protocol::CreateQp& command
   if (xrcd == nullptr) return no_object("XRC domain", command.xrcd);
   if (command.srq != 0) return refuse(EINVAL, "an XRC receiver takes shared receive queues by number, not by srq");
   QueuePairParams params;
-  params.handle = context.objects.next_handle();
+  params.handle = take_handle(context);
   params.number = take_qp_number();
   params.type = ib::QpType::kXrcReceive;
   params.domain = xrcd->domain;
@@ -92,7 +92,7 @@ int Hca::Impl::open_qp(Context& context, protocol::OpenQp& command) {
   if (!qp->is_xrc_receiver() || qp->params.domain != xrcd->domain) {
     return refuse(EINVAL, "queue pair ", command.number, " is no XRC receiver of this domain");
   }
-  command.handle = context.objects.next_handle();
+  command.handle = take_handle(context);
   add_opening(qp->self, context, command.handle, command.cookie, command.xrcd);
   command.state = static_cast<std::uint32_t>(qp->state());
   return 0;

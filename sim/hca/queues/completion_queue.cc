@@ -106,7 +106,7 @@ void CompletionQueue::write(const protocol::Cqe& incomplete, bool solicited, boo
   if (overrun_) return record(entry, {});
   // The adapter reads the record when it believes the ring to be full; the time of that read is hidden behind
   // the writes ahead. A number outside the ring is a program's mistake and counts as full.
-  const auto is_full = [this] { return !params_.ignores_overrun && producer_ - consumer_ >= params_.entries; };
+  const auto is_full = [this] { return !params_.ignores_overrun && producer_ - consumer_ >= params_.depth; };
   if (is_full()) consumer_ = read_consumer();
   if (is_full()) {
     record(entry, {});
@@ -235,10 +235,10 @@ void CompletionQueue::raise_event() {
   if (params_.has_channel) adapter_.notifier.completion_event(*this);
 }
 
-bool CompletionQueue::move_to(std::uint64_t ring_offset, std::uint32_t entries) {
+bool CompletionQueue::move_to(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t depth) {
   consumer_ = read_consumer();
   const std::uint32_t waiting = producer_ - consumer_;
-  if (waiting > params_.entries || waiting > entries) return false;
+  if (waiting > params_.entries || waiting > depth) return false;
   for (std::uint32_t number = consumer_; number != producer_; ++number) {
     protocol::Cqe entry;
     std::memcpy(&entry, entry_at(params_.ring_offset, params_.entries, number), sizeof(entry));
@@ -247,6 +247,7 @@ bool CompletionQueue::move_to(std::uint64_t ring_offset, std::uint32_t entries) 
   }
   params_.ring_offset = ring_offset;
   params_.entries = entries;
+  params_.depth = depth;
   return true;
 }
 

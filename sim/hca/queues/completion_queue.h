@@ -24,6 +24,7 @@ struct CompletionQueueParams {
   std::uint32_t channel = 0;
   bool ignores_overrun = false;  // the program counts by itself: the oldest entry is lost instead of the queue
   std::uint32_t entries = 0;  // a power of two
+  std::uint32_t depth = 0;    // how many may wait; at most `entries`
   std::uint64_t ring_offset = 0;
   std::uint64_t record_offset = 0;
 };
@@ -89,7 +90,7 @@ class CompletionQueue {
   void moderate(std::uint32_t count, Duration period);
 
   // Moves what the program has not consumed to a new ring; false when it does not fit.
-  bool move_to(std::uint64_t ring_offset, std::uint32_t entries);
+  bool move_to(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t depth);
 
  private:
   enum class Arm : std::uint8_t { kNone, kSolicited, kAny };

@@ -13,6 +13,7 @@ namespace verbatim::hca {
 
 struct SharedReceiveQueueParams {
   std::uint32_t handle = 0;
+  std::uint32_t max_wr = 0;  // receives that may be posted; at most the ring's entries
   std::uint32_t number = 0;
   std::uint64_t cookie = 0;
   std::uint32_t pd = 0;

@@ -72,6 +72,8 @@ class VirtualFile {
   void set_follower(std::shared_ptr<Waiter> follower) { follower_ = std::move(follower); }
   // Changes whenever the file has become more ready; edge-triggered epoll compares it.
   std::uint64_t generation() const { return generation_; }
+  // Who waits for changes takes what is there for something new.
+  void tell_again() { notify(); }
 
  protected:
   virtual void on_last_close() {}

@@ -347,6 +347,9 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
     outcome = interrupt(thread);
     // A signal that was there before the call is delivered first, and then the call begins.
     if (!was_blocked) outcome = Answer{0, protocol::Action::kRestart};
+  } else if (!outcome && !was_blocked && call.transferred == 0 && is_interrupted(thread)) {
+    give_up_waiting(thread);
+    outcome = Answer{-EINTR};
   }
   if (outcome) {
     thread.finish_call();

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/failing_calls.h"
 #include "sim/core/trace.h"
 #include "sim/supervisor/kernel/checks.h"
 #include "sim/supervisor/kernel/futex.h"
@@ -81,6 +82,8 @@ class Kernel {
   Passage& passage() { return *passage_; }
   // In place of its own; before any process is started.
   void use_passage(Passage& passage) { passage_ = &passage; }
+  // Which calls fail though they need not; none without. It outlives the kernel.
+  void use_failing_calls(FailingCalls& calls) { failing_ = &calls; }
   // As of TcpNetwork.
   int host_of(const IpAddress& address, std::size_t from) const { return network_.host_of(address, from); }
   // One way over the management network, or within a host.
@@ -243,12 +246,20 @@ class Kernel {
   Outcome sys_posix_timer(Thread& thread);
   Outcome create_timer(Thread& thread);
   Answer interrupt(Thread& thread);
+  void give_up_waiting(Thread& thread);
   void tell_rest(Thread& thread);
   int let_in(Thread& thread, std::uint64_t mask_address, bool waits);
   void abandon_futex(Thread& thread);
   Outcome sys_pause(Thread& thread);
   Outcome sys_wait_for_signal(Thread& thread);
   bool keep_nothing(Thread& thread, Answer& answer);
+  // Calls that fail by choice (kernel_failing.cc)
+  bool fails(Thread& thread, std::string_view site);
+  // The call has to wait.
+  bool is_interrupted(Thread& thread);
+  // Of `limit` bytes, how many a read finds, or a write has room for, at the most; 0: EAGAIN. `whole`: it waits for all of them.
+  std::uint64_t readable_now(Thread& thread, VirtualFile& file, std::uint64_t limit, bool dont_wait, bool whole);
+  std::uint64_t writable_now(Thread& thread, VirtualFile& file, std::uint64_t length, bool dont_wait);
   // Words that threads sleep on (kernel_futex.cc)
   Outcome sys_futex(Thread& thread);
   Outcome futex_slept(Thread& thread, bool woken);
@@ -412,6 +423,7 @@ class Kernel {
   TcpNetwork network_;
   std::unique_ptr<UdpNetwork> udp_;
   std::unique_ptr<UnixNetwork> unix_;
+  FailingCalls* failing_ = nullptr;
   Passage own_passage_;
   Passage* passage_ = &own_passage_;
   std::map<std::size_t, std::uint64_t> files_numbered_;  // by host

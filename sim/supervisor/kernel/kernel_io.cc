@@ -105,7 +105,10 @@ Kernel::Outcome Kernel::wait_or_give_up(Thread& thread, std::vector<VirtualFileP
 Kernel::Outcome Kernel::read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to) {
   if (auto terminal = std::dynamic_pointer_cast<TerminalFile>(file)) return read_terminal(thread, terminal, to);
   std::vector<std::byte> bytes;
-  const IoResult n = file->read(std::min<std::uint64_t>(to.length, kChunk), bytes);
+  const std::uint64_t wanted = std::min<std::uint64_t>(to.length, kChunk);
+  const std::uint64_t limit = readable_now(thread, *file, wanted, file->nonblocking(), false);
+  if (limit < wanted && limit == 0) return Answer{-EAGAIN};
+  const IoResult n = file->read(limit, bytes);
   if (!n) return wait_or_give_up(thread, {file}, file->nonblocking(), file->read_timeout, "read");
   // An error may come with bytes, too: of a management datagram that is too long the header tells how long it is.
   if (!bytes.empty() && !scatter(thread.process(), to, bytes)) return Answer{-EFAULT};
@@ -117,8 +120,12 @@ Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, c
   Process& process = thread.process();
   std::uint64_t& done = thread.call().transferred;
   const Buffers rest = behind(from, done);
+  const bool dont_wait = (sending.flags & MSG_DONTWAIT) != 0 || file->nonblocking();
+  const std::uint64_t wanted = std::min<std::uint64_t>(rest.length, kChunk);
+  const std::uint64_t limit = sending.files.empty() ? writable_now(thread, *file, wanted, dont_wait) : wanted;
+  if (limit < wanted && limit == 0) return Answer{done > 0 ? static_cast<std::int64_t>(done) : -EAGAIN};
   std::vector<std::byte> bytes;
-  if (!gather(process, rest, std::min<std::uint64_t>(rest.length, kChunk), bytes)) return Answer{-EFAULT};
+  if (!gather(process, rest, limit, bytes)) return Answer{-EFAULT};
   if (const auto* output = dynamic_cast<const OutputFile*>(file.get())) {
     output_(process, output->stream(), bytes);
     return Answer{static_cast<std::int64_t>(bytes.size())};
@@ -126,7 +133,6 @@ Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, c
   if (auto* end = dynamic_cast<TerminalFile*>(file.get()); end != nullptr && end->terminal().stops_background_output()) {
     if (auto refused = keep_in_background(thread, end->terminal(), SIGTTOU)) return *refused;
   }
-  const bool dont_wait = (sending.flags & MSG_DONTWAIT) != 0 || file->nonblocking();
   std::vector<VirtualFilePtr> waits = {file};
   IoResult n;
   if (auto* socket = dynamic_cast<Socket*>(file.get())) {

@@ -169,7 +169,9 @@ Kernel::Outcome Kernel::receive(Thread& thread, const std::shared_ptr<Socket>& s
   const bool peek = (flags & MSG_PEEK) != 0;
   const bool whole = (flags & MSG_WAITALL) != 0 && !peek && !dont_wait && !socket->keeps_boundaries();
   std::uint64_t& done = thread.call().transferred;
-  const std::size_t limit = std::min<std::uint64_t>(to.length - done, kMaxChunk);
+  const std::size_t wanted = std::min<std::uint64_t>(to.length - done, kMaxChunk);
+  const std::size_t limit = peek ? wanted : readable_now(thread, *socket, wanted, dont_wait, whole);
+  if (limit < wanted && limit == 0) return Answer{-EAGAIN};
   const IoResult n = socket->receive(limit, peek, message);
   if (!n) return wait_or_give_up(thread, {socket}, dont_wait, socket->read_timeout, "recv");
   if (*n < 0 || (*n == 0 && done > 0)) return Answer{done > 0 ? static_cast<std::int64_t>(done) : *n};

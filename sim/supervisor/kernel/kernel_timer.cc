@@ -143,13 +143,17 @@ void Kernel::tell_rest(Thread& thread) {
   thread.process().memory().store(address, to_timespec(rest));
 }
 
-// The call was tried once more and still has to wait, but a signal is there.
-Answer Kernel::interrupt(Thread& thread) {
-  const auto disposition = thread.process().disposition(thread.next_signal());
+void Kernel::give_up_waiting(Thread& thread) {
   thread.stop_waiting();
   abandon_futex(thread);
   thread.finish_call();
   tell_rest(thread);
+}
+
+// The call was tried once more and still has to wait, but a signal is there.
+Answer Kernel::interrupt(Thread& thread) {
+  const auto disposition = thread.process().disposition(thread.next_signal());
+  give_up_waiting(thread);
   switch (thread.call().number) {  // never restarted, signal(7)
     case SYS_poll:
     case SYS_ppoll:

@@ -128,7 +128,7 @@ IoResult RdmaCmFile::create_id(const Command& command) {
     default:
       return -EINVAL;
   }
-  const std::uint32_t number = numbers_.next++;
+  const std::uint32_t number = take_number();
   Context& context = contexts_[number];
   context.id = cm_.create(space, type, this);
   context.user_id = create.uid;
@@ -140,6 +140,14 @@ std::uint32_t RdmaCmFile::forget_events_of(std::uint32_t number) {
   return static_cast<std::uint32_t>(std::erase_if(events_, [&](const PendingEvent& one) { return one.context == number; }));
 }
 
+void RdmaCmFile::forget_groups(std::optional<std::uint32_t> context) {
+  std::erase_if(groups_, [&](const auto& one) {
+    const bool goes = !context || one.second.context == *context;
+    if (goes) numbers_.give_back(one.first);
+    return goes;
+  });
+}
+
 IoResult RdmaCmFile::destroy_id(const Command& command) {
   rdma_ucm_destroy_id destroy;
   if (!load(command.in, destroy)) return -EINVAL;
@@ -149,8 +157,9 @@ IoResult RdmaCmFile::destroy_id(const Command& command) {
   destroyer_ = command.process.calling_thread();
   events_of_destroyed_ = response.events_reported;
   forget_events_of(destroy.id);
-  std::erase_if(groups_, [&](const auto& one) { return one.second.context == destroy.id; });
+  forget_groups(destroy.id);
   contexts_.erase(found);
+  numbers_.give_back(destroy.id);
   return store(command.process, destroy.response, response, command.room, sizeof response);
 }
 
@@ -415,20 +424,22 @@ IoResult RdmaCmFile::get_event(const Command& command) {
     to.rnr_retry_count = from.rnr_retry_count;
   }
   response.ece = {from.ece_vendor, from.ece_options};
-  const std::uint32_t made = numbers_.next;
-  if (event.request != nullptr) response.id = made;
+  const bool is_request = event.request != nullptr;
+  if (is_request) response.id = take_number();
   const bool of_group = event.type == cm::EventType::kMulticastJoin || event.type == cm::EventType::kMulticastError;
   if (of_group) {
     response.uid = groups_.at(event.group).user_id;
     response.id = event.group;
   }
   const IoResult stored = store(command.process, get.response, response, command.room, kLeast);
-  if (*stored < 0) return stored;
-  if (event.request != nullptr) {
-    ++numbers_.next;
+  if (*stored < 0) {
+    if (is_request) numbers_.undo(response.id);
+    return stored;
+  }
+  if (is_request) {
     pending.event.request->set_sink(this);
     context.id->note_request_taken();
-    contexts_[made].id = std::move(pending.event.request);
+    contexts_[response.id].id = std::move(pending.event.request);
   }
   if (of_group) ++groups_.at(event.group).events_reported;
   ++context.events_reported;
@@ -542,9 +553,11 @@ IoResult RdmaCmFile::join(const Command& command, bool ip) {
   if (address.family == cm::Family::kNone) return -EINVAL;
   Context* context = find(number);
   if (context == nullptr) return -ENOENT;
-  const std::uint32_t group = numbers_.next;
-  if (const int error = context->id->join(group, address); error != 0) return error;
-  ++numbers_.next;
+  const std::uint32_t group = take_number();
+  if (const int error = context->id->join(group, address); error != 0) {
+    numbers_.undo(group);
+    return error;
+  }
   groups_[group] = {number, user_id, 0};
   return store(command.process, response, rdma_ucm_create_id_resp{group}, command.room, sizeof(rdma_ucm_create_id_resp));
 }
@@ -561,6 +574,7 @@ IoResult RdmaCmFile::leave(const Command& command) {
     return of_group && one.event.group == leave.id;
   });
   groups_.erase(found);
+  numbers_.give_back(leave.id);
   return store(command.process, leave.response, response, command.room, sizeof response);
 }
 
@@ -577,6 +591,8 @@ void RdmaCmFile::on_event(cm::RdmaId& id, cm::Event&& event) {
 
 void RdmaCmFile::on_last_close() {
   events_.clear();
+  forget_groups(std::nullopt);
+  for (const auto& [number, context] : contexts_) numbers_.give_back(number);
   contexts_.clear();
 }
 

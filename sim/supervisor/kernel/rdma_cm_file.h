@@ -6,20 +6,43 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 
+#include "sim/cm/freedom.h"
 #include "sim/cm/rdma_cm.h"
+#include "sim/core/number_space.h"
 #include "sim/supervisor/files/virtual_file.h"
 
 namespace verbatim::supervisor {
 
 class Process;
 
-// Identifiers' numbers, of all openings on a host.
-struct RdmaCmNumbers {
-  std::uint32_t next = 0;
+// Identifiers and memberships of groups by number, of all openings on a host.
+class RdmaCmNumbers {
+ public:
+  std::uint32_t take(NumberChoice choice) {
+    const std::uint32_t number = numbers_.take([this](std::uint32_t taken) { return in_use_.contains(taken); }, choice);
+    in_use_.insert(number);
+    return number;
+  }
+  void give_back(std::uint32_t number) {
+    in_use_.erase(number);
+    numbers_.give_back(number);
+  }
+  // What it was taken for has failed.
+  void undo(std::uint32_t number) {
+    in_use_.erase(number);
+    numbers_.undo(number);
+  }
+
+ private:
+  NumberSpace numbers_{0, std::numeric_limits<std::uint32_t>::max()};
+  std::set<std::uint32_t> in_use_;
 };
 
 class RdmaCmFile final : public VirtualFile, public cm::EventSink {
@@ -92,6 +115,9 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   IoResult leave(const Command& command);
 
   Context* find(std::uint32_t number);
+  std::uint32_t take_number() { return numbers_.take(cm_.choose_number(cm::freedom::kIdNumber)); }
+  // Also the memberships of `context`, or all of them.
+  void forget_groups(std::optional<std::uint32_t> context);
   std::uint32_t forget_events_of(std::uint32_t number);
 
   cm::RdmaCm& cm_;

@@ -184,6 +184,8 @@ class Thread final : public Waiter {
   };
   std::optional<Late> take_late() { return std::exchange(was_late_, std::nullopt); }
   bool may_be_late() const { return choices_.is_free(); }
+  // Who chooses where the thread's calls have a choice.
+  ComponentId component() const { return source_; }
   // The same for calls that the thread answers itself, known by their number among those that count: the slot is told with which
   // one the thread is late next. Drawn ahead, so that the others need not be handed over.
   void expect_late_call(protocol::ThreadSlot& slot);

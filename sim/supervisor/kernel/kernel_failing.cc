@@ -1,0 +1,123 @@
+// Calls that fail, or do less than they could, because it was chosen so.
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+#include "sim/supervisor/files/pipe.h"
+#include "sim/supervisor/kernel/freedom.h"
+#include "sim/supervisor/kernel/kernel.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+enum class Interrupted { kNever, kByHandler, kByStop };
+
+// signal(7), "Interruption of system calls and library functions by signal handlers" and "by stop signals". Not here: what goes
+// on though its call has ended (connect), and what waits for a signal and nothing else.
+Interrupted interrupted(const PendingCall& call) {
+  switch (call.number) {
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_semop:
+    case SYS_semtimedop:
+      return Interrupted::kByStop;
+    case SYS_futex: {
+      const auto operation = call.arguments[1] & FUTEX_CMD_MASK;
+      return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ? Interrupted::kByHandler : Interrupted::kNever;
+    }
+    case SYS_read:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_msgsnd:
+    case SYS_msgrcv:
+      return Interrupted::kByHandler;
+    default:
+      return Interrupted::kNever;
+  }
+}
+
+bool lets_handler_in(Thread& thread) {
+  const protocol::RegionHeader& header = thread.process().region().header();
+  const std::uint64_t masked = thread.process().region().slot(thread.slot()).signal_mask;
+  for (int signal = 1; signal < static_cast<int>(std::size(header.dispositions)); ++signal) {
+    const bool is_masked = (masked >> (signal - 1) & 1) != 0;
+    if (header.dispositions[signal] == protocol::kSignalHandled && !is_masked) return true;
+  }
+  return false;
+}
+
+// Bytes without boundaries, which the other end may have sent in parts.
+const Socket* stream_of(const VirtualFile& file) {
+  const auto* socket = dynamic_cast<const Socket*>(&file);
+  return socket != nullptr && !socket->keeps_boundaries() ? socket : nullptr;
+}
+
+}  // namespace
+
+bool Kernel::fails(Thread& thread, std::string_view site) {
+  return failing_ != nullptr && failing_->choose(site, thread.component(), thread.process().host().component);
+}
+
+bool Kernel::is_interrupted(Thread& thread) {
+  if (failing_ == nullptr) return false;
+  const Interrupted by = interrupted(thread.call());
+  if (by == Interrupted::kNever || (by == Interrupted::kByHandler && !lets_handler_in(thread))) return false;
+  return fails(thread, freedom::kInterrupted);
+}
+
+// What is left behind is told anew to who waits for changes: it might have come after the call.
+std::uint64_t Kernel::readable_now(Thread& thread, VirtualFile& file, std::uint64_t limit, bool dont_wait, bool whole) {
+  if (failing_ == nullptr || limit == 0 || (file.readiness() & POLLIN) == 0) return limit;
+  const Socket* const stream = stream_of(file);
+  const bool is_pipe = dynamic_cast<const PipeEnd*>(&file) != nullptr;
+  const std::uint64_t there = stream != nullptr ? std::min<std::uint64_t>(stream->readable_bytes(), limit) : 0;
+  std::uint64_t most = limit;
+  if (dont_wait && (is_pipe || there > 0) && fails(thread, freedom::kWouldBlock)) {
+    most = 0;
+  } else if (!whole && there > 1 && fails(thread, freedom::kShortTransfer)) {
+    most = failing_->choose_part(freedom::kShortBytes, thread.component(), there);
+  }
+  if (most != limit) file.tell_again();
+  return most;
+}
+
+std::uint64_t Kernel::writable_now(Thread& thread, VirtualFile& file, std::uint64_t length, bool dont_wait) {
+  if (failing_ == nullptr || length == 0 || !dont_wait || (file.readiness() & (POLLOUT | POLLERR | POLLHUP)) != POLLOUT)
+    return length;
+  const bool is_pipe = dynamic_cast<const PipeEnd*>(&file) != nullptr;
+  if (!is_pipe && stream_of(file) == nullptr) return length;
+  std::uint64_t most = length;
+  if (fails(thread, freedom::kWouldBlock)) {
+    most = 0;
+  } else if (length > (is_pipe ? PIPE_BUF : 1) && fails(thread, freedom::kShortTransfer)) {
+    most = failing_->choose_part(freedom::kShortBytes, thread.component(), length);
+  }
+  if (most != length) file.tell_again();
+  return most;
+}
+
+}  // namespace verbatim::supervisor
