@@ -11,6 +11,20 @@ namespace verbatim::host {
 // A virtual address in a simulated process; never dereferenced here.
 using ProgramAddress = std::uint64_t;
 
+// Whoever is to be told that bytes which were placed are not mapped, and what it knows the placement by.
+class PlacementClient {
+ public:
+  virtual void on_placement_fault(std::uint64_t cookie, ProgramAddress address, std::uint32_t length) = 0;
+
+ protected:
+  ~PlacementClient() = default;
+};
+struct PlacementFault {
+  PlacementClient* client = nullptr;
+  std::uint64_t cookie = 0;
+  void tell(ProgramAddress address, std::uint32_t length) const { client->on_placement_fault(cookie, address, length); }
+};
+
 class ProgramMemory {
  public:
   virtual ~ProgramMemory() = default;
@@ -21,9 +35,12 @@ class ProgramMemory {
   // (the mapped ones are written).
   virtual bool write(ProgramAddress to, std::span<const std::byte> from) = 0;
   // As read() and write(), by an adapter at the time at which a transfer touches memory (Touch): a program that runs ahead of
-  // the adapter's time may have done it by itself.
+  // the adapter's time may have done it by itself. That bytes are not mapped to which something is placed may be found later,
+  // but before anybody can know.
   virtual bool gather(ProgramAddress from, std::span<std::byte> to) { return read(from, to); }
-  virtual bool place(ProgramAddress to, std::span<const std::byte> from) { return write(to, from); }
+  virtual void place(ProgramAddress to, std::span<const std::byte> from, PlacementFault fault) {
+    if (!write(to, from)) fault.tell(to, static_cast<std::uint32_t>(from.size()));
+  }
   // As write(), of pages that are most likely not writable for the program.
   virtual bool write_code(ProgramAddress to, std::span<const std::byte> from) { return write(to, from); }
   // Whether the whole range is mapped, and writable when `writable`. For memory registration.

@@ -348,7 +348,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
 }
 
 void Supervisor::Impl::adopt(Process& process) {
-  process.memory().use(page_cache_, read_ahead_, memory_epochs_[process.host_index()]);
+  process.memory().use(page_cache_, read_ahead_, write_behind_, memory_epochs_[process.host_index()]);
   process.memory().use(engine_);
   process.memory().set_write_listener(
       [this, &process](const ProcessMemory::Written& written) { on_memory_written(process, written); });
@@ -454,6 +454,7 @@ void Supervisor::Impl::reap(Process& process) {
 }
 
 void Supervisor::Impl::kill_all() {
+  write_behind_.flush();
   for (auto& process : processes_) {
     if (!process->alive) continue;
     finished_ = true;

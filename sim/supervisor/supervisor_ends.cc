@@ -24,6 +24,7 @@ void Supervisor::Impl::kill_process(Process& process) {
 }
 
 LaunchedProcess Supervisor::Impl::start_process(const LaunchRequest& request) {
+  write_behind_.flush();
   if (options_.launcher) return options_.launcher(request);
   return options_.run_after_run != nullptr ? options_.run_after_run->zygotes().launch(request) : launch(request);
 }

@@ -229,6 +229,7 @@ class Supervisor::Impl final : public ProcessTable {
   TokenWait token_;
   PageCache page_cache_;  // of whoever is looked at
   ReadAhead read_ahead_;
+  WriteBehind write_behind_;
   std::vector<std::uint64_t> memory_epochs_;  // by host, see ProcessMemory::use()
   std::optional<SecondCore> second_core_;  // while the run lasts
   std::unique_ptr<RunFolder> own_folder_;

@@ -468,6 +468,7 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
 
 // `before` is the slot of the thread that had it, if that is another one.
 void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) {
+  write_behind_.flush();
   ProcessRegion& region = thread.process().region();
   second_core_->count_hand_over();
   region.slot(thread.slot()).looks = second_core_->looks();

@@ -41,7 +41,7 @@ class Pages {
 
 class PageCacheTest : public ::testing::Test {
  protected:
-  PageCacheTest() { memory_.use(cache_, read_ahead_, epoch_); }
+  PageCacheTest() { memory_.use(cache_, read_ahead_, write_behind_, epoch_); }
 
   std::optional<std::uint8_t> read(std::uint64_t address) {
     const spin::MemoryRange range{address, 1};
@@ -51,6 +51,7 @@ class PageCacheTest : public ::testing::Test {
 
   PageCache cache_;
   ReadAhead read_ahead_;
+  WriteBehind write_behind_;
   std::uint64_t epoch_ = 0;
   ProcessMemory memory_{getpid()};
 };
@@ -79,7 +80,7 @@ TEST_F(PageCacheTest, forgets_whatever_is_written) {
   EXPECT_EQ(read(pages.address(0)), 5);
   // The same memory may be another process's, too.
   ProcessMemory other(getpid());
-  other.use(cache_, read_ahead_, epoch_);
+  other.use(cache_, read_ahead_, write_behind_, epoch_);
   other.write(pages.address(0), three);
   EXPECT_EQ(read(pages.address(0)), 3);
 }
@@ -87,7 +88,7 @@ TEST_F(PageCacheTest, forgets_whatever_is_written) {
 TEST_F(PageCacheTest, keeps_programs_apart) {
   Pages pages(1);
   ProcessMemory other(getpid());
-  other.use(cache_, read_ahead_, epoch_);
+  other.use(cache_, read_ahead_, write_behind_, epoch_);
   EXPECT_EQ(read(pages.address(0)), 0);
   pages[0] = 1;
   std::uint8_t value = 0;
@@ -276,7 +277,7 @@ TEST_F(ReadAheadTest, follows_several_messages_and_programs_at_once) {
   Pages pages(20 * 32);
   fill(pages, 20 * 32 * kPage, 3);
   ProcessMemory other(getpid());
-  other.use(cache_, read_ahead_, epoch_);
+  other.use(cache_, read_ahead_, write_behind_, epoch_);
   std::vector<std::byte> packet(kPacket);
   for (std::size_t page = 0; page < 32; ++page) {
     for (std::size_t message = 0; message < 20; ++message) {

@@ -21,8 +21,12 @@ std::optional<std::uint64_t> AdapterMemory::allocate(std::uint64_t length, std::
   return offset;
 }
 
+bool AdapterMemory::gather(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const {
+  return is_on_adapter(from) ? read(context, from, to) : context.program.memory->gather(from, to);
+}
+
 bool AdapterMemory::read(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const {
-  if (!is_on_adapter(from)) return context.program.memory->gather(from, to);
+  if (!is_on_adapter(from)) return context.program.memory->read(from, to);
   if (from < kDeviceMemory) {
     std::memset(to.data(), 0, to.size());
     return true;
@@ -33,8 +37,13 @@ bool AdapterMemory::read(const Context& context, host::ProgramAddress from, std:
   return true;
 }
 
+void AdapterMemory::place(const Context& context, host::ProgramAddress to, std::span<const std::byte> from,
+                          host::PlacementFault fault) {
+  is_on_adapter(to) ? void(write(context, to, from)) : context.program.memory->place(to, from, fault);
+}
+
 bool AdapterMemory::write(const Context& context, host::ProgramAddress to, std::span<const std::byte> from) {
-  if (!is_on_adapter(to)) return context.program.memory->place(to, from);
+  if (!is_on_adapter(to)) return context.program.memory->write(to, from);
   if (to < kDeviceMemory) return true;
   const std::uint64_t offset = to - kDeviceMemory;
   CHECK(offset + from.size() <= bytes_.size());

@@ -28,6 +28,8 @@ class AdapterMemory {
   // As host::ProgramMemory does, of the context's program or here.
   bool read(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const;
   bool write(const Context& context, host::ProgramAddress to, std::span<const std::byte> from);
+  bool gather(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const;
+  void place(const Context& context, host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault);
 
  private:
   const std::uint64_t size_;

@@ -183,10 +183,16 @@ void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
     adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, piece.owner->program.process, piece.address,
                            piece.length, 0, part);
     if (adapter_.tracer.wants_facts()) [[unlikely]] tell_placement(piece, placement.stream);
-    if (!adapter_.memory.write(*piece.owner, piece.address, part)) {
-      adapter_.notifier.dma_fault(*piece.owner, piece.key, piece.address, piece.length);
-    }
+    const std::uint64_t cookie = std::uint64_t{piece.owner->number} << 32 | piece.key;
+    adapter_.memory.place(*piece.owner, piece.address, part, {this, cookie});
   }
+}
+
+void PayloadWriter::on_placement_fault(std::uint64_t cookie, host::ProgramAddress address, std::uint32_t length) {
+  const auto key = static_cast<std::uint32_t>(cookie);
+  const MemoryRegion* const region = adapter_.keys.find(key);
+  if (region == nullptr || region->context->number != cookie >> 32) return;
+  adapter_.notifier.dma_fault(*region->context, key, address, length);
 }
 
 }  // namespace verbatim::hca

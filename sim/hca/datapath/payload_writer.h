@@ -37,7 +37,7 @@ constexpr MessageStream message_stream(std::uint32_t qpn, bool is_response) {
   return std::uint64_t{qpn} << 1 | (is_response ? 1 : 0);
 }
 
-class PayloadWriter final : public host::DmaClient {
+class PayloadWriter final : public host::DmaClient, public host::PlacementClient {
  public:
   explicit PayloadWriter(Adapter& adapter);
 
@@ -99,6 +99,8 @@ class PayloadWriter final : public host::DmaClient {
   host::Touch touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const override;
   void on_dma_read(std::uint64_t, Instant) override {}
   void on_dma_write(std::uint64_t cookie) override;
+  // `cookie`: the number of the context, and below it the key.
+  void on_placement_fault(std::uint64_t cookie, host::ProgramAddress address, std::uint32_t length) override;
 
   Adapter& adapter_;
   Ring<Placement> placing_;

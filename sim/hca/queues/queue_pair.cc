@@ -181,7 +181,7 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
     Context* const owner = answers_from(outgoing);
     if (owner == nullptr) {
       std::memset(to.data(), 0, to.size());
-    } else if (!adapter.memory.read(*owner, outgoing.address, to)) {
+    } else if (!adapter.memory.gather(*owner, outgoing.address, to)) {
       adapter.notifier.dma_fault(*owner, outgoing.work, outgoing.address, to.size());
     }
     return;
@@ -194,7 +194,7 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
   work->sges.visit(outgoing.offset, static_cast<std::uint32_t>(to.size()),
                    [&](const protocol::Sge& sge, std::uint32_t offset, std::uint32_t part) {
                      Context& owner = owner_of(sge.lkey);
-                     if (!adapter.memory.read(owner, sge.va + offset, to.first(part))) {
+                     if (!adapter.memory.gather(owner, sge.va + offset, to.first(part))) {
                        adapter.notifier.dma_fault(owner, sge.lkey, sge.va + offset, part);
                      }
                      to = to.subspan(part);

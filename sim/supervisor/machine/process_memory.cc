@@ -23,6 +23,7 @@ std::size_t to_page_end(host::ProgramAddress address, std::size_t length) {
 ProcessMemory::~ProcessMemory() {
   if (cache_ != nullptr) cache_->forget(*this);
   if (read_ahead_ != nullptr) read_ahead_->forget(*this);
+  if (write_behind_ != nullptr) write_behind_->forget(*this);
   if (mem_fd_ >= 0) close(mem_fd_);
 }
 
@@ -33,6 +34,7 @@ bool ProcessMemory::is_in_region(host::ProgramAddress start, std::uint64_t lengt
 
 // /proc/PID/pagemap has 64 bits for each page (Linux, admin-guide/mm/pagemap): present, and of a file or shared.
 bool ProcessMemory::is_private(host::ProgramAddress start, std::uint64_t length) const {
+  settle();
   constexpr std::uint64_t kPresent = 1ull << 63, kShared = 1ull << 61;
   const std::string path = "/proc/" + std::to_string(pid_) + "/pagemap";
   const int pages = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -48,6 +50,7 @@ bool ProcessMemory::is_private(host::ProgramAddress start, std::uint64_t length)
 }
 
 std::size_t ProcessMemory::read_present(host::ProgramAddress from, std::span<std::byte> to) const {
+  settle();
   const iovec local{to.data(), to.size()};
   const iovec remote{reinterpret_cast<void*>(from), to.size()};
   const ssize_t n = process_vm_readv(pid_, &local, 1, &remote, 1, 0);
@@ -75,8 +78,14 @@ bool ProcessMemory::gather(host::ProgramAddress from, std::span<std::byte> to) {
   return (engine_ != nullptr && touches_.take_read(engine_->now(), from, to)) || read(from, to);
 }
 
-bool ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> from) {
-  return (engine_ != nullptr && touches_.take_write(engine_->now(), to, from.size())) || write(to, from);
+void ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault) {
+  if (engine_ != nullptr && touches_.take_write(engine_->now(), to, from.size())) return;
+  if (access_listener_) access_listener_();
+  note_write();
+  Written written{to, from};
+  if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, fault)) written.is_complete = write_bytes(to, from);
+  if (write_listener_) write_listener_(written);
+  if (!written.is_complete) fault.tell(to, static_cast<std::uint32_t>(from.size()));
 }
 
 void ProcessMemory::note_write() {
@@ -92,19 +101,25 @@ std::size_t ProcessMemory::write_some(host::ProgramAddress to, std::span<const s
 
 bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
+  settle();
   note_write();
-  Written written{to, from};
+  const Written written{to, from, write_bytes(to, from)};
+  if (write_listener_) write_listener_(written);
+  return written.is_complete;
+}
+
+bool ProcessMemory::write_bytes(host::ProgramAddress to, std::span<const std::byte> from) {
+  bool is_complete = true;
   while (!from.empty()) {
     std::size_t done = write_some(to, from);
     if (done == 0) {
       done = to_page_end(to, from.size());
-      written.is_complete &= write_protected(to, from.first(done));
+      is_complete &= write_protected(to, from.first(done));
     }
     to += done;
     from = from.subspan(done);
   }
-  if (write_listener_) write_listener_(written);
-  return written.is_complete;
+  return is_complete;
 }
 
 void ProcessMemory::write_changed(std::span<const spin::ByteRun> runs) {
@@ -116,6 +131,7 @@ void ProcessMemory::write_changed(std::span<const spin::ByteRun> runs) {
 
 bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
+  settle();
   note_write();
   if (!write_protected(to, from)) return write(to, from);
   if (write_listener_) write_listener_({to, from});
@@ -124,6 +140,7 @@ bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byt
 
 bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
+  settle();
   note_write();
   Written written{to, from};
   for (std::size_t done = 1; done > 0 && !from.empty();) {
@@ -146,6 +163,7 @@ bool ProcessMemory::copy_ranges(std::span<const spin::MemoryRange> ranges, std::
 }
 
 bool ProcessMemory::copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const {
+  settle();
   constexpr std::size_t kMost = 64;
   while (!ranges.empty()) {
     iovec remote[kMost];

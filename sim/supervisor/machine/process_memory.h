@@ -14,6 +14,7 @@
 #include "sim/supervisor/machine/page_cache.h"
 #include "sim/supervisor/machine/read_ahead.h"
 #include "sim/supervisor/machine/touches_ahead.h"
+#include "sim/supervisor/machine/write_behind.h"
 #include "sim/supervisor/spin/code_memory.h"
 #include "sim/supervisor/spin/memory_view.h"
 
@@ -35,7 +36,9 @@ class ProcessMemory final : public host::ProgramMemory {
   void write_changed(std::span<const spin::ByteRun> runs);
   bool write_code(host::ProgramAddress to, std::span<const std::byte> from) override;
   bool gather(host::ProgramAddress from, std::span<std::byte> to) override;
-  bool place(host::ProgramAddress to, std::span<const std::byte> from) override;
+  void place(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault) override;
+  // As write() without a word to anybody.
+  bool write_bytes(host::ProgramAddress to, std::span<const std::byte> from);
   // As a system call does: false when a byte may not be written.
   bool put(host::ProgramAddress to, std::span<const std::byte> from);
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
@@ -52,12 +55,14 @@ class ProcessMemory final : public host::ProgramMemory {
   bool copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
   // From now on memory is read by way of these. `epoch` is another one whenever a program of the host has run or memory of one
   // was written, which may be shared; the latter is counted here. Without them everything is read anew.
-  void use(PageCache& cache, ReadAhead& read_ahead, std::uint64_t& epoch) {
+  void use(PageCache& cache, ReadAhead& read_ahead, WriteBehind& write_behind, std::uint64_t& epoch) {
     cache_ = &cache;
     read_ahead_ = &read_ahead;
+    write_behind_ = &write_behind;
     epoch_ = &epoch;
   }
   std::uint64_t epoch() const { return *epoch_; }
+  const std::uint64_t* host() const { return epoch_; }
   // What threads have done of what adapters do, whose time is that of `engine`.
   void use(const Engine& engine) { engine_ = &engine; }
   TouchesAhead& touches() { return touches_; }
@@ -100,6 +105,10 @@ class ProcessMemory final : public host::ProgramMemory {
   friend class PageCache;
   bool copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
   void note_write();
+  // What was placed is there.
+  void settle() const {
+    if (write_behind_ != nullptr && write_behind_->keeps_any()) [[unlikely]] write_behind_->flush(epoch_);
+  }
   // Through process_vm_writev; how many bytes.
   std::size_t write_some(host::ProgramAddress to, std::span<const std::byte> from);
   // Through /proc/PID/mem.
@@ -109,6 +118,7 @@ class ProcessMemory final : public host::ProgramMemory {
   int mem_fd_ = -1;
   PageCache* cache_ = nullptr;
   ReadAhead* read_ahead_ = nullptr;
+  WriteBehind* write_behind_ = nullptr;
   std::uint64_t* epoch_ = nullptr;
   const Engine* engine_ = nullptr;
   TouchesAhead touches_;
