@@ -112,7 +112,7 @@ struct Variables {
   std::vector<spin::MemoryRange> program;  // its own data
   // What the C library knows of the heap, and what lies there: they go together. Its .bss, which tells the end of the heap, and
   // what it has of each thread are the process's.
-  std::vector<spin::MemoryRange> library, heap;
+  std::vector<spin::MemoryRange> libraries, heap;
 };
 Variables variables_of(Process& process) {
   const std::string folder = fmt::format("/proc/{}", process.native_pid());
@@ -131,7 +131,7 @@ Variables variables_of(Process& process) {
     const spin::MemoryRange range{start, static_cast<std::size_t>(end - start)};
     if (own) variables.program.push_back(range);
     if (line.ends_with("[heap]")) variables.heap.push_back(range);
-    if (!own && last_part(line).starts_with("libc.so")) variables.library.push_back(range);
+    if (!own && last_part(line).starts_with("libc.so")) variables.libraries.push_back(range);
   }
   return variables;
 }
@@ -144,7 +144,7 @@ void return_variables(Process& child, Process& parent) {
   Variables variables = variables_of(child);
   std::vector<spin::MemoryRange>& ranges = variables.program;
   if (variables.heap == variables_of(parent).heap) {
-    ranges.insert(ranges.end(), variables.library.begin(), variables.library.end());
+    ranges.insert(ranges.end(), variables.libraries.begin(), variables.libraries.end());
     ranges.insert(ranges.end(), variables.heap.begin(), variables.heap.end());
   }
   for (const spin::MemoryRange& range : ranges) {

@@ -15,7 +15,7 @@ std::string name_of_host(const Ranks& ranks, int number) {
 }  // namespace
 
 void run_ranks(const Ranks& ranks) {
-  const bool is_mpich = ranks.library == Ranks::Library::kMpich;
+  const bool is_mpich = ranks.implementation == Ranks::Library::kMpich;
   const std::string compiler = is_mpich ? "mpicc.mpich" : "mpicc.openmpi";
   if (std::system(("command -v " + compiler + " >/dev/null").c_str()) != 0) GTEST_SKIP() << compiler << " is not installed";
   const support::TemporaryFolder folder;
@@ -30,9 +30,9 @@ void run_ranks(const Ranks& ranks) {
   std::string launcher = "mpirun.openmpi --allow-run-as-root --host " + hosts + " -np " + count;
   if (is_mpich) {
     launcher = "mpiexec.hydra -hosts " + hosts + " -np " + count;
-  } else if (ranks.library == Ranks::Library::kOpenMpiOverUcx) {
+  } else if (ranks.implementation == Ranks::Library::kOpenMpiOverUcx) {
     launcher += " --mca pml ucx --mca osc ucx";
-  } else if (ranks.library == Ranks::Library::kOpenMpiOverVerbs) {
+  } else if (ranks.implementation == Ranks::Library::kOpenMpiOverVerbs) {
     // Its own use of verbs, as before UCX, which leaves InfiniBand to UCX unless it is told not to.
     launcher += " --mca pml ob1 --mca osc ^ucx --mca btl self,vader,openib --mca btl_openib_allow_ib 1";
   } else {

@@ -7,7 +7,7 @@ namespace verbatim::real {
 
 struct Ranks {
   const char* name;
-  enum class Library { kOpenMpiOverUcx, kOpenMpiOverLibfabric, kOpenMpiOverVerbs, kMpich } library;
+  enum class Library { kOpenMpiOverUcx, kOpenMpiOverLibfabric, kOpenMpiOverVerbs, kMpich } implementation;
   const char* topology;
   int hosts;     // as many of the topology's, which are called server and client, or h0, h1, …
   int per_host;  // ranks

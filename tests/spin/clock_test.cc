@@ -122,7 +122,7 @@ class CallingLoop : public testing::Test {
   }
   // From the loop's first poll.
   PollLoopProof prove(const Registers& start, bool far_times = true) {
-    const Limits limits{.far_times = far_times, .library = kLibrary};
+    const Limits limits{.far_times = far_times, .libraries = kLibrary};
     code_.begin();
     view_.begin(memory_, 64);
     view_.set_anchor();

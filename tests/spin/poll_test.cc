@@ -407,7 +407,7 @@ TEST_F(PollLoop, polls_lie_in_the_library_and_nothing_else_there_is_entered) {
   const Registers entry = first_poll(stack.call(loops_o2::poll_two, address(&state)));
   const MemoryRange library[] = {{kPoll & ~0xfffull, 4096}};
   Limits limits;
-  limits.library = library;
+  limits.libraries = library;
   EXPECT_TRUE(prove(entry, limits).proven);
   int asked = 0;
   const auto only_first = [&](std::uint64_t rip) { return ++asked <= 2 ? is_poll(rip) : std::nullopt; };
@@ -420,7 +420,7 @@ TEST_F(PollLoop, loop_in_the_library_itself_is_not_entered) {
   ASSERT_TRUE(memory.read(entry.gpr[kRsp], &return_address, 8));
   const MemoryRange library[] = {{kPoll, 16}, {return_address, 1}};
   Limits limits;
-  limits.library = library;
+  limits.libraries = library;
   EXPECT_EQ(prove(entry, limits).refusal.reason, Reason::kLibraryCall);
 }
 

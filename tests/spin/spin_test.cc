@@ -233,7 +233,7 @@ BOTH(thread_local_variable_is_read_through_fs, {
 BOTH(library_is_not_entered, {
   Limits limits;
   const MemoryRange ranges[] = {{address(reinterpret_cast<void*>(flag_spin)), 1}};
-  limits.library = ranges;
+  limits.libraries = ranges;
   EXPECT_EQ(prove(stack.call(flag_spin, address(&state)), limits).refusal.reason, Reason::kLibraryCall);
 })
 

@@ -41,7 +41,7 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
   return std::pair(std::move(*plan), std::move(*options));
 }
 
-void show_as(const RunOptions& show, RunOptions& options) {
+bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.trace = show.trace;
   options.pcap = show.pcap;
   options.snap_length = show.snap_length;
@@ -52,6 +52,13 @@ void show_as(const RunOptions& show, RunOptions& options) {
   options.quiet = show.quiet;
   options.log = show.log;
   options.call_by_call = show.call_by_call;
+  config::Diagnostics diagnostics;
+  if (const auto limit = parse_limit("--until", show.time_limit, diagnostics)) plan.scenario.time_limit = *limit;
+  plan.debugger = find_debugged(plan.scenario, show, diagnostics);
+  if (plan.debugger) plan.debugger->libraries = plan.shim_directory;
+  if (diagnostics.empty()) return true;
+  print(diagnostics);
+  return false;
 }
 
 int replay(ReplayOptions asked) {
@@ -73,15 +80,7 @@ int replay(ReplayOptions asked) {
   auto prepared = plan_of(*file);
   if (!prepared) return kUsage;
   auto& [plan, options] = *prepared;
-  show_as(asked.show, options);
-  config::Diagnostics diagnostics;
-  if (const auto limit = parse_limit("--until", asked.show.time_limit, diagnostics)) plan.scenario.time_limit = *limit;
-  plan.debugger = find_debugged(plan.scenario, asked.show, diagnostics);
-  if (plan.debugger) plan.debugger->libraries = plan.shim_directory;
-  if (!diagnostics.empty()) {
-    print(diagnostics);
-    return kUsage;
-  }
+  if (!show_as(asked.show, plan, options)) return kUsage;
   RunReport report;
   const int code = run_once(plan, options, &report);
   if (report.outcome.empty()) return code;

@@ -45,8 +45,8 @@ std::optional<Duration> parse_limit(const char* option, const std::string& text,
 std::optional<DebuggerSpec> find_debugged(const config::ScenarioSpec& scenario, const RunOptions& options,
                                           config::Diagnostics& diagnostics);
 
-// What a replay is asked to show, and how it is run.
-void show_as(const RunOptions& show, RunOptions& options);
+// What a replay is asked to show, and how it is run. False: something of it is wrong, and what has been printed.
+bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options);
 
 struct RunReport;
 // `report`: is told how the run went; nullptr: nobody asks.

@@ -35,6 +35,7 @@ bool WriteBehind::keep(ProcessMemory& memory, host::ProgramAddress to, std::span
 }
 
 void WriteBehind::flush() {
+  if (kept_ == 0) [[likely]] return;
   for (Stream& stream : streams_) {
     if (stream.memory != nullptr) write(stream);
   }

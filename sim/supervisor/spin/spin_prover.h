@@ -43,10 +43,10 @@ struct Limits {
   unsigned poll_stack = 16'384;
   // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the
   // shim's images and the gate.
-  std::span<const MemoryRange> library;
+  std::span<const MemoryRange> libraries;
 
   bool in_library(std::uint64_t address) const {
-    for (const MemoryRange& range : library) {
+    for (const MemoryRange& range : libraries) {
       if (address - range.address < range.length) return true;
     }
     return false;

@@ -65,7 +65,7 @@ spin::Limits limits(unsigned steps, unsigned effort = 0) {
   limits.steps = steps << 2 * effort;
   limits.pages <<= 2 * std::min(effort, kEffortOfPages);
   limits.polls = kShortTurn;
-  limits.library = kLibrary;
+  limits.libraries = kLibrary;
   return limits;
 }
 

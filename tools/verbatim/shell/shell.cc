@@ -160,16 +160,8 @@ int replay_session(const ReplayOptions& asked) {
   plan.schedule.reset();
   plan.scenario.freedom = options.freedom.empty() ? "friendly" : options.freedom;
   seat(plan, session);
-  show_as(asked.show, options);
+  if (!show_as(asked.show, plan, options)) return kUsage;
   plan.scenario.expect.outcome = session.end ? session.end->outcome : "interrupted";
-  config::Diagnostics diagnostics;
-  if (const auto limit = parse_limit("--until", asked.show.time_limit, diagnostics)) plan.scenario.time_limit = *limit;
-  plan.debugger = find_debugged(plan.scenario, asked.show, diagnostics);
-  if (plan.debugger) plan.debugger->libraries = plan.shim_directory;
-  if (!diagnostics.empty()) {
-    print(diagnostics);
-    return kUsage;
-  }
   RecordedKeys user(session, plan.programs.size());
   plan.terminal_user = &user;
   RunReport report;
