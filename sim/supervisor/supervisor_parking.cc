@@ -16,10 +16,15 @@ constexpr double kLongPolling = 0.1;     // seconds
 
 bool Supervisor::Impl::take_poke(Thread& thread) {
   Process& process = thread.process();
-  const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   const auto jump = static_cast<std::uint64_t>(slot.arguments[2]);  // by which it goes back, if that has trapped
+  if (jump != 0) {
+    thread.brought_lines.note(slot, process.memory());
+    thread.brought_lines.use(process.region().mailbox(thread.slot()), process.memory());
+  }
   auto parked = analyst_of(process).spin(static_cast<std::uint64_t>(slot.arguments[0]),
                                          static_cast<std::uint64_t>(slot.arguments[1]), jump);
+  if (jump != 0) thread.brought_lines.ask_for(process.memory(), slot);
   if (!parked) return false;
   if (!take_slice(thread)) return true;
   wake_who_changes(thread, parked->watched);

@@ -219,6 +219,15 @@ bool is_late_to_wait() {
   return --my_slot->calls_until_late == 0;
 }
 
+// What the analysis of the caller's loop will look at.
+void bring_lines() {
+  ThreadSlot& slot = *my_slot;
+  const std::uint32_t pages = slot.pages_to_bring;
+  const bool brings = slot.list_to_bring != 0 && pages <= protocol::kMostPagesToBring &&
+                      copy_lines(my_mailbox().bytes, slot.to_bring, pages);
+  slot.brought = brings ? slot.list_to_bring : 0;
+}
+
 }  // namespace
 
 bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64_t mask) {
@@ -228,6 +237,7 @@ bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64
   slot.arguments[0] = context;
   slot.arguments[1] = fs_base;
   slot.arguments[2] = static_cast<std::int64_t>(jump);
+  if (jump != 0) bring_lines();
   const std::int64_t before = slot.clock_ps;
   hand_over();
   // It was parked; else the slice goes on as if there had been no poke.
@@ -405,15 +415,6 @@ void spend_between_polls(std::int64_t cost_ps) {
 }
 
 namespace {
-
-// What the analysis of the caller's loop will look at.
-void bring_lines() {
-  ThreadSlot& slot = *my_slot;
-  const std::uint32_t pages = slot.pages_to_bring;
-  const bool brings = slot.list_to_bring != 0 && pages <= protocol::kMostPagesToBring &&
-                      copy_lines(my_mailbox().bytes, slot.to_bring, pages);
-  slot.brought = brings ? slot.list_to_bring : 0;
-}
 
 // Whether the thread may be parked, with all that is needed to find out: what was brought before is of another time.
 long ask_to_wait(std::uint32_t kind, const long (&arguments)[6]) {

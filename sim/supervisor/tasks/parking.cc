@@ -74,14 +74,10 @@ spin::Limits limits(unsigned steps, unsigned effort = 0) {
 class VectorContext {
  public:
   VectorContext(ProcessMemory& memory, std::uint64_t state) : memory_(memory), state_(state) {
-    constexpr std::uint64_t kSoftware = 464, kMagic = 0x46505853;
-    std::array<std::uint64_t, 2> software{};  // magic and size, then the parts
-    if (state == 0 || !memory.read(state + kSoftware, std::as_writable_bytes(std::span(software)))) return;
-    if ((software[0] & 0xffff'ffff) != kMagic || (software[1] & kSse) == 0) return;
-    if (!memory.read(state + kHeader, std::as_writable_bytes(std::span(&held_, 1)))) return;
-    const bool has_high = (software[1] & kAvx) != 0;
-    if ((held_ & kSse) != 0 && !memory.read(state + kLow, std::as_writable_bytes(std::span(low_)))) return;
-    if (has_high && (held_ & kAvx) != 0 && !memory.read(state + kHigh, std::as_writable_bytes(std::span(high_)))) return;
+    if (state == 0 || !read()) return;
+    const bool has_high = (software_[1] & kAvx) != 0;
+    if ((held_ & kSse) == 0) low_ = {};
+    if (has_high && (held_ & kAvx) != 0 && !read_part(kHigh, high_)) return;
     registers_.known = has_high ? 0xffff'ffff : 0xffff;
     for (unsigned r = 0; r < 16; ++r) registers_.lane[r] = {low_[r][0], low_[r][1], high_[r][0], high_[r][1]};
   }
@@ -89,26 +85,43 @@ class VectorContext {
   const spin::VectorRegisters& registers() const { return registers_; }
   // Whether all halves that `wanted` knows have a place in the frame.
   bool holds(const spin::VectorRegisters& wanted) const { return (wanted.known & ~registers_.known) == 0; }
+  // Writes what the frame does not say already.
   void set(const spin::VectorRegisters& wanted) {
+    const auto low = low_, high = high_;
+    const std::uint64_t held = held_;
     for (unsigned r = 0; r < 16; ++r) {
       if (wanted.known >> r & 1) std::copy_n(wanted.lane[r].begin(), 2, low_[r].begin());
       if (wanted.known >> (16 + r) & 1) std::copy_n(wanted.lane[r].begin() + 2, 2, high_[r].begin());
     }
-    if (registers_.known == 0) return;
-    held_ |= kSse;
-    memory_.write(state_ + kLow, std::as_bytes(std::span(low_)));
-    if (registers_.known >> 16 != 0) {
+    if (low_ != low) {
+      held_ |= kSse;
+      memory_.write(state_ + kLow, std::as_bytes(std::span(low_)));
+    }
+    if (high_ != high) {
       held_ |= kAvx;
       memory_.write(state_ + kHigh, std::as_bytes(std::span(high_)));
     }
-    memory_.write(state_ + kHeader, std::as_bytes(std::span(&held_, 1)));
+    if (held_ != held) memory_.write(state_ + kHeader, std::as_bytes(std::span(&held_, 1)));
   }
 
  private:
-  static constexpr std::uint64_t kLow = 160, kHeader = 512, kHigh = 576;
+  static constexpr std::uint64_t kLow = 160, kSoftware = 464, kHeader = 512, kHigh = 576;
   static constexpr std::uint64_t kSse = 2, kAvx = 4;
+
+  template <class Part>
+  bool read_part(std::uint64_t offset, Part& part) {
+    const spin::MemoryRange range{state_ + offset, sizeof part};
+    return memory_.read_ranges({&range, 1}, reinterpret_cast<std::uint8_t*>(&part));
+  }
+  bool read() {
+    constexpr std::uint64_t kMagic = 0x46505853;
+    return read_part(kSoftware, software_) && (software_[0] & 0xffff'ffff) == kMagic && (software_[1] & kSse) != 0 &&
+           read_part(kHeader, held_) && read_part(kLow, low_);
+  }
+
   ProcessMemory& memory_;
   std::uint64_t state_;
+  std::array<std::uint64_t, 2> software_{};  // magic and size, then the parts
   std::uint64_t held_ = 0;
   std::array<std::array<std::uint64_t, 2>, 16> low_{}, high_{};
   spin::VectorRegisters registers_;
@@ -495,17 +508,19 @@ unsigned LoopAnalyst::effort_of_poke() const {
 }
 
 std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint64_t fs_base, std::uint64_t jump) {
+  // What the signal has saved; pages of it are read once, and with those that the loop looks at.
+  struct {
+    gregset_t general;
+    std::uint64_t floating;  // the address of the rest
+  } saved;
+  static_assert(offsetof(mcontext_t, fpregs) == offsetof(mcontext_t, gregs) + sizeof saved.general);
   const std::uint64_t at = context_address + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, gregs);
-  gregset_t saved;
-  const auto bytes = std::as_writable_bytes(std::span(saved));
-  if (!process_.memory().read(at, bytes)) return std::nullopt;
-  std::uint64_t floating = 0;
-  process_.memory().read(context_address + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, fpregs),
-                         std::as_writable_bytes(std::span(&floating, 1)));
+  const spin::MemoryRange place{at, sizeof saved};
+  if (!process_.memory().read_ranges({&place, 1}, reinterpret_cast<std::uint8_t*>(&saved))) return std::nullopt;
   const bool is_trapped = jump != 0;
   const unsigned effort = is_trapped ? 0 : effort_of_poke();
-  VectorContext vectors(process_.memory(), floating);
-  const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits(kSpinSteps, effort),
+  VectorContext vectors(process_.memory(), saved.floating);
+  const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved.general, fs_base), *code_, limits(kSpinSteps, effort),
                                                    &vectors.registers());
   ++counts_.proofs;
   if (is_trapped) {
@@ -530,8 +545,10 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   pokes_without_proof_ = 0;
   has_proven_spin_ = true;
   vectors.set(proof.vectors);
-  spin::to_context(proof.canonical, saved);
-  process_.memory().write(at, std::as_bytes(std::span(saved)));
+  gregset_t canonical;
+  std::copy_n(saved.general, std::size(canonical), canonical);
+  spin::to_context(proof.canonical, canonical);
+  if (!std::ranges::equal(canonical, saved.general)) process_.memory().write(at, std::as_bytes(std::span(canonical)));
   for (const spin::ByteRun& run : proof.to_write) {
     process_.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
   }
