@@ -235,8 +235,7 @@ bool Hca::Impl::is_registered(std::uint32_t number, host::ProgramAddress start, 
 }
 
 Instant Hca::Impl::next_effect() const {
-  const Instant told = std::min({adapter.notifier.next(), adapter.services.next_told(), adapter.records.next()});
-  return arms_under_way_ == 0 ? told : std::min({told, doorbells_on_the_way_.next(), doorbells_.next()});
+  return std::min({adapter.notifier.next(), adapter.services.next_told(), adapter.records.next()});
 }
 
 QueuePair* Hca::Impl::find_qp_by_number(const Context& context, std::uint32_t number) {
@@ -256,7 +255,6 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
   std::uint32_t before = 0, pushed = 0;
   if (kind == protocol::DoorbellKind::kCompletionQueueArm) {
     if (const CompletionQueue* cq = find_cq_by_number(*context, object)) before = cq->written();
-    ++arms_under_way_;
   } else if (kind == protocol::DoorbellKind::kTagOperations) {
     // A shared receive queue has no resets.
   } else if (QueuePair* qp = find_qp_by_number(*context, object)) {
@@ -309,7 +307,6 @@ void Hca::Impl::on_doorbell_arrived(Doorbell doorbell) {
 }
 
 void Hca::Impl::on_doorbell(Doorbell doorbell) {
-  if (doorbell.kind == protocol::DoorbellKind::kCompletionQueueArm) --arms_under_way_;
   const Context* context = doorbell.context.get();
   if (context == nullptr) return;
   const std::uint32_t producer = static_cast<std::uint32_t>(doorbell.value);

@@ -226,7 +226,6 @@ class Hca::Impl {
   Pipeline doorbell_stage_;
   DelayLine<Doorbell> doorbells_on_the_way_;
   DelayLine<Doorbell> doorbells_;
-  std::uint32_t arms_under_way_ = 0;  // of both
 };
 
 }  // namespace verbatim::hca

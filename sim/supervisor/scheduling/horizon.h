@@ -54,7 +54,7 @@ class Horizon {
   // host itself goes on or starts, where the caller knows: thousands of others are then passed over.
   Bounds of(std::size_t host, const host::ProgramMemory& memory, std::optional<Instant> own, Instant limit);
   // RegionHeader::own_effect_ps and own_post_effect_ps of a process on `host`.
-  Duration own_effect(std::size_t host) const { return latencies_[host].mmio; }
+  Duration own_effect(std::size_t host) const { return latencies_[host].mmio + latencies_[host].to_memory; }
   Duration own_post_effect(std::size_t host) const { return latencies_[host].mmio + latencies_[host].to_memory; }
 
  private:
