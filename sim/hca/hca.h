@@ -185,9 +185,9 @@ class Hca final : public fabric::PacketSink {
   // Memory an idle queue pair takes in the simulator, its rings aside.
   static std::size_t queue_pair_bytes();
 
-  // When the next event for a program comes, or a doorbell that makes the adapter look at a program's record at once, of all that
-  // is under way; kNever: none does. Other stages of the adapter, and packets that come in, take one way of PCI Express at least
-  // until the CPU or an access to host memory notices.
+  // When the next event for a program comes, or a record is written that a program looks at, of all that is under way; kNever:
+  // none does. Other stages of the adapter, packets that come in and doorbells take one way of PCI Express at least until the CPU
+  // or an access to host memory notices; what programs have taken from their queues since counts by its time (read_consumer()).
   Instant next_effect() const;
   // Transfers under way that touch memory of programs, or may do so in a way that is not known, before `limit`, in no certain
   // order; `bytes` is used for what they touch.

@@ -179,7 +179,6 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.timestamp_counter_hz = hosts_[host].timestamp_counter_hz;
   header.costs = hosts_[host].costs;
   header.own_effect_ps = to_ps(horizon_.own_effect(host));
-  header.own_post_effect_ps = to_ps(horizon_.own_post_effect(host));
   header.random_seed = Rng(options_.seed, fmt::format("process/{}/instructions/{}", pid, header_number_++)).next();
   header.extended_control = code::extended_control(hosts_[host].instruction_set);
   header.traced_start = 1;

@@ -255,10 +255,8 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   for (std::uint32_t i = 0; sound && i < count; ++i) {
     doorbells.push_back(slot.doorbells[i]);
     const std::int64_t earliest = i == 0 ? to_ps(slice_start_) : doorbells[i - 1].time_ps;
-    const bool is_arm = doorbells[i].kind == protocol::DoorbellKind::kCompletionQueueArm;
-    const Duration until_effect = is_arm ? horizon_.own_effect(host) : horizon_.own_post_effect(host);
     sound = doorbells[i].time_ps >= earliest && doorbells[i].time_ps <= to_ps(clock) &&
-            to_ps(clock) - doorbells[i].time_ps <= to_ps(until_effect);
+            to_ps(clock) - doorbells[i].time_ps <= to_ps(horizon_.own_effect(host));
     doorbells[i].cost_ps = std::min(to_ps(modelled_cost(doorbells[i].cost_ps)), doorbells[i].time_ps);
   }
   if (!sound) {

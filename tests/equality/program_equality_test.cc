@@ -70,6 +70,16 @@ TEST(TouchedMemory, slices_and_call_by_call) {
   }
 }
 
+// What a program takes from a queue behind an arm is not taken yet when the adapter hears of the arm, though the program runs ahead.
+TEST(ArmedQueues, slices_and_call_by_call) {
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{}, {"--seed", "2"}, {"--freedom", "spec", "--seed", "3"}}) {
+    expect_equal(run_both({.commands = {"server=" + support::quoted(ARMED_QUEUES),
+                                        "client=" + support::quoted(ARMED_QUEUES) + " server"},
+                           .options = options}));
+  }
+}
+
 // Two queues in turn are known once they have been seen: each wait of the sixty costs a few hand-overs, not a whole turn's.
 TEST(PollTurns, are_parked_at_the_first_look) {
   const support::RunReport run = support::run({.commands = {"server=" + support::quoted(POLL_TURNS) + " fixed",

@@ -250,9 +250,7 @@ struct RegionHeader {
   std::uint32_t message_slot;              // the slot that has the request
   alignas(64) std::int64_t epoch_ns;               // CLOCK_REALTIME at virtual time 0, since 1970
   std::uint64_t timestamp_counter_hz;
-  // Least time from a doorbell leaving the CPU to any effect on the process: of one that asks for an event, and of one that tells
-  // of work.
-  std::int64_t own_effect_ps, own_post_effect_ps;
+  std::int64_t own_effect_ps;  // least time from a doorbell leaving the CPU to any effect on the process
   CallCosts costs;
   // One bit per descriptor below kUsualDescriptors: calls on it belong to the supervisor. The others: HighDescriptors.
   std::atomic<std::uint64_t> virtual_fds[kUsualDescriptors / 64];

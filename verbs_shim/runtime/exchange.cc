@@ -490,9 +490,7 @@ void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint3
   const bool late = is_late();
   if (!late && slot.doorbell_count < protocol::kMaxQueuedDoorbells && passes_locally(cost_ps)) {
     slot.doorbells[slot.doorbell_count++] = {slot.clock_ps, kind, context, number, 0, value, cost_ps};
-    const protocol::RegionHeader& header = region_header();
-    const bool is_arm = kind == protocol::DoorbellKind::kCompletionQueueArm;
-    const std::int64_t effect = slot.clock_ps + (is_arm ? header.own_effect_ps : header.own_post_effect_ps);
+    const std::int64_t effect = slot.clock_ps + region_header().own_effect_ps;
     if (effect < slot.horizon_ps) slot.horizon_ps = effect;
     return;
   }

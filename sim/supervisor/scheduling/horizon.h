@@ -5,7 +5,7 @@
 // Everything that can happen is a scheduled event or follows from one, so the horizon is a minimum over the
 // engine's queue, each event moved by the least time its consequences need to reach the thread's host:
 //   a fault                                 at once (it takes something away)
-//   an event that a program is told of      at once, as a doorbell that arms a completion queue: Hca::next_effect()
+//   an event that a program is told of      at once: Hca::next_effect()
 //   an event of the own adapter             the one-way latency of PCI Express and an access to host memory: it has to become
 //                                           a DMA request first; or the latency of an event
 //   a DMA request under way                 when it touches memory, if a program can tell and the thread cannot do it itself
@@ -18,8 +18,7 @@
 //                                           has opened one
 //   another thread of this host             at once (they may share memory)
 //   the management network                  at once
-// The thread's own posts pull its horizon nearer by RegionHeader::own_effect_ps and own_post_effect_ps; the shim does that
-// itself.
+// The thread's own doorbells pull its horizon nearer: to RegionHeader::own_effect_ps after each, which the shim does itself.
 //
 // What DMA requests under way read or write of the process's own memory the thread does in the adapter's place when its clock
 // comes there (verbs_shim/protocol/touches.h).
@@ -53,9 +52,8 @@ class Horizon {
   // Of a thread of `host` whose process has that memory; not later than `limit`. `own` is when the next thread or program of the
   // host itself goes on or starts, where the caller knows: thousands of others are then passed over.
   Bounds of(std::size_t host, const host::ProgramMemory& memory, std::optional<Instant> own, Instant limit);
-  // RegionHeader::own_effect_ps and own_post_effect_ps of a process on `host`.
+  // RegionHeader::own_effect_ps of a process on `host`.
   Duration own_effect(std::size_t host) const { return latencies_[host].mmio + latencies_[host].to_memory; }
-  Duration own_post_effect(std::size_t host) const { return latencies_[host].mmio + latencies_[host].to_memory; }
 
  private:
   // No horizon is farther away, so that a thread which never waits for anything still gives its token back.
