@@ -9,9 +9,11 @@
 #include "sim/observe/failure_facts.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/page_resource.h"
+#include "tools/verbatim/page_rows.h"
 #include "tools/verbatim/perfetto.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_picture.h"
+#include "tools/verbatim/run_windows.h"
 #include "tools/verbatim/side_data.h"
 #include "tools/verbatim/whole_file.h"
 
@@ -31,38 +33,6 @@ std::vector<int> places_of(const std::vector<RunPicture::Column>& columns, std::
   std::vector<int> places(columns.size());
   for (std::size_t i = 0; i < order->size(); ++i) places[(*order)[i]] = static_cast<int>(i);
   return places;
-}
-
-// Numbers of all rows side by side: much shorter than an object for each. Times are differences to the row before.
-Json rows_of(const RunPicture& picture, const std::vector<int>& places) {
-  Json time = Json::array(), took = Json::array(), from = Json::array(), to = Json::array(), text = Json::array();
-  Json note = Json::array(), psn = Json::array(), bytes = Json::array(), flags = Json::array(), request = Json::array();
-  std::int64_t before = 0;
-  for (const RunPicture::Row& row : picture.rows) {
-    time.push_back(row.time_ps - before);
-    before = row.time_ps;
-    took.push_back(row.end_ps < 0 ? -1 : row.end_ps - row.time_ps);
-    from.push_back(places[static_cast<std::size_t>(row.from)]);
-    to.push_back(row.to < 0 ? -1 : places[static_cast<std::size_t>(row.to)]);
-    text.push_back(row.text);
-    note.push_back(row.note);
-    psn.push_back(row.psn);
-    bytes.push_back(row.bytes);
-    flags.push_back(row.flags);
-    request.push_back(row.request);
-  }
-  return {{"time", std::move(time)}, {"took", std::move(took)},   {"from", std::move(from)},   {"to", std::move(to)},
-          {"text", std::move(text)}, {"note", std::move(note)},   {"psn", std::move(psn)},     {"bytes", std::move(bytes)},
-          {"flags", std::move(flags)}, {"request", std::move(request)}};
-}
-
-Json requests_of(const RunPicture& picture, const std::vector<int>& places) {
-  Json requests = Json::array();
-  for (const RunPicture::Request& r : picture.requests) {
-    requests.push_back({places[static_cast<std::size_t>(r.column)], r.wr_id, r.place, r.bytes, r.first_psn, r.last_psn, r.posted,
-                        r.rung, r.fetched, r.first_left, r.last_left, r.last_came, r.acknowledged, r.completed, r.status});
-  }
-  return requests;
 }
 
 Json failures_json(const RecordedRun& run) {
@@ -95,35 +65,47 @@ std::string for_script(std::string text) {
   return text;
 }
 
-std::string data_of(const RecordedRun& run, const RunPicture& picture) {
+// What the page needs at once, and the blocks that it reads when it needs them.
+struct PageData {
+  std::string head, blocks;
+};
+
+PageData data_of(const RecordedRun& run, const RunPicture& picture) {
   std::vector<std::size_t> order;
   const std::vector<int> places = places_of(picture.columns, &order);
+  const auto place = [&](int column) { return places[static_cast<std::size_t>(column)]; };
   Json columns = Json::array(), changes = Json::array(), links = Json::array(), output = Json::array();
+  Json peers = Json::array(), outstanding = Json::array();
   for (const std::size_t i : order) columns.push_back({{"host", picture.columns[i].host}, {"qp", picture.columns[i].qpn}});
-  for (const RunPicture::Change& change : picture.changes)
-    changes.push_back({change.time_ps, places[static_cast<std::size_t>(change.column)], change.to});
-  Json peers = Json::array();
-  for (const auto& [column, peer] : picture.peers)
-    peers.push_back({places[static_cast<std::size_t>(column)], places[static_cast<std::size_t>(peer)]});
+  for (const RunPicture::Change& change : picture.changes) changes.push_back({change.time_ps, place(change.column), change.to});
+  for (const auto& [column, peer] : picture.peers) peers.push_back({place(column), place(peer)});
   for (const RunPicture::Link& link : picture.links) links.push_back({{"port", link.port}, {"bytes", link.bytes}, {"drops", link.drops}});
   for (const RunPicture::Output& piece : picture.output)
     output.push_back({piece.time_ps, piece.host, piece.text, piece.is_error ? 1 : 0});
-  const Json data = {{"format", 2},
+  for (const Outstanding& one : outstanding_of(picture))
+    outstanding.push_back({{"column", place(one.column)}, {"most", one.most}, {"bins", one.bins}});
+  const RunSides sides = sides_of(run, picture);
+  PageBlocks rows = rows_blocks(picture, places), requests = requests_blocks(picture, places), beside = sides_blocks(sides, places);
+  Json of_sides = sides_json(sides);
+  of_sides.update(beside.index);
+  const std::int64_t end = picture.rows.empty() ? 1 : picture.rows.back().time_ps;
+  const Json head = {{"format", 3},
                      {"run", run_json(run)},
                      {"packets", picture.packets},
                      {"first_packet", picture.first_packet_ps},
                      {"last_packet", picture.last_packet_ps},
-                     {"strings", picture.strings},
+                     {"end", end},
                      {"columns", std::move(columns)},
-                     {"rows", rows_of(picture, places)},
-                     {"requests", requests_of(picture, places)},
+                     {"rows", std::move(rows.index)},
+                     {"requests", std::move(requests.index)},
                      {"changes", std::move(changes)},
                      {"links", std::move(links)},
                      {"output", std::move(output)},
-                     {"sides", sides_json(sides_of(run, picture), places)},
+                     {"outstanding", std::move(outstanding)},
+                     {"sides", std::move(of_sides)},
                      {"peers", std::move(peers)},
                      {"failures", failures_json(run)}};
-  return for_script(data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return {for_script(head.dump(-1, ' ', false, Json::error_handler_t::replace)), rows.elements + requests.elements + beside.elements};
 }
 
 // `mark` stands once in the page.
@@ -160,11 +142,12 @@ int write_report(const ReportOptions& options) {
     if (options.out.empty()) return kAsExpected;
   }
   const std::string out = options.out.empty() ? "report.html" : options.out;
+  const PageData data = data_of(*run, picture);
   std::string page(kPageHtml);
   put(page, "/*style*/", kPageCss);
-  put(page, "/*views*/", kViewsJs);
-  put(page, "/*program*/", kPageJs);
-  put(page, "/*data*/", data_of(*run, picture));
+  for (const auto& [name, script] : kPageScripts) put(page, "/*" + std::string(name) + "*/", script);
+  put(page, "/*head*/", data.head);
+  put(page, "<!--blocks-->", data.blocks);
   if (!wrote(out, page)) return kProgramFailed;
   std::printf("%s: %zu KiB, opens in any browser\n", out.c_str(), page.size() / 1024);
   return kAsExpected;

@@ -359,7 +359,7 @@ class Painter {
     Sender& from = sender(adapter, number);
     RunPicture::Request& request = request_at(from, from.posted, where);
     request.posted = line.time_ps;
-    request.wr_id = static_cast<std::int64_t>(number_of(line, "wr_id"));
+    request.wr_id = number_of(line, "wr_id");
     request.place = text(place);
     row.request = from.requests[from.posted++];
   }
@@ -489,8 +489,8 @@ class Painter {
     for (auto& [end, from] : senders_) {
       for (const std::int32_t index : from.requests) {
         RunPicture::Request& request = picture_.requests[static_cast<std::size_t>(index)];
-        if (request.wr_id < 0) continue;
-        const std::tuple key{end, static_cast<std::uint64_t>(request.wr_id)};
+        if (!request.wr_id) continue;
+        const std::tuple key{end, *request.wr_id};
         const auto found = by_id.find(key);
         if (found == by_id.end()) continue;
         const std::int64_t from_ps = std::max(request.acknowledged, request.posted);
