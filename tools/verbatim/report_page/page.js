@@ -3,7 +3,7 @@
   const kDropped = 1, kRetransmission = 2, kNak = 4, kRnrNak = 8, kFlushed = 16, kError = 32, kFault = 64, kDuplicate = 128;
   const kSpecial = kDropped | kRetransmission | kNak | kRnrNak | kFlushed | kError | kFault | kDuplicate;
   const kRow = 22, kTime = 140, kPrinted = 3000;
-  const kTallest = 6e6;  // pixels of what is scrolled: browsers end at 17 millions
+  const kTallest = 3e6;  // pixels of what is scrolled: browsers end at 17 millions
   const id = (name) => document.getElementById(name);
   const data = JSON.parse(id("head").textContent);
   const blocks = verbatimBlocks(data), rows = blocks.rows;
@@ -423,8 +423,7 @@
     else if (e.key === "ArrowUp") step(-1);
     else if (e.key === "PageDown") step(page);
     else if (e.key === "PageUp") step(-page);
-    else if (e.key === "Home") step(-rows.count);
-    else if (e.key === "End") step(rows.count);
+    else if (e.key === "Home" || e.key === "End") { if (shownCount()) choose(shownAt(e.key === "Home" ? 0 : shownCount() - 1), true); }
     else if (e.key === "Enter" && chosen >= 0) rows.loadRow(chosen).then((row) => follow(row.request));
     else return;
     e.preventDefault();
@@ -442,7 +441,7 @@
     onlyQp = c;
     id("qp").value = String(c);
     const used = new Set([c]);
-    for (const [a, b] of rows.meets) { if (a === c) used.add(b); if (b === c) used.add(a); }
+    for (const [a, b] of data.rows.meets) { if (a === c) used.add(b); if (b === c) used.add(a); }
     visible = data.columns.map((_, k) => k).filter((k) => c < 0 || used.has(k));
     place();
     return filter();
