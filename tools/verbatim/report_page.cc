@@ -125,7 +125,10 @@ bool wrote(const std::string& path, const std::string& text) {
 
 int write_report(const ReportOptions& options) {
   std::string failure;
-  const auto run = read_run(options.run, &failure);
+  // Of long runs the most events are of those that a report has no use for.
+  const auto run = read_run(options.run, &failure, [](std::string_view event) {
+    return event != "packet-forwarded" && event != "credits-returned" && event != "system-call";
+  });
   if (!run) {
     complain(failure);
     return kUsage;
