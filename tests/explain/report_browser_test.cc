@@ -77,8 +77,20 @@ TEST_F(ReportInBrowser, shows_rows_queue_pairs_and_output) {
   const std::string text = value("document.body.textContent").get<std::string>();
   for (const char* words : {"What went wrong", "client| ", "QP 72", "Send Middle", "RTS", "at most 1", "leaf0", "lkey"}) EXPECT_THAT(text, HasSubstr(words));
   EXPECT_EQ(browser_->errors(), "");
-  for (const char* part : {"lives", "queues", "levels", "threads", "memory", "fabric", "links"})
+  for (const char* part : {"lives", "queues", "levels", "threads", "memory", "fabric", "credits", "links"})
     EXPECT_TRUE(value("document.querySelectorAll('#" + std::string(part) + " svg').length > 0")) << part;
+}
+
+TEST_F(ReportInBrowser, begins_where_a_program_failed) {
+  make("", "sh -c 'echo all is well; echo it is broken; exit 3' ");
+  if (!open()) GTEST_SKIP() << "chromium does not run here";
+  EXPECT_TRUE(wait("document.querySelector('.row.is-chosen.error')"));
+  EXPECT_THAT(chosen(), HasSubstr("ends with exit code 3"));
+  const std::string text = value("document.getElementById('failures').textContent").get<std::string>();
+  EXPECT_THAT(text, HasSubstr("exit 3 ended with exit code 3"));
+  EXPECT_THAT(text, HasSubstr("its last words: it is broken"));
+  EXPECT_THAT(value("document.getElementById('summary').textContent").get<std::string>(), HasSubstr("2 programs failed"));
+  EXPECT_EQ(browser_->errors(), "");
 }
 
 TEST_F(ReportInBrowser, goes_from_problem_to_problem_by_keyboard) {

@@ -120,6 +120,28 @@ TEST(Report, how_full_queues_were) {
   EXPECT_EQ(queues.size(), 4u);
 }
 
+TEST(Report, credits_and_windows_over_time) {
+  const support::TemporaryFolder folder;
+  const Page page = page_of(folder, pingpong("-n 20"), true);
+  const Json& windows = page.data["windows"];
+  // Every cable's two ends send, on one lane; of no lane more than its buffer is granted.
+  ASSERT_EQ(windows["link_credits"].size(), 4u) << windows["link_credits"].dump();
+  for (const Json& one : windows["link_credits"]) {
+    EXPECT_TRUE(one["port"].get<std::string>().starts_with("port/"));
+    EXPECT_EQ(one["lane"], 0);
+    EXPECT_GE(one["fewest"].get<int>(), 0);
+    EXPECT_LT(one["fewest"].get<int>(), one["of"].get<int>());
+    EXPECT_EQ(one["least"].size(), 240u);
+  }
+  // A message of four packets at a time.
+  ASSERT_EQ(windows["packets"].size(), 2u);
+  for (const Json& one : windows["packets"]) EXPECT_EQ(one["most"], 4);
+  for (const Json& one : windows["requests"]) EXPECT_EQ(one["most"], 1);
+  // 500 receives are posted, and at least 480 left.
+  ASSERT_EQ(windows["peer_credits"].size(), 2u);
+  for (const Json& one : windows["peer_credits"]) EXPECT_GE(one["fewest"].get<int>(), 256);
+}
+
 TEST(Report, which_bytes_were_written_by_whom) {
   const support::TemporaryFolder folder;
   const Page page = page_of(folder, pingpong("-n 20"));
@@ -210,6 +232,14 @@ TEST(Report, a_lost_packet_stands_out_with_its_reason_and_its_retransmission) {
   const auto naks = page.with(kNak);
   ASSERT_EQ(naks.size(), 1u);
   EXPECT_THAT(page.note(naks[0]), HasSubstr("PSN sequence error"));
+}
+
+TEST(Report, hosts_stand_in_the_order_of_their_numbers) {
+  const support::TemporaryFolder folder;
+  const Page page = page_of(folder, {"--topology", support::topology("leaf_spine_16"), "h2=ibv_rc_pingpong -n 1", "h12=ibv_rc_pingpong -n 1 h2"});
+  std::vector<std::string> hosts;
+  for (const Json& column : page.data["columns"]) hosts.push_back(column["host"]);
+  EXPECT_EQ(hosts, (std::vector<std::string>{"h2", "h2", "h12", "h12"}));
 }
 
 TEST(Report, needs_nothing_but_itself) {

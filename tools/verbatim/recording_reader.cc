@@ -96,6 +96,9 @@ class RecordingReader {
       line.values = join("pid=", values[0], " tid=", values[1], " since=",
                          observe::microseconds(time_ps - static_cast<std::int64_t>(values[2])), " what=", text(values[3]));
       run_->facts.push_back(std::move(line));
+    } else if (kind == kCreditsName && values.size() == 3) {
+      line.values = join("vl=", values[0], " blocks=", values[1], " of=", values[2]);
+      run_->facts.push_back(std::move(line));
     } else if (kind.starts_with("level ") && values.size() == 2) {
       line.event = "level";
       line.values = join("of=", kind.substr(6), " number=", values[0], " level=", values[1]);

@@ -23,12 +23,34 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// As people order names: h2 before h12.
+bool comes_before(std::string_view a, std::string_view b) {
+  const std::string_view whole_a = a, whole_b = b;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  while (!a.empty() && !b.empty()) {
+    const std::size_t in_a = std::ranges::find_if_not(a, is_digit) - a.begin(), in_b = std::ranges::find_if_not(b, is_digit) - b.begin();
+    if (in_a != 0 && in_b != 0) {
+      const auto number = [](std::string_view digits) { return digits.substr(std::min(digits.find_first_not_of('0'), digits.size())); };
+      const std::string_view left = number(a.substr(0, in_a)), right = number(b.substr(0, in_b));
+      if (left != right) return std::pair(left.size(), left) < std::pair(right.size(), right);
+      a.remove_prefix(in_a);
+      b.remove_prefix(in_b);
+      continue;
+    }
+    if (a.front() != b.front()) return a.front() < b.front();
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.size() != b.size() ? a.size() < b.size() : whole_a < whole_b;
+}
+
 // Columns of a host side by side, its programs first, then its queue pairs: the new place of each.
 std::vector<int> places_of(const std::vector<RunPicture::Column>& columns, std::vector<std::size_t>* order) {
   order->resize(columns.size());
   std::iota(order->begin(), order->end(), std::size_t{0});
   std::ranges::stable_sort(*order, [&](std::size_t a, std::size_t b) {
-    return std::pair(columns[a].host, columns[a].qpn) < std::pair(columns[b].host, columns[b].qpn);
+    if (columns[a].host != columns[b].host) return comes_before(columns[a].host, columns[b].host);
+    return columns[a].qpn < columns[b].qpn;
   });
   std::vector<int> places(columns.size());
   for (std::size_t i = 0; i < order->size(); ++i) places[(*order)[i]] = static_cast<int>(i);
@@ -65,6 +87,24 @@ std::string for_script(std::string text) {
   return text;
 }
 
+Json windows_json(const RecordedRun& run, const RunPicture& picture, const std::vector<int>& places) {
+  constexpr std::size_t kMostLanes = 256;
+  const auto place = [&](int column) { return places[static_cast<std::size_t>(column)]; };
+  const auto levels = [&](const std::vector<Outstanding>& all) {
+    Json list = Json::array();
+    for (const Outstanding& one : all) list.push_back({{"column", place(one.column)}, {"most", one.most}, {"bins", one.bins}});
+    return list;
+  };
+  Json peers = Json::array(), links = Json::array();
+  for (const PeerCredits& one : peer_credits_of(run, picture))
+    peers.push_back({{"column", place(one.column)}, {"fewest", one.fewest}, {"least", one.least}, {"most", one.most}});
+  for (const LinkCredits& one : link_credits_of(run, picture, kMostLanes)) {
+    links.push_back({{"port", one.port}, {"lane", one.lane}, {"of", one.of}, {"fewest", one.fewest}, {"least", one.least}, {"most", one.most}});
+  }
+  return {{"requests", levels(outstanding_of(picture))}, {"packets", levels(unacknowledged_of(picture))},
+          {"peer_credits", std::move(peers)}, {"link_credits", std::move(links)}};
+}
+
 // What the page needs at once, and the blocks that it reads when it needs them.
 struct PageData {
   std::string head, blocks;
@@ -75,15 +115,13 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture) {
   const std::vector<int> places = places_of(picture.columns, &order);
   const auto place = [&](int column) { return places[static_cast<std::size_t>(column)]; };
   Json columns = Json::array(), changes = Json::array(), links = Json::array(), output = Json::array();
-  Json peers = Json::array(), outstanding = Json::array();
+  Json peers = Json::array();
   for (const std::size_t i : order) columns.push_back({{"host", picture.columns[i].host}, {"qp", picture.columns[i].qpn}});
   for (const RunPicture::Change& change : picture.changes) changes.push_back({change.time_ps, place(change.column), change.to});
   for (const auto& [column, peer] : picture.peers) peers.push_back({place(column), place(peer)});
   for (const RunPicture::Link& link : picture.links) links.push_back({{"port", link.port}, {"bytes", link.bytes}, {"drops", link.drops}});
   for (const RunPicture::Output& piece : picture.output)
     output.push_back({piece.time_ps, piece.host, piece.text, piece.is_error ? 1 : 0});
-  for (const Outstanding& one : outstanding_of(picture))
-    outstanding.push_back({{"column", place(one.column)}, {"most", one.most}, {"bins", one.bins}});
   const RunSides sides = sides_of(run, picture);
   PageBlocks rows = rows_blocks(picture, places), requests = requests_blocks(picture, places), beside = sides_blocks(sides, places);
   Json of_sides = sides_json(sides);
@@ -101,7 +139,7 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture) {
                      {"changes", std::move(changes)},
                      {"links", std::move(links)},
                      {"output", std::move(output)},
-                     {"outstanding", std::move(outstanding)},
+                     {"windows", windows_json(run, picture, places)},
                      {"sides", std::move(of_sides)},
                      {"peers", std::move(peers)},
                      {"failures", failures_json(run)}};

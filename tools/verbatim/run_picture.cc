@@ -389,7 +389,7 @@ class Painter {
       add_row(line, where, join("writes ", line.value("length"), " bytes to ", line.value("fd") == "2" ? "standard error" : "standard output"));
       outputs_.push_back(&line);
     } else if (event == "socket-data") {
-      add_row(line, where, join(line.value("length"), " bytes come by socket"));
+      add_row(line, where, join(line.value("length"), line.value("length") == "1" ? " byte comes by socket" : " bytes come by socket"));
     } else if (event == "diagnosis" || event == "check") {
       add_row(line, where, line.values, RunPicture::kError);
     }

@@ -5,6 +5,7 @@ const verbatimCharts = (page) => {
   const kWide = 1000, kLeft = 150, kRight = 10;
   const kStates = ["RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"];
   const cursors = [];
+  const byName = new Intl.Collator("en", { numeric: true }).compare;  // h2 before h12
 
   // x is the time with packets; or, if `isWhole`, all of it, on the scale of the slider.
   const chart = (parent, height, from, to, label, isWhole) => {
@@ -44,8 +45,35 @@ const verbatimCharts = (page) => {
     return svg("path", { class: className, d: path + "L" + (kWide - kRight) + " " + (floor - (high - 6) * Math.max(0, last) / most).toFixed(1) + "L" + (kWide - kRight) + " " + floor + "Z" });
   };
   const names = (box, first, second) => {
-    box.append(svg("text", { x: 0, y: 13 }, first));
-    if (second) box.append(svg("text", { x: 0, y: 27 }, second));
+    // What is longer would run into the chart.
+    [first, second].forEach((words, k) => {
+      if (!words) return;
+      const text = svg("text", { x: 0, y: 13 + 14 * k }, words.length > 22 ? words.slice(0, 21) + "…" : words);
+      if (words.length > 22) text.append(svg("title", {}, words));
+      box.append(text);
+    });
+  };
+
+  // From the fewest to the most of each part of the time. Between two looks nothing is known; the last one is shown on, paler, if it
+  // holds until the next.
+  const band = (parent, { least, most }, { first, words, whole, bound, isHeld }) => {
+    const high = 34, bins = most.length, w = (kWide - kLeft - kRight) / bins, top = Math.max(1, bound || Math.max(...most));
+    const { box, finish } = chart(parent, high, busyFrom, busyTo, first + ": " + (whole || words));
+    names(box, first, words);
+    const y = (v) => high - 2 - (high - 6) * Math.min(1, v / top);
+    let low = -1, up = -1;
+    for (let k = 0; k < bins; ++k) {
+      const isSeen = most[k] >= 0;
+      if (isSeen) { low = least[k]; up = most[k]; }
+      if (!isSeen && (!isHeld || up < 0)) continue;
+      const bar = svg("rect", { class: isSeen ? "load" : "load is-old", x: kLeft + k * w, width: Math.max(.6, w), y: y(up), height: high - 2 - y(up) });
+      bar.append(svg("title", {}, (low === up ? low : low + " to " + up) + (isSeen ? "" : " before")));
+      box.append(bar);
+      // Where the fewest is far below the most, the part between is paler.
+      if (isSeen && low < up) box.append(svg("rect", { class: "gap", x: kLeft + k * w, width: Math.max(.6, w), y: y(up), height: y(low) - y(up) }));
+      if (isSeen && low === 0 && isHeld) box.append(svg("rect", { class: "lost", x: kLeft + k * w, width: Math.max(2, w), y: 0, height: 6 }));
+    }
+    finish();
   };
 
   const lives = () => {
@@ -67,14 +95,21 @@ const verbatimCharts = (page) => {
     axis(parent, begin, end, true);
   };
   const queues = () => {
-    const parent = id("queues");
-    if (!data.outstanding.length) { parent.textContent = "No request was posted to a send queue."; return; }
-    for (const { column, most, bins } of [...data.outstanding].sort((a, b) => a.column - b.column)) {
-      const high = 34;
-      const { box, finish } = chart(parent, high, busyFrom, busyTo, fullName(column) + ": at most " + most + " requests outstanding");
-      names(box, fullName(column), "at most " + most);
-      box.append(area(bins, Math.max(1, most), high, "load"));
-      finish();
+    const parent = id("queues"), { requests, packets, peer_credits } = data.windows;
+    if (!requests.length && !packets.length) { parent.textContent = "No request was posted to a send queue."; return; }
+    const high = 34, columns = new Set([...requests, ...packets, ...peer_credits].map((one) => one.column));
+    for (const c of [...columns].sort((a, b) => a - b)) {
+      const of = (list) => list.find((one) => one.column === c);
+      for (const [one, words] of [[of(requests), "requests"], [of(packets), "packets"]]) {
+        if (!one) continue;
+        const whole = words === "requests" ? "requests outstanding" : "packets not acknowledged";
+        const { box, finish } = chart(parent, high, busyFrom, busyTo, fullName(c) + ": at most " + one.most + " " + whole);
+        names(box, fullName(c), "at most " + (one.most === 1 ? "1 " + words.slice(0, -1) : one.most + " " + words));
+        box.append(area(one.bins, Math.max(1, one.most), high, "load"));
+        finish();
+      }
+      const told = of(peer_credits);
+      if (told) band(parent, told, { first: fullName(c), words: told.fewest + " credits or more", whole: "the other side tells at least " + told.fewest + " receives", isHeld: true });
     }
     axis(parent, busyFrom, busyTo);
   };
@@ -83,7 +118,7 @@ const verbatimCharts = (page) => {
     if (!data.links.length) { parent.textContent = "No packet was sent."; return; }
     const bins = data.links[0].bytes.length, span = (busyTo - busyFrom) / bins, w = (kWide - kLeft - kRight) / bins;
     const most = Math.max(1, ...data.links.map((l) => Math.max(...l.bytes)));
-    for (const link of data.links) {
+    for (const link of [...data.links].sort((a, b) => byName(a.port, b.port))) {
       const total = link.bytes.reduce((a, b) => a + b, 0), lost = link.drops.reduce((a, b) => a + b, 0);
       if (!total && !lost) continue;
       const peak = Math.max(...link.bytes) * 8e12 / span / 1e9, high = 34;
@@ -101,5 +136,16 @@ const verbatimCharts = (page) => {
     axis(parent, busyFrom, busyTo);
   };
 
-  return { kWide, kLeft, kRight, chart, axis, area, names, lives, queues, links, showCursors: (now) => { for (const place of cursors) place(now); } };
+  const credits = () => {
+    const parent = id("credits"), all = data.windows.link_credits;
+    if (!all.length) { parent.textContent = "No packet was sent, or the run was recorded without them."; return; }
+    for (const one of [...all].sort((a, b) => byName(a.port, b.port) || a.lane - b.lane)) {
+      const name = one.port.replace("port/", "") + ", VL " + one.lane;
+      band(parent, one, { first: name, words: "fewest " + one.fewest + " of " + one.of, bound: one.of,
+        whole: "at least " + one.fewest + " of " + one.of + " blocks may be sent" });
+    }
+    axis(parent, busyFrom, busyTo);
+  };
+
+  return { kWide, kLeft, kRight, chart, axis, area, band, names, byName, lives, queues, links, credits, showCursors: (now) => { for (const place of cursors) place(now); } };
 };

@@ -193,17 +193,24 @@
       const arrow = element("span", "arrow " + (to >= from ? "right" : "left"));
       arrow.style.left = left + "px";
       arrow.style.width = span + "px";
-      const label = element("span", "label", row.text + " PSN " + row.psn + ", " + row.bytes + " B" + (row.note ? " — " + row.note : ""));
+      const label = element("span", "label");
+      label.append(element("span", "", row.text + " PSN " + row.psn + ", " + row.bytes + " B" + (row.note ? " — " + row.note : "")));
       label.style.left = left + 6 + "px";
       label.style.width = span - 12 + "px";
       box.append(arrow, label);
     } else {
       const cell = element("span", "cell");
       cell.append(element("span", "", row.text + (row.note ? " — " + row.note : "")));
-      // Long words may use the room to the right.
-      const start = from - width / 2;
-      cell.style.left = start + "px";
-      cell.style.maxWidth = Math.max(width, kTime + width * visible.length - start) + "px";
+      // Long words may use the room to the right; those of the last column to the left.
+      const start = from - width / 2, whole = kTime + width * visible.length;
+      if (visible.length > 1 && placeOfColumn[row.from] === visible.length - 1) {
+        cell.style.right = "0";
+        cell.style.maxWidth = whole - kTime + "px";
+        cell.style.minWidth = width + "px";
+      } else {
+        cell.style.left = start + "px";
+        cell.style.maxWidth = Math.max(width, whole - start) + "px";
+      }
       box.append(cell);
     }
     box.addEventListener("click", () => { choose(i, false); follow(row.request); });
@@ -250,6 +257,14 @@
     if (at < top() || at + kRow > top() + ladder.clientHeight) scrollTo(at - ladder.clientHeight / 3);
   };
 
+  // Sideways, so that the row's columns are seen; of a long arrow where it begins.
+  const revealColumns = (row) => {
+    const ends = [middle(row.from), row.to >= 0 ? middle(row.to) : middle(row.from)];
+    const left = Math.min(...ends) - width / 2, right = Math.max(...ends) + width / 2, seen = ladder.clientWidth;
+    if (left - kTime >= ladder.scrollLeft && right <= ladder.scrollLeft + seen) return;
+    ladder.scrollLeft = right - left > seen - kTime ? ends[0] - seen / 2 : left - (seen - (right - left)) / 2;
+  };
+
   // ---- one moment for all parts
   const toSlider = (ps) => Math.round(1e6 * (ps < busyFrom ? 0.1 * (ps - begin) / Math.max(1, busyFrom - begin)
     : ps <= busyTo ? 0.1 + 0.8 * (ps - busyFrom) / (busyTo - busyFrom) : 0.9 + 0.1 * (ps - busyTo) / Math.max(1, end - busyTo)));
@@ -289,6 +304,7 @@
     if (moves) reveal(Math.min(placeOf(i), shownCount() - 1));
     const row = await rows.loadRow(i);
     if (chosen !== i) return;
+    if (moves) revealColumns(row);
     moveTo(row.time, "ladder");
     showDetails();
     remember();
@@ -365,15 +381,26 @@
 
   const charts = verbatimCharts({ data, id, svg, micro, long, fullName, begin, end, busyFrom, busyTo, toSlider, fromSlider, moveTo, now: () => now });
 
-  // ---- what went wrong
+  // ---- what went wrong. Programs that were ended by SIGKILL or SIGTERM had to: a fault did it, or the end of the run.
+  const ended = ((data.run && data.run.programs) || []).filter((p) => p.exit_code || (p.signal && p.signal !== 9 && p.signal !== 15)).map((p) => ({
+    time: p.ended_ps, what: p.host + ": " + p.argv.join(" ") + (p.signal ? " was ended by signal " + p.signal : " ended with exit code " + p.exit_code),
+    causes: lastWords(p.host, p.ended_ps).map((evidence) => ({ evidence })) }));
+  // Of what a host's programs wrote before a moment.
+  function lastWords(host, time) {
+    const own = data.output.filter((piece) => piece[1] === host && piece[0] <= time);
+    const text = own.length ? own[own.length - 1][2].trim().split("\n").pop() : "";
+    return text ? ["its last words: " + text] : [];
+  }
+  const firstFailure = () => Math.min(...[...data.failures, ...ended].map((failure) => failure.time));
   const failures = () => {
     const box = id("failures"), findings = (data.run && data.run.findings) || [];
-    if (!data.failures.length && !findings.length) return;
+    if (!data.failures.length && !findings.length && !ended.length) return;
     box.hidden = false;
     box.append(element("h2", "", "What went wrong"));
     for (const finding of findings) box.append(element("p", "", finding));
     const list = element("ol");
-    for (const failure of data.failures) {
+    const all = [...data.failures, ...ended].sort((a, b) => a.time - b.time);
+    for (const failure of all) {
       const item = element("li");
       const jump = element("button", "", "at " + micro(failure.time));
       jump.type = "button";
@@ -469,8 +496,9 @@
       if (c >= 0 && !(await select(c))) return;
     }
     const t = parseFloat(asked.get("t"));
-    await moveTo(Number.isFinite(t) ? t * 1e6 : data.failures.length ? data.failures[0].time : busyFrom);
-    if (!asked.get("t") && !data.failures.length) return;
+    const failed = firstFailure();
+    await moveTo(Number.isFinite(t) ? t * 1e6 : Number.isFinite(failed) ? failed : busyFrom);
+    if (!asked.get("t") && !Number.isFinite(failed)) return;
     const k = await placeAt(now);
     if (k < shownCount()) choose(shownAt(k), true);
   };
@@ -478,7 +506,7 @@
 
   // ---- start: the ladder first, then what is below it, piece by piece
   const state = document.documentElement.dataset;
-  let parts = [charts.lives, charts.queues, charts.links];
+  let parts = [charts.lives, charts.queues, charts.links, charts.credits];
   let isReady = false;
   const drawAll = () => { while (parts.length) parts.shift()(); };
   const whenIdle = (then) => window.requestIdleCallback ? requestIdleCallback(then, { timeout: 200 }) : setTimeout(then, 1);
@@ -504,7 +532,8 @@
   id("title").textContent = programs.length ? programs.slice(0, 4).join("; ") + (programs.length > 4 ? "; …" : "") : "Trace";
   document.title = "Verbatim: " + id("title").textContent;
   const run = data.run || {};
-  id("summary").textContent = [run.outcome ? "outcome " + run.outcome : "", run.virtual_time_ps ? "virtual time " + long(run.virtual_time_ps) : "",
+  id("summary").textContent = [run.outcome ? "outcome " + run.outcome : "",
+    ended.length ? ended.length + (ended.length === 1 ? " program" : " programs") + " failed" : "", run.virtual_time_ps ? "virtual time " + long(run.virtual_time_ps) : "",
     data.packets + " packets", run.seed !== undefined ? "seed " + run.seed : "", run.freedom ? "freedom " + run.freedom : ""].filter(Boolean).join(", ");
   id("origin").textContent = "Verbatim " + (run.version || "") + (run.digest ? ", digest " + run.digest + " (" + run.determinism + ")" : "");
   const all = element("option", "", "all");

@@ -2,7 +2,7 @@
 // Queues, threads, memory and fabric below the ladder. Gives back what draws them, part by part, and what is to be called when the
 // moment changes.
 const verbatimViews = (page) => {
-  const { data, writes, waits, id, element, svg, micro, long, chart, axis, names, fullName, begin, end, busyFrom, busyTo, kLeft, kRight, kWide } = page;
+  const { data, writes, waits, id, element, svg, micro, long, chart, axis, band, names, byName, fullName, begin, end, busyFrom, busyTo, kLeft, kRight, kWide } = page;
   const sides = data.sides;
   const plural = (n, word) => n + " " + word + (n === 1 ? "" : "s");
   const table = (parent, heads, rows, caption) => {
@@ -20,29 +20,13 @@ const verbatimViews = (page) => {
     parent.append(thead, tbody);
   };
 
-  // ---- completion queues and receives: a band from the fewest to the most of each part of the time
+  // ---- completion queues and receives
   const levels = () => {
     const parent = id("levels");
     if (!sides.queues.length) { parent.textContent = "No completion was written and no receive taken, or the facts of the run are not here."; return; }
-    for (const queue of sides.queues) {
-      const high = 34, bins = queue.most.length, w = (kWide - kLeft - kRight) / bins;
-      const bound = Math.max(1, queue.peak);
+    for (const queue of [...sides.queues].sort((a, b) => byName(a.host, b.host) || byName(a.name, b.name))) {
       const words = (queue.receive ? "fewest left " + queue.fewest : "at most " + queue.peak) + (queue.entries ? " of " + queue.entries : "");
-      const { box, finish } = chart(parent, high, busyFrom, busyTo, queue.host + ", " + queue.name + ": " + words);
-      names(box, queue.host + ", " + queue.name, words);
-      const y = (v) => high - 2 - (high - 6) * Math.min(1, v / bound);
-      let least = -1, most = -1;
-      for (let k = 0; k < bins; ++k) {
-        const isSeen = queue.most[k] >= 0;
-        if (isSeen) { least = queue.least[k]; most = queue.most[k]; }
-        // Between two looks of the adapter nothing is known; of receives the last is shown on, paler.
-        if (!isSeen && (!queue.receive || most < 0)) continue;
-        const bar = svg("rect", { class: isSeen ? "load" : "load is-old", x: kLeft + k * w, width: Math.max(.6, w), y: y(most), height: high - 2 - y(most) });
-        bar.append(svg("title", {}, (least === most ? least : least + " to " + most) + (isSeen ? "" : " before")));
-        box.append(bar);
-        if (isSeen && least === 0 && queue.receive) box.append(svg("rect", { class: "lost", x: kLeft + k * w, width: Math.max(2, w), y: 0, height: 6 }));
-      }
-      finish();
+      band(parent, queue, { first: queue.host + ", " + queue.name, words, bound: queue.peak, isHeld: queue.receive });
     }
     axis(parent, busyFrom, busyTo);
   };
