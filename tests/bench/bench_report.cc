@@ -1,5 +1,5 @@
-// The page of `verbatim report` for a long run: what making it takes, how large it is, how soon a browser shows it and how it scrolls.
-// Argument: how many packets, a million if nothing is said.
+// The page of `verbatim report` for a long run: what making it takes, how large it is, how soon a browser shows it and how it
+// scrolls. Argument: how many packets, a million if nothing is said.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -35,7 +35,9 @@ Cost cost_of(const std::vector<std::string>& words) {
   rusage used{};
   ::wait4(child, &status, 0, &used);
   if (status != 0) std::printf("bench_report: %s ended with status %d\n", words[1].c_str(), status);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
   return {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
           seconds(used.ru_utime) + seconds(used.ru_stime), static_cast<double>(used.ru_maxrss) / 1024};
 }

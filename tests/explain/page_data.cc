@@ -177,9 +177,8 @@ Json page_data(const std::string& html) {
   std::int64_t time = 0;
   for (std::size_t i = 0; !written.empty() && i < written[0].size(); ++i) {
     time += unfolded(written[0][i]);
-    Json write = Json::array({time, written[1][i], less_one(written[2][i]), written[3][i], written[4][i], less_one(written[5][i])});
-    write.push_back(written[6][i]);
-    writes.push_back(std::move(write));
+    writes.push_back(Json::array({time, written[1][i], less_one(written[2][i]), written[3][i], written[4][i],
+                                  less_one(written[5][i]), written[6][i]}));
   }
   std::map<std::uint64_t, std::int64_t> ends;
   for (std::size_t i = 0; !waited.empty() && i < waited[0].size(); ++i) {

@@ -1,5 +1,5 @@
-// The page of `verbatim report` in a browser: what it shows first, how it is used by keyboard, and that a long run is no heavier to
-// look at than a short one. Counts are asserted; times are printed, they are of the machine.
+// The page of `verbatim report` in a browser: what it shows first, how it is used by keyboard, and that a long run is no heavier
+// to look at than a short one. Counts are asserted; times are printed, they are of the machine.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 

@@ -17,12 +17,16 @@ RunPicture picture_of_packets() {
   return picture;
 }
 
-void add_packet(RunPicture& picture, std::int64_t time, std::int64_t end, int from, std::uint32_t text, std::uint64_t psn, std::uint32_t flags = 0) {
-  picture.rows.push_back({.time_ps = time, .end_ps = end, .from = from, .to = 1 - from, .text = text, .psn = psn, .bytes = 100, .flags = flags});
+void add_packet(RunPicture& picture, std::int64_t time, std::int64_t end, int from, std::uint32_t text, std::uint64_t psn,
+                std::uint32_t flags = 0) {
+  RunPicture::Row& row = picture.rows.emplace_back();
+  row = {.time_ps = time, .end_ps = end, .from = from, .to = 1 - from, .text = text, .psn = psn, .bytes = 100, .flags = flags};
 }
 
 // Of the bin in which a time is.
-std::uint32_t at(const Outstanding& one, std::int64_t time) { return one.bins[static_cast<std::size_t>((time - 1000) * 600 / 1000)]; }
+std::uint32_t at(const Outstanding& one, std::int64_t time) {
+  return one.bins[static_cast<std::size_t>((time - 1000) * 600 / 1000)];
+}
 
 TEST(RunWindows, packets_are_under_way_until_they_are_acknowledged) {
   RunPicture picture = picture_of_packets();

@@ -34,7 +34,9 @@ std::string base64(std::string_view bytes) {
   std::string text;
   text.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](std::size_t at) { return at < bytes.size() ? std::uint32_t{static_cast<unsigned char>(bytes[at])} : 0; };
+    const auto byte = [&](std::size_t at) {
+      return at < bytes.size() ? std::uint32_t{static_cast<unsigned char>(bytes[at])} : 0;
+    };
     const std::uint32_t three = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
     for (std::size_t k = 0; k < 4; ++k) text.push_back(i + k > bytes.size() ? '=' : kDigits[three >> (18 - 6 * k) & 63]);
   }

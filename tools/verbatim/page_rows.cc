@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "tools/verbatim/page_block.h"
@@ -15,7 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::uint64_t zigzag(std::int64_t value) { return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63); }
+std::uint64_t zigzag(std::int64_t value) {
+  return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
+}
 
 // Takes the last value of what is asked for, and gives the difference to it.
 class Differences {
@@ -33,7 +36,8 @@ class Differences {
 class NumberColumn {
  public:
   void put(PageBlock& block, std::size_t column, std::uint32_t text, const std::vector<std::uint64_t>& numbers) {
-    for (std::size_t i = 0; i < numbers.size(); ++i) block.put_signed(column, last_.to(std::uint64_t{text} << 16 | i, numbers[i]));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      block.put_signed(column, last_.to(std::uint64_t{text} << 16 | i, numbers[i]));
   }
 
  private:
@@ -50,8 +54,8 @@ class RowsWriter {
     for (std::size_t from = 0; from < picture_.rows.size(); from += kBlockRows) {
       const std::size_t to = std::min(from + kBlockRows, picture_.rows.size());
       starts.push_back(picture_.rows[from].time_ps);
-      special.push_back(std::count_if(picture_.rows.begin() + static_cast<std::ptrdiff_t>(from), picture_.rows.begin() + static_cast<std::ptrdiff_t>(to),
-                                      [](const RunPicture::Row& row) { return row.flags != 0; }));
+      const std::span block(picture_.rows.data() + from, to - from);
+      special.push_back(std::ranges::count_if(block, [](const RunPicture::Row& row) { return row.flags != 0; }));
       elements += block_element("rows", from / kBlockRows, block_of(from, to));
     }
     for (const auto& [a, b] : meets_) meets.push_back({a, b});
@@ -113,7 +117,8 @@ class RowsWriter {
 PageBlocks rows_blocks(const RunPicture& picture, const std::vector<int>& places) { return RowsWriter(picture, places).write(); }
 
 PageBlocks requests_blocks(const RunPicture& picture, const std::vector<int>& places) {
-  enum : std::size_t { kColumn, kIdHigh, kIdLow, kPlace, kNumbers, kBytes, kFirst, kLast, kTimes, kStatus = kTimes + 8, kColumns };
+  enum : std::size_t { kColumn, kIdHigh, kIdLow, kPlace, kNumbers, kBytes, kFirst, kLast, kTimes };
+  constexpr std::size_t kStatus = kTimes + 8, kColumns = kStatus + 1;
   constexpr std::uint64_t kBillion = 1'000'000'000;
   PageBlocks blocks;
   PageTexts texts;

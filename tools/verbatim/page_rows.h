@@ -22,8 +22,8 @@ struct PageBlocks {
 // `places`: of each of the picture's columns, where it is in the page.
 //
 // Columns of "rows-N": time less that of the row before; from; to + 1; took + 1; flags; bytes; PSN less the last one of its sender;
-// text; note; the numbers of the text, then those of the note, each less the last one at its place in that text; request, as 1 and
-// the zigzag difference to the last one of its sender, 0 for none.
+// text; note; the numbers of the text, then those of the note, each less the last one at its place in that text; request, as 1
+// and the zigzag difference to the last one of its sender, 0 for none.
 PageBlocks rows_blocks(const RunPicture& picture, const std::vector<int>& places);
 // Columns of "requests-N": column; wr_id by 10^9, and the rest, + 1 of the first, 0 if it is not known; text of the place, and its
 // numbers; bytes; first PSN less the last one of that column; last PSN less that; the eight times, each less the one before in it

@@ -28,9 +28,12 @@ bool comes_before(std::string_view a, std::string_view b) {
   const std::string_view whole_a = a, whole_b = b;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   while (!a.empty() && !b.empty()) {
-    const std::size_t in_a = std::ranges::find_if_not(a, is_digit) - a.begin(), in_b = std::ranges::find_if_not(b, is_digit) - b.begin();
+    const auto digits_of = [&](std::string_view of) { return std::ranges::find_if_not(of, is_digit) - of.begin(); };
+    const auto in_a = static_cast<std::size_t>(digits_of(a)), in_b = static_cast<std::size_t>(digits_of(b));
     if (in_a != 0 && in_b != 0) {
-      const auto number = [](std::string_view digits) { return digits.substr(std::min(digits.find_first_not_of('0'), digits.size())); };
+      const auto number = [](std::string_view digits) {
+        return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
+      };
       const std::string_view left = number(a.substr(0, in_a)), right = number(b.substr(0, in_b));
       if (left != right) return std::pair(left.size(), left) < std::pair(right.size(), right);
       a.remove_prefix(in_a);
@@ -123,7 +126,8 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture) {
   for (const RunPicture::Output& piece : picture.output)
     output.push_back({piece.time_ps, piece.host, piece.text, piece.is_error ? 1 : 0});
   const RunSides sides = sides_of(run, picture);
-  PageBlocks rows = rows_blocks(picture, places), requests = requests_blocks(picture, places), beside = sides_blocks(sides, places);
+  PageBlocks rows = rows_blocks(picture, places), requests = requests_blocks(picture, places);
+  PageBlocks beside = sides_blocks(sides, places);
   Json of_sides = sides_json(sides);
   of_sides.update(beside.index);
   const std::int64_t end = picture.rows.empty() ? 1 : picture.rows.back().time_ps;
@@ -143,7 +147,8 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture) {
                      {"sides", std::move(of_sides)},
                      {"peers", std::move(peers)},
                      {"failures", failures_json(run)}};
-  return {for_script(head.dump(-1, ' ', false, Json::error_handler_t::replace)), rows.elements + requests.elements + beside.elements};
+  return {for_script(head.dump(-1, ' ', false, Json::error_handler_t::replace)),
+          rows.elements + requests.elements + beside.elements};
 }
 
 // `mark` stands once in the page.

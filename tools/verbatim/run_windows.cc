@@ -89,7 +89,7 @@ std::vector<Outstanding> unacknowledged_of(const RunPicture& picture) {
   struct Step {
     std::int64_t time_ps;
     bool is_answer;
-    std::int64_t psn;  // of a request the last one that it takes
+    std::int64_t first, last;  // PSNs: a READ takes those of its answer
   };
   std::map<int, std::vector<Step>> steps;  // of a column
   std::set<int> answered;
@@ -100,11 +100,12 @@ std::vector<Outstanding> unacknowledged_of(const RunPicture& picture) {
     const auto psn = static_cast<std::int64_t>(row.psn);
     if (!is_answer) {
       const bool is_read = has(opcode, "Read") && row.request >= 0;
-      const auto last = is_read ? static_cast<std::int64_t>(picture.requests[static_cast<std::size_t>(row.request)].last_psn) : psn;
-      steps[row.from].push_back({row.time_ps, false, last});
+      const auto request = static_cast<std::size_t>(is_read ? row.request : 0);
+      const auto last = is_read ? static_cast<std::int64_t>(picture.requests[request].last_psn) : psn;
+      steps[row.from].push_back({row.time_ps, false, psn, last});
     } else if (row.end_ps >= 0 && (row.flags & (RunPicture::kDropped | RunPicture::kNak | RunPicture::kRnrNak)) == 0) {
       answered.insert(row.to);
-      steps[row.to].push_back({row.end_ps, true, psn});
+      steps[row.to].push_back({row.end_ps, true, psn, psn});
     }
   }
   std::vector<Outstanding> all;
@@ -115,10 +116,10 @@ std::vector<Outstanding> unacknowledged_of(const RunPicture& picture) {
     std::int64_t next = -1, open = -1;  // the PSN after the last one sent, and the first that is not acknowledged
     const auto ahead = [](std::int64_t from, std::int64_t to) { return (to - from + kPsns) % kPsns; };
     for (const Step& step : own) {
-      const std::int64_t after = (step.psn + 1) % kPsns;
+      const std::int64_t after = (step.last + 1) % kPsns;
       if (next < 0) {
         if (step.is_answer) continue;
-        next = open = step.psn;
+        next = open = step.first;
       }
       std::int64_t& moves = step.is_answer ? open : next;
       if (ahead(moves, after) < kPsns / 2) moves = after;
@@ -165,7 +166,9 @@ std::vector<LinkCredits> link_credits_of(const RecordedRun& run, const RunPictur
   std::vector<LinkCredits> list;
   for (auto& [place, credits] : all) list.push_back(std::move(credits));
   if (list.size() <= most) return list;
-  const auto share = [](const LinkCredits& one) { return static_cast<double>(one.fewest) / static_cast<double>(std::max(1u, one.of)); };
+  const auto share = [](const LinkCredits& one) {
+    return static_cast<double>(one.fewest) / static_cast<double>(std::max(1u, one.of));
+  };
   std::ranges::stable_sort(list, {}, share);
   list.resize(most);
   std::ranges::sort(list, {}, [](const LinkCredits& one) { return std::pair(one.port, one.lane); });

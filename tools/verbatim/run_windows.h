@@ -1,5 +1,5 @@
-// What was under way or left over the time of a run, as `verbatim report` draws it: for each of equal parts of the time with packets
-// the least and the most that there was.
+// What was under way or left over the time of a run, as `verbatim report` draws it: for each of equal parts of the time with
+// packets the least and the most that there was.
 #pragma once
 
 #include <cstdint>

@@ -141,8 +141,9 @@ const verbatimCharts = (page) => {
     if (!all.length) { parent.textContent = "No packet was sent, or the run was recorded without them."; return; }
     for (const one of [...all].sort((a, b) => byName(a.port, b.port) || a.lane - b.lane)) {
       const name = one.port.replace("port/", "") + ", VL " + one.lane;
-      band(parent, one, { first: name, words: "fewest " + one.fewest + " of " + one.of, bound: one.of,
-        whole: "at least " + one.fewest + " of " + one.of + " blocks may be sent" });
+      const taken = (blocks) => blocks.map((free) => free < 0 ? -1 : one.of - free), most = one.of - one.fewest;
+      band(parent, { least: taken(one.most), most: taken(one.least) }, { first: name, words: "at most " + most + " of " + one.of, bound: one.of,
+        whole: "at most " + most + " of " + one.of + " blocks are taken" });
     }
     axis(parent, busyFrom, busyTo);
   };
