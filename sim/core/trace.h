@@ -132,6 +132,9 @@ class FactObserver {
   // What a queue holds: completions that nobody has polled when one is written, that one included; receives when one is taken,
   // without that one. `number` is of the CQ, QP or SRQ.
   virtual void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) = 0;
+  // A packet has begun on a lane of the link behind `port`: what the far end still grants then, of as many as it has, in blocks
+  // of 64 bytes.
+  virtual void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) = 0;
   // Whose packet brings the bytes of the last kDmaWrite: of queue pair `qpn` of this adapter; as answer to a request of its own?
   virtual void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) = 0;
 };
@@ -199,6 +202,9 @@ class Tracer {
   }
   void tell_level(ComponentId adapter, FactObserver::Queue queue, std::uint32_t number, std::uint32_t level) {
     for (FactObserver* observer : fact_observers_) observer->on_level(adapter, queue, number, level, engine_.now());
+  }
+  void tell_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of) {
+    for (FactObserver* observer : fact_observers_) observer->on_credits(port, lane, blocks, of, engine_.now());
   }
   void tell_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
     for (FactObserver* observer : fact_observers_) observer->on_placement(write, qpn, is_response);

@@ -258,7 +258,10 @@ void Port::start(ib::VirtualLane number) {
   if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_xmit_packets;
   if (lane.queue.empty()) waiting_ &= ~(1u << number.value);
   lane.queued_bytes -= first.wire_bytes;
-  if (number != kManagementLane) lane.credits -= blocks_of(first.wire_bytes);
+  if (number != kManagementLane) {
+    lane.credits -= blocks_of(first.wire_bytes);
+    tracer_.tell_credits(id_, number.value, lane.credits, lane.capacity);
+  }
   arbiter_.charge(first.wire_bytes);
   ib::record(tracer_, id_, TraceEvent::kPacketTransmitted, *packet, first.wire_bytes);
   if (Trail& trail = packet->trail) [[unlikely]] {

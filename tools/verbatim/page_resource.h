@@ -5,6 +5,11 @@
 
 namespace verbatim::cli {
 
-extern const std::string_view kPageHtml, kPageCss, kPageJs, kViewsJs;
+extern const std::string_view kPageHtml, kPageCss;
+
+struct PageScript {
+  std::string_view name, text;  // "blocks", of blocks.js
+};
+extern const PageScript kPageScripts[4];
 
 }  // namespace verbatim::cli

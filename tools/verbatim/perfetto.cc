@@ -306,7 +306,7 @@ class TraceWriter {
 
   void tell_request(ProtobufMessage& of, const RunPicture::Request& request) {
     of.add_text(event::kCategories, "request");
-    if (request.wr_id >= 0) annotate(of, "wr_id", static_cast<std::uint64_t>(request.wr_id));
+    if (request.wr_id) annotate(of, "wr_id", *request.wr_id);
     if (request.place != 0) annotate(of, "posted at", picture_.strings[request.place]);
     annotate(of, "bytes", request.bytes);
     annotate(of, "first psn", request.first_psn);

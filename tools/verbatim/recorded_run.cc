@@ -14,7 +14,7 @@ namespace verbatim::cli {
 
 namespace fs = std::filesystem;
 
-std::optional<RecordedRun> read_run(const std::string& path, std::string* failure) {
+std::optional<RecordedRun> read_run(const std::string& path, std::string* failure, WantsEvent wants) {
   RecordedRun run;
   std::error_code error;
   const auto refuse = [&](std::string sentence) {
@@ -25,7 +25,7 @@ std::optional<RecordedRun> read_run(const std::string& path, std::string* failur
   if (!fs::is_directory(path, error) && fs::path(path).filename() != "run.json") {
     if (observe::is_recording(path)) {
       std::string damage;
-      if (!read_run_recording(path, &run, &damage)) return refuse(damage);
+      if (!read_run_recording(path, &run, &damage, wants)) return refuse(damage);
       if (!damage.empty()) complain("warning: " + damage);
       return run;
     }

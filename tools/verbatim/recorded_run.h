@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/observe/trace_line.h"
@@ -25,9 +26,12 @@ struct RecordedRun {
   std::vector<observe::TraceLine> lines;  // of the trace, and of the calls, in the order of time; empty where there is none
 };
 
+// Which events of the trace somebody wants; without one they are all read.
+using WantsEvent = bool (*)(std::string_view event);
+
 // `path`: the folder, its run.json, a recording, or a trace. nullopt, and a sentence: it is none of them.
-std::optional<RecordedRun> read_run(const std::string& path, std::string* failure);
+std::optional<RecordedRun> read_run(const std::string& path, std::string* failure, WantsEvent wants = nullptr);
 // False, and a sentence: it cannot be read. What was cut off is read as far as it goes, and `failure` says so.
-bool read_run_recording(const std::string& path, RecordedRun* run, std::string* failure);
+bool read_run_recording(const std::string& path, RecordedRun* run, std::string* failure, WantsEvent wants = nullptr);
 
 }  // namespace verbatim::cli

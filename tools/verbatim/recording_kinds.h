@@ -9,6 +9,8 @@ namespace verbatim::cli {
 inline constexpr std::string_view kLevelNames[] = {"level cq", "level qp", "level srq"};
 // Process, address, length, and the queue pair's number, doubled, with 1 for an answer.
 inline constexpr std::string_view kPlacementName = "placement";
+// Of the component of a port: lane, blocks, of so many.
+inline constexpr std::string_view kCreditsName = "credits";
 // Ended at its time: pid, tid, how long, string of what for.
 inline constexpr std::string_view kWaitName = "wait";
 

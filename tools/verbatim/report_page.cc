@@ -9,9 +9,11 @@
 #include "sim/observe/failure_facts.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/page_resource.h"
+#include "tools/verbatim/page_rows.h"
 #include "tools/verbatim/perfetto.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_picture.h"
+#include "tools/verbatim/run_windows.h"
 #include "tools/verbatim/side_data.h"
 #include "tools/verbatim/whole_file.h"
 
@@ -21,48 +23,41 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// As people order names: h2 before h12.
+bool comes_before(std::string_view a, std::string_view b) {
+  const std::string_view whole_a = a, whole_b = b;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  while (!a.empty() && !b.empty()) {
+    const auto digits_of = [&](std::string_view of) { return std::ranges::find_if_not(of, is_digit) - of.begin(); };
+    const auto in_a = static_cast<std::size_t>(digits_of(a)), in_b = static_cast<std::size_t>(digits_of(b));
+    if (in_a != 0 && in_b != 0) {
+      const auto number = [](std::string_view digits) {
+        return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
+      };
+      const std::string_view left = number(a.substr(0, in_a)), right = number(b.substr(0, in_b));
+      if (left != right) return std::pair(left.size(), left) < std::pair(right.size(), right);
+      a.remove_prefix(in_a);
+      b.remove_prefix(in_b);
+      continue;
+    }
+    if (a.front() != b.front()) return a.front() < b.front();
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.size() != b.size() ? a.size() < b.size() : whole_a < whole_b;
+}
+
 // Columns of a host side by side, its programs first, then its queue pairs: the new place of each.
 std::vector<int> places_of(const std::vector<RunPicture::Column>& columns, std::vector<std::size_t>* order) {
   order->resize(columns.size());
   std::iota(order->begin(), order->end(), std::size_t{0});
   std::ranges::stable_sort(*order, [&](std::size_t a, std::size_t b) {
-    return std::pair(columns[a].host, columns[a].qpn) < std::pair(columns[b].host, columns[b].qpn);
+    if (columns[a].host != columns[b].host) return comes_before(columns[a].host, columns[b].host);
+    return columns[a].qpn < columns[b].qpn;
   });
   std::vector<int> places(columns.size());
   for (std::size_t i = 0; i < order->size(); ++i) places[(*order)[i]] = static_cast<int>(i);
   return places;
-}
-
-// Numbers of all rows side by side: much shorter than an object for each. Times are differences to the row before.
-Json rows_of(const RunPicture& picture, const std::vector<int>& places) {
-  Json time = Json::array(), took = Json::array(), from = Json::array(), to = Json::array(), text = Json::array();
-  Json note = Json::array(), psn = Json::array(), bytes = Json::array(), flags = Json::array(), request = Json::array();
-  std::int64_t before = 0;
-  for (const RunPicture::Row& row : picture.rows) {
-    time.push_back(row.time_ps - before);
-    before = row.time_ps;
-    took.push_back(row.end_ps < 0 ? -1 : row.end_ps - row.time_ps);
-    from.push_back(places[static_cast<std::size_t>(row.from)]);
-    to.push_back(row.to < 0 ? -1 : places[static_cast<std::size_t>(row.to)]);
-    text.push_back(row.text);
-    note.push_back(row.note);
-    psn.push_back(row.psn);
-    bytes.push_back(row.bytes);
-    flags.push_back(row.flags);
-    request.push_back(row.request);
-  }
-  return {{"time", std::move(time)}, {"took", std::move(took)},   {"from", std::move(from)},   {"to", std::move(to)},
-          {"text", std::move(text)}, {"note", std::move(note)},   {"psn", std::move(psn)},     {"bytes", std::move(bytes)},
-          {"flags", std::move(flags)}, {"request", std::move(request)}};
-}
-
-Json requests_of(const RunPicture& picture, const std::vector<int>& places) {
-  Json requests = Json::array();
-  for (const RunPicture::Request& r : picture.requests) {
-    requests.push_back({places[static_cast<std::size_t>(r.column)], r.wr_id, r.place, r.bytes, r.first_psn, r.last_psn, r.posted,
-                        r.rung, r.fetched, r.first_left, r.last_left, r.last_came, r.acknowledged, r.completed, r.status});
-  }
-  return requests;
 }
 
 Json failures_json(const RecordedRun& run) {
@@ -95,35 +90,65 @@ std::string for_script(std::string text) {
   return text;
 }
 
-std::string data_of(const RecordedRun& run, const RunPicture& picture) {
+Json windows_json(const RecordedRun& run, const RunPicture& picture, const std::vector<int>& places) {
+  constexpr std::size_t kMostLanes = 256;
+  const auto place = [&](int column) { return places[static_cast<std::size_t>(column)]; };
+  const auto levels = [&](const std::vector<Outstanding>& all) {
+    Json list = Json::array();
+    for (const Outstanding& one : all) list.push_back({{"column", place(one.column)}, {"most", one.most}, {"bins", one.bins}});
+    return list;
+  };
+  Json peers = Json::array(), links = Json::array();
+  for (const PeerCredits& one : peer_credits_of(run, picture))
+    peers.push_back({{"column", place(one.column)}, {"fewest", one.fewest}, {"least", one.least}, {"most", one.most}});
+  for (const LinkCredits& one : link_credits_of(run, picture, kMostLanes)) {
+    links.push_back({{"port", one.port}, {"lane", one.lane}, {"of", one.of}, {"fewest", one.fewest}, {"least", one.least}, {"most", one.most}});
+  }
+  return {{"requests", levels(outstanding_of(picture))}, {"packets", levels(unacknowledged_of(picture))},
+          {"peer_credits", std::move(peers)}, {"link_credits", std::move(links)}};
+}
+
+// What the page needs at once, and the blocks that it reads when it needs them.
+struct PageData {
+  std::string head, blocks;
+};
+
+PageData data_of(const RecordedRun& run, const RunPicture& picture) {
   std::vector<std::size_t> order;
   const std::vector<int> places = places_of(picture.columns, &order);
+  const auto place = [&](int column) { return places[static_cast<std::size_t>(column)]; };
   Json columns = Json::array(), changes = Json::array(), links = Json::array(), output = Json::array();
-  for (const std::size_t i : order) columns.push_back({{"host", picture.columns[i].host}, {"qp", picture.columns[i].qpn}});
-  for (const RunPicture::Change& change : picture.changes)
-    changes.push_back({change.time_ps, places[static_cast<std::size_t>(change.column)], change.to});
   Json peers = Json::array();
-  for (const auto& [column, peer] : picture.peers)
-    peers.push_back({places[static_cast<std::size_t>(column)], places[static_cast<std::size_t>(peer)]});
+  for (const std::size_t i : order) columns.push_back({{"host", picture.columns[i].host}, {"qp", picture.columns[i].qpn}});
+  for (const RunPicture::Change& change : picture.changes) changes.push_back({change.time_ps, place(change.column), change.to});
+  for (const auto& [column, peer] : picture.peers) peers.push_back({place(column), place(peer)});
   for (const RunPicture::Link& link : picture.links) links.push_back({{"port", link.port}, {"bytes", link.bytes}, {"drops", link.drops}});
   for (const RunPicture::Output& piece : picture.output)
     output.push_back({piece.time_ps, piece.host, piece.text, piece.is_error ? 1 : 0});
-  const Json data = {{"format", 2},
+  const RunSides sides = sides_of(run, picture);
+  PageBlocks rows = rows_blocks(picture, places), requests = requests_blocks(picture, places);
+  PageBlocks beside = sides_blocks(sides, places);
+  Json of_sides = sides_json(sides);
+  of_sides.update(beside.index);
+  const std::int64_t end = picture.rows.empty() ? 1 : picture.rows.back().time_ps;
+  const Json head = {{"format", 3},
                      {"run", run_json(run)},
                      {"packets", picture.packets},
                      {"first_packet", picture.first_packet_ps},
                      {"last_packet", picture.last_packet_ps},
-                     {"strings", picture.strings},
+                     {"end", end},
                      {"columns", std::move(columns)},
-                     {"rows", rows_of(picture, places)},
-                     {"requests", requests_of(picture, places)},
+                     {"rows", std::move(rows.index)},
+                     {"requests", std::move(requests.index)},
                      {"changes", std::move(changes)},
                      {"links", std::move(links)},
                      {"output", std::move(output)},
-                     {"sides", sides_json(sides_of(run, picture), places)},
+                     {"windows", windows_json(run, picture, places)},
+                     {"sides", std::move(of_sides)},
                      {"peers", std::move(peers)},
                      {"failures", failures_json(run)}};
-  return for_script(data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return {for_script(head.dump(-1, ' ', false, Json::error_handler_t::replace)),
+          rows.elements + requests.elements + beside.elements};
 }
 
 // `mark` stands once in the page.
@@ -143,7 +168,10 @@ bool wrote(const std::string& path, const std::string& text) {
 
 int write_report(const ReportOptions& options) {
   std::string failure;
-  const auto run = read_run(options.run, &failure);
+  // Of long runs the most events are of those that a report has no use for.
+  const auto run = read_run(options.run, &failure, [](std::string_view event) {
+    return event != "packet-forwarded" && event != "credits-returned" && event != "system-call";
+  });
   if (!run) {
     complain(failure);
     return kUsage;
@@ -160,11 +188,12 @@ int write_report(const ReportOptions& options) {
     if (options.out.empty()) return kAsExpected;
   }
   const std::string out = options.out.empty() ? "report.html" : options.out;
+  const PageData data = data_of(*run, picture);
   std::string page(kPageHtml);
   put(page, "/*style*/", kPageCss);
-  put(page, "/*views*/", kViewsJs);
-  put(page, "/*program*/", kPageJs);
-  put(page, "/*data*/", data_of(*run, picture));
+  for (const auto& [name, script] : kPageScripts) put(page, "/*" + std::string(name) + "*/", script);
+  put(page, "/*head*/", data.head);
+  put(page, "<!--blocks-->", data.blocks);
   if (!wrote(out, page)) return kProgramFailed;
   std::printf("%s: %zu KiB, opens in any browser\n", out.c_str(), page.size() / 1024);
   return kAsExpected;

@@ -98,6 +98,11 @@ void RunFacts::on_level(ComponentId adapter, Queue queue, std::uint32_t number, 
               " number=", number, " level=", level, "\n"));
 }
 
+void RunFacts::on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) {
+  write_(join(observe::microseconds(verbatim::to_ps(now)), " us  ", components_.name(port), "  credits  vl=", lane, " blocks=", blocks,
+              " of=", of, "\n"));
+}
+
 void RunFacts::on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
   write_(fmt::format("{} us  {}  placement  process={} va={:#x} length={} qpn={} response={}\n", observe::microseconds(write.time_ps),
                      components_.name(ComponentId{write.component}), write.values[0], write.values[1], write.values[2], qpn,

@@ -1,5 +1,6 @@
-// What `verbatim report` shows of a run beside its trace: regions and queues as they are made, how full queues are, whose packet
-// brings which bytes, the cables, and when threads wait. Lines of the form of the trace's, in a file of their own.
+// What `verbatim report` shows of a run beside its trace: regions and queues as they are made, how full queues are, which
+// credits ports have, whose packet brings which bytes, the cables, and when threads wait. Lines of the form of the trace's, in a file
+// of their own.
 #pragma once
 
 #include <functional>
@@ -23,6 +24,7 @@ class RunFacts final : public FactObserver {
 
   void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) override;
   void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) override;
+  void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) override;
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
 
  private:

@@ -16,6 +16,8 @@
 #include "sim/ib/drop_reason.h"
 #include "sim/ib/qp_state.h"
 #include "sim/ib/wc_status.h"
+#include "tools/verbatim/packet_keys.h"
+#include "tools/verbatim/syndrome_words.h"
 
 namespace verbatim::cli {
 
@@ -45,6 +47,8 @@ class Painter {
   RunPicture paint() {
     bin_links();
     for (const TraceLine& line : run_.lines) add(line);
+    for (const Placement& one : placements_)
+      picture_.rows[one.row].text = text(join("DMA writes ", one.bytes, " bytes", one.count > 1 ? join(" in ", one.count, " pieces") : ""));
     follow_requests();
     cut_output();
     for (const auto& [end, peer] : peers_)
@@ -87,18 +91,18 @@ class Painter {
 
   // Which queue pairs are connected, from the packets whose sender is known.
   void learn() {
-    std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> by_psn;  // adapter, PSN -> the queue pair that gathered it
-    std::map<std::tuple<std::string, std::uint64_t, std::uint64_t>, End> sent;  // opcode, destination, PSN -> sender
+    PacketTable<std::uint64_t> by_psn;  // adapter, PSN -> the queue pair that gathered it
+    PacketTable<End> sent;              // opcode, destination, PSN -> sender
     for (const TraceLine& line : run_.lines) {
       if (line.component.size() < kShortest) continue;
       if (line.event == "payload-gathered" || line.event == "ack-sent") {
-        by_psn[{line.component.substr(4), number_of(line, "psn")}] = number_of(line, "qpn");
+        by_psn[at_adapter(line.component.substr(4), line)] = number_of(line, "qpn");
       }
       const std::string adapter = adapter_of_port(line.component);
       if (adapter.empty()) continue;
-      const std::tuple key{std::string(line.value("opcode")), number_of(line, "dest_qp"), number_of(line, "psn")};
+      const PacketKey key = of_packet(line);
       if (line.event == "packet-transmitted") {
-        const auto sender = by_psn.find({adapter, number_of(line, "psn")});
+        const auto sender = by_psn.find(at_adapter(adapter, line));
         if (sender != by_psn.end()) sent[key] = {adapter, sender->second};
       } else if (line.event == "packet-received") {
         const auto from = sent.find(key);
@@ -109,6 +113,13 @@ class Painter {
         sent.erase(from);
       }
     }
+    for (const auto& [end, peer] : peers_) by_peer_[{numbers_.of(end.first), peer.second}].push_back(end.second);
+  }
+
+  PacketKey at_adapter(std::string_view adapter, const TraceLine& line) { return {numbers_.of(adapter), number_of(line, "psn")}; }
+  PacketKey of_packet(const TraceLine& line, std::string_view adapter = "") {
+    return {(adapter.empty() ? 0 : numbers_.of(adapter)) | opcodes_.of(line.value("opcode")) << 32,
+            number_of(line, "psn") | number_of(line, "dest_qp") << 32};
   }
 
   void add(const TraceLine& line) {
@@ -120,7 +131,7 @@ class Painter {
     if (event == "packet-dropped") return on_dropped(line);
     if (event == "fault") return on_fault(line);
     if (event == "ack-sent") {
-      answers_[{line.component.substr(4), number_of(line, "psn")}] = {number_of(line, "syndrome"), number_of(line, "msn"), number_of(line, "qpn")};
+      answers_[at_adapter(line.component.substr(4), line)] = {number_of(line, "syndrome"), number_of(line, "msn"), number_of(line, "qpn")};
       return;
     }
     if (event == "ack-received") return on_acknowledged(line);
@@ -151,21 +162,18 @@ class Painter {
     std::uint64_t own = 0;
     std::uint32_t flags = 0;
     std::string note;
-    if (const auto answer = answers_.find({adapter, psn}); opcode.find("Acknowledge") != opcode.npos && answer != answers_.end()) {
+    if (const auto answer = answers_.find(at_adapter(adapter, line)); opcode.find("Acknowledge") != opcode.npos && answer != answers_.end()) {
       const auto& [syndrome, msn, qpn] = answer->second;
       own = qpn;
-      note = text_of_syndrome(static_cast<std::uint8_t>(syndrome), &flags) + join(", MSN ", msn);
-    } else if (const auto gathered = gathered_.find({adapter, psn}); gathered != gathered_.end()) {
+      note = words_of_syndrome(static_cast<std::uint8_t>(syndrome), &flags) + join(", MSN ", msn);
+    } else if (const auto gathered = gathered_.find(at_adapter(adapter, line)); gathered != gathered_.end()) {
       own = gathered->second;
     }
     // Of several that have sent this PSN the one that is connected to the addressee.
-    for (const auto& [end, peer] : peers_) {
-      if (end.first == adapter && peer.second == dest && (own == 0 || end.second == own)) {
-        own = end.second;
-        break;
-      }
+    if (const auto known = by_peer_.find({numbers_.of(adapter), dest}); known != by_peer_.end()) {
+      if (std::ranges::find(known->second, own) == known->second.end()) own = known->second.front();
     }
-    if (!is_answer(opcode) && !sent_.insert({adapter, dest, opcode, psn}).second) {
+    if (!is_answer(opcode) && !sent_.try_emplace(of_packet(line, adapter), true).second) {
       flags |= RunPicture::kRetransmission;
       note = "retransmission";
     }
@@ -175,7 +183,9 @@ class Painter {
     if (peer != peers_.end()) row.to = column(peer->second.first, peer->second.second);
     row.psn = psn;
     row.bytes = static_cast<std::uint32_t>(number_of(line, "wire_bytes"));
-    under_way_[{opcode, dest, psn}].push_back(at);
+    next_alike_.resize(picture_.rows.size());
+    const auto [alike, is_first] = under_way_.try_emplace(of_packet(line), Alike{at, at});
+    if (!is_first) alike->second.last = next_alike_[alike->second.last] = at;
   }
 
   static std::string spelled(std::string opcode) {
@@ -183,45 +193,13 @@ class Painter {
     return opcode;
   }
 
-  static std::string text_of_syndrome(std::uint8_t syndrome, std::uint32_t* flags) {
-    switch (ib::ack_kind(syndrome)) {
-      case ib::AckKind::kAck: {
-        const auto credits = ib::credits_of(ib::ack_value(syndrome));
-        return credits ? join("ACK, credits for ", *credits, " receives") : "ACK";
-      }
-      case ib::AckKind::kRnrNak:
-        *flags |= RunPicture::kRnrNak;
-        return join("RNR NAK: no receive is posted; try again after ", ib::rnr_timer(ib::ack_value(syndrome)).count() / 1'000'000, " us");
-      default:
-        break;
-    }
-    *flags |= RunPicture::kNak;
-    const auto code = ib::nak_code(syndrome);
-    if (!code) return "NAK";
-    switch (*code) {
-      case ib::NakCode::kPsnSequenceError:
-        return "NAK: PSN sequence error, this PSN is expected";
-      case ib::NakCode::kInvalidRequest:
-        return "NAK: invalid request";
-      case ib::NakCode::kRemoteAccessError:
-        return "NAK: remote access error";
-      case ib::NakCode::kRemoteOperationalError:
-        return "NAK: remote operational error";
-      case ib::NakCode::kInvalidRdRequest:
-        return "NAK: invalid RD request";
-    }
-    return "NAK";
-  }
-
   // Of the packet that such a line is about: the first that has not come; the last if all have.
   RunPicture::Row* packet_of(const TraceLine& line, bool takes) {
-    const auto found = under_way_.find({std::string(line.value("opcode")), number_of(line, "dest_qp"), number_of(line, "psn")});
-    if (found == under_way_.end() || found->second.empty()) return nullptr;
-    for (const std::uint32_t at : found->second) {
-      RunPicture::Row& row = picture_.rows[at];
-      if (row.end_ps < 0 || !takes) return &row;
-    }
-    return &picture_.rows[found->second.back()];
+    const auto found = under_way_.find(of_packet(line));
+    if (found == under_way_.end()) return nullptr;
+    std::uint32_t at = found->second.first;
+    while (takes && picture_.rows[at].end_ps >= 0 && at != found->second.last) at = next_alike_[at];
+    return &picture_.rows[at];
   }
 
   void on_received(const TraceLine& line) {
@@ -241,8 +219,7 @@ class Painter {
     }
     row->end_ps = line.time_ps;
     row->to = to;
-    came_[{adapter, std::string(line.value("opcode")), number_of(line, "dest_qp"), number_of(line, "psn")}] =
-        static_cast<std::uint32_t>(row - picture_.rows.data());
+    came_[of_packet(line, adapter)] = static_cast<std::uint32_t>(row - picture_.rows.data());
   }
 
   void on_dropped(const TraceLine& line) {
@@ -250,7 +227,7 @@ class Painter {
     const std::string why = join("dropped at ", line.component, ": ", ib::text_of(reason));
     RunPicture::Row* row = nullptr;
     if (line.component.starts_with("hca/")) {
-      const auto came = came_.find({line.component.substr(4), std::string(line.value("opcode")), number_of(line, "dest_qp"), number_of(line, "psn")});
+      const auto came = came_.find(of_packet(line, std::string_view(line.component).substr(4)));
       if (came != came_.end()) row = &picture_.rows[came->second];
     } else {
       row = packet_of(line, true);
@@ -284,7 +261,7 @@ class Painter {
     const std::string_view event = line.event;
     const std::uint64_t qpn = number_of(line, "qpn");
     if (event == "payload-gathered") {
-      gathered_[{adapter, number_of(line, "psn")}] = qpn;
+      gathered_[at_adapter(adapter, line)] = qpn;
       Sender& from = sender(adapter, qpn);
       from.path_mtu = std::max(from.path_mtu, number_of(line, "length"));
       if (!from.first_psn) from.first_psn = number_of(line, "psn");
@@ -359,7 +336,7 @@ class Painter {
     Sender& from = sender(adapter, number);
     RunPicture::Request& request = request_at(from, from.posted, where);
     request.posted = line.time_ps;
-    request.wr_id = static_cast<std::int64_t>(number_of(line, "wr_id"));
+    request.wr_id = number_of(line, "wr_id");
     request.place = text(place);
     row.request = from.requests[from.posted++];
   }
@@ -378,17 +355,17 @@ class Painter {
   void on_placement(const TraceLine& line, const std::string& adapter) {
     const int where = column(adapter, 0);
     const std::uint64_t bytes = number_of(line, "length");
-    Placement& last = placements_[where];
-    const bool goes_on = last.count > 0 && line.time_ps - last.time_ps < 1'000'000;
+    const auto [known, is_first] = last_placement_.try_emplace(where, placements_.size());
+    const bool goes_on = !is_first && line.time_ps - placements_[known->second].time_ps < 1'000'000;
     if (!goes_on) {
-      last = {static_cast<std::uint32_t>(picture_.rows.size()), 0, 0, line.time_ps};
+      known->second = placements_.size();
+      placements_.push_back({static_cast<std::uint32_t>(picture_.rows.size()), 0, 0, line.time_ps});
       add_row(line, where, "");
     }
+    Placement& last = placements_[known->second];
     ++last.count;
     last.bytes += bytes;
     last.time_ps = line.time_ps;
-    RunPicture::Row& row = picture_.rows[last.row];
-    row.text = text(join("DMA writes ", last.bytes, " bytes", last.count > 1 ? join(" in ", last.count, " pieces") : ""));
   }
 
   void on_acknowledged(const TraceLine& line) {
@@ -412,7 +389,7 @@ class Painter {
       add_row(line, where, join("writes ", line.value("length"), " bytes to ", line.value("fd") == "2" ? "standard error" : "standard output"));
       outputs_.push_back(&line);
     } else if (event == "socket-data") {
-      add_row(line, where, join(line.value("length"), " bytes come by socket"));
+      add_row(line, where, join(line.value("length"), line.value("length") == "1" ? " byte comes by socket" : " bytes come by socket"));
     } else if (event == "diagnosis" || event == "check") {
       add_row(line, where, line.values, RunPicture::kError);
     }
@@ -489,8 +466,8 @@ class Painter {
     for (auto& [end, from] : senders_) {
       for (const std::int32_t index : from.requests) {
         RunPicture::Request& request = picture_.requests[static_cast<std::size_t>(index)];
-        if (request.wr_id < 0) continue;
-        const std::tuple key{end, static_cast<std::uint64_t>(request.wr_id)};
+        if (!request.wr_id) continue;
+        const std::tuple key{end, *request.wr_id};
         const auto found = by_id.find(key);
         if (found == by_id.end()) continue;
         const std::int64_t from_ps = std::max(request.acknowledged, request.posted);
@@ -559,6 +536,9 @@ class Painter {
     }
   }
 
+  struct Alike {
+    std::uint32_t first, last;  // rows of packets with the same key
+  };
   struct Placement {
     std::uint32_t row = 0, count = 0;
     std::uint64_t bytes = 0;
@@ -575,15 +555,19 @@ class Painter {
   std::unordered_map<std::string, std::uint32_t> texts_ = {{"", 0}};
   std::map<End, int> columns_;
   std::map<End, End> peers_;
-  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> gathered_;  // adapter, PSN -> queue pair
-  std::map<std::pair<std::string, std::uint64_t>, std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> answers_;
-  std::set<std::tuple<std::string, std::uint64_t, std::string, std::uint64_t>> sent_;
-  std::map<std::tuple<std::string, std::uint64_t, std::uint64_t>, std::vector<std::uint32_t>> under_way_;
-  std::map<std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>, std::uint32_t> came_;
+  NameNumbers numbers_, opcodes_;  // of adapters, of opcodes
+  PacketTable<std::vector<std::uint64_t>> by_peer_;  // adapter, destination -> queue pairs that are connected to it
+  PacketTable<std::uint64_t> gathered_;              // adapter, PSN -> queue pair
+  PacketTable<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> answers_;
+  PacketTable<bool> sent_;
+  PacketTable<Alike> under_way_;
+  std::vector<std::uint32_t> next_alike_;  // of a row of a packet that is not the last one alike
+  PacketTable<std::uint32_t> came_;
   std::map<End, Sender> senders_;
   std::map<End, std::int64_t> last_rung_;
   std::map<End, std::vector<std::pair<std::int64_t, std::uint64_t>>> acknowledged_;
-  std::map<int, Placement> placements_;
+  std::map<int, std::size_t> last_placement_;  // of a column, in placements_
+  std::vector<Placement> placements_;
   std::vector<std::uint32_t> completions_;
   std::vector<Completed> completed_;
   std::vector<const TraceLine*> outputs_;

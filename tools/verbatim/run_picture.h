@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +37,7 @@ struct RunPicture {
   // A work request of a send queue; times are -1 where they are not known.
   struct Request {
     int column = 0;
-    std::int64_t wr_id = -1;    // known where calls were kept
+    std::optional<std::uint64_t> wr_id;  // known where calls were kept
     std::uint32_t place = 0;    // of `strings`
     std::uint64_t bytes = 0, first_psn = 0, last_psn = 0;
     std::int64_t posted = -1, rung = -1, fetched = -1, first_left = -1, last_left = -1, last_came = -1, acknowledged = -1,

@@ -15,7 +15,7 @@ using observe::RecordedLine;
 constexpr std::uint32_t kNoSlot = ~0u;
 // Kinds behind those of the trace's events.
 constexpr std::uint32_t kLevels = kTraceEventCount, kPlacements = kLevels + 3, kCalls = kPlacements + 1, kWaits = kCalls + 4;
-constexpr std::uint32_t kKinds = kWaits + 1;
+constexpr std::uint32_t kCredits = kWaits + 1, kKinds = kCredits + 1;
 
 ssize_t write_lines(void* to, const char* text, std::size_t size) {
   static_cast<observe::RecordingWriter*>(to)->line(RecordedLine::kTrace, {text, size});
@@ -68,6 +68,11 @@ void RunRecording::on_level(ComponentId adapter, Queue queue, std::uint32_t numb
   const auto of = static_cast<std::uint32_t>(queue);
   const std::array<std::uint64_t, 2> values{number, level};
   writer_.entry(slot(adapter.value, kLevels + of, kLevelNames[of], 2), verbatim::to_ps(now), values);
+}
+
+void RunRecording::on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) {
+  const std::array<std::uint64_t, 3> values{lane, blocks, of};
+  writer_.entry(slot(port.value, kCredits, kCreditsName, 3), verbatim::to_ps(now), values);
 }
 
 void RunRecording::on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {

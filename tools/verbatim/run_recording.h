@@ -30,6 +30,7 @@ class RunRecording final : public TraceSink, public FactObserver {
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) override;
   void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) override;
+  void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) override;
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
 
  private:

@@ -26,9 +26,9 @@ std::string rights_of(std::uint64_t access) {
 
 }  // namespace
 
-Json sides_json(const RunSides& sides, const std::vector<int>& places) {
-  Json queues = Json::array(), regions = Json::array(), writes = Json::array(), nodes = Json::array(), cables = Json::array();
-  Json threads = Json::array(), waits = Json::array(), words = Json::array();
+Json sides_json(const RunSides& sides) {
+  Json queues = Json::array(), regions = Json::array(), nodes = Json::array(), cables = Json::array();
+  Json threads = Json::array();
   for (const RunSides::Queue& queue : sides.queues) {
     queues.push_back({{"host", queue.host}, {"name", queue.name}, {"entries", queue.entries}, {"receive", queue.is_receive ? 1 : 0},
                       {"least", queue.least}, {"most", queue.most}, {"fewest", queue.least_of_all}, {"peak", queue.most_of_all}});
@@ -39,27 +39,12 @@ Json sides_json(const RunSides& sides, const std::vector<int>& places) {
                        {"lkey", fmt::format("{:#x}", region.lkey)}, {"rkey", fmt::format("{:#x}", region.rkey)},
                        {"from", region.from_ps}, {"to", region.to_ps}, {"written", region.written}});
   }
-  // Differences to the one before, and offsets in the region: short.
-  std::int64_t before = 0;
-  for (const RunSides::Write& write : sides.writes) {
-    const std::uint64_t start = write.region < 0 ? 0 : sides.regions[static_cast<std::size_t>(write.region)].va;
-    writes.push_back({write.from_ps - before, write.to_ps - write.from_ps, write.region, write.va - start, write.length,
-                      write.column < 0 ? -1 : places[static_cast<std::size_t>(write.column)], write.is_response ? 1 : 0});
-    before = write.from_ps;
-  }
   for (const RunSides::Node& node : sides.nodes) nodes.push_back({node.name, node.is_switch ? 1 : 0});
   for (const RunSides::Cable& cable : sides.cables) cables.push_back({cable.a, cable.b, cable.rate});
   for (const RunSides::Thread& thread : sides.threads)
     threads.push_back({{"host", thread.host}, {"pid", thread.pid}, {"tid", thread.tid}, {"from", thread.from_ps}, {"to", thread.to_ps}});
-  std::map<std::string, std::size_t> numbers;
-  for (const RunSides::Wait& wait : sides.waits) {
-    const auto [known, is_new] = numbers.try_emplace(wait.what, words.size());
-    if (is_new) words.push_back(wait.what);
-    waits.push_back({wait.thread, wait.from_ps, wait.to_ps, wait.waited_ps, wait.count, known->second});
-  }
-  return {{"queues", std::move(queues)}, {"regions", std::move(regions)}, {"writes", std::move(writes)},
-          {"writes_left_out", sides.writes_left_out}, {"nodes", std::move(nodes)}, {"cables", std::move(cables)},
-          {"threads", std::move(threads)}, {"waits", std::move(waits)}, {"waits_for", std::move(words)}};
+  return {{"queues", std::move(queues)}, {"regions", std::move(regions)}, {"writes_left_out", sides.writes_left_out},
+          {"nodes", std::move(nodes)},   {"cables", std::move(cables)},   {"threads", std::move(threads)}};
 }
 
 }  // namespace verbatim::cli

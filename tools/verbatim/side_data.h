@@ -2,13 +2,12 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "tools/verbatim/run_sides.h"
 
 namespace verbatim::cli {
 
-// `places`: of each of the picture's columns, where it is in the page.
-nlohmann::ordered_json sides_json(const RunSides& sides, const std::vector<int>& places);
+// All but the writes and waits, which are blocks (page_rows.h).
+nlohmann::ordered_json sides_json(const RunSides& sides);
 
 }  // namespace verbatim::cli

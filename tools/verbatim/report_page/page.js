@@ -2,16 +2,13 @@
 (() => {
   const kDropped = 1, kRetransmission = 2, kNak = 4, kRnrNak = 8, kFlushed = 16, kError = 32, kFault = 64, kDuplicate = 128;
   const kSpecial = kDropped | kRetransmission | kNak | kRnrNak | kFlushed | kError | kFault | kDuplicate;
-  const kRow = 22, kTime = 140;
-  const kStates = ["RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"];
+  const kRow = 22, kTime = 140, kPrinted = 3000;
+  const kTallest = 3e6;  // pixels of what is scrolled: browsers end at 17 millions
   const id = (name) => document.getElementById(name);
-  const data = JSON.parse(id("data").textContent);
-  const rows = data.rows, count = rows.time.length;
+  const data = JSON.parse(id("head").textContent);
+  const blocks = verbatimBlocks(data), rows = blocks.rows;
 
-  // Times come as differences.
-  const time = new Float64Array(count);
-  for (let i = 0, t = 0; i < count; ++i) time[i] = t += rows.time[i];
-  const begin = count ? time[0] : 0, end = count ? Math.max(time[count - 1], begin + 1) : 1;
+  const begin = rows.count ? rows.starts[0] : 0, end = Math.max(data.end, begin + 1);
   const busyFrom = data.packets ? data.first_packet : begin;
   const busyTo = data.packets ? Math.max(data.last_packet, busyFrom + 1) : end;
 
@@ -31,57 +28,96 @@
   const long = (ps) => Math.abs(ps) < 1e6 ? (ps / 1e3).toFixed(3) + " ns" : Math.abs(ps) < 1e9 ? micro(ps) : (ps / 1e9).toFixed(6) + " ms";
   const nameOf = (c) => data.columns[c].qp ? "QP " + data.columns[c].qp : "programs";
   const fullName = (c) => data.columns[c].host + ", " + nameOf(c);
-  const isPacket = (i) => rows.bytes[i] > 0;
-  const text = (i) => data.strings[rows.text[i]];
-  const note = (i) => data.strings[rows.note[i]];
-  const spoken = (i) => {
-    let words = micro(time[i]) + ", " + data.columns[rows.from[i]].host + " " + nameOf(rows.from[i]);
-    if (isPacket(i)) words += rows.to[i] >= 0 ? " to " + fullName(rows.to[i]) : "";
-    words += ": " + text(i) + (isPacket(i) ? " PSN " + rows.psn[i] : "");
-    return words + (note(i) ? ". " + note(i) : "");
+  const spoken = (row) => {
+    let words = micro(row.time) + ", " + data.columns[row.from].host + " " + nameOf(row.from);
+    if (row.bytes) words += row.to >= 0 ? " to " + fullName(row.to) : "";
+    words += ": " + row.text + (row.bytes ? " PSN " + row.psn : "");
+    return words + (row.note ? ". " + row.note : "");
   };
 
   // ---- what is shown, and of what it is the time
-  let shown = [];       // indices of rows
-  let chosen = -1;      // an index of rows
+  let filtered = null;  // { index, time, flags } of the rows that are shown; null: all are
+  let chosen = -1;      // the number of a row
   let followed = -1;    // a request
   let onlyQp = -1;      // a column
   let now = begin;
-
-  const matches = () => {
-    const words = id("find").value.trim().toLowerCase();
-    const found = new Uint8Array(data.strings.length);
-    if (words) data.strings.forEach((s, i) => { found[i] = s.toLowerCase().includes(words) ? 1 : 0; });
-    return (i) => !words || found[rows.text[i]] || found[rows.note[i]] || (isPacket(i) && String(rows.psn[i]) === words);
-  };
-  const filter = () => {
-    const fits = matches(), problems = id("problems").checked;
-    shown = [];
-    for (let i = 0; i < count; ++i) {
-      if (problems && !(rows.flags[i] & kSpecial)) continue;
-      if (onlyQp >= 0 && rows.from[i] !== onlyQp && rows.to[i] !== onlyQp) continue;
-      if (fits(i)) shown.push(i);
-    }
-    id("rows").style.height = shown.length * kRow + "px";
-    paint();
-  };
-  // The first of the shown rows at or after a time.
-  const at = (ps) => {
-    let low = 0, high = shown.length;
-    while (low < high) { const mid = (low + high) >> 1; if (time[shown[mid]] < ps) low = mid + 1; else high = mid; }
+  const shownCount = () => filtered ? filtered.index.length : rows.count;
+  const shownAt = (k) => filtered ? filtered.index[k] : k;
+  // The first place in a sorted list that is not below.
+  const lowest = (list, value, count = list.length) => {
+    let low = 0, high = count;
+    while (low < high) { const mid = (low + high) >> 1; if (list[mid] < value) low = mid + 1; else high = mid; }
     return low;
+  };
+  // The place of the first of the shown rows at or after a time.
+  const placeAt = async (ps) => {
+    if (filtered) return lowest(filtered.time, ps);
+    const b = lowest(rows.starts, ps) - 1;
+    if (b < 0) return 0;
+    const own = await rows.loadBlock(b);
+    return b * rows.block + lowest(own.time, ps, own.count);
+  };
+  // The place of a row among the shown ones, or of the first after it.
+  const placeOf = (i) => filtered ? lowest(filtered.index, i) : i;
+
+  const matcher = () => {
+    const words = id("find").value.trim().toLowerCase();
+    if (!words) return null;
+    // Words without digits stand between the numbers of a text, or nowhere.
+    const hasDigits = /[0-9]/.test(words);
+    const fits = rows.texts.map((pieces) => pieces.some((piece) => piece.toLowerCase().includes(words)));
+    return (own, k) => fits[own.text[k]] || fits[own.note[k]] || (own.bytes[k] > 0 && String(own.psn[k]) === words) ||
+      (hasDigits && (rows.textAt(own, k).toLowerCase().includes(words) || rows.noteAt(own, k).toLowerCase().includes(words)));
+  };
+  let filterTurn = 0;
+  // False: another filter has begun meanwhile.
+  const filter = async () => {
+    const turn = ++filterTurn, fits = matcher(), problems = id("problems").checked, only = onlyQp;
+    const state = id("found");
+    if (!fits && !problems && only < 0) {
+      filtered = null;
+      state.textContent = "";
+      layOut();
+      return true;
+    }
+    const index = [], time = [], flags = [];
+    let lastLook = performance.now();
+    for (let b = 0; b < rows.blockCount; ++b) {
+      if (problems && !rows.special[b]) continue;
+      const own = await rows.loadBlock(b, rows.blockCount <= 64);
+      if (turn !== filterTurn) return false;
+      for (let k = 0; k < own.count; ++k) {
+        if (problems && !(own.flags[k] & kSpecial)) continue;
+        if (only >= 0 && own.from[k] !== only && own.to[k] !== only) continue;
+        if (fits && !fits(own, k)) continue;
+        index.push(b * rows.block + k);
+        time.push(own.time[k]);
+        flags.push(own.flags[k]);
+      }
+      if (performance.now() - lastLook < 30) continue;
+      state.textContent = "searching, " + Math.round(100 * b / rows.blockCount) + " %";
+      await new Promise((go) => setTimeout(go));
+      lastLook = performance.now();
+      if (turn !== filterTurn) return false;
+    }
+    filtered = { index: Uint32Array.from(index), time: Float64Array.from(time), flags: Uint16Array.from(flags) };
+    state.textContent = index.length.toLocaleString("en") + " of " + rows.count.toLocaleString("en") + " rows";
+    layOut();
+    return true;
   };
 
   // ---- columns
   const ladder = id("ladder");
-  let width = 150, visible = data.columns.map((_, c) => c);
+  let width = 150, visible = data.columns.map((_, c) => c), placeOfColumn = [];
   const place = () => {
     const room = ladder.clientWidth - kTime - 28;
     width = Math.max(120, Math.floor(room / Math.max(1, visible.length)));
+    placeOfColumn = [];
+    visible.forEach((c, k) => { placeOfColumn[c] = k; });
     const heads = id("heads");
     heads.textContent = "";
     const inner = element("div");
-    inner.style.cssText = "position:relative;height:38px;width:" + (kTime + width * visible.length) + "px";
+    inner.style.cssText = "position:relative;height:38px;width:" + (kTime + width * visible.length + 28) + "px";
     for (let k = 0; k < visible.length;) {
       let last = k;
       while (last + 1 < visible.length && data.columns[visible[last + 1]].host === data.columns[visible[k]].host) ++last;
@@ -95,72 +131,138 @@
       }
     }
     heads.append(inner);
-    id("rows").style.width = kTime + width * visible.length + "px";
+    const box = id("rows");
+    box.style.width = kTime + width * visible.length + "px";
+    box.style.setProperty("--column", width + "px");
+    stale();
   };
-  const middle = (c) => kTime + visible.indexOf(c) * width + width / 2;
+  const middle = (c) => kTime + (placeOfColumn[c] ?? 0) * width + width / 2;
 
-  // ---- rows in sight
-  const classes = (i) => {
-    const f = rows.flags[i];
-    return (f & kDropped ? " drop" : f & (kNak | kRnrNak) ? " nak" : f & (kRetransmission | kDuplicate | kFault) ? " again" : "") +
-      (f & (kError | kFlushed) ? " error" : "");
+  // ---- rows in sight. Where all of them are taller than the browser can scroll, `offset` is what is left out above.
+  let offset = 0, lastTop = 0, version = 0, isPending = false, forPrint = false;
+  let made = new Map(), madeVersion = -1;
+  const allHeight = () => shownCount() * kRow;
+  const scrolledHeight = () => Math.min(kTallest, allHeight());
+  const top = () => ladder.scrollTop + offset;
+  const scrollTo = (pixels) => {
+    const most = Math.max(0, allHeight() - ladder.clientHeight), least = Math.max(0, scrolledHeight() - ladder.clientHeight);
+    const wanted = Math.min(most, Math.max(0, Math.round(pixels)));
+    const part = allHeight() > kTallest ? Math.round(wanted / most * least) : wanted;
+    ladder.scrollTop = part;
+    lastTop = ladder.scrollTop;
+    if (offset !== wanted - part) { offset = wanted - part; stale(); }
+    paint();
   };
-  const make = (k) => {
-    const i = shown[k], request = rows.request[i];
-    const row = element("div", "row" + classes(i) + (i === chosen ? " is-chosen" : "") +
-      (followed >= 0 ? (request === followed ? " is-followed" : " is-other") : ""));
-    row.id = "row-" + i;
-    row.setAttribute("role", "option");
-    row.setAttribute("aria-selected", i === chosen ? "true" : "false");
-    row.setAttribute("aria-label", spoken(i));
-    row.style.top = k * kRow + "px";
-    row.style.width = kTime + width * visible.length + "px";
-    row.title = spoken(i);
-    row.append(element("span", "time", micro(time[i])));
-    for (const c of visible) {
-      const rail = element("span", "rail");
-      rail.style.left = middle(c) + "px";
-      row.append(rail);
+  const scrolled = () => {
+    if (allHeight() > kTallest) {
+      const at = ladder.scrollTop, least = scrolledHeight() - ladder.clientHeight, most = allHeight() - ladder.clientHeight;
+      const isFar = Math.abs(at - lastTop) > 2 * ladder.clientHeight;
+      lastTop = at;
+      // The bar goes over all rows; the wheel goes from row to row until it comes to an end that is none.
+      if (isFar) return scrollTo(at / least * most);
+      if ((at <= 0 && top() > 0) || (at >= least - 1 && top() < most - 1)) return scrollTo(top());
     }
-    const from = middle(rows.from[i]);
-    if (isPacket(i)) {
-      const to = rows.to[i] >= 0 ? middle(rows.to[i]) : from + width / 2;
+    paint();
+  };
+
+  const classes = (f) => (f & kDropped ? " drop" : f & (kNak | kRnrNak) ? " nak" : f & (kRetransmission | kDuplicate | kFault) ? " again" : "") +
+    (f & (kError | kFlushed) ? " error" : "");
+  const make = (k) => {
+    const i = shownAt(k), row = rows.row(i);
+    if (!row) {
+      const waiting = element("div", "row is-waiting");
+      waiting.style.top = k * kRow - offset + "px";
+      waiting.append(element("span", "time", "…"));
+      return waiting;
+    }
+    const box = element("div", "row" + classes(row.flags) + (i === chosen ? " is-chosen" : "") +
+      (followed >= 0 ? (row.request === followed ? " is-followed" : " is-other") : ""));
+    box.id = "row-" + i;
+    box.setAttribute("role", "option");
+    box.setAttribute("aria-selected", i === chosen ? "true" : "false");
+    box.setAttribute("aria-setsize", shownCount());
+    box.setAttribute("aria-posinset", k + 1);
+    box.title = spoken(row);
+    box.setAttribute("aria-label", box.title);
+    box.style.top = k * kRow - offset + "px";
+    box.append(element("span", "time", micro(row.time)));
+    const from = middle(row.from);
+    if (row.bytes) {
+      const to = row.to >= 0 ? middle(row.to) : from + width / 2;
       const left = Math.min(from, to), span = Math.max(24, Math.abs(to - from));
       const arrow = element("span", "arrow " + (to >= from ? "right" : "left"));
       arrow.style.left = left + "px";
       arrow.style.width = span + "px";
-      const label = element("span", "label", text(i) + " PSN " + rows.psn[i] + ", " + rows.bytes[i] + " B" + (note(i) ? " — " + note(i) : ""));
+      const label = element("span", "label");
+      label.append(element("span", "", row.text + " PSN " + row.psn + ", " + row.bytes + " B" + (row.note ? " — " + row.note : "")));
       label.style.left = left + 6 + "px";
       label.style.width = span - 12 + "px";
-      row.append(arrow, label);
+      box.append(arrow, label);
     } else {
       const cell = element("span", "cell");
-      cell.append(element("span", "", text(i) + (note(i) ? " — " + note(i) : "")));
-      // Long words may use the room to the right.
-      const start = from - width / 2;
-      cell.style.left = start + "px";
-      cell.style.maxWidth = Math.max(width, kTime + width * visible.length - start) + "px";
-      row.append(cell);
+      cell.append(element("span", "", row.text + (row.note ? " — " + row.note : "")));
+      // Long words may use the room to the right; those of the last column to the left.
+      const start = from - width / 2, whole = kTime + width * visible.length;
+      if (visible.length > 1 && placeOfColumn[row.from] === visible.length - 1) {
+        cell.style.right = "0";
+        cell.style.maxWidth = whole - kTime + "px";
+        cell.style.minWidth = width + "px";
+      } else {
+        cell.style.left = start + "px";
+        cell.style.maxWidth = Math.max(width, whole - start) + "px";
+      }
+      box.append(cell);
     }
-    row.addEventListener("click", () => { choose(i, false); follow(rows.request[i]); });
-    return row;
+    box.addEventListener("click", () => { choose(i, false); follow(row.request); });
+    return box;
   };
-  let isPending = false, forPrint = false;
+  // Rows that stay in sight stay as they are, until something else than the place changes.
   const paintNow = () => {
     isPending = false;
-    const first = forPrint ? 0 : Math.max(0, Math.floor(ladder.scrollTop / kRow) - 8);
-    const last = Math.min(shown.length, forPrint ? 3000 : first + Math.ceil(ladder.clientHeight / kRow) + 16);
-    const fragment = document.createDocumentFragment();
-    for (let k = first; k < last; ++k) fragment.append(make(k));
-    id("rows").replaceChildren(fragment);
+    const count = shownCount();
+    const first = forPrint ? 0 : Math.max(0, Math.floor(top() / kRow) - 8);
+    const last = Math.min(count, forPrint ? kPrinted : first + Math.ceil(ladder.clientHeight / kRow) + 16);
+    const before = madeVersion === version ? made : new Map();
+    madeVersion = version;
+    made = new Map();
+    const wanted = new Set(), list = [];
+    for (let k = first; k < last; ++k) {
+      const i = shownAt(k);
+      let box = before.get(k);
+      if (!box) {
+        box = make(k);
+        if (!rows.row(i)) wanted.add(Math.floor(i / rows.block));
+      }
+      if (!box.classList.contains("is-waiting")) made.set(k, box);
+      list.push(box);
+    }
+    id("rows").replaceChildren(...list);
     id("heads").scrollLeft = ladder.scrollLeft;
     if (chosen >= 0 && document.getElementById("row-" + chosen)) ladder.setAttribute("aria-activedescendant", "row-" + chosen);
     else ladder.removeAttribute("aria-activedescendant");
+    for (const b of wanted) rows.loadBlock(b).then(paint);
+    // What comes into sight next.
+    if (!wanted.size && !filtered) for (const k of [first - 300, last + 300]) if (k >= 0 && k < count && !rows.row(k)) rows.loadBlock(Math.floor(k / rows.block));
+    if (!wanted.size) shownFirst();
   };
   const paint = () => { if (!isPending) { isPending = true; requestAnimationFrame(paintNow); } };
+  const stale = () => { ++version; };
+  const layOut = () => {
+    id("rows").style.height = scrolledHeight() + "px";
+    stale();
+    scrollTo(top());
+  };
   const reveal = (k) => {
-    const top = k * kRow;
-    if (top < ladder.scrollTop || top + kRow > ladder.scrollTop + ladder.clientHeight) ladder.scrollTop = Math.max(0, top - ladder.clientHeight / 3);
+    const at = k * kRow;
+    if (at < top() || at + kRow > top() + ladder.clientHeight) scrollTo(at - ladder.clientHeight / 3);
+  };
+
+  // Sideways, so that the row's columns are seen; of a long arrow where it begins.
+  const revealColumns = (row) => {
+    const ends = [middle(row.from), row.to >= 0 ? middle(row.to) : middle(row.from)];
+    const left = Math.min(...ends) - width / 2, right = Math.max(...ends) + width / 2, seen = ladder.clientWidth;
+    if (left - kTime >= ladder.scrollLeft && right <= ladder.scrollLeft + seen) return;
+    ladder.scrollLeft = right - left > seen - kTime ? ends[0] - seen / 2 : left - (seen - (right - left)) / 2;
   };
 
   // ---- one moment for all parts
@@ -171,19 +273,21 @@
     return part < 0.1 ? begin + (busyFrom - begin) * part / 0.1
       : part <= 0.9 ? busyFrom + (busyTo - busyFrom) * (part - 0.1) / 0.8 : busyTo + (end - busyTo) * (part - 0.9) / 0.1;
   };
-  const moveTo = (ps, from) => {
+  let showViews = () => {}, moveTurn = 0;
+  // `from`: what has moved, and needs not be moved.
+  const moveTo = async (ps, from) => {
+    const turn = ++moveTurn;
     now = Math.min(end, Math.max(begin, ps));
     id("now").textContent = micro(now);
     if (from !== "slider") id("slider").value = toSlider(now);
     id("slider").setAttribute("aria-valuetext", micro(now));
-    if (from !== "ladder") { const k = Math.min(at(now), shown.length - 1); if (k >= 0) ladder.scrollTop = Math.max(0, k * kRow - ladder.clientHeight / 3); }
-    for (const line of document.querySelectorAll(".cursor")) {
-      const x = line.chart(now);
-      line.setAttribute("x1", x); line.setAttribute("x2", x);
-    }
+    if (from === "slider" || from === "chart") remember();
+    charts.showCursors(now);
     showOutput();
     showViews(now);
-    paint();
+    if (from === "ladder") return paint();
+    const k = Math.min(await placeAt(now), shownCount() - 1);
+    if (turn === moveTurn && k >= 0) scrollTo(k * kRow - ladder.clientHeight / 3);
   };
   let linkTimer = 0;
   const remember = () => {
@@ -194,35 +298,34 @@
       history.replaceState(null, "", "#" + parts.join("&"));
     }, 120);
   };
-  const choose = (i, moves) => {
+  const choose = async (i, moves) => {
     chosen = i;
-    const k = at(time[i]);
-    let where = k;
-    while (where < shown.length && shown[where] !== i) ++where;
-    if (moves) reveal(Math.min(where, shown.length - 1));
-    moveTo(time[i], "ladder");
+    stale();
+    if (moves) reveal(Math.min(placeOf(i), shownCount() - 1));
+    const row = await rows.loadRow(i);
+    if (chosen !== i) return;
+    if (moves) revealColumns(row);
+    moveTo(row.time, "ladder");
     showDetails();
     remember();
   };
-  const follow = (request) => { followed = request; showDetails(); paint(); };
+  const follow = (request) => { followed = request; stale(); showDetails(); paint(); };
 
   // ---- the chosen row, and the parts of its request's time
-  const kSteps = [["the program posts it", 6], ["the doorbell is rung", 7], ["the adapter fetches it", 8], ["its first packet leaves", 9],
-    ["its last packet leaves", 10], ["its last packet comes", 11], ["it is acknowledged", 12], ["its completion is written", 13]];
-  const showDetails = () => {
+  const kSteps = ["the program posts it", "the doorbell is rung", "the adapter fetches it", "its first packet leaves",
+    "its last packet leaves", "its last packet comes", "it is acknowledged", "its completion is written"];
+  const showDetails = async () => {
+    const of = chosen, row = of >= 0 ? await rows.loadRow(of) : null;
+    const request = row && row.request >= 0 ? await blocks.request(row.request) : null;
+    if (of !== chosen) return;
     const box = id("details");
     box.textContent = "";
-    if (chosen < 0) { box.textContent = "None is chosen."; return; }
-    box.append(element("p", "", spoken(chosen)));
-    if (isPacket(chosen)) {
-      const took = rows.took[chosen];
-      box.append(element("p", "", rows.bytes[chosen] + " bytes on the wire" + (took >= 0 ? ", " + long(took) + " under way" : ", never came")));
-    }
-    const request = rows.request[chosen];
-    if (request < 0) return;
-    const r = data.requests[request];
-    const words = "Request " + (r[1] >= 0 ? "with wr_id " + r[1] + " " : "") + "of " + fullName(r[0]) + ", " + r[3] + " bytes, PSN " + r[4] +
-      (r[5] !== r[4] ? " to " + r[5] : "") + (data.strings[r[2]] ? ", posted at " + data.strings[r[2]] : "") + (r[14] ? ", status " + r[14] : "");
+    if (!row) { box.textContent = "None is chosen."; return; }
+    box.append(element("p", "", spoken(row)));
+    if (row.bytes) box.append(element("p", "", row.bytes + " bytes on the wire" + (row.took >= 0 ? ", " + long(row.took) + " under way" : ", never came")));
+    if (!request) return;
+    const words = "Request " + (request.id ? "with wr_id " + request.id + " " : "") + "of " + fullName(request.column) + ", " + request.bytes + " bytes, PSN " + request.first +
+      (request.last !== request.first ? " to " + request.last : "") + (request.place ? ", posted at " + request.place : "") + (request.status ? ", status " + request.status : "");
     box.append(element("p", "", words));
     const table = element("table");
     let before = -1, first = -1;
@@ -231,154 +334,77 @@
       tr.append(element("td", "", a), element("td", "number", b));
       table.append(tr);
     };
-    for (const [title, field] of kSteps) {
-      const t = r[field];
-      if (t < 0) continue;
-      line(title, before < 0 ? micro(t) : (t >= before ? "+ " : "- ") + long(Math.abs(t - before)));
+    request.times.forEach((t, k) => {
+      if (t < 0) return;
+      line(kSteps[k], before < 0 ? micro(t) : (t >= before ? "+ " : "- ") + long(Math.abs(t - before)));
       if (first < 0) first = t;
       before = t;
-    }
+    });
     if (before > first) line("in all", long(before - first), "sum");
     box.append(table);
-    const button = element("button", "", followed === request ? "let it go (Esc)" : "follow it (Enter)");
+    const button = element("button", "", followed === row.request ? "let it go (Esc)" : "follow it (Enter)");
     button.type = "button";
-    button.addEventListener("click", () => follow(followed === request ? -1 : request));
+    button.addEventListener("click", () => follow(followed === row.request ? -1 : row.request));
     box.append(button);
   };
 
-  // ---- output
-  const pieces = data.output.map(([t, host, words, isError]) => {
-    const piece = element("span", isError ? "standard-error" : "");
-    const lines = words.split("\n");
-    const tail = lines[lines.length - 1] === "" ? lines.slice(0, -1) : lines;
-    piece.textContent = tail.map((l) => host + "| " + l).join("\n") + "\n";
-    piece.title = micro(t);
-    id("output").append(piece);
-    piece.addEventListener("click", () => moveTo(t));
-    return { t, piece };
-  });
-  if (!pieces.length) id("output").textContent = "The programs wrote nothing, or only the trace is here.";
-  const showOutput = () => { for (const { t, piece } of pieces) piece.classList.toggle("later", t > now); };
-
-  // ---- charts over time: x is the time with packets, or all of it
-  const kWide = 1000, kLeft = 150, kRight = 10;
-  // `isWhole`: the whole run, on the scale of the slider.
-  const chart = (parent, height, from, to, label, isWhole) => {
-    const box = svg("svg", { viewBox: "0 0 " + kWide + " " + height, role: "img", "aria-label": label });
-    const part = (t) => isWhole ? toSlider(t) / 1e6 : (t - from) / Math.max(1, to - from);
-    const x = (t) => kLeft + (kWide - kLeft - kRight) * Math.min(1, Math.max(0, part(t)));
-    const cursor = svg("line", { class: "cursor", y1: 0, y2: height, x1: kLeft, x2: kLeft });
-    cursor.chart = x;
-    box.addEventListener("click", (e) => {
-      const area = box.getBoundingClientRect();
-      const at = (e.clientX - area.left) / area.width * kWide;
-      const share = (at - kLeft) / (kWide - kLeft - kRight);
-      if (at >= kLeft) { moveTo(isWhole ? fromSlider(1e6 * Math.min(1, share)) : from + (to - from) * share); remember(); }
+  // ---- output: of very much only what is around the moment
+  const kMostPieces = 1500;
+  const pieceTimes = data.output.map((piece) => piece[0]);
+  let pieces = [], firstPiece = 0, saidUntil = 0;
+  const makeOutput = (first) => {
+    const box = id("output"), last = Math.min(data.output.length, first + kMostPieces);
+    firstPiece = first;
+    box.textContent = "";
+    if (!data.output.length) { box.textContent = "The programs wrote nothing, or only the trace is here."; return; }
+    if (first > 0) box.append(element("p", "hint", first + " earlier pieces are shown at their time."));
+    pieces = data.output.slice(first, last).map(([t, host, words, isError]) => {
+      const piece = element("span", "later" + (isError ? " standard-error" : ""));
+      const lines = words.split("\n");
+      const tail = lines[lines.length - 1] === "" ? lines.slice(0, -1) : lines;
+      piece.textContent = tail.map((l) => host + "| " + l).join("\n") + "\n";
+      piece.title = micro(t);
+      piece.addEventListener("click", () => moveTo(t));
+      box.append(piece);
+      return piece;
     });
-    parent.append(box);
-    return { box, x, finish: () => box.append(cursor) };
+    if (last < data.output.length) box.append(element("p", "hint", data.output.length - last + " later pieces are shown at their time."));
+    saidUntil = first;
   };
-  const axis = (parent, from, to, isWhole) => {
-    const { box, x } = chart(parent, 16, from, to, "time", isWhole);
-    for (let k = 0; k <= 4; ++k) {
-      const t = isWhole ? fromSlider([0, 1e5, 5e5, 9e5, 1e6][k]) : from + (to - from) * k / 4;
-      if (isWhole && (k === 1 || k === 3) && Math.abs(x(t) - x(k === 1 ? begin : end)) < 150) continue;
-      box.append(svg("text", { x: x(t), y: 12, "text-anchor": k === 0 ? "start" : k === 4 ? "end" : "middle" }, micro(t)));
-    }
-  };
-  const lives = () => {
-    const parent = id("lives");
-    const with_life = data.columns.map((_, c) => c).filter((c) => data.changes.some((change) => change[1] === c));
-    if (!with_life.length) { parent.textContent = "No queue pair changed its state."; return; }
-    for (const c of with_life) {
-      const own = data.changes.filter((change) => change[1] === c);
-      const { box, x, finish } = chart(parent, 18, begin, end, fullName(c) + ": " + own.map((o) => kStates[o[2]] + " from " + micro(o[0])).join(", "), true);
-      box.append(svg("text", { x: 0, y: 13 }, fullName(c)));
-      own.forEach(([t, , state], k) => {
-        const until = k + 1 < own.length ? own[k + 1][0] : end;
-        const bar = svg("rect", { class: "state-" + state, x: x(t), y: 2, height: 14, width: Math.max(1.5, x(until) - x(t)) });
-        bar.append(svg("title", {}, kStates[state] + " from " + micro(t) + " for " + long(until - t)));
-        box.append(bar);
-        if (x(until) - x(t) > 34) box.append(svg("text", { class: "on-state", x: x(t) + 4, y: 13 }, kStates[state]));
-      });
-      finish();
-    }
-    axis(parent, begin, end, true);
-  };
-  // Requests between doorbell (or post) and completion (or acknowledgement).
-  const queues = () => {
-    const parent = id("queues");
-    const of = new Map();
-    for (const r of data.requests) {
-      const from = r[7] >= 0 ? r[7] : r[6] >= 0 ? r[6] : r[8], to = r[13] >= 0 ? r[13] : r[12] >= 0 ? r[12] : end;
-      if (from < 0) continue;
-      if (!of.has(r[0])) of.set(r[0], []);
-      of.get(r[0]).push([from, 1], [to, -1]);
-    }
-    if (!of.size) { parent.textContent = "No request was posted to a send queue."; return; }
-    for (const [c, steps] of [...of].sort((a, b) => a[0] - b[0])) {
-      steps.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-      const high = 34;
-      const bins = new Float64Array(600);
-      let level = 0, most = 0, bin = 0;
-      const binOf = (t) => Math.min(599, Math.max(0, Math.floor(600 * (t - busyFrom) / (busyTo - busyFrom + 1))));
-      for (const [t, step] of steps) {
-        const b = binOf(t);
-        for (; bin < b; ++bin) bins[bin] = Math.max(bins[bin], level);
-        level += step;
-        most = Math.max(most, level);
-        bins[b] = Math.max(bins[b], level);
-      }
-      for (; bin < 600; ++bin) bins[bin] = Math.max(bins[bin], level);
-      const { box, finish } = chart(parent, high, busyFrom, busyTo, fullName(c) + ": at most " + most + " requests outstanding");
-      box.append(svg("text", { x: 0, y: 13 }, fullName(c)), svg("text", { x: 0, y: 27 }, "at most " + most));
-      let path = "M" + kLeft + " " + (high - 2);
-      const w = (kWide - kLeft - kRight) / 600;
-      bins.forEach((v, b) => { const y = high - 2 - (high - 6) * v / Math.max(1, most); path += "L" + (kLeft + b * w).toFixed(1) + " " + y.toFixed(1) + "L" + (kLeft + (b + 1) * w).toFixed(1) + " " + y.toFixed(1); });
-      box.append(svg("path", { class: "load", d: path + "L" + (kWide - kRight) + " " + (high - 2) + "Z" }));
-      finish();
-    }
-    axis(parent, busyFrom, busyTo);
-  };
-  const links = () => {
-    const parent = id("links");
-    if (!data.links.length) { parent.textContent = "No packet was sent."; return; }
-    const bins = data.links[0].bytes.length, span = (busyTo - busyFrom) / bins;
-    const most = Math.max(1, ...data.links.map((l) => Math.max(...l.bytes)));
-    for (const link of data.links) {
-      const total = link.bytes.reduce((a, b) => a + b, 0), lost = link.drops.reduce((a, b) => a + b, 0);
-      if (!total && !lost) continue;
-      const peak = Math.max(...link.bytes) * 8e12 / span / 1e9;
-      const high = 34, w = (kWide - kLeft - kRight) / bins;
-      const { box, finish } = chart(parent, high, busyFrom, busyTo, link.port + ": " + total + " bytes, " + lost + " packets dropped");
-      box.append(svg("text", { x: 0, y: 13 }, link.port.replace("port/", "")), svg("text", { x: 0, y: 27 }, total ? "peak " + peak.toFixed(2) + " Gbit/s" : lost + " dropped"));
-      link.bytes.forEach((b, k) => { if (b) box.append(svg("rect", { class: "load", x: kLeft + k * w, width: Math.max(.6, w), y: high - 2 - (high - 8) * b / most, height: (high - 8) * b / most })); });
-      link.drops.forEach((d, k) => {
-        if (!d) return;
-        const mark = svg("rect", { class: "lost", x: kLeft + k * w, width: Math.max(2, w), y: 0, height: 6 });
-        mark.append(svg("title", {}, d + " dropped"));
-        box.append(mark);
-      });
-      finish();
-    }
-    axis(parent, busyFrom, busyTo);
+  const showOutput = () => {
+    const said = lowest(pieceTimes, now + 1);
+    const isHere = said >= firstPiece && (said <= firstPiece + pieces.length) && (said > firstPiece || firstPiece === 0);
+    if (!isHere || (said === firstPiece + pieces.length && said < data.output.length)) makeOutput(Math.max(0, Math.min(data.output.length - kMostPieces, said - kMostPieces / 2)));
+    for (; saidUntil < said; ++saidUntil) pieces[saidUntil - firstPiece].classList.remove("later");
+    for (; saidUntil > said; --saidUntil) pieces[saidUntil - 1 - firstPiece].classList.add("later");
   };
 
-  const showViews = verbatimViews({ data, id, element, svg, micro, long, chart, axis, fullName, begin, end, busyFrom, busyTo, kLeft, kRight, kWide });
+  const charts = verbatimCharts({ data, id, svg, micro, long, fullName, begin, end, busyFrom, busyTo, toSlider, fromSlider, moveTo, now: () => now });
 
-  // ---- what went wrong
+  // ---- what went wrong. Programs that were ended by SIGKILL or SIGTERM had to: a fault did it, or the end of the run.
+  const ended = ((data.run && data.run.programs) || []).filter((p) => p.exit_code || (p.signal && p.signal !== 9 && p.signal !== 15)).map((p) => ({
+    time: p.ended_ps, what: p.host + ": " + p.argv.join(" ") + (p.signal ? " was ended by signal " + p.signal : " ended with exit code " + p.exit_code),
+    causes: lastWords(p.host, p.ended_ps).map((evidence) => ({ evidence })) }));
+  // Of what a host's programs wrote before a moment.
+  function lastWords(host, time) {
+    const own = data.output.filter((piece) => piece[1] === host && piece[0] <= time);
+    const text = own.length ? own[own.length - 1][2].trim().split("\n").pop() : "";
+    return text ? ["its last words: " + text] : [];
+  }
+  const firstFailure = () => Math.min(...[...data.failures, ...ended].map((failure) => failure.time));
   const failures = () => {
     const box = id("failures"), findings = (data.run && data.run.findings) || [];
-    if (!data.failures.length && !findings.length) return;
+    if (!data.failures.length && !findings.length && !ended.length) return;
     box.hidden = false;
     box.append(element("h2", "", "What went wrong"));
     for (const finding of findings) box.append(element("p", "", finding));
     const list = element("ol");
-    for (const failure of data.failures) {
+    const all = [...data.failures, ...ended].sort((a, b) => a.time - b.time);
+    for (const failure of all) {
       const item = element("li");
       const jump = element("button", "", "at " + micro(failure.time));
       jump.type = "button";
-      jump.addEventListener("click", () => { const k = at(failure.time); if (k < shown.length) choose(shown[k], true); });
+      jump.addEventListener("click", async () => { const k = await placeAt(failure.time); if (k < shownCount()) choose(shownAt(k), true); });
       item.append(jump, element("span", "", " " + failure.what));
       const causes = element("ul");
       for (const cause of failure.causes) causes.append(element("li", "", cause.evidence + (cause.remedy ? ". So: " + cause.remedy : "")));
@@ -389,18 +415,26 @@
   };
 
   // ---- by hand
-  const step = (by) => {
-    if (!shown.length) return;
-    let k = chosen >= 0 ? at(time[chosen]) : at(now);
-    while (chosen >= 0 && k < shown.length && shown[k] !== chosen && time[shown[k]] === time[chosen]) ++k;
-    choose(shown[Math.min(shown.length - 1, Math.max(0, chosen < 0 ? k : k + by))], true);
+  const step = async (by) => {
+    const count = shownCount();
+    if (!count) return;
+    const k = chosen >= 0 ? placeOf(chosen) + by : await placeAt(now);
+    choose(shownAt(Math.min(count - 1, Math.max(0, k))), true);
   };
-  const problem = (by) => {
-    let k = chosen >= 0 ? at(time[chosen]) : at(now);
-    while (chosen >= 0 && k < shown.length - 1 && shown[k] !== chosen) ++k;
+  const problem = async (by) => {
+    const count = shownCount();
+    let k = chosen >= 0 ? placeOf(chosen) : await placeAt(now);
     if (chosen < 0 && by > 0) --k;
-    for (k += by; k >= 0 && k < shown.length; k += by) {
-      if (rows.flags[shown[k]] & kSpecial) { choose(shown[k], true); return; }
+    for (k += by; k >= 0 && k < count; k += by) {
+      if (filtered) {
+        if (filtered.flags[k] & kSpecial) return choose(shownAt(k), true);
+        continue;
+      }
+      const b = Math.floor(k / rows.block);
+      if (!rows.special[b]) { k = by > 0 ? (b + 1) * rows.block - 1 : b * rows.block; continue; }
+      const own = await rows.loadBlock(b), start = b * rows.block;
+      for (; k >= start && k < start + own.count; k += by) if (own.flags[k - start] & kSpecial) return choose(k, true);
+      k -= by;
     }
   };
   const keys = (e) => {
@@ -416,57 +450,90 @@
     else if (e.key === "ArrowUp") step(-1);
     else if (e.key === "PageDown") step(page);
     else if (e.key === "PageUp") step(-page);
-    else if (e.key === "Home") step(-count);
-    else if (e.key === "End") step(count);
-    else if (e.key === "Enter" && chosen >= 0) follow(rows.request[chosen]);
+    else if (e.key === "Home" || e.key === "End") { if (shownCount()) choose(shownAt(e.key === "Home" ? 0 : shownCount() - 1), true); }
+    else if (e.key === "Enter" && chosen >= 0) rows.loadRow(chosen).then((row) => follow(row.request));
     else return;
     e.preventDefault();
   };
   document.addEventListener("keydown", keys);
-  ladder.addEventListener("scroll", paint, { passive: true });
-  id("slider").addEventListener("input", () => { moveTo(fromSlider(Number(id("slider").value)), "slider"); remember(); });
+  ladder.addEventListener("scroll", scrolled, { passive: true });
+  id("slider").addEventListener("input", () => moveTo(fromSlider(Number(id("slider").value)), "slider"));
   id("back").addEventListener("click", () => problem(-1));
   id("forward").addEventListener("click", () => problem(1));
-  id("problems").addEventListener("change", () => { filter(); moveTo(now); });
-  id("find").addEventListener("input", () => { filter(); moveTo(now); });
+  const search = async () => { if (await filter()) moveTo(now); };
+  let findTimer = 0;
+  id("problems").addEventListener("change", search);
+  id("find").addEventListener("input", () => { clearTimeout(findTimer); findTimer = setTimeout(search, 120); });
   const select = (c) => {
     onlyQp = c;
     id("qp").value = String(c);
-    const used = new Set();
-    if (c >= 0) {
-      for (let i = 0; i < count; ++i) if (rows.from[i] === c || rows.to[i] === c) { used.add(rows.from[i]); if (rows.to[i] >= 0) used.add(rows.to[i]); }
-      used.add(c);
-    }
+    const used = new Set([c]);
+    for (const [a, b] of data.rows.meets) { if (a === c) used.add(b); if (b === c) used.add(a); }
     visible = data.columns.map((_, k) => k).filter((k) => c < 0 || used.has(k));
     place();
-    filter();
+    return filter();
   };
-  id("qp").addEventListener("change", () => { select(Number(id("qp").value)); moveTo(now); remember(); });
+  id("qp").addEventListener("change", async () => { if (await select(Number(id("qp").value))) { moveTo(now); remember(); } });
   addEventListener("resize", () => { place(); paint(); });
-  addEventListener("beforeprint", () => { forPrint = true; id("rows").style.height = Math.min(3000, shown.length) * kRow + "px"; paintNow(); });
-  addEventListener("afterprint", () => { forPrint = false; id("rows").style.height = shown.length * kRow + "px"; paint(); });
+  addEventListener("beforeprint", () => {
+    forPrint = true;
+    offset = 0;
+    const count = Math.min(kPrinted, shownCount());
+    id("rows").style.height = count * kRow + "px";
+    id("printed").textContent = count < shownCount() ? "The first " + count + " of " + shownCount() + " rows." : "";
+    drawAll();
+    stale();
+    paintNow();
+  });
+  addEventListener("afterprint", () => { forPrint = false; id("printed").textContent = ""; layOut(); moveTo(now); });
   // "#t=100285.5&qp=client:72": microseconds, and a queue pair as host and number, or its number.
-  const open = () => {
+  const open = async () => {
     const asked = new URLSearchParams(location.hash.slice(1));
     const qp = asked.get("qp");
     if (qp) {
       const [host, number] = qp.includes(":") ? qp.split(":") : ["", qp];
       const c = data.columns.findIndex((col) => String(col.qp) === number && (!host || col.host === host));
-      if (c >= 0) select(c);
+      if (c >= 0 && !(await select(c))) return;
     }
     const t = parseFloat(asked.get("t"));
-    moveTo(Number.isFinite(t) ? t * 1e6 : data.failures.length ? data.failures[0].time : busyFrom);
-    const k = at(now);
-    if (k < shown.length && (asked.get("t") || data.failures.length)) choose(shown[k], true);
+    const failed = firstFailure();
+    await moveTo(Number.isFinite(t) ? t * 1e6 : Number.isFinite(failed) ? failed : busyFrom);
+    if (!asked.get("t") && !Number.isFinite(failed)) return;
+    const k = await placeAt(now);
+    if (k < shownCount()) choose(shownAt(k), true);
   };
   addEventListener("hashchange", open);
 
-  // ---- start
+  // ---- start: the ladder first, then what is below it, piece by piece
+  const state = document.documentElement.dataset;
+  let parts = [charts.lives, charts.queues, charts.links, charts.credits];
+  let isReady = false;
+  const drawAll = () => { while (parts.length) parts.shift()(); };
+  const whenIdle = (then) => window.requestIdleCallback ? requestIdleCallback(then, { timeout: 200 }) : setTimeout(then, 1);
+  const drawNext = () => {
+    if (!parts.length) { state.whole = "1"; return; }
+    parts.shift()();
+    whenIdle(drawNext);
+  };
+  const shownFirst = () => {
+    if (isReady || !hasOpened) return;
+    isReady = true;
+    state.blocks = blocks.readCount();
+    state.ready = Math.round(performance.now());
+    requestAnimationFrame(() => setTimeout(async () => {
+      const [writes, waits] = await Promise.all([blocks.writes(), blocks.waits(), rows.count ? rows.loadBlock(0) : null]);
+      const views = verbatimViews({ data, writes, waits, id, element, svg, micro, long, fullName, begin, end, busyFrom, busyTo, ...charts });
+      parts.push(...views.parts, () => { showViews = views.show; showViews(now); });
+      drawNext();
+    }));
+  };
+
   const programs = ((data.run && data.run.programs) || []).map((p) => p.host + ": " + p.argv.join(" "));
   id("title").textContent = programs.length ? programs.slice(0, 4).join("; ") + (programs.length > 4 ? "; …" : "") : "Trace";
   document.title = "Verbatim: " + id("title").textContent;
   const run = data.run || {};
-  id("summary").textContent = [run.outcome ? "outcome " + run.outcome : "", run.virtual_time_ps ? "virtual time " + long(run.virtual_time_ps) : "",
+  id("summary").textContent = [run.outcome ? "outcome " + run.outcome : "",
+    ended.length ? ended.length + (ended.length === 1 ? " program" : " programs") + " failed" : "", run.virtual_time_ps ? "virtual time " + long(run.virtual_time_ps) : "",
     data.packets + " packets", run.seed !== undefined ? "seed " + run.seed : "", run.freedom ? "freedom " + run.freedom : ""].filter(Boolean).join(", ");
   id("origin").textContent = "Verbatim " + (run.version || "") + (run.digest ? ", digest " + run.digest + " (" + run.determinism + ")" : "");
   const all = element("option", "", "all");
@@ -474,9 +541,10 @@
   id("qp").append(all);
   data.columns.forEach((col, c) => { if (!col.qp) return; const option = element("option", "", fullName(c)); option.value = String(c); id("qp").append(option); });
   failures();
-  lives(); queues(); links();
+  makeOutput(0);
   place();
-  filter();
-  open();
-  document.documentElement.dataset.ready = "1";
+  layOut();
+  let hasOpened = false;
+  if (!window.DecompressionStream) id("found").textContent = "This browser cannot read the packets: it is older than 2023.";
+  else open().then(() => { hasOpened = true; paint(); });
 })();

@@ -1,7 +1,8 @@
 "use strict";
-// Queues, threads, memory and fabric below the ladder. Gives back what is to be called when the moment changes.
+// Queues, threads, memory and fabric below the ladder. Gives back what draws them, part by part, and what is to be called when the
+// moment changes.
 const verbatimViews = (page) => {
-  const { data, id, element, svg, micro, long, chart, axis, fullName, begin, end, busyFrom, busyTo, kLeft, kRight, kWide } = page;
+  const { data, writes, waits, id, element, svg, micro, long, chart, axis, band, names, byName, fullName, begin, end, busyFrom, busyTo, kLeft, kRight, kWide } = page;
   const sides = data.sides;
   const plural = (n, word) => n + " " + word + (n === 1 ? "" : "s");
   const table = (parent, heads, rows, caption) => {
@@ -19,29 +20,13 @@ const verbatimViews = (page) => {
     parent.append(thead, tbody);
   };
 
-  // ---- completion queues and receives: a band from the fewest to the most of each part of the time
+  // ---- completion queues and receives
   const levels = () => {
     const parent = id("levels");
     if (!sides.queues.length) { parent.textContent = "No completion was written and no receive taken, or the facts of the run are not here."; return; }
-    for (const queue of sides.queues) {
-      const high = 34, bins = queue.most.length, w = (kWide - kLeft - kRight) / bins;
-      const bound = Math.max(1, queue.peak);
+    for (const queue of [...sides.queues].sort((a, b) => byName(a.host, b.host) || byName(a.name, b.name))) {
       const words = (queue.receive ? "fewest left " + queue.fewest : "at most " + queue.peak) + (queue.entries ? " of " + queue.entries : "");
-      const { box, finish } = chart(parent, high, busyFrom, busyTo, queue.host + ", " + queue.name + ": " + words);
-      box.append(svg("text", { x: 0, y: 13 }, queue.host + ", " + queue.name), svg("text", { x: 0, y: 27 }, words));
-      const y = (v) => high - 2 - (high - 6) * Math.min(1, v / bound);
-      let least = -1, most = -1;
-      for (let k = 0; k < bins; ++k) {
-        const isSeen = queue.most[k] >= 0;
-        if (isSeen) { least = queue.least[k]; most = queue.most[k]; }
-        // Between two looks of the adapter nothing is known; of receives the last is shown on, paler.
-        if (!isSeen && (!queue.receive || most < 0)) continue;
-        const bar = svg("rect", { class: isSeen ? "load" : "load is-old", x: kLeft + k * w, width: Math.max(.6, w), y: y(most), height: high - 2 - y(most) });
-        bar.append(svg("title", {}, (least === most ? least : least + " to " + most) + (isSeen ? "" : " before")));
-        box.append(bar);
-        if (isSeen && least === 0 && queue.receive) box.append(svg("rect", { class: "lost", x: kLeft + k * w, width: Math.max(2, w), y: 0, height: 6 }));
-      }
-      finish();
+      band(parent, queue, { first: queue.host + ", " + queue.name, words, bound: queue.peak, isHeld: queue.receive });
     }
     axis(parent, busyFrom, busyTo);
   };
@@ -54,15 +39,15 @@ const verbatimViews = (page) => {
     if (!sides.threads.length) { parent.textContent = "No thread is known of."; return; }
     for (const [words, name] of kinds) legend.append(element("span", "swatch is-" + name), document.createTextNode(" " + words + "   "));
     const own = sides.threads.map(() => []);
-    for (const wait of sides.waits) own[wait[0]].push(wait);
+    for (const wait of waits) own[wait.thread].push(wait);
     sides.threads.slice(0, 200).forEach((thread, k) => {
       const until = thread.to >= 0 ? thread.to : end, high = 18;
       const sums = new Map();
-      for (const w of own[k]) sums.set(sides.waits_for[w[5]], (sums.get(sides.waits_for[w[5]]) || 0) + w[3]);
+      for (const w of own[k]) sums.set(w.what, (sums.get(w.what) || 0) + w.waited);
       const most = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([what, ps]) => what + " for " + long(ps));
       const name = thread.host + ", thread " + thread.tid;
       const { box, x, finish } = chart(parent, high, begin, end, name + (most.length ? ": " + most.join(", ") : ": never waits"), true);
-      box.append(svg("text", { x: 0, y: 13 }, name));
+      names(box, name);
       const bar = (from, to, kind, words) => {
         const one = svg("rect", { class: "is-" + kinds[kind][1], x: x(from), y: 2, height: 14, width: Math.max(.7, x(to) - x(from)) });
         one.append(svg("title", {}, words));
@@ -71,11 +56,11 @@ const verbatimViews = (page) => {
       bar(thread.from, until, 0, name + " runs");
       // What is too short to be seen is drawn with its neighbours.
       let drawn = 0;
-      own[k].forEach(([, from, last, waited, count, what], nth) => {
+      own[k].forEach((wait, nth) => {
         // The last wait of who has not ended goes on.
-        const to = nth === own[k].length - 1 && thread.to < 0 ? end : last;
+        const to = nth === own[k].length - 1 && thread.to < 0 ? end : wait.to;
         if (x(to) - drawn < .5) return;
-        bar(from, to, kindOf(sides.waits_for[what]), sides.waits_for[what] + " from " + micro(from) + " for " + long(waited) + (count > 1 ? ", " + count + " times" : ""));
+        bar(wait.from, to, kindOf(wait.what), wait.what + " from " + micro(wait.from) + " for " + long(wait.waited) + (wait.count > 1 ? ", " + wait.count + " times" : ""));
         drawn = x(to);
       });
       finish();
@@ -90,8 +75,6 @@ const verbatimViews = (page) => {
     const other = peer.has(column) ? fullName(peer.get(column)) : "";
     return isResponse ? fullName(column) + (other ? ", by reading from " + other : ", by reading") : (other || "the peer") + ", by " + fullName(column);
   };
-  const starts = [];
-  { let t = 0; for (const w of sides.writes) starts.push(t += w[0]); }
   const memory = () => {
     if (!sides.regions.length) { id("memory").textContent = "No memory was registered, or the facts of the run are not here."; return; }
     table(id("regions"), ["host", "process", "addresses", "bytes", "lkey", "rkey", "rights", "registered", "until", "written by adapters"],
@@ -99,24 +82,24 @@ const verbatimViews = (page) => {
         micro(r.from), r.to >= 0 ? micro(r.to) : "the end", r.written]),
       plural(sides.regions.length, "region") + (sides.regions.length > 200 ? ", 200 of them shown" : ""));
     const own = sides.regions.map(() => []);
-    sides.writes.forEach((w, k) => { if (w[2] >= 0) own[w[2]].push(k); });
+    for (let k = 0; k < writes.count; ++k) if (writes.region[k] >= 0) own[writes.region[k]].push(k);
     let shown = 0;
     sides.regions.forEach((region, r) => {
       if (!own[r].length || ++shown > 32) return;
-      const high = 54, from = starts[own[r][0]];
+      const high = 54, from = writes.time[own[r][0]];
       const name = region.host + ", rkey " + region.rkey;
       const { box, x, finish } = chart(id("memory"), high, busyFrom, busyTo, name + ": " + plural(own[r].length, "write") + ", " + region.written + " bytes, the first at " + micro(from));
-      box.append(svg("text", { x: 0, y: 13 }, name), svg("text", { x: 0, y: 27 }, region.length + " bytes"),
-        svg("rect", { class: "frame", x: kLeft, y: 1, width: kWide - kLeft - kRight, height: high - 4 }));
+      names(box, name, region.length + " bytes");
+      box.append(svg("rect", { class: "frame", x: kLeft, y: 1, width: kWide - kLeft - kRight, height: high - 4 }));
       const cells = new Set();
       for (const k of own[r]) {
-        const [, took, , offset, length, column, isResponse] = sides.writes[k];
+        const time = writes.time[k], took = writes.took[k], offset = writes.offset[k], length = writes.length[k], column = writes.column[k];
         const y = 1 + (high - 4) * offset / region.length, tall = Math.max(1, (high - 4) * length / region.length);
-        const at = Math.round(2 * x(starts[k])) + ":" + Math.round(y) + ":" + Math.round(tall) + ":" + column;
+        const at = Math.round(2 * x(time)) + ":" + Math.round(y) + ":" + Math.round(tall) + ":" + column;
         if (cells.has(at)) continue;
         cells.add(at);
-        const mark = svg("rect", { class: "by-" + (column < 0 ? 0 : column % 6), x: x(starts[k]), y, width: Math.max(1.5, x(starts[k] + took) - x(starts[k])), height: tall });
-        mark.append(svg("title", {}, micro(starts[k]) + ": bytes " + offset + " to " + (offset + length - 1) + " by " + writer(column, isResponse)));
+        const mark = svg("rect", { class: "by-" + (column < 0 ? 0 : column % 6), x: x(time), y, width: Math.max(1.5, x(time + took) - x(time)), height: tall });
+        mark.append(svg("title", {}, micro(time) + ": bytes " + offset + " to " + (offset + length - 1) + " by " + writer(column, writes.isAnswer[k])));
         box.append(mark);
       }
       finish();
@@ -125,15 +108,15 @@ const verbatimViews = (page) => {
   };
   // The writes before a moment, the last first.
   const showWrites = (now) => {
-    if (!sides.writes.length) return;
-    let low = 0, high = starts.length;
-    while (low < high) { const mid = (low + high) >> 1; if (starts[mid] <= now) low = mid + 1; else high = mid; }
+    if (!writes.count) return;
+    let low = 0, high = writes.count;
+    while (low < high) { const mid = (low + high) >> 1; if (writes.time[mid] <= now) low = mid + 1; else high = mid; }
     const rows = [];
     for (let k = low - 1; k >= 0 && rows.length < 12; --k) {
-      const [, , r, offset, length, column, isResponse] = sides.writes[k], region = sides.regions[r];
-      rows.push([micro(starts[k]), region ? region.host : "", region ? region.rkey : "not known", region ? offset + " to " + (offset + length - 1) : length + " bytes", writer(column, isResponse)]);
+      const offset = writes.offset[k], length = writes.length[k], region = sides.regions[writes.region[k]];
+      rows.push([micro(writes.time[k]), region ? region.host : "", region ? region.rkey : "not known", region ? offset + " to " + (offset + length - 1) : length + " bytes", writer(writes.column[k], writes.isAnswer[k])]);
     }
-    table(id("writes"), ["begun at", "host", "region with rkey", "bytes", "sent by"], rows, "The last writes before " + micro(now) + ", of " + plural(sides.writes.length, "write") +
+    table(id("writes"), ["begun at", "host", "region with rkey", "bytes", "sent by"], rows, "The last writes before " + micro(now) + ", of " + plural(writes.count, "write") +
       (sides.writes_left_out ? "; " + sides.writes_left_out + " later ones are not listed" : ""));
   };
 
@@ -214,11 +197,11 @@ const verbatimViews = (page) => {
       (lostInAll ? ". " + plural(lostInAll, "packet") + " dropped so far at ports" : "") + ".";
   };
 
-  levels(); threads(); memory(); fabric();
   let pending = 0, moment = 0;
-  return (now) => {
+  const show = (now) => {
     moment = now;
     if (pending) return;
     pending = requestAnimationFrame(() => { pending = 0; showWrites(moment); showFabric(moment); });
   };
+  return { parts: [levels, threads, memory, fabric], show };
 };

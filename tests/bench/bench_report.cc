@@ -1,0 +1,87 @@
+// The page of `verbatim report` for a long run: what making it takes, how large it is, how soon a browser shows it and how it
+// scrolls. Argument: how many packets, a million if nothing is said.
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/support/browser.h"
+#include "tests/support/verbatim_run.h"
+
+namespace {
+
+struct Cost {
+  double wall_seconds = 0, cpu_seconds = 0, peak_mb = 0;
+};
+
+Cost cost_of(const std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const auto begin = std::chrono::steady_clock::now();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stdout) == nullptr) ::_exit(126);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  rusage used{};
+  ::wait4(child, &status, 0, &used);
+  if (status != 0) std::printf("bench_report: %s ended with status %d\n", words[1].c_str(), status);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+          seconds(used.ru_utime) + seconds(used.ru_stime), static_cast<double>(used.ru_maxrss) / 1024};
+}
+
+constexpr char kScroll[] = R"((step) => new Promise((done) => {
+  const ladder = document.getElementById('ladder'), begin = performance.now();
+  let count = 0;
+  const next = () => {
+    ladder.scrollTop = step(++count, ladder);
+    performance.now() - begin < 3000 ? requestAnimationFrame(next) : done(count / 3);
+  };
+  requestAnimationFrame(next);
+}))";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace verbatim::support;
+  const long packets = argc > 1 ? std::atol(argv[1]) : 1'000'000;
+  const TemporaryFolder folder;
+  const std::string recording = folder.path() + "/run.verbatim", page = folder.path() + "/report.html";
+  const std::string program = "ib_write_bw -F -s 4096 -n " + std::to_string(packets / 2);
+  const Cost run = cost_of({verbatim_program(), "run", "--quiet", "--log", "off", "--record", recording, "--topology", topology("two_hosts"),
+                            "server=" + program, "client=" + program + " server"});
+  const Cost made = cost_of({verbatim_program(), "report", recording, "-o", page});
+  struct stat file{};
+  ::stat(page.c_str(), &file);
+  std::printf("%ld packets: run %.1f s, report %.1f s wall, %.1f s CPU, %.0f MB; page %.1f MB, %.2f bytes a packet\n", packets, run.wall_seconds,
+              made.wall_seconds, made.cpu_seconds, made.peak_mb, static_cast<double>(file.st_size) / 1e6,
+              static_cast<double>(file.st_size) / static_cast<double>(packets));
+  if (!Browser::is_installed()) return 0;
+  Browser browser(folder.path() + "/profile");
+  browser.open(page);
+  if (!browser.is_running() || !browser.wait_for("document.documentElement.dataset.whole", 120)) {
+    std::printf("bench_report: the browser does not show it\n");
+    return 1;
+  }
+  const auto value = [&](const std::string& expression) { return browser.value_of(expression).dump(); };
+  std::printf("rows there after %s ms (goal: 2000), blocks read before: %s\n", value("Number(document.documentElement.dataset.ready)").c_str(),
+              value("Number(document.documentElement.dataset.blocks)").c_str());
+  const std::string scroll = kScroll;
+  std::printf("frames/s (goal: 30): %s from row to row, %s while jumping; heap %s MB\n",
+              value("(" + scroll + ")((k, l) => l.scrollTop + 177 + k % 2 * 60)").c_str(),
+              value("(" + scroll + ")((k, l) => (k * 7919) % 1000 / 1000 * (l.scrollHeight - l.clientHeight))").c_str(),
+              value("Math.round(performance.memory.usedJSHeapSize / 1e6)").c_str());
+  return 0;
+}

@@ -1,0 +1,236 @@
+// The page of `verbatim report` in a browser: what it shows first, how it is used by keyboard, and that a long run is no heavier
+// to look at than a short one. Counts are asserted; times are printed, they are of the machine.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "tests/cli/command.h"
+#include "tests/support/browser.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+class ReportInBrowser : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!support::Browser::is_installed()) GTEST_SKIP() << "no chromium";
+  }
+
+  void make(const std::string& more, const std::string& program = "ibv_rc_pingpong ", const std::string& fault = "") {
+    const std::string recording = folder_.path() + "/run.verbatim";
+    std::vector<std::string> words = {"run", "--quiet", "--log", "off", "--record", recording, "--topology", support::topology("two_hosts")};
+    if (!fault.empty()) words.insert(words.end(), {"--fault", fault});
+    words.insert(words.end(), {"server=" + program + more, "client=" + program + more + " server"});
+    cli::verbatim(std::move(words));
+    path_ = folder_.path() + "/report.html";
+    const cli::Finished made = cli::verbatim({"report", recording, "-o", path_});
+    ASSERT_EQ(made.code, 0) << made.err;
+  }
+
+  void make_with_a_loss() {
+    make("-n 5", "ibv_rc_pingpong ", R"({"action": "drop", "from": "client", "opcode": "Send Middle", "nth": 3})");
+  }
+
+  // False: the browser does not run here.
+  bool open(const std::string& fragment = "") {
+    if (!browser_) browser_ = std::make_unique<support::Browser>(folder_.path() + "/profile");
+    if (!browser_->is_running()) return false;
+    browser_->open(path_ + fragment);
+    EXPECT_TRUE(browser_->wait_for("document.documentElement.dataset.ready")) << browser_->errors();
+    return true;
+  }
+  Json value(const std::string& expression) { return browser_->value_of(expression); }
+  bool wait(const std::string& expression) { return browser_->wait_for(expression, 8); }
+  std::string chosen() { return value("(document.querySelector('.row.is-chosen') || {}).title || ''").get<std::string>(); }
+  std::string details() { return value("document.getElementById('details').textContent").get<std::string>(); }
+  void set(const std::string& field, const std::string& words) {
+    value("(f => { f.value = '" + words + "'; f.dispatchEvent(new Event('input')); f.dispatchEvent(new Event('change')); })(document.getElementById('" +
+          field + "'))");
+  }
+  static std::string found_is(const std::string& words) { return "document.getElementById('found').textContent === '" + words + "'"; }
+
+  support::TemporaryFolder folder_;
+  std::string path_;
+  std::unique_ptr<support::Browser> browser_;
+};
+
+// What stands in the ladder: whether rows fill what is seen of it, in the order of time, and how many elements that takes.
+constexpr char kLadder[] = R"((() => {
+  const ladder = document.getElementById('ladder').getBoundingClientRect();
+  const rows = [...document.querySelectorAll('.row:not(.is-waiting)')].map((r) => [r.getBoundingClientRect(), r]);
+  const times = rows.map(([, r]) => parseFloat(r.querySelector('.time').textContent));
+  return { rows: rows.length, elements: document.getElementById('rows').querySelectorAll('*').length,
+    fills: rows.some(([b]) => b.top <= ladder.top + 4) && rows.some(([b]) => b.bottom >= ladder.bottom - 24),
+    ordered: times.every((t, k) => !k || t >= times[k - 1]), first: rows.length ? rows[0][1].getAttribute('aria-posinset') : '' };
+})())";
+
+TEST_F(ReportInBrowser, shows_rows_queue_pairs_and_output) {
+  make_with_a_loss();
+  if (!open()) GTEST_SKIP() << "chromium does not run here";
+  EXPECT_TRUE(wait("document.documentElement.dataset.whole"));
+  const std::string text = value("document.body.textContent").get<std::string>();
+  for (const char* words : {"What went wrong", "client| ", "QP 72", "Send Middle", "RTS", "at most 1", "leaf0", "lkey"}) EXPECT_THAT(text, HasSubstr(words));
+  EXPECT_EQ(browser_->errors(), "");
+  for (const char* part : {"lives", "queues", "levels", "threads", "memory", "fabric", "credits", "links"})
+    EXPECT_TRUE(value("document.querySelectorAll('#" + std::string(part) + " svg').length > 0")) << part;
+}
+
+TEST_F(ReportInBrowser, begins_where_a_program_failed) {
+  make("", "sh -c 'echo all is well; echo it is broken; exit 3' ");
+  if (!open()) GTEST_SKIP() << "chromium does not run here";
+  EXPECT_TRUE(wait("document.querySelector('.row.is-chosen.error')"));
+  EXPECT_THAT(chosen(), HasSubstr("ends with exit code 3"));
+  const std::string text = value("document.getElementById('failures').textContent").get<std::string>();
+  EXPECT_THAT(text, HasSubstr("exit 3 ended with exit code 3"));
+  EXPECT_THAT(text, HasSubstr("its last words: it is broken"));
+  EXPECT_THAT(value("document.getElementById('summary').textContent").get<std::string>(), HasSubstr("2 programs failed"));
+  EXPECT_EQ(browser_->errors(), "");
+}
+
+TEST_F(ReportInBrowser, goes_from_problem_to_problem_by_keyboard) {
+  make_with_a_loss();
+  if (!open("#t=0")) GTEST_SKIP() << "chromium does not run here";
+  ASSERT_TRUE(wait("document.querySelector('.row.is-chosen')"));
+  browser_->press("n");
+  ASSERT_TRUE(wait("document.querySelector('.row.is-chosen.drop')"));
+  EXPECT_THAT(chosen(), HasSubstr("scripted fault 0"));
+  // The packet behind the lost one is dropped as well.
+  const std::string first = chosen();
+  browser_->press("n");
+  EXPECT_TRUE(wait("document.querySelector('.row.is-chosen').title.includes('answered by a NAK')")) << chosen();
+  browser_->press("p");
+  EXPECT_TRUE(wait("document.querySelector('.row.is-chosen').title.includes('scripted fault 0')")) << chosen();
+  EXPECT_EQ(chosen(), first);
+  EXPECT_TRUE(wait("document.getElementById('details').textContent.includes('its last packet comes')")) << details();
+  browser_->press("Enter");
+  EXPECT_TRUE(wait("document.querySelectorAll('.row.is-followed').length > 3"));
+  browser_->press("Escape");
+  EXPECT_TRUE(wait("document.querySelectorAll('.row.is-followed').length === 0"));
+  browser_->press("End");
+  EXPECT_TRUE(wait("document.querySelector('.row.is-chosen[aria-posinset=\"' + document.querySelector('.row').getAttribute('aria-setsize') + '\"]')"));
+  // The focus comes to the ladder and leaves it again by the tabulator.
+  value("document.getElementById('find').focus()");
+  browser_->press("Tab");
+  EXPECT_EQ(value("document.activeElement.id"), "ladder");
+  browser_->press("Tab");
+  EXPECT_NE(value("document.activeElement.id"), "ladder");
+  EXPECT_EQ(browser_->errors(), "");
+}
+
+TEST_F(ReportInBrowser, a_link_opens_a_moment_and_a_queue_pair) {
+  make_with_a_loss();
+  if (!open("#t=0")) GTEST_SKIP() << "chromium does not run here";
+  ASSERT_TRUE(wait("document.querySelector('.row.is-chosen')"));
+  browser_->press("n");
+  ASSERT_TRUE(wait("document.querySelector('.row.is-chosen.drop')"));
+  const std::string row = chosen();
+  ASSERT_TRUE(wait("location.hash.includes('" + row.substr(0, row.find('.')) + "')"));
+  const std::string link = value("location.hash").get<std::string>();
+  ASSERT_TRUE(open(link + "&qp=client:72"));
+  EXPECT_TRUE(wait("document.querySelector('.row.is-chosen')"));
+  EXPECT_EQ(chosen(), row);
+  EXPECT_EQ(value("document.querySelectorAll('#heads .head').length"), 4);  // two hosts with one queue pair each
+}
+
+TEST_F(ReportInBrowser, finds_words_numbers_and_problems) {
+  make_with_a_loss();
+  if (!open()) GTEST_SKIP() << "chromium does not run here";
+  const int all = value("Number(document.querySelector('.row').getAttribute('aria-setsize'))").get<int>();
+  set("find", "writes 4096 bytes in");
+  EXPECT_TRUE(wait("/^[0-9]+ of " + std::to_string(all) + " rows$/.test(document.getElementById('found').textContent)")) << value("document.getElementById('found').textContent");
+  EXPECT_TRUE(wait("[...document.querySelectorAll('.row')].every((r) => r.title.includes('writes 4096 bytes in'))"));
+  set("find", "Send Middle");
+  EXPECT_TRUE(wait("document.getElementById('found').textContent.startsWith('2')"));
+  EXPECT_TRUE(wait("[...document.querySelectorAll('.row')].every((r) => r.title.includes('Send Middle'))"));
+  set("find", "no such words");
+  EXPECT_TRUE(wait(found_is("0 of " + std::to_string(all) + " rows")));
+  EXPECT_EQ(value("document.querySelectorAll('.row').length"), 0);
+  set("find", "");
+  EXPECT_TRUE(wait(found_is("")));
+  value("document.getElementById('problems').click()");
+  EXPECT_TRUE(wait("document.querySelectorAll('.row').length > 0 && [...document.querySelectorAll('.row')].every((r) => /drop|nak|again|error/.test(r.className))"));
+  EXPECT_EQ(browser_->errors(), "");
+}
+
+TEST_F(ReportInBrowser, is_printed_whole_and_dark_where_asked) {
+  make_with_a_loss();
+  if (!open()) GTEST_SKIP() << "chromium does not run here";
+  ASSERT_TRUE(wait("document.documentElement.dataset.whole"));
+  const Json all = value("Number(document.querySelector('.row').getAttribute('aria-setsize'))");
+  value("dispatchEvent(new Event('beforeprint'))");
+  EXPECT_EQ(value("document.querySelectorAll('.row:not(.is-waiting)').length"), all);
+  browser_->emulate("print", "light");
+  EXPECT_EQ(value("getComputedStyle(document.querySelector('.bar')).display"), "none");
+  browser_->emulate("screen", "dark");
+  value("dispatchEvent(new Event('afterprint'))");
+  EXPECT_TRUE(wait("document.querySelectorAll('.row').length < " + all.dump()));
+  EXPECT_EQ(value("getComputedStyle(document.body).backgroundColor"), "rgb(13, 17, 23)");
+}
+
+TEST_F(ReportInBrowser, a_hundred_thousand_packets_scroll_as_a_hundred_do) {
+  make("-s 4096 -n 50000 -F", "ib_write_bw ");
+  struct stat file{};
+  ASSERT_EQ(::stat(path_.c_str(), &file), 0);
+  const double each = static_cast<double>(file.st_size) / 100'000;
+  EXPECT_LT(each, 14) << "bytes of the page for each packet";
+  if (!open()) GTEST_SKIP() << "chromium does not run here";
+  EXPECT_EQ(value("document.documentElement.dataset.blocks"), "1") << "blocks that were read before the first rows stood there";
+  ASSERT_TRUE(wait("document.documentElement.dataset.whole"));
+  const Json shown = value(kLadder);
+  EXPECT_LT(shown["rows"], 80) << shown;
+  EXPECT_LT(shown["elements"], 500) << shown;
+  EXPECT_LT(value("document.querySelectorAll('*').length"), 8000);
+  // More than the browser can make an element tall: everywhere rows fill the ladder, and both ends are reached.
+  const int rows = value("Number(document.querySelector('.row').getAttribute('aria-setsize'))").get<int>();
+  EXPECT_GT(rows, 200'000);
+  int last = 0;
+  for (const double part : {0.0, 0.01, 0.25, 0.5, 0.75, 0.9, 1.0}) {
+    value("(l => { l.scrollTop = " + std::to_string(part) + " * (l.scrollHeight - l.clientHeight); })(document.getElementById('ladder'))");
+    EXPECT_TRUE(wait("!document.querySelector('.is-waiting') && " + std::string(kLadder) + ".fills")) << part << value(kLadder);
+    const Json here = value(kLadder);
+    EXPECT_TRUE(here["ordered"]) << part << here;
+    const int first = std::stoi(here["first"].get<std::string>());
+    EXPECT_GE(first, last) << part;
+    EXPECT_NEAR(first, part * rows, 0.01 * rows) << part;
+    last = first;
+  }
+  EXPECT_EQ(value("document.querySelector('.row:last-child').getAttribute('aria-posinset')"), std::to_string(rows));
+  // By the wheel from row to row, in the middle and to the end that is none for the browser.
+  value("(l => { l.scrollTop = 0.5 * (l.scrollHeight - l.clientHeight); })(document.getElementById('ladder'))");
+  ASSERT_TRUE(wait("!document.querySelector('.is-waiting') && Number(document.querySelector('.row').getAttribute('aria-posinset')) < 200000"));
+  const std::string top = "Number(document.querySelector('.row').getAttribute('aria-posinset'))";
+  const int before = value(top).get<int>();
+  value("document.getElementById('ladder').scrollTop += 220");
+  EXPECT_TRUE(wait(top + " === " + std::to_string(before + 10))) << before << " " << value(top);
+  browser_->press("Home");
+  EXPECT_TRUE(wait("document.querySelector('.row.is-chosen[aria-posinset=\"1\"]')"));
+  browser_->press("End");
+  EXPECT_TRUE(wait("document.querySelector('.row.is-chosen[aria-posinset=\"" + std::to_string(rows) + "\"]')"));
+  set("find", "completion of wr_id");
+  EXPECT_TRUE(wait("/^[0-9,]+ of/.test(document.getElementById('found').textContent)"));
+  EXPECT_EQ(browser_->errors(), "");
+
+  const Json ready = value("document.documentElement.dataset.ready");
+  set("find", "");
+  const Json frames = value(R"(new Promise((done) => {
+    const ladder = document.getElementById('ladder'), start = performance.now();
+    let count = 0;
+    const next = () => {
+      ++count;
+      ladder.scrollTop = (count * 7919) % 1000 / 1000 * (ladder.scrollHeight - ladder.clientHeight);
+      performance.now() - start < 1000 ? requestAnimationFrame(next) : done(count);
+    };
+    requestAnimationFrame(next);
+  }))");
+  std::printf("100,000 packets: %.2f bytes of the page for each, rows there after %s ms, %s frames/s while jumping\n", each,
+              ready.get<std::string>().c_str(), frames.dump().c_str());
+}
+
+}  // namespace
+}  // namespace verbatim
