@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/observe/failure_causes.h"
 #include "sim/observe/trace_line.h"
 
 namespace verbatim::cli {
@@ -29,5 +30,7 @@ struct RecordedRun {
 std::optional<RecordedRun> read_run(const std::string& path, std::string* failure);
 // False, and a sentence: it cannot be read. What was cut off is read as far as it goes, and `failure` says so.
 bool read_run_recording(const std::string& path, RecordedRun* run, std::string* failure);
+
+nlohmann::ordered_json to_json(const std::vector<observe::Failure>& failures);
 
 }  // namespace verbatim::cli

@@ -368,4 +368,14 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+void tell_run(Answer& answer, const std::string& run_json, const Verdict& verdict, const std::vector<std::string>& failures) {
+  auto run = Answer::Json::parse(run_json);
+  // These tell of the machine and its load.
+  for (const char* name : {"wall_seconds", "peak_memory_kib", "hand_overs", "waiting"}) run.erase(name);
+  answer.document()["run"] = std::move(run);
+  std::vector<std::string> wrong = verdict.sentences;
+  wrong.insert(wrong.end(), failures.begin(), failures.end());
+  answer.document()["wrong"] = wrong;
+}
+
 }  // namespace verbatim::cli

@@ -376,9 +376,9 @@
     const list = element("ol");
     for (const failure of data.failures) {
       const item = element("li");
-      const jump = element("button", "", "at " + micro(failure.time));
+      const jump = element("button", "", "at " + micro(failure.time_ps));
       jump.type = "button";
-      jump.addEventListener("click", () => { const k = at(failure.time); if (k < shown.length) choose(shown[k], true); });
+      jump.addEventListener("click", () => { const k = at(failure.time_ps); if (k < shown.length) choose(shown[k], true); });
       item.append(jump, element("span", "", " " + failure.what));
       const causes = element("ul");
       for (const cause of failure.causes) causes.append(element("li", "", cause.evidence + (cause.remedy ? ". So: " + cause.remedy : "")));
@@ -455,7 +455,7 @@
       if (c >= 0) select(c);
     }
     const t = parseFloat(asked.get("t"));
-    moveTo(Number.isFinite(t) ? t * 1e6 : data.failures.length ? data.failures[0].time : busyFrom);
+    moveTo(Number.isFinite(t) ? t * 1e6 : data.failures.length ? data.failures[0].time_ps : busyFrom);
     const k = at(now);
     if (k < shown.length && (asked.get("t") || data.failures.length)) choose(shown[k], true);
   };
