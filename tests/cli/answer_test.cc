@@ -105,7 +105,8 @@ TEST_F(Answers, explore_has_what_is_in_its_file_and_a_recording_that_everything_
   EXPECT_EQ(ladder["hosts"], json({"client", "server"}));
   EXPECT_TRUE(std::ranges::any_of(ladder["rows"], [](const json& row) { return row["event"] == "completion"; }));
   const json why = document_of(verbatim({"explain", "--json", recording}), "explain");
-  EXPECT_FALSE(why["findings"].empty());
+  ASSERT_FALSE(why["programs"].empty());
+  EXPECT_EQ(why["programs"][0]["text"], "ended with exit code 1");
   EXPECT_TRUE(why["failures"].is_array());
   // It is of the run that replay shows.
   const json again = document_of(verbatim({"replay", "--json", document["failures"][0]["replay"]}), "replay");
@@ -185,7 +186,7 @@ TEST_F(Answers, quiet_says_what_went_wrong_and_nothing_else) {
   const Finished failed = verbatim({"run", "--quiet", "--topology", kTopology, "--seeds", "1..3", "server=false"});
   EXPECT_THAT(failed.out, HasSubstr("seed 1: exit code 1: "));
   EXPECT_THAT(failed.out, HasSubstr("repeat: "));
-  const Finished explored = verbatim(with({"explore", "--quiet", "--runs", "2", "--out", at("none")}, pair_of("last_byte", "repaired")));
+  const Finished explored = verbatim(with({"explore", "--quiet", "--runs", "2", "--out", at("none")}, pair_of("last_byte", "fixed")));
   EXPECT_EQ(explored.code, 0);
   EXPECT_EQ(explored.out + explored.err, "");
 }

@@ -190,6 +190,7 @@ int explain_run(const std::string& path, Answer& answer) {
     answer.say("outcome: %s\n", outcome.c_str());
     answer.document()["outcome"] = outcome;
     answer.document()["findings"] = run->report.value("findings", nlohmann::json::array());
+    auto& programs = answer.document()["programs"] = Answer::Json::array();
     for (const nlohmann::json& program : run->report.value("programs", nlohmann::json::array())) {
       const bool has_ended = program.contains("exit_code") && program["exit_code"].is_number();
       if (has_ended && program["exit_code"] == 0) continue;
@@ -197,6 +198,7 @@ int explain_run(const std::string& path, Answer& answer) {
                               : program.contains("signal") && program["signal"].is_number()
                                   ? "was ended by signal " + program["signal"].dump()
                                   : "has not ended";
+      programs.push_back({{"host", program.value("host", "?")}, {"text", how}});
       answer.say("program of %s: %s\n", program.value("host", "?").c_str(), how.c_str());
     }
     for (const nlohmann::json& finding : run->report.value("findings", nlohmann::json::array())) {

@@ -1,5 +1,5 @@
-// One line about work that takes long, for a person at a terminal: rewritten in place on standard error, gone before anything else
-// is written. It reads what the work tells of itself and changes nothing of it; where standard error is no terminal, it is nothing.
+// One line about work that takes long, for a person at a terminal: rewritten in place on standard error, gone before anything
+// else is written. It reads what the work tells of itself and changes nothing of it; without a terminal there is no line.
 #pragma once
 
 #include <chrono>

@@ -19,7 +19,8 @@ struct Shrunk {
   bool ran_out_of_time = false;   // it may be possible to leave out more
 };
 
-// `progress` tells of it. `signature`: of the failure, as RunReport::signature() gives it. `wall_limit` is looked at between runs.
+// `signature`: of the failure, as RunReport::signature() gives it. `wall_limit` is looked at between runs. `progress` tells
+// of them.
 Shrunk shrink(ScheduleRuns& runs, const std::vector<explore::Decision>& decisions, const std::string& signature,
               std::chrono::steady_clock::duration wall_limit, Progress& progress);
 

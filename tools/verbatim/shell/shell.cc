@@ -205,9 +205,10 @@ int replay_session(const ReplayOptions& asked) {
   auto& terminals = answer.document()["terminals"] = Answer::Json::array();
   for (std::size_t i = 0; i < hosts.size(); ++i)
     terminals.push_back({{"host", hosts[i]}, {"text", i < user.texts().size() ? user.texts()[i] : ""}});
-  if (asked.terminal.empty() && options.style.is_for_people() && hosts.size() > plan.programs.size())
-    std::fprintf(stderr, "verbatim: %zu more terminals were attached; --terminal %zu shows the first of them\n",
-                 hosts.size() - plan.programs.size(), plan.programs.size() + 1);
+  const std::size_t attached = hosts.size() - plan.programs.size();
+  if (asked.terminal.empty() && options.style.is_for_people() && attached != 0)
+    std::fprintf(stderr, "verbatim: %zu more terminal%s attached; --terminal %zu shows the first of them\n", attached,
+                 attached == 1 ? " was" : "s were", plan.programs.size() + 1);
   if (!session.end) {
     complain("warning: the session was not ended in an orderly way, so nothing tells whether this is what was seen");
   } else if (!asked.show.time_limit.empty()) {
