@@ -385,7 +385,12 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
     }
     if (closes) continue;
     const int copy = static_cast<int>(syscall(SYS_pidfd_getfd, pid_fd, fd, 0));
-    if (copy >= 0) inherited.real.emplace_back(fd, copy);
+    if (copy >= 0) {
+      inherited.real.emplace_back(fd, copy);
+    } else if (errno != EBADF) {
+      finish(Outcome::kMachine, title(process) + " executes a program, and the machine does not let it keep its descriptors "
+                                    "(pidfd_getfd): " + std::strerror(errno) + "; see `verbatim check --host`");
+    }
   }
   if (pid_fd >= 0) close(pid_fd);
   return inherited;

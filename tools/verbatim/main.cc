@@ -275,7 +275,7 @@ void add_lab(CLI::App& app, LabOptions& options) {
   CLI::App* list = verb->add_subcommand("list", "Name all labs");
   list->callback([&options] { options.verb = LabOptions::Verb::kList; });
   CLI::App* start = verb->add_subcommand("start", "Copy a lab to a new folder");
-  start->add_option("number", options.number, "its number, or its name")->required();
+  start->add_option("number", options.number, "its number (with -cm behind it: its form with librdmacm), or its name")->required();
   start->add_option("folder", options.folder, "a folder that is not there yet, or empty")->required();
   start->callback([&options] { options.verb = LabOptions::Verb::kStart; });
   CLI::App* run = verb->add_subcommand("run", "Build what is in such a folder, and run its scenario");

@@ -211,7 +211,8 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
         verdict.sentences.push_back("the run was interrupted at " + milliseconds(figures.virtual_end));
         break;
       case supervisor::Outcome::kNotStarted:
-        fail("a program could not be started, so the run was ended at " + milliseconds(figures.virtual_end));
+        fail("a program could not be started, so the run was ended at " + milliseconds(figures.virtual_end) +
+             "; `verbatim check --host` says whether this machine or container can run simulations");
         break;
       case supervisor::Outcome::kMachine:
         verdict.code = kMachineFault;

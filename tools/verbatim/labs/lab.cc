@@ -47,7 +47,7 @@ int copy_out(const std::string& number, const fs::path& to, Answer& answer) {
     fs::copy_file(lab->folder / "skeleton.c", to / "lab.c");
     fs::copy_file(lab->folder / "scenario.json", to / "scenario.json");
     fs::copy_file(lab->topology, to / "topology.json");
-    for (const char* shared : {"lab.h", "Makefile"}) fs::copy_file(lab->folder.parent_path() / shared, to / shared);
+    for (const char* shared : kSharedFiles) fs::copy_file(lab->folder.parent_path() / shared, to / shared);
     std::ofstream mark(to / kLabMark);
     mark << nlohmann::ordered_json{{"lab", lab->name}}.dump(2) << "\n";
     if (!mark.flush()) throw fs::filesystem_error("cannot write", to / kLabMark, std::make_error_code(std::errc::io_error));
