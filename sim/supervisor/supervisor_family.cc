@@ -374,6 +374,7 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
     if (fd >= own && process.closes_unknown_by_exec(fd)) inherited.closed.push_back(fd);
   }
   const int pid_fd = static_cast<int>(syscall(SYS_pidfd_open, process.native_pid(), 0));
+  const int refusal = pid_fd < 0 ? errno : 0;
   for (const int fd : numbers) {
     if (fd >= own) continue;
     const bool closes =
@@ -387,9 +388,9 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
     const int copy = static_cast<int>(syscall(SYS_pidfd_getfd, pid_fd, fd, 0));
     if (copy >= 0) {
       inherited.real.emplace_back(fd, copy);
-    } else if (errno != EBADF) {
+    } else if (const int cause = refusal != 0 ? refusal : errno; cause != EBADF) {
       finish(Outcome::kMachine, title(process) + " executes a program, and the machine does not let it keep its descriptors "
-                                    "(pidfd_getfd): " + std::strerror(errno) + "; see `verbatim check --host`");
+                                    "(pidfd_getfd): " + std::strerror(cause) + "; see `verbatim check --host`");
     }
   }
   if (pid_fd >= 0) close(pid_fd);

@@ -113,7 +113,7 @@ Finished verbatim_under(const Filter& filter, std::vector<std::string> words) {
 // Two programs that talk, a shell that makes processes, and a file that is kept open by exec.
 const std::vector<std::string> kRun = {"run", "--json", "--topology", kTopology,
                                        "server=ibv_rc_pingpong -n 5", "client=ibv_rc_pingpong -n 5 server",
-                                       "client=sh -c 'exec 5< /etc/hostname; (sleep 1; cat <&5) & exec sh -c \"wait; cat <&5 | wc -l\"'"};
+                                       "client=sh -c 'exec 5< README.md; (sleep 1; cat <&5) & exec sh -c \"wait; cat <&5 | wc -l\"'"};
 
 std::string digest_of(const Finished& run) {
   const json document = json::parse(run.out, nullptr, false);
@@ -176,7 +176,7 @@ TEST(RefusedCalls, where_no_process_can_be_made_nobody_is_ended) {
 
 TEST(RefusedCalls, a_run_does_not_go_on_without_descriptors_that_exec_keeps) {
   const Finished run = verbatim_under(refusing({SYS_pidfd_getfd}), {"run", "--topology", kTopology,
-                                                                    "server=sh -c 'exec 5< /etc/hostname; exec cat <&5'"});
+                                                                    "server=sh -c 'exec 5< README.md; exec cat <&5'"});
   EXPECT_EQ(run.code, 71) << run.out << run.err;
   EXPECT_THAT(run.err, HasSubstr("does not let it keep its descriptors (pidfd_getfd): Operation not permitted"));
 }

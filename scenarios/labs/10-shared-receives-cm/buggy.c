@@ -20,7 +20,12 @@ static struct client {
   struct rdma_cm_id* id;  // NULL: it has gone, or has not come yet
   int messages;
 } clients[kClients];
-static int come, gone;
+static int gone;
+
+// What a client says with its request, in network byte order: which of them it is, from 1.
+struct hello {
+  uint32_t number;
+};
 
 static char buffers[kDepth][kLength];
 static struct ibv_srq* srq;
@@ -46,7 +51,7 @@ static void take_all(void) {
   while ((n = ibv_poll_cq(cq, 1, &wc)) > 0) {
     free_buffers[free_count++] = wc.wr_id;
     if (wc.status != IBV_WC_SUCCESS) continue;  // flushed: no message, but the buffer is back
-    for (int i = 0; i < come; ++i) clients[i].messages += clients[i].id != NULL && clients[i].id->qp->qp_num == wc.qp_num;
+    for (int i = 0; i < kClients; ++i) clients[i].messages += clients[i].id != NULL && clients[i].id->qp->qp_num == wc.qp_num;
   }
   MUST(n == 0);
 }
@@ -67,7 +72,10 @@ static struct ibv_qp* take_event(struct ibv_context* device) {
 
 // The client has gone: its queue pair is destroyed, and nothing that it sent is lost.
 static void drain(struct client* client) {
-  MUST(rdma_disconnect(client->id) == 0);
+  struct ibv_qp* const qp = client->id->qp;
+  MUST(rdma_disconnect(client->id) == 0);  // answers, and moves the queue pair to IBV_QPS_ERR
+  while (take_event(client->id->verbs) != qp) continue;
+  // It takes no receive any more.
   rdma_destroy_qp(client->id);
   MUST(rdma_destroy_id(client->id) == 0);
   client->id = NULL;
@@ -90,18 +98,24 @@ static void take_connection_event(void) {
   MUST(rdma_get_cm_event(channel, &event) == 0);
   const enum rdma_cm_event_type type = event->event;
   struct rdma_cm_id* const id = event->id;
+  struct hello hello = {0};
+  if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+    MUST(event->param.conn.private_data_len >= sizeof hello);
+    memcpy(&hello, event->param.conn.private_data, sizeof hello);  // as long as the event is there
+  }
   MUST(rdma_ack_cm_event(event) == 0);
   if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-    MUST(come < kClients);
+    const uint32_t number = ntohl(hello.number);
+    MUST(number >= 1 && number <= kClients && clients[number - 1].id == NULL);
     if (srq == NULL) make_queues(id);
     struct ibv_qp_init_attr init = {
         .send_cq = cq, .recv_cq = cq, .srq = srq, .qp_type = IBV_QPT_RC, .cap = {.max_send_wr = 1, .max_send_sge = 1}};
     MUST(rdma_create_qp(id, srq->pd, &init) == 0);
-    clients[come++].id = id;
+    clients[number - 1].id = id;
     struct rdma_conn_param parameters = lab_cm_parameters(NULL, 0);
     MUST(rdma_accept(id, &parameters) == 0);
   } else if (type == RDMA_CM_EVENT_DISCONNECTED) {
-    for (int i = 0; i < come; ++i) {
+    for (int i = 0; i < kClients; ++i) {
       if (clients[i].id == id) drain(&clients[i]);
     }
   } else {
@@ -129,7 +143,7 @@ static void serve(void) {
 
 // ---- A client.
 
-static void call(const char* server, int messages, int stay_us) {
+static void call(const char* server, int number, int messages, int stay_us) {
   static char ring[kWindow][kLength];
   struct rdma_cm_id* const id = lab_cm_resolve(channel, server);
   cq = ibv_create_cq(id->verbs, kWindow, NULL, NULL, 0);
@@ -142,7 +156,8 @@ static void call(const char* server, int messages, int stay_us) {
       .sq_sig_all = 1,
       .cap = {.max_send_wr = kWindow, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
   MUST(rdma_create_qp(id, NULL, &init) == 0);
-  struct rdma_conn_param parameters = lab_cm_parameters(NULL, 0);
+  const struct hello hello = {htonl((uint32_t)number)};
+  struct rdma_conn_param parameters = lab_cm_parameters(&hello, sizeof hello);
   MUST(rdma_connect(id, &parameters) == 0);
   lab_cm_expect(channel, RDMA_CM_EVENT_ESTABLISHED, NULL, 0);
   for (int i = 0; i < messages + kWindow; ++i) {
@@ -164,11 +179,11 @@ static void call(const char* server, int messages, int stay_us) {
   MUST(ibv_destroy_cq(cq) == 0 && ibv_dereg_mr(mr) == 0 && rdma_destroy_id(id) == 0);
 }
 
-// `lab`; `lab SERVER MESSAGES STAY_US`.
+// `lab`; `lab SERVER NUMBER MESSAGES STAY_US`.
 int main(int count, char** arguments) {
   channel = rdma_create_event_channel();
-  MUST(channel != NULL && (count == 1 || count > 3));
-  count > 1 ? call(arguments[1], atoi(arguments[2]), atoi(arguments[3])) : serve();
+  MUST(channel != NULL && (count == 1 || count > 4));
+  count > 1 ? call(arguments[1], atoi(arguments[2]), atoi(arguments[3]), atoi(arguments[4])) : serve();
   rdma_destroy_event_channel(channel);
   return 0;
 }
