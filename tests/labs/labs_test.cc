@@ -50,9 +50,10 @@ class Folder {
     std::ofstream(path_ + "/lab.c") << source;
   }
 
-  cli::Finished grade() const {
+  cli::Finished grade(const std::string& option = "") const {
     std::vector<std::string> words = {"grade", path_, "--junit", folder_.path() + "/junit.xml", "--gradescope",
                                       folder_.path() + "/gradescope.json"};
+    if (!option.empty()) words.push_back(option);
     const std::string seeds = LAB_SEEDS;
     if (!seeds.empty()) {
       std::ofstream(folder_.path() + "/seeds") << seeds << "\n";
@@ -84,6 +85,7 @@ TEST_P(EveryLab, gives_its_solution_all_points) {
   const auto tests = folder.gradescope()["tests"];
   ASSERT_GT(tests.size(), 2u);
   for (const auto& test : tests) EXPECT_EQ(test["score"], test["max_score"]) << test;
+  EXPECT_EQ(folder.grade("--call-by-call").out, graded.out);
   EXPECT_THAT(folder.junit(), HasSubstr("failures=\"0\""));
 }
 
@@ -93,6 +95,7 @@ TEST_P(EveryLab, finds_its_mistake) {
   EXPECT_THAT(graded.out, HasSubstr("  1 of 1  compiles without a warning\n"));
   EXPECT_EQ(graded.code, 1) << graded.out << graded.err;
   EXPECT_THAT(graded.out, HasSubstr(GetParam().lost_by_the_mistake));
+  EXPECT_EQ(folder.grade("--call-by-call").out, graded.out);
 }
 
 TEST_P(EveryLab, begins_with_what_compiles) {

@@ -131,6 +131,7 @@ struct GradeOptions {
   std::string folder, lab;  // lab: empty: as the folder says
   std::string seeds_file;   // for those that the lab names
   std::string junit, gradescope;  // files; empty: none
+  bool call_by_call = false;
   AnswerStyle style;
 };
 int grade(const GradeOptions& options);

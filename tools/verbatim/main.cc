@@ -296,6 +296,7 @@ void add_grade(CLI::App& app, GradeOptions& options) {
   verb->add_option("--seeds-file", options.seeds_file, "a file with the seeds to use instead of the lab's own");
   verb->add_option("--junit", options.junit, "a file for the points as JUnit XML");
   verb->add_option("--gradescope", options.gradescope, "a file for the points as Gradescope reads them");
+  verb->add_flag("--call-by-call", options.call_by_call)->group("");  // the oracle: the same points
   add_answer(verb, options.style);
 }
 

@@ -28,6 +28,7 @@ struct hello {
 };
 
 static char buffers[kDepth][kLength];
+static struct ibv_pd* pd;
 static struct ibv_srq* srq;
 static uint64_t free_buffers[kDepth];  // that are back and not posted
 static int free_count;
@@ -77,17 +78,19 @@ static void drain(struct client* client) {
   while (take_event(client->id->verbs) != qp) continue;
   // It takes no receive any more.
   rdma_destroy_qp(client->id);
+  ++gone;
   MUST(rdma_destroy_id(client->id) == 0);
   client->id = NULL;
-  ++gone;
 }
 
 // What all connections share: made when the first one tells by which device it has come.
 static void make_queues(struct rdma_cm_id* first) {
   struct ibv_srq_init_attr wanted = {.attr = {.max_wr = kDepth, .max_sge = 1}};
-  srq = ibv_create_srq(first->pd, &wanted);
+  pd = ibv_alloc_pd(first->verbs);  // that of first->pd goes when no client is there
+  MUST(pd != NULL);
+  srq = ibv_create_srq(pd, &wanted);
   cq = ibv_create_cq(first->verbs, 2 * kDepth, NULL, NULL, 0);
-  mr = ibv_reg_mr(first->pd, buffers, sizeof buffers, IBV_ACCESS_LOCAL_WRITE);
+  mr = ibv_reg_mr(pd, buffers, sizeof buffers, IBV_ACCESS_LOCAL_WRITE);
   MUST(srq != NULL && cq != NULL && mr != NULL);
   for (; free_count < kDepth; ++free_count) free_buffers[free_count] = (uint64_t)free_count;
   refill();
@@ -110,7 +113,7 @@ static void take_connection_event(void) {
     if (srq == NULL) make_queues(id);
     struct ibv_qp_init_attr init = {
         .send_cq = cq, .recv_cq = cq, .srq = srq, .qp_type = IBV_QPT_RC, .cap = {.max_send_wr = 1, .max_send_sge = 1}};
-    MUST(rdma_create_qp(id, srq->pd, &init) == 0);
+    MUST(rdma_create_qp(id, pd, &init) == 0);
     clients[number - 1].id = id;
     struct rdma_conn_param parameters = lab_cm_parameters(NULL, 0);
     MUST(rdma_accept(id, &parameters) == 0);
@@ -137,7 +140,7 @@ static void serve(void) {
     if (ready[0].revents != 0) take_connection_event();
   }
   for (int i = 0; i < kClients; ++i) printf("client %d: %d messages\n", i + 1, clients[i].messages);
-  MUST(ibv_destroy_srq(srq) == 0 && ibv_destroy_cq(cq) == 0 && ibv_dereg_mr(mr) == 0);
+  MUST(ibv_destroy_srq(srq) == 0 && ibv_destroy_cq(cq) == 0 && ibv_dereg_mr(mr) == 0 && ibv_dealloc_pd(pd) == 0);
   MUST(rdma_destroy_id(listener) == 0);
 }
 

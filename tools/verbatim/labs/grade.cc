@@ -94,8 +94,12 @@ std::uint64_t rnr_naks_in(const Json& run) {
 
 class Grader {
  public:
-  Grader(const Lab& lab, Submission& submission, std::vector<std::int64_t> seeds, bool shows_progress)
-      : lab_(lab), submission_(submission), seeds_(std::move(seeds)), progress_(shows_progress) {}
+  Grader(const Lab& lab, Submission& submission, std::vector<std::int64_t> seeds, bool call_by_call, bool shows_progress)
+      : lab_(lab),
+        submission_(submission),
+        seeds_(std::move(seeds)),
+        call_by_call_(call_by_call),
+        progress_(shows_progress) {}
 
   // False: interrupted.
   bool run() {
@@ -126,6 +130,7 @@ class Grader {
     const Criterion& criterion = lab_.criteria[index];
     RunOptions usual;
     usual.style = {.quiet = true};
+    usual.call_by_call = call_by_call_;
     usual.stuck_after = std::to_string(kRunSeconds / 3) + " s";
     usual.arguments = {submission_.folder() / criterion.scenario};
     if (criterion.has_no_findings) usual.checks = {"all=error"};
@@ -259,6 +264,7 @@ class Grader {
   const Lab& lab_;
   Submission& submission_;
   const std::vector<std::int64_t> seeds_;
+  const bool call_by_call_;
   Progress progress_;
   std::size_t judged_ = 0;  // runs
   std::vector<Grade> grades_;
@@ -336,7 +342,7 @@ int grade(const GradeOptions& options) {
   try {
     Submission submission(*lab, folder);
     Answer answer("grade", options.style);
-    Grader grader(*lab, submission, std::move(seeds), answer.is_for_people());
+    Grader grader(*lab, submission, std::move(seeds), options.call_by_call, answer.is_for_people());
     if (!grader.run()) return kInterrupted;
     unsigned points = 0, most = 0;
     answer.say("%s: %s\n", lab->name.c_str(), lab->title.c_str());
