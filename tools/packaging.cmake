@@ -11,6 +11,8 @@ if(ZYDIS_LIBRARY MATCHES "\\.so$")
   endif()
 endif()
 
+install(DIRECTORY tools/container DESTINATION ${CMAKE_INSTALL_DATADIR}/verbatim)
+
 set(CPACK_GENERATOR "DEB;TGZ")
 set(CPACK_PACKAGE_NAME verbatim)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})

@@ -55,7 +55,8 @@ struct Required {
 
 constexpr Required kRequired[] = {
     {"layout", "address-space randomisation can be switched off (personality)", probe_layout,
-     "in a container allow it with a seccomp profile that permits personality, or --privileged"},
+     "in a container give the seccomp profile that comes with verbatim (share/verbatim/container), which permits "
+     "personality(ADDR_NO_RANDOMIZE) and pidfd_getfd beside what containers may by default"},
     {"addresses", "the fixed addresses of the shim are free", [] { return probe_addresses(false); },
      "run on x86-64 Linux with 47 bits of address space, not under emulation; raise the limit on address space "
      "(ulimit -v)"},
@@ -63,6 +64,9 @@ constexpr Required kRequired[] = {
      "in a container add the capability SYS_PTRACE or a seccomp profile that permits ptrace"},
     {"process-vm", "a child's memory can be read and written (process_vm_readv)", probe_memory_access,
      "set kernel.yama.ptrace_scope to 0 or 1, and permit process_vm_readv in the container's seccomp profile"},
+    {"pidfd", "a child's descriptors can be taken (pidfd_getfd)", probe_descriptors,
+     "the kernel must be 5.6 or later; in a container give the seccomp profile that comes with verbatim (share/verbatim/container)"},
+    {"passage", "descriptors can be handed on (socketpair)", probe_passage, "permit socketpair with AF_UNIX"},
     {"code-patches", "a child's code can be replaced (/proc/PID/mem)", probe_code_patches,
      "the kernel must not restrict writes through /proc/PID/mem (proc_mem.force_override=always)"},
     {"sigsys", "system calls arrive as signals with their registers (seccomp)", probe_system_call_traps,

@@ -53,8 +53,7 @@ std::uint64_t number_of(const std::string& text, int base) {
 }
 
 // The strings that a null-terminated array of pointers names; an errno instead when they cannot be had.
-int load_strings(ProcessMemory& memory, std::uint64_t array, std::vector<std::string>& strings,
-                 std::size_t& total) {
+int load_strings(ProcessMemory& memory, std::uint64_t array, std::vector<std::string>& strings, std::size_t& total) {
   if (array == 0) return 0;
   for (;; array += 8) {
     const auto address = memory.load<std::uint64_t>(array);
@@ -165,8 +164,7 @@ void return_variables(Process& child, Process& parent) {
 
 }  // namespace
 
-void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent,
-                                std::size_t host) {
+void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host) {
   protocol::RegionHeader& header = region.header();
   header.magic = protocol::kMagic;
   header.version = protocol::kVersion;
@@ -373,10 +371,10 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
     if (fd >= own && process.closes_unknown_by_exec(fd)) inherited.closed.push_back(fd);
   }
   const int pid_fd = static_cast<int>(syscall(SYS_pidfd_open, process.native_pid(), 0));
+  int cause = pid_fd < 0 ? errno : 0;  // why something is lost
   for (const int fd : numbers) {
     if (fd >= own) continue;
-    const bool closes =
-        (number_of(field_of(fmt::format("{}/fdinfo/{}", folder, fd), "flags"), 8) & O_CLOEXEC) != 0;
+    const bool closes = (number_of(field_of(fmt::format("{}/fdinfo/{}", folder, fd), "flags"), 8) & O_CLOEXEC) != 0;
     if (process.file(fd) != nullptr) {
       if (closes) inherited.closed.push_back(fd);
       if (!closes && fd != 1 && fd != 2) inherited.placeholders.push_back(fd);
@@ -385,7 +383,10 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
     if (closes) continue;
     const int copy = static_cast<int>(syscall(SYS_pidfd_getfd, pid_fd, fd, 0));
     if (copy >= 0) inherited.real.emplace_back(fd, copy);
+    else if (cause == 0 && errno != EBADF) cause = errno;
   }
+  if (cause != 0)
+    finish(Outcome::kMachine, title(process) + " would lose what it has open by executing (pidfd_getfd): " + std::strerror(cause));
   if (pid_fd >= 0) close(pid_fd);
   return inherited;
 }
@@ -460,8 +461,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
     region->header().dispositions[signal] = protocol::kSignalIgnored;
     request.ignored_signals.push_back(signal);
   }
-  const std::string status =
-      fmt::format("{}/task/{}/status", folder, thread.native_tid());
+  const std::string status = fmt::format("{}/task/{}/status", folder, thread.native_tid());
   const std::uint64_t mask = process.region().slot(thread.slot()).signal_mask;
   request.signal_mask = mask & ~protocol::kReservedSignals;
   region->slot(0).signal_mask = mask;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,9 @@ inline std::string content_of(int fd) {
   return text;
 }
 
-// `folder` is the working directory of the command: findings show paths as they were given.
-inline Finished run_command(std::vector<std::string> words, const std::string& folder = VERBATIM_SOURCE_DIR) {
+// `folder` is the working directory of the command: findings show paths as they were given. `prepare` is done in its process.
+inline Finished run_command(std::vector<std::string> words, const std::string& folder = VERBATIM_SOURCE_DIR,
+                            const std::function<void()>& prepare = {}) {
   const int out = ::memfd_create("out", 0);
   const int err = ::memfd_create("err", 0);
   std::vector<char*> argv;
@@ -43,6 +45,7 @@ inline Finished run_command(std::vector<std::string> words, const std::string& f
     ::dup2(out, 1);
     ::dup2(err, 2);
     if (::chdir(folder.c_str()) != 0) ::_exit(126);
+    if (prepare) prepare();
     ::execvp(argv[0], argv.data());
     ::_exit(127);
   }

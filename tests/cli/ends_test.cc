@@ -106,7 +106,8 @@ TEST(Start, programs_that_name_more_files_than_a_host_shows_end_the_run_with_a_s
 TEST(Limits, of_the_caller_that_are_too_small_are_told_as_by_check_host) {
   if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than these limits leave";
   for (const auto& [limit, told] :
-       {std::pair("ulimit -n 256", "the hard limit on open files is lower (ulimit -Hn); raise it"),
+       {std::pair("ulimit -n 1155", "the hard limit on open files is lower (ulimit -Hn); raise it"),
+        std::pair("ulimit -n 256", "the hard limit on open files is lower (ulimit -Hn); raise it"),
         std::pair("ulimit -v 400000", "the hard limit on address space is lower (ulimit -Hv); raise it"),
         std::pair("ulimit -d 20000", "the hard limit on the data segment is lower (ulimit -Hd); raise it"),
         std::pair("ulimit -s 4000", "the hard limit on the stack is lower (ulimit -Hs); raise it"),
@@ -122,6 +123,13 @@ TEST(Limits, of_the_caller_that_are_too_small_are_told_as_by_check_host) {
     EXPECT_EQ(check.code, 2) << limit;
     EXPECT_NE(check.out.find(told), std::string::npos) << limit << ": " << check.out;
   }
+}
+
+TEST(Limits, on_open_files_that_are_just_enough_leave_room_for_exec) {
+  const std::string exec = "server=sh -c 'exec 5< README.md; exec sh -c \"head -c 10 <&5\"'";
+  const Finished run = run_command({"/bin/sh", "-c", "ulimit -n 1156; exec \"$0\" \"$@\"", VERBATIM_PROGRAM, "run", "--quiet", "--topology",
+                                    kTopology, exec});
+  EXPECT_EQ(run.code, 0) << run.err;
 }
 
 // The address space of the simulator holds what it shares with every program: enough for one is not enough for many.

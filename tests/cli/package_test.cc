@@ -49,6 +49,7 @@ TEST(Package, a_tar_works_where_it_is_unpacked) {
   const Finished started = run_command({program, "lab", "start", "1", lab});
   EXPECT_EQ(started.code, 0) << started.err;
   EXPECT_TRUE(fs::exists(lab + "/lab.c"));
+  EXPECT_TRUE(fs::exists(there + "/share/verbatim/container/seccomp.json"));
   EXPECT_EQ(run_command({program, "doctor"}).code, verbatim({"check", "--host"}).code);
   for (const char* page : {"verbatim", "verbatim-run", "verbatim-report", "verbatim-lab-start"})
     EXPECT_TRUE(fs::exists(there + "/share/man/man1/" + page + ".1")) << page;

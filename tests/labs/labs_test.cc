@@ -33,6 +33,11 @@ constexpr Lab kLabs[] = {
     {"10-shared-receives", "  0 of 2  no message is lost when a client leaves at once"},
     {"11-loss-and-timeouts", "  0 of 3  a link that fails for good is noticed"},
     {"12-incast", "  0 of 4  a READ is quick although six hosts send"},
+    {"01-first-pingpong-cm", "  0 of 2  no message comes before its receive is posted"},
+    {"03-receives-and-rnr-cm", "  0 of 3  nor at a server that has three receives"},
+    {"05-completion-events-cm", "  0 of 3  all messages come, and the server sleeps between them"},
+    {"07-key-value-store-cm", "  0 of 3  large values come back"},
+    {"10-shared-receives-cm", "  0 of 2  no message is lost when a client leaves at once"},
     {"13-find-the-bug", "  1 of 4  right in 40 schedules"},
 };
 
@@ -45,9 +50,10 @@ class Folder {
     std::ofstream(path_ + "/lab.c") << source;
   }
 
-  cli::Finished grade() const {
+  cli::Finished grade(const std::string& option = "") const {
     std::vector<std::string> words = {"grade", path_, "--junit", folder_.path() + "/junit.xml", "--gradescope",
                                       folder_.path() + "/gradescope.json"};
+    if (!option.empty()) words.push_back(option);
     const std::string seeds = LAB_SEEDS;
     if (!seeds.empty()) {
       std::ofstream(folder_.path() + "/seeds") << seeds << "\n";
@@ -100,7 +106,7 @@ TEST_P(EveryLab, begins_with_what_compiles) {
 // The sweep has all of them.
 std::vector<Lab> chosen_labs() {
   std::vector<Lab> chosen;
-  for (const char* name : {"05-completion-events", "11-loss-and-timeouts", "01-first-pingpong"}) {
+  for (const char* name : {"05-completion-events", "11-loss-and-timeouts", "01-first-pingpong", "01-first-pingpong-cm"}) {
     for (const Lab& lab : kLabs) {
       if (std::string_view(lab.name) == name) chosen.push_back(lab);
     }
@@ -119,12 +125,30 @@ INSTANTIATE_TEST_SUITE_P(Labs, EveryLab, ::testing::ValuesIn(chosen_labs()), [](
   return name;
 });
 
+// Not those in which packets are lost: a program that polls for seconds of virtual time does so call by call.
+TEST(Lab, has_the_same_points_call_by_call) {
+  for (const char* lab : {"03-receives-and-rnr", "05-completion-events-cm"}) {
+    for (const char* version : {"solution", "buggy"}) {
+      const Folder folder(lab, source_of(lab, version));
+      EXPECT_EQ(folder.grade("--call-by-call").out, folder.grade().out) << lab << " " << version;
+    }
+  }
+}
+
 TEST(Lab, is_run_as_it_is) {
   const Folder folder("1", source_of("01-first-pingpong", "solution"));
   const cli::Finished run = cli::verbatim({"lab", "run", folder.path()});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("client| pong 10\n"));
   EXPECT_THAT(run.err, HasSubstr("40 packets"));
+}
+
+TEST(Lab, its_form_with_librdmacm_is_asked_for_by_number) {
+  const Folder folder("1-cm", source_of("01-first-pingpong-cm", "solution"));
+  const cli::Finished run = cli::verbatim({"lab", "run", folder.path()});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("client| mlx5_0: port 1, from 10.0.0.2 to 10.0.0.1\n"));
+  EXPECT_THAT(run.out, HasSubstr("client| pong 10\n"));
 }
 
 TEST(Lab, mistakes_in_its_use_are_told) {

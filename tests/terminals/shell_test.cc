@@ -87,6 +87,29 @@ TEST_F(Shell, a_key_shows_the_next_terminal_and_each_keeps_what_it_has_said) {
   EXPECT_EQ(out(), shown);
 }
 
+TEST_F(Shell, every_terminal_of_a_session_can_be_shown_again) {
+  ASSERT_EQ(verbatim("shell " + quoted(kTopology) + " server client", "hostname\n\x1dhostname\n\x1d" "echo back\nexit\nexit\n"), 0) << err();
+  ASSERT_EQ(verbatim("replay --terminal 2 session.rec"), 0) << err();
+  EXPECT_TRUE(out().starts_with("client:~# ")) << out();
+  EXPECT_EQ(out().find("server"), std::string::npos) << out();
+  ASSERT_EQ(verbatim("replay --terminal 1 session.rec"), 0) << err();
+  EXPECT_NE(out().find("echo back\r\nback\r\n"), std::string::npos) << out();
+  EXPECT_EQ(out().find("client"), std::string::npos) << out();
+  ASSERT_EQ(verbatim("replay --terminal all session.rec"), 0) << err();
+  EXPECT_NE(out().find("[terminal 2]\r\n"), std::string::npos) << out();
+  EXPECT_LT(out().find("client\r\n"), out().find("back\r\n")) << out();
+  for (const char* number : {"0", "3", "two"}) {
+    EXPECT_EQ(verbatim(std::string("replay --terminal ") + number + " session.rec"), 2);
+    EXPECT_NE(err().find("it has 1 (server), 2 (client)"), std::string::npos) << err();
+  }
+  ASSERT_EQ(verbatim("replay --json session.rec"), 0) << err();
+  const auto document = nlohmann::json::parse(out(), nullptr, false);
+  ASSERT_EQ(document["terminals"].size(), 2u) << out();
+  EXPECT_EQ(document["terminals"][1]["host"], "client");
+  EXPECT_NE(document["terminals"][1]["text"].get<std::string>().find("hostname\r\nclient\r\n"), std::string::npos) << out();
+  EXPECT_EQ(document["same_digest"], true);
+}
+
 TEST_F(Shell, what_is_written_at_home_is_gone_with_the_session) {
   ASSERT_EQ(shell("cat there; pwd; echo $HISTFILE; echo x > there; ls\n"), 0) << err();
   const std::string shown = out();
@@ -248,6 +271,12 @@ TEST_F(Shell, another_real_terminal_is_attached_and_gets_a_host_of_its_own) {
   EXPECT_FALSE(std::filesystem::exists(at("session.rec.socket")));
   ASSERT_EQ(verbatim("replay session.rec"), 0) << err();
   EXPECT_EQ(first.seen().substr(0, out().size()), out());
+  EXPECT_NE(err().find("1 more terminal was attached; --terminal 2 shows the first of them"), std::string::npos) << err();
+  for (const char* mode : {"", "--call-by-call "}) {
+    ASSERT_EQ(verbatim(std::string("replay --terminal 2 ") + mode + "session.rec"), 0) << err();
+    EXPECT_NE(out().find("client\r\n/dev/pts/0\r\n30 100\r\n"), std::string::npos) << out();
+    EXPECT_EQ(second.seen().substr(0, out().size()), out());
+  }
   EXPECT_EQ(verbatim("attach client"), 2);
   EXPECT_NE(err().find("nobody is at the session"), std::string::npos) << err();
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "tools/verbatim/prefault.h"
+#include "tools/verbatim/progress.h"
 #include "tools/verbatim/run_plan.h"
 
 namespace verbatim::cli {
@@ -49,10 +50,11 @@ pid_t start_child(ChildOutput output, int file, const std::function<int()>& body
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kInternalError);
   prefault_in_child();
+  forget_progress();
   if (output != ChildOutput::kInherited) {
-    const int to = output == ChildOutput::kFile ? file : ::open("/dev/null", O_WRONLY);
+    const int to = output == ChildOutput::kNone ? ::open("/dev/null", O_WRONLY) : file;
     ::dup2(to, 1);
-    ::dup2(to, 2);
+    if (output != ChildOutput::kAnswerInFile) ::dup2(to, 2);
   }
   sigset_t none;
   ::sigemptyset(&none);

@@ -4,6 +4,8 @@
 
 #include "sim/explore/site_texts.h"
 #include "sim/observe/microseconds.h"
+#include "tools/verbatim/answer.h"
+#include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/explorer.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/shrink.h"
@@ -26,7 +28,7 @@ std::string told(const explore::Decision& decision) {
 
 }  // namespace
 
-int bisect(const std::string& good_path, const std::string& bad_path) {
+int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyle style) {
   std::string failure;
   const auto good = read_replay(good_path, &failure);
   auto bad = good ? read_replay(bad_path, &failure) : std::nullopt;
@@ -40,6 +42,8 @@ int bisect(const std::string& good_path, const std::string& bad_path) {
   }
   auto prepared = plan_of(*bad);
   if (!prepared) return kUsage;
+  Answer answer("bisect", style);
+  Progress progress(answer.is_for_people());
   ScheduleRuns runs(prepared->first, prepared->second);
   // The steps from one to the other: what only the good one decides is taken away, what the bad one decides is added.
   struct Step {
@@ -73,13 +77,16 @@ int bisect(const std::string& good_path, const std::string& bad_path) {
     complain(runs.machine_fault());
     return kMachineFault;
   };
+  std::size_t passes = 0, fails_at = steps.size();  // after so many steps
+  runs.tell_waits(progress.wait_ms(), [&] {
+    if (progress.is_due()) progress.show("bisect: the decision is among " + std::to_string(fails_at - passes));
+  });
   const auto first = fails(0), last = fails(steps.size());
   if (!first || !last) return cut_off();
   if (*first || !*last) {
     complain(*first ? good_path + " fails as " + bad_path + " does" : bad_path + " does not fail any more as it did");
     return kUsage;
   }
-  std::size_t passes = 0, fails_at = steps.size();  // after so many steps
   while (fails_at - passes > 1) {
     const std::size_t middle = passes + (fails_at - passes) / 2;
     const auto failed = fails(middle);
@@ -87,9 +94,14 @@ int bisect(const std::string& good_path, const std::string& bad_path) {
     (*failed ? fails_at : passes) = middle;
   }
   const Step& step = steps[passes];
-  std::printf("of %zu steps from %s to %s, number %zu makes it fail: %s\n  %s\n", steps.size(), good_path.c_str(),
-              bad_path.c_str(), fails_at, step.is_added ? "with" : "without", told(step.decision).c_str());
-  return kAsExpected;
+  answer.say("of %zu steps from %s to %s, number %zu makes it fail: %s\n  %s\n", steps.size(), good_path.c_str(),
+             bad_path.c_str(), fails_at, step.is_added ? "with" : "without", told(step.decision).c_str());
+  answer.document() = {{"steps", steps.size()},
+                       {"number", fails_at},
+                       {"with", step.is_added},
+                       {"decision", to_json({step.decision}).front()},
+                       {"text", told(step.decision)}};
+  return answer.end(kAsExpected);
 }
 
 }  // namespace verbatim::cli

@@ -3,17 +3,23 @@
 #include <cstdio>
 
 #include "sim/config/load.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/progress.h"
 #ifdef VERBATIM_CAN_RUN
 #include "sim/supervisor/supervisor.h"
 #endif
 
 namespace verbatim::cli {
 
-void complain(const std::string& sentence) { std::fprintf(stderr, "verbatim: %s\n", sentence.c_str()); }
+void complain(const std::string& sentence) {
+  clear_progress();
+  std::fprintf(stderr, "verbatim: %s\n", sentence.c_str());
+}
 
 void print(const config::Diagnostics& diagnostics) {
+  clear_progress();
   for (const config::Finding& finding : diagnostics.findings()) {
     std::fprintf(stderr, "%s\n", config::to_string(finding).c_str());
   }
@@ -23,12 +29,13 @@ void print(const config::Diagnostics& diagnostics) {
 
 namespace {
 
-int check_this_machine([[maybe_unused]] const CheckOptions& options) {
+int check_this_machine([[maybe_unused]] const CheckOptions& options, [[maybe_unused]] Answer& answer) {
 #ifdef VERBATIM_CAN_RUN
   using supervisor::Facility;
   using supervisor::MachineFacilities;
   if (options.lists_facilities) {
-    for (const std::string& name : MachineFacilities::replaceable()) std::printf("%s\n", name.c_str());
+    for (const std::string& name : MachineFacilities::replaceable()) answer.say("%s\n", name.c_str());
+    answer.document()["facilities"] = MachineFacilities::replaceable();
     return kAsExpected;
   }
   MachineFacilities assumed;
@@ -39,20 +46,28 @@ int check_this_machine([[maybe_unused]] const CheckOptions& options) {
                    installed ? Facility::State::kWorks : Facility::State::kMissing,
                    installed ? "" : "build or install all of it"});
   bool can_run = true;
+  auto host = Answer::Json::array();
   for (const Facility& facility : table) {
     const char* const state = facility.state == Facility::State::kWorks         ? "works"
                               : facility.state == Facility::State::kOtherMeans ? "works by other means"
                                                                                : "missing";
     can_run &= facility.state != Facility::State::kMissing;
-    std::printf("host: %-13s %-20s %s%s%s\n", facility.name.c_str(), state, facility.what.c_str(),
-                facility.consequence.empty() ? "" : ": ", facility.consequence.c_str());
+    char line[64];
+    std::snprintf(line, sizeof line, "host: %-13s %-20s ", facility.name.c_str(), state);
+    const std::string text = line + facility.what + (facility.consequence.empty() ? "" : ": ") + facility.consequence + "\n";
+    if (facility.state == Facility::State::kMissing) answer.say_wrong("%s", text.c_str());
+    else answer.say("%s", text.c_str());
+    host.push_back(
+        {{"name", facility.name}, {"state", state}, {"what", facility.what}, {"consequence", facility.consequence}});
   }
+  answer.document()["host"] = std::move(host);
+  answer.document()["can_run"] = can_run;
   if (!can_run) {
     std::fflush(stdout);
     complain("this machine or container cannot run simulations: see what is missing above");
     return kUsage;
   }
-  std::printf("host: can run simulations\n");
+  answer.say("host: can run simulations\n");
   return kAsExpected;
 #else
   complain("this build has no supervisor and cannot run simulations");
@@ -67,23 +82,29 @@ int check(const CheckOptions& checked) {
     complain("nothing to check; name files, or use --host");
     return kUsage;
   }
+  Answer answer("check", checked.style);
   config::Diagnostics diagnostics;
+  auto files = Answer::Json::array(), findings = Answer::Json::array();
   const config::LoadOptions options{profile_folders()};
   for (const std::string& file : checked.files) {
     const std::size_t before = diagnostics.findings().size();
     const auto kind = config::check_file(file, options, diagnostics);
-    if (kind && diagnostics.findings().size() == before) {
-      std::printf("%s: a valid %s\n", file.c_str(), std::string(config::name_of(*kind)).c_str());
-    }
+    const bool is_valid = kind && diagnostics.findings().size() == before;
+    const std::string name(kind ? config::name_of(*kind) : "");
+    if (is_valid) answer.say("%s: a valid %s\n", file.c_str(), name.c_str());
+    files.push_back({{"file", file}, {"kind", kind ? Answer::Json(name) : Answer::Json()}, {"valid", is_valid}});
   }
-  const int machine = checked.host ? check_this_machine(checked) : kAsExpected;
-  if (diagnostics.empty()) return machine;
+  if (!checked.files.empty()) answer.document()["files"] = std::move(files);
+  const int machine = checked.host ? check_this_machine(checked, answer) : kAsExpected;
+  if (diagnostics.empty()) return answer.end(machine);
   for (const config::Finding& finding : diagnostics.findings()) {
-    std::fprintf(stderr, "%s\n", config::to_string(finding).c_str());
+    if (!checked.style.json) std::fprintf(stderr, "%s\n", config::to_string(finding).c_str());
+    findings.push_back({{"file", finding.file}, {"pointer", finding.pointer}, {"text", finding.text}, {"hint", finding.hint}});
   }
+  answer.document()["findings"] = std::move(findings);
   const std::size_t n = diagnostics.findings().size();
   complain(std::to_string(n) + (n == 1 ? " finding" : " findings"));
-  return kUsage;
+  return answer.end(kUsage);
 }
 
 }  // namespace verbatim::cli

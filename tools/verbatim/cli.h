@@ -21,6 +21,13 @@ enum ExitCode : int {
   kMachineFault = 71,  // the machine ended a program, or had no room for what the run needs
 };
 
+// For whom a verb answers (answer.h); not both.
+struct AnswerStyle {
+  bool quiet = false;  // for nobody who reads: what went wrong, and the exit code
+  bool json = false;   // for a program
+  bool is_for_people() const { return !quiet && !json; }
+};
+
 struct RunOptions {
   std::vector<std::string> arguments;  // SCENARIO.json, or HOST=COMMAND …
   std::string topology;
@@ -53,7 +60,7 @@ struct RunOptions {
   bool afresh = false;      // of many runs: each in a process that has run none before
   bool keep_files = false;  // of the hosts' own folders, in --out
   bool keep_trace = false;  // with calls, in --out
-  bool quiet = false;
+  AnswerStyle style;
   bool verify = false;
   int record_fd = -1;     // of `run --verify`: where the run's trace goes
   std::uint64_t pad = 0;  // of `run --verify`: bytes allocated first, to move everything else
@@ -67,6 +74,7 @@ struct CheckOptions {
   bool host = false;
   bool lists_facilities = false;  // names for --assume-missing, and nothing else
   std::vector<std::string> assume_missing;
+  AnswerStyle style;
 };
 struct ExploreOptions {
   RunOptions run;                      // what is run, and how many at a time
@@ -77,6 +85,7 @@ struct ExploreOptions {
   std::string fail_on;                 // regular expression
   std::string out = "verbatim-explore";
   std::string focus;                   // a replay file
+  bool records = false;                // each kind of failure, once it is small
   bool keeps_going = false;            // beyond the first failure
   bool until_failure = false;          // however long that takes
 };
@@ -84,7 +93,8 @@ int explore(const ExploreOptions& options);
 
 struct ReplayOptions {
   std::string file;
-  RunOptions show;  // trace, pcap, out, quiet, log and the like
+  std::string terminal;  // of a session: "2", "all"; empty: what its person saw
+  RunOptions show;  // trace, pcap, out, style, log and the like
   bool relaxed = false;
 };
 int replay(ReplayOptions options);
@@ -93,9 +103,10 @@ struct ShrinkOptions {
   std::string file, out;
   std::string time = "30 s";
   int jobs = 0;
+  AnswerStyle style;
 };
 int shrink(const ShrinkOptions& options);
-int bisect(const std::string& good, const std::string& bad);
+int bisect(const std::string& good, const std::string& bad, AnswerStyle style);
 
 struct LadderVerbOptions {
   std::string file;     // a trace, or the folder of a run that has one
@@ -104,6 +115,7 @@ struct LadderVerbOptions {
   std::vector<std::uint64_t> queue_pairs;
   std::size_t width = 0;  // characters; 0: the terminal's
   bool ascii = false, system_calls = false, last_failure = false;
+  AnswerStyle style;
 };
 int ladder(const LadderVerbOptions& options);
 
@@ -119,12 +131,15 @@ struct GradeOptions {
   std::string folder, lab;  // lab: empty: as the folder says
   std::string seeds_file;   // for those that the lab names
   std::string junit, gradescope;  // files; empty: none
+  bool call_by_call = false;
+  AnswerStyle style;
 };
 int grade(const GradeOptions& options);
 
 struct ExplainOptions {
   std::vector<std::string> words;  // a name, an error and a verb, or a run
   bool list = false;               // every name that there is a text for
+  AnswerStyle style;
 };
 int explain(const ExplainOptions& options);
 
@@ -132,6 +147,7 @@ struct ReportOptions {
   std::string run;                  // a folder of run --out --keep-trace, or a trace
   std::string out;       // empty: report.html, or nothing where another file is asked for
   std::string perfetto;  // a trace for Perfetto; empty: none
+  AnswerStyle style;
 };
 int write_report(const ReportOptions& options);
 
@@ -154,7 +170,7 @@ int replay_session(const ReplayOptions& options);
 std::optional<RunOptions> run_options_of(std::vector<std::string> words);
 
 int check(const CheckOptions& options);
-int describe(const std::string& topology);
+int describe(const std::string& topology, AnswerStyle style);
 int write_schemas(const std::string& folder);
 int run(const RunOptions& options);
 int search_code(const std::string& file);

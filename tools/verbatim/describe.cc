@@ -6,6 +6,7 @@
 #include "sim/config/cabling.h"
 #include "sim/config/load.h"
 #include "sim/config/words.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
 
@@ -72,32 +73,38 @@ std::string mac_text(ib::MacAddress mac) {
   return text;
 }
 
+std::string end_text(const config::TopologySpec& topology, const config::Endpoint& end) {
+  return topology.node_name(end) + ":" + std::to_string(end.port);
+}
+
+// byte time is ps/byte as a ratio; 8 bits / (n/d ps) in Mbit/s is exact enough to read.
+std::int64_t bits_per_second(const config::LinkSpec& link) {
+  const std::uint64_t mbps = 8'000'000 * link.rate.byte_time.denominator / link.rate.byte_time.ps_numerator;
+  return static_cast<std::int64_t>(mbps) * 1'000'000;
+}
+
 void print_links(const config::TopologySpec& topology) {
   std::printf("Links\n");
   Table table;
   for (const config::LinkSpec& link : topology.links) {
-    const auto end = [&](const config::Endpoint& e) {
-      return topology.node_name(e) + ":" + std::to_string(e.port);
-    };
-    // byte time is ps/byte as a ratio; 8 bits / (n/d ps) in Mbit/s is exact enough to read.
-    const std::uint64_t mbps = 8'000'000 * link.rate.byte_time.denominator / link.rate.byte_time.ps_numerator;
-    table.row({end(link.end_a), "--", end(link.end_b),
+    table.row({end_text(topology, link.end_a), "--", end_text(topology, link.end_b),
                topology.is_roce() ? "Ethernet" : config::format_link_rate(link.rate),
-               format_quantity(static_cast<std::int64_t>(mbps) * 1'000'000, Dimension::kRate),
+               format_quantity(bits_per_second(link), Dimension::kRate),
                format_quantity(link.length_mm, Dimension::kLength),
                format_quantity(to_ps(link.propagation()), Dimension::kDuration)});
   }
   table.print();
 }
 
+constexpr std::size_t kRoutesShown = 64;
+
 void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan) {
-  constexpr std::size_t kShown = 64;
   std::printf(topology.is_roce() ? "Routes (of equal ways, each flow takes one)\n" : "Routes\n");
   const std::size_t n = topology.adapters.size();
   Table table;
   std::size_t shown = 0;
   for (std::size_t from = 0; from < n; ++from) {
-    for (std::size_t to = 0; to < n && shown < kShown; ++to) {
+    for (std::size_t to = 0; to < n && shown < kRoutesShown; ++to) {
       if (from == to) continue;
       std::string hops;
       for (const std::string& hop : config::route(topology, plan, from, to))
@@ -120,9 +127,85 @@ std::string pkeys_text(const std::vector<std::uint16_t>& table) {
   return text.empty() ? "none" : text;
 }
 
+std::size_t ports_in_use(const config::TopologySpec& topology, std::size_t of) {
+  std::size_t used = 0;
+  for (const config::LinkSpec& link : topology.links)
+    used += (link.end_a.is_switch && link.end_a.node == of) + (link.end_b.is_switch && link.end_b.node == of);
+  return used;
+}
+
+Answer::Json hosts_json(const config::TopologySpec& topology, const subnet::Plan& plan) {
+  const auto pkey_tables = config::pkey_tables_of(topology);
+  auto all = Answer::Json::array();
+  for (std::size_t i = 0; i < topology.adapters.size(); ++i) {
+    const config::AdapterSpec& adapter = topology.adapters[i];
+    const config::HostSpec& host = topology.hosts[adapter.host];
+    const subnet::PortPlan& port = plan.nodes[i].ports[0];
+    Answer::Json one = {
+        {"adapter", adapter.name}, {"host", host.name}, {"address", config::format_ipv4(topology.interface_of(i).address)}};
+    if (topology.is_roce()) one["mac"] = mac_text(port.mac);
+    else one["lid"] = port.lid.value;
+    auto& gids = one["gids"] = Answer::Json::array();
+    for (const ib::Gid& gid : config::gids_of(topology, plan, i)) gids.push_back(gid_text(gid));
+    auto& vlans = one["vlans"] = Answer::Json::array();
+    for (const config::VlanSpec& vlan : topology.vlans_of(adapter))
+      vlans.push_back({{"id", vlan.id}, {"address", config::format_ipv4(vlan.interface.address)}});
+    one["pkeys"] = pkey_tables[i];
+    one["hca"] = topology.hca_profile(adapter).name;
+    one["cpu"] = host.cpu_profile.name;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+Answer::Json routes_json(const config::TopologySpec& topology, const subnet::Plan& plan) {
+  const std::size_t n = topology.adapters.size();
+  auto routes = Answer::Json::array();
+  for (std::size_t from = 0; from < n; ++from) {
+    for (std::size_t to = 0; to < n && routes.size() < kRoutesShown; ++to) {
+      if (from == to) continue;
+      routes.push_back({{"from", topology.adapters[from].name},
+                        {"to", topology.adapters[to].name},
+                        {"hops", config::route(topology, plan, from, to)}});
+    }
+  }
+  return routes;
+}
+
+Answer::Json json_of(const config::TopologySpec& topology, const subnet::Plan& plan) {
+  auto switches = Answer::Json::array(), links = Answer::Json::array();
+  for (std::size_t i = 0; i < topology.switches.size(); ++i) {
+    const config::SwitchSpec& s = topology.switches[i];
+    Answer::Json one = {{"name", s.name}};
+    if (!topology.is_roce()) one["lid"] = plan.nodes[topology.adapters.size() + i].ports[0].lid.value;
+    one.update({{"ports", s.ports}, {"ports_in_use", ports_in_use(topology, i)}, {"profile", s.switch_profile.name}});
+    switches.push_back(std::move(one));
+  }
+  for (const config::LinkSpec& link : topology.links) {
+    links.push_back({{"ends", {end_text(topology, link.end_a), end_text(topology, link.end_b)}},
+                     {"bits_per_second", bits_per_second(link)},
+                     {"length_mm", link.length_mm},
+                     {"delay_ps", to_ps(link.propagation())}});
+  }
+  const std::size_t n = topology.adapters.size();
+  auto routes = routes_json(topology, plan);
+  const std::size_t left_out = n * (n - 1) - routes.size();
+  return {{"topology", topology.name},
+          {"description", topology.description},
+          {"link_layer", topology.link_layer},
+          {"adapters", hosts_json(topology, plan)},
+          {"switches", std::move(switches)},
+          {"links", std::move(links)},
+          {"routes", std::move(routes)},
+          {"routes_left_out", left_out},
+          {"management_network",
+           {{"latency_ps", to_ps(topology.management_network.latency)},
+            {"bits_per_second", topology.management_network.bits_per_second}}}};
+}
+
 }  // namespace
 
-int describe(const std::string& path) {
+int describe(const std::string& path, AnswerStyle style) {
   config::Diagnostics diagnostics;
   const auto topology = config::load_topology(path, {profile_folders()}, diagnostics);
   if (!topology) {
@@ -130,6 +213,9 @@ int describe(const std::string& path) {
     return kUsage;
   }
   const subnet::Plan plan = config::plan_of(*topology);
+  Answer answer("describe", style);
+  if (style.json) answer.document() = json_of(*topology, plan);
+  if (!answer.is_for_people()) return answer.end(kAsExpected);
   std::printf("%s: %s, %s, %s, %s\n", topology->name.c_str(), topology->link_layer.c_str(),
               counted(topology->hosts.size(), "host", "hosts").c_str(),
               counted(topology->switches.size(), "switch", "switches").c_str(),
@@ -162,14 +248,9 @@ int describe(const std::string& path) {
     Table switches;
     for (std::size_t i = 0; i < topology->switches.size(); ++i) {
       const config::SwitchSpec& s = topology->switches[i];
-      std::size_t used = 0;
-      for (const config::LinkSpec& link : topology->links) {
-        used +=
-            (link.end_a.is_switch && link.end_a.node == i) + (link.end_b.is_switch && link.end_b.node == i);
-      }
       const ib::Lid lid = plan.nodes[topology->adapters.size() + i].ports[0].lid;
       switches.row({s.name, topology->is_roce() ? "Ethernet" : "LID " + std::to_string(lid.value),
-                    counted(s.ports, "port", "ports") + ", " + std::to_string(used) + " in use",
+                    counted(s.ports, "port", "ports") + ", " + std::to_string(ports_in_use(*topology, i)) + " in use",
                     s.switch_profile.name});
     }
     switches.print();

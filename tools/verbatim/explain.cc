@@ -11,6 +11,7 @@
 #include "sim/ib/wc_status.h"
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/failure_facts.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/meanings.h"
 #include "tools/verbatim/recorded_run.h"
@@ -22,14 +23,14 @@ namespace {
 constexpr std::size_t kWidth = 100;  // of a line that is broken between words
 
 // The text in lines of at most kWidth characters; the first begins with `first`, the others with as many blanks.
-void print_wrapped(const std::string& first, const std::string& text) {
-  std::string line = first;
+std::string wrapped(const std::string& first, const std::string& text) {
+  std::string all, line = first;
   bool is_empty = true;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
     if (!is_empty && line.size() + 1 + word.size() > kWidth) {
-      std::printf("%s\n", line.c_str());
+      all += line + "\n";
       line.assign(first.size(), ' ');
       is_empty = true;
     }
@@ -37,20 +38,28 @@ void print_wrapped(const std::string& first, const std::string& text) {
     is_empty = false;
     begin = end + 1;
   }
-  std::printf("%s\n", line.c_str());
+  return all + line + "\n";
 }
 
-void print_meaning(const Meaning& meaning) {
-  std::printf("%s\n", std::string(meaning.name).c_str());
-  print_wrapped("  ", std::string(meaning.meaning));
+std::string text_of(const Meaning& meaning) {
+  std::string text = std::string(meaning.name) + "\n" + wrapped("  ", std::string(meaning.meaning));
   int number = 0;
   for (const std::string_view cause : meaning.causes) {
-    if (!cause.empty()) print_wrapped("  " + std::to_string(++number) + ". ", std::string(cause));
+    if (!cause.empty()) text += wrapped("  " + std::to_string(++number) + ". ", std::string(cause));
   }
+  return text;
+}
+
+Answer::Json json_of(const Meaning& meaning) {
+  auto causes = Answer::Json::array();
+  for (const std::string_view cause : meaning.causes) {
+    if (!cause.empty()) causes.push_back(cause);
+  }
+  return {{"name", meaning.name}, {"meaning", meaning.meaning}, {"causes", std::move(causes)}};
 }
 
 // What each change of state needs, as the model checks it.
-void print_changes() {
+std::string text_of_changes() {
   using enum ib::QpState;
   struct Change {
     ib::QpState from, to;
@@ -58,17 +67,18 @@ void print_changes() {
   constexpr Change kChanges[] = {{kReset, kInit}, {kInit, kRtr}, {kRtr, kRts}, {kRts, kRts}, {kRts, kSqd}, {kSqd, kRts}};
   constexpr std::pair<ib::QpType, const char*> kTypes[] = {
       {ib::QpType::kRc, "RC"}, {ib::QpType::kUc, "UC"}, {ib::QpType::kUd, "UD"}};
-  std::printf("\nWhat attr_mask needs besides IBV_QP_STATE (every state goes to RESET and ERR without more):\n");
+  std::string text = "\nWhat attr_mask needs besides IBV_QP_STATE (every state goes to RESET and ERR without more):\n";
   for (const auto& [type, type_name] : kTypes) {
     for (const Change& change : kChanges) {
       const ib::QpTransition row = ib::qp_transition(change.from, change.to, type);
       if (!row.valid) continue;
       const std::string title =
           std::string("  ") + type_name + " " + ib::name_of(change.from) + " to " + ib::name_of(change.to) + ": ";
-      print_wrapped(title, ib::names_of_attributes(row.required) +
-                               (row.optional != 0 ? "; may have " + ib::names_of_attributes(row.optional) : ""));
+      text += wrapped(title, ib::names_of_attributes(row.required) +
+                                 (row.optional != 0 ? "; may have " + ib::names_of_attributes(row.optional) : ""));
     }
   }
+  return text;
 }
 
 std::string upper(std::string text) {
@@ -133,12 +143,14 @@ std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
   return found;
 }
 
-void print_failure(const observe::Failure& failure, std::size_t number) {
-  print_wrapped(std::to_string(number) + ". ", "at " + observe::in_milliseconds(failure.time_ps) + ", " + failure.what);
+std::string text_of(const observe::Failure& failure, std::size_t number) {
+  std::string text =
+      wrapped(std::to_string(number) + ". ", "at " + observe::in_milliseconds(failure.time_ps) + ", " + failure.what);
   for (const observe::FailureCause& cause : failure.causes) {
-    print_wrapped("   - ", cause.evidence);
-    if (!cause.remedy.empty()) print_wrapped("     so: ", cause.remedy);
+    text += wrapped("   - ", cause.evidence);
+    if (!cause.remedy.empty()) text += wrapped("     so: ", cause.remedy);
   }
+  return text;
 }
 
 std::vector<observe::TraceLine> facts_of(const RecordedRun& run) {
@@ -165,7 +177,7 @@ std::vector<observe::TraceLine> facts_of(const RecordedRun& run) {
   return facts;
 }
 
-int explain_run(const std::string& path) {
+int explain_run(const std::string& path, Answer& answer) {
   std::string failure;
   const auto run = read_run(path, &failure);
   if (!run) {
@@ -175,7 +187,10 @@ int explain_run(const std::string& path) {
   bool has_failed = false;
   if (run->report.is_object()) {
     const std::string outcome = run->report.value("outcome", "");
-    std::printf("outcome: %s\n", outcome.c_str());
+    answer.say("outcome: %s\n", outcome.c_str());
+    answer.document()["outcome"] = outcome;
+    answer.document()["findings"] = run->report.value("findings", nlohmann::json::array());
+    auto& programs = answer.document()["programs"] = Answer::Json::array();
     for (const nlohmann::json& program : run->report.value("programs", nlohmann::json::array())) {
       const bool has_ended = program.contains("exit_code") && program["exit_code"].is_number();
       if (has_ended && program["exit_code"] == 0) continue;
@@ -183,32 +198,40 @@ int explain_run(const std::string& path) {
                               : program.contains("signal") && program["signal"].is_number()
                                   ? "was ended by signal " + program["signal"].dump()
                                   : "has not ended";
-      std::printf("program of %s: %s\n", program.value("host", "?").c_str(), how.c_str());
+      programs.push_back({{"host", program.value("host", "?")}, {"text", how}});
+      answer.say("program of %s: %s\n", program.value("host", "?").c_str(), how.c_str());
     }
     for (const nlohmann::json& finding : run->report.value("findings", nlohmann::json::array())) {
-      if (finding.is_string()) print_wrapped("- ", finding.get<std::string>());
+      if (finding.is_string()) answer.say("%s", wrapped("- ", finding.get<std::string>()).c_str());
       has_failed = true;
     }
   }
   const std::vector<observe::Failure> failures = observe::failures_of(facts_of(*run));
   std::vector<std::string> subjects;
   for (std::size_t i = 0; i < failures.size(); ++i) {
-    print_failure(failures[i], i + 1);
+    answer.say("%s", text_of(failures[i], i + 1).c_str());
     if (std::ranges::find(subjects, failures[i].subject) == subjects.end()) subjects.push_back(failures[i].subject);
   }
-  if (failures.empty() && !has_failed) std::printf("nothing of verbs has failed in this run\n");
-  for (const std::string& subject : subjects) std::printf("more: verbatim explain %s\n", subject.c_str());
+  answer.document()["failures"] = to_json(failures);
+  if (failures.empty() && !has_failed) answer.say("nothing of verbs has failed in this run\n");
+  for (const std::string& subject : subjects) answer.say("more: verbatim explain %s\n", subject.c_str());
   if (!run->folder.empty() && run->lines.empty())
-    std::printf("the folder has no trace; a run with --keep-trace leaves one, and more can be said of it\n");
+    answer.say("the folder has no trace; a run with --keep-trace leaves one, and more can be said of it\n");
   return kAsExpected;
 }
 
 }  // namespace
 
 int explain(const ExplainOptions& options) {
+  Answer answer("explain", options.style);
   if (options.list) {
-    for (const Meaning& meaning : all_meanings()) std::printf("%s\n", std::string(meaning.name).c_str());
-    return kAsExpected;
+    auto names = Answer::Json::array();
+    for (const Meaning& meaning : all_meanings()) {
+      answer.say("%s\n", std::string(meaning.name).c_str());
+      names.push_back(meaning.name);
+    }
+    answer.document()["names"] = std::move(names);
+    return answer.end(kAsExpected);
   }
   if (options.words.empty()) {
     complain("nothing to explain; write `verbatim explain IBV_WC_RETRY_EXC_ERR`, `verbatim explain EINVAL ibv_modify_qp`, or the folder of a run");
@@ -218,7 +241,7 @@ int explain(const ExplainOptions& options) {
   std::error_code ignored;
   if (options.words.size() == 1 && (meanings.empty() || options.words[0].find('/') != std::string::npos) &&
       std::filesystem::exists(options.words[0], ignored))
-    return explain_run(options.words[0]);
+    return answer.end(explain_run(options.words[0], answer));
   if (meanings.empty()) {
     std::vector<std::string> names;
     for (const Meaning& meaning : all_meanings()) names.emplace_back(meaning.name);
@@ -234,13 +257,16 @@ int explain(const ExplainOptions& options) {
     return kUsage;
   }
   bool is_change = false;
+  auto told = Answer::Json::array();
   for (std::size_t i = 0; i < meanings.size(); ++i) {
-    if (i > 0) std::printf("\n");
-    print_meaning(meanings[i]);
+    if (i > 0) answer.say("\n");
+    answer.say("%s", text_of(meanings[i]).c_str());
+    told.push_back(json_of(meanings[i]));
     is_change = is_change || meanings[i].name.ends_with("EINVAL ibv_modify_qp");
   }
-  if (is_change) print_changes();
-  return kAsExpected;
+  answer.document()["meanings"] = std::move(told);
+  if (is_change) answer.say("%s", text_of_changes().c_str());
+  return answer.end(kAsExpected);
 }
 
 }  // namespace verbatim::cli

@@ -17,12 +17,14 @@
 #include "sim/explore/strategy.h"
 #include "sim/observe/digest_sink.h"
 #include "sim/observe/race_windows.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/explorer.h"
 #include "tools/verbatim/failure_text.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/junit.h"
 #include "tools/verbatim/output.h"
+#include "tools/verbatim/progress.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/shrink.h"
 
@@ -50,14 +52,15 @@ struct Kind {
 class Exploration {
  public:
   Exploration(const RunPlan& plan, const ExploreOptions& options, config::FileTexts& files, explore::Strategy& strategy,
-              Clock::duration time, Clock::duration shrink_time)
+              Clock::duration time, Clock::duration shrink_time, Answer& answer)
       : plan_(plan),
         options_(options),
         files_(files),
         strategy_(strategy),
         runs_(plan, options.run),
         time_(time),
-        shrink_time_(shrink_time) {}
+        shrink_time_(shrink_time),
+        answer_(answer) {}
 
   int run() {
     search();
@@ -100,12 +103,11 @@ class Exploration {
       }
       if (runs_.is_idle()) break;
       if (is_long_over()) {
-        show_progress(true);
-        std::fputs("verbatim: runs that had not ended long after the time was up are given up; --time-limit ends such runs\n", stderr);
+        complain("runs that had not ended long after the time was up are given up; --time-limit ends such runs");
         runs_.abandon();
         return;
       }
-      runs_.await(1000);
+      runs_.await(progress_.is_shown() ? progress_.wait_ms() : 1000);
       while (auto done = runs_.next_done()) {
         take(*done);
         if (has_enough_ || ours_ != kAsExpected) {
@@ -113,9 +115,8 @@ class Exploration {
           return;
         }
       }
-      show_progress(false);
+      show_progress();
     }
-    show_progress(true);
   }
 
   void take(const ScheduleRuns::Done& done) {
@@ -141,54 +142,57 @@ class Exploration {
     if (kind == kinds_.end()) {
       kinds_.push_back({signature, counted_, 0, done.schedule.name, report});
       kind = kinds_.end() - 1;
-      show_progress(true);
-      std::printf("run %lld (%s): %s\n", static_cast<long long>(counted_), done.schedule.name.c_str(),
-                  report.summary().c_str());
+      answer_.say_wrong("run %lld (%s): %s\n", static_cast<long long>(counted_), done.schedule.name.c_str(),
+                        report.summary().c_str());
       std::fflush(stdout);
     }
     ++kind->failures;
     has_enough_ = !options_.keeps_going;
   }
 
-  // One line, on a terminal only: what differs from run to run is no part of standard output.
-  void show_progress(bool clear) {
-    if (::isatty(STDERR_FILENO) == 0) return;
-    if (clear) {
-      std::fputs("\r\033[K", stderr);
-      return;
+  // What differs from run to run is no part of standard output.
+  void show_progress() {
+    if (!progress_.is_due()) return;
+    char line[160];
+    std::snprintf(line, sizeof line, "%lld runs, %.1f a second, %lld failed", static_cast<long long>(counted_),
+                  static_cast<double>(counted_) / std::max(progress_.seconds(), 0.001), static_cast<long long>(failed_));
+    if (options_.runs != 0) {
+      progress_.show(line + progress_.left(static_cast<double>(counted_) / static_cast<double>(options_.runs)));
+    } else if (options_.until_failure) {
+      progress_.show(line);
+    } else {
+      progress_.show(line + time_left(std::max(0.0, std::chrono::duration<double>(begin_ + time_ - Clock::now()).count())));
     }
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-    std::fprintf(stderr, "\r\033[K%lld runs, %.1f a second, %lld failed", static_cast<long long>(counted_),
-                 static_cast<double>(counted_) / std::max(seconds, 0.001), static_cast<long long>(failed_));
-    std::fflush(stderr);
   }
 
   void summarise() {
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-    std::fprintf(stderr, "verbatim: %lld runs in %.1f s, %.1f a second, %zu at a time\n", static_cast<long long>(counted_),
-                 seconds, static_cast<double>(counted_) / std::max(seconds, 0.001), jobs());
-    std::printf("explored %lld %s with freedom spec, strategy %s: %lld failed, of %zu kind%s\n",
+    clear_progress();
+    const double seconds = progress_.seconds();
+    if (answer_.is_for_people())
+      std::fprintf(stderr, "verbatim: %lld runs in %.1f s, %.1f a second, %zu at a time\n", static_cast<long long>(counted_),
+                   seconds, static_cast<double>(counted_) / std::max(seconds, 0.001), jobs());
+    answer_.say("explored %lld %s with freedom spec, strategy %s: %lld failed, of %zu kind%s\n",
                 static_cast<long long>(counted_), counted_ == 1 ? "run" : "runs",
                 options_.focus.empty() ? options_.strategy.c_str() : "near", static_cast<long long>(failed_), kinds_.size(),
                 kinds_.size() == 1 ? "" : "s");
     if (failed_ == 0 && counted_ != 0) {
-      std::printf("0 of %lld: with 95 %% confidence less than %s of such schedules fail\n", static_cast<long long>(counted_),
+      answer_.say("0 of %lld: with 95 %% confidence less than %s of such schedules fail\n", static_cast<long long>(counted_),
                   bound(counted_).c_str());
     }
-    if (strategy_.is_exhausted() && !strategy_.covered().empty()) std::printf("complete: %s\n", strategy_.covered().c_str());
+    if (strategy_.is_exhausted() && !strategy_.covered().empty()) answer_.say("complete: %s\n", strategy_.covered().c_str());
     std::string untried;
     for (const explore::SiteText& text : explore::site_texts()) {
       const std::string site(text.site);
       if (decided_.contains(site)) continue;
       untried += (untried.empty() ? "" : ", ") + site + (asked_.contains(site) ? " (asked, always the default)" : "");
     }
-    if (!untried.empty()) std::printf("freedom that no run used: %s\n", untried.c_str());
+    if (!untried.empty()) answer_.say("freedom that no run used: %s\n", untried.c_str());
     std::string missed;
     for (std::size_t i = 0; i < windows_.size(); ++i) {
       if (windows_[i] != 0) continue;
       missed += (missed.empty() ? "" : "; ") + std::string(observe::text_of(static_cast<observe::RaceWindow>(i)));
     }
-    if (!missed.empty()) std::printf("known windows that no run came through: %s\n", missed.c_str());
+    if (!missed.empty()) answer_.say("known windows that no run came through: %s\n", missed.c_str());
   }
 
   std::size_t jobs() const {
@@ -198,11 +202,11 @@ class Exploration {
 
   // False: its file could not be written.
   bool tell(const Kind& kind, std::size_t number) {
-    std::printf("\nfailure %zu: %lld of %lld runs, first in run %lld (%s)\n", number, static_cast<long long>(kind.failures),
+    answer_.say_wrong("\nfailure %zu: %lld of %lld runs, first in run %lld (%s)\n", number, static_cast<long long>(kind.failures),
                 static_cast<long long>(counted_), static_cast<long long>(kind.first_run), kind.strategy.c_str());
-    for (const std::string& sentence : kind.report.sentences) std::printf("  %s\n", sentence.c_str());
-    const Shrunk small = shrink(runs_, kind.report.decisions, kind.signature, shrink_time_);
-    std::fputs(failure_text(runs_, small, kind.report).c_str(), stdout);
+    for (const std::string& sentence : kind.report.sentences) answer_.say_wrong("  %s\n", sentence.c_str());
+    const Shrunk small = shrink(runs_, kind.report.decisions, kind.signature, shrink_time_, progress_);
+    answer_.say_wrong("%s", failure_text(runs_, small, kind.report).c_str());
     ReplayFile file;
     file.words = words_of(options_.run);
     file.fail_on = options_.fail_on;
@@ -233,7 +237,9 @@ class Exploration {
       complain(failure);
       return false;
     }
-    std::printf("  again: verbatim replay %s\n", path.c_str());
+    answer_.say_wrong("  again: verbatim replay %s\n", path.c_str());
+    const std::string recording = options_.records ? record(file, number) : "";
+    if (!recording.empty()) answer_.say_wrong("  recording: %s\n", recording.c_str());
     std::fflush(stdout);
     entries_.push_back({{"signature", kind.signature},
                         {"summary", file.summary},
@@ -244,7 +250,19 @@ class Exploration {
                         {"decisions", to_json(small.decisions)},
                         {"shrink_runs", small.runs},
                         {"replay", path}});
+    if (!recording.empty()) entries_.back()["recording"] = recording;
     return true;
+  }
+
+  // The failure once more, with a recording. Its path; empty: there is none, and a sentence has said why.
+  std::string record(const ReplayFile& failure, std::size_t number) {
+    const std::string path = options_.out + "/failure-" + std::to_string(number) + ".rec";
+    const auto report = runs_.run(schedule_of(failure.decisions), {.trace = "", .record = path});
+    if (report && report->signature() == failure.signature) return path;
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    if (report) complain("warning: failure " + std::to_string(number) + " did not come again, so there is no recording of it");
+    return "";
   }
 
   bool write_results() {
@@ -266,6 +284,7 @@ class Exploration {
                        {"failures", entries_},
                        {"sites", sites},
                        {"windows", windows}};
+    answer_.document() = json;
     std::vector<JunitCase> cases;
     if (kinds_.empty()) cases.push_back({"explore", ""});
     for (const Kind& kind : kinds_) cases.push_back({kind.signature, kind.report.summary()});
@@ -288,6 +307,8 @@ class Exploration {
   explore::Strategy& strategy_;
   ScheduleRuns runs_;
   const Clock::duration time_, shrink_time_;
+  Answer& answer_;
+  Progress progress_{answer_.is_for_people()};
   const Clock::time_point begin_ = Clock::now();
   std::int64_t started_ = 0, counted_ = 0, failed_ = 0;
   observe::DigestSink digest_;  // of the digests of all runs, in their order
@@ -340,9 +361,10 @@ int explore(const ExploreOptions& options) {
   if (!plan) return kUsage;
   plan->fail_on = options.fail_on;
   plan->scenario.freedom = "spec";
-  return Exploration(*plan, options, files, *strategy, std::chrono::duration_cast<Clock::duration>(*time),
-                     std::chrono::duration_cast<Clock::duration>(*shrink_time))
-      .run();
+  Answer answer("explore", options.run.style);
+  return answer.end(Exploration(*plan, options, files, *strategy, std::chrono::duration_cast<Clock::duration>(*time),
+                                std::chrono::duration_cast<Clock::duration>(*shrink_time), answer)
+                        .run());
 }
 
 }  // namespace verbatim::cli

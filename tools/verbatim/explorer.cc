@@ -20,8 +20,8 @@ RunReport without_report(int status) {
 
 ScheduleRuns::ScheduleRuns(const RunPlan& plan, const RunOptions& options) : workers_(plan, options) {}
 
-bool ScheduleRuns::start(const explore::Schedule& schedule, const std::string& trace) {
-  if (!workers_.start(started_, schedule, trace)) {
+bool ScheduleRuns::start(const explore::Schedule& schedule, const RunFiles& files) {
+  if (!workers_.start(started_, schedule, files)) {
     complain("another run cannot be started: the machine has no room for its process");
     return false;
   }
@@ -59,12 +59,20 @@ std::vector<RunReport> ScheduleRuns::run_all(const std::vector<explore::Schedule
   while (!is_interrupted() && reports.size() < schedules.size()) {
     while (next < schedules.size() && has_room()) {
       const std::string trace = trace_prefix.empty() ? "" : trace_prefix + std::to_string(next);
-      if (!start(schedules[next++], trace)) return reports;
+      if (!start(schedules[next++], {.trace = trace, .record = ""})) return reports;
     }
-    await(-1);
+    await(wait_ms_);
+    if (wait_ms_ >= 0) on_wait_();
     while (auto done = next_done()) reports.push_back(std::move(done->report));
   }
   return reports;
+}
+
+std::optional<RunReport> ScheduleRuns::run(const explore::Schedule& schedule, const RunFiles& files) {
+  if (!start(schedule, files)) return std::nullopt;
+  while (!is_idle()) await(wait_ms_);
+  auto done = next_done();
+  return done ? std::optional(std::move(done->report)) : std::nullopt;
 }
 
 void ScheduleRuns::abandon() {

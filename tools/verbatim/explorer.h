@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,8 +26,8 @@ class ScheduleRuns {
   // What the machine has done to the first run whose end says nothing of the programs; empty: nothing.
   const std::string& machine_fault() const { return machine_fault_; }
 
-  // False, and a sentence on standard error: the machine has no room for another process. `trace`: file for the run's trace.
-  bool start(const explore::Schedule& schedule, const std::string& trace = "");
+  // False, and a sentence on standard error: the machine has no room for another process.
+  bool start(const explore::Schedule& schedule, const RunFiles& files = {});
   // Waits until something has happened or `wall_ms` have passed.
   void await(int wall_ms);
 
@@ -37,8 +38,16 @@ class ScheduleRuns {
   // The next one in the order of the starts, if it is there. Those that an interruption has cut off never are.
   std::optional<Done> next_done();
 
+  // One, when no other is under way. nullopt: an interruption has cut it off, or it could not be started.
+  std::optional<RunReport> run(const explore::Schedule& schedule, const RunFiles& files);
   // All of them, in their order; cut short by an interruption.
   std::vector<RunReport> run_all(const std::vector<explore::Schedule>& schedules, const std::string& trace_prefix = "");
+
+  // While results are awaited that function is called every so many milliseconds of real time; negative: it is not.
+  void tell_waits(int wall_ms, std::function<void()> on_wait) {
+    wait_ms_ = wall_ms;
+    on_wait_ = std::move(on_wait);
+  }
 
   // Ends those under way, of which nobody wants to hear.
   void abandon();
@@ -46,6 +55,8 @@ class ScheduleRuns {
  private:
   ScheduleWorkers workers_;
   std::string machine_fault_;
+  int wait_ms_ = -1;
+  std::function<void()> on_wait_;
   std::int64_t started_ = 0, given_ = 0;
   std::map<std::int64_t, explore::Schedule> under_way_;
   std::map<std::int64_t, Done> done_;

@@ -6,10 +6,12 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 
 #include "sim/config/quantity.h"
 #include "sim/observe/ladder.h"
 #include "sim/observe/microseconds.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/whole_file.h"
@@ -66,6 +68,28 @@ std::optional<std::size_t> last_failure(const std::vector<observe::TraceLine>& l
   return std::nullopt;
 }
 
+// The rows of the ladder as facts.
+Answer::Json rows_json(const std::vector<observe::TraceLine>& lines, const observe::LadderOptions& options) {
+  const observe::LadderRows shown = observe::ladder_rows(lines, options);
+  auto rows = Answer::Json::array();
+  for (const observe::LadderRow& row : shown.rows) {
+    const observe::TraceLine& line = lines[row.index];
+    auto values = Answer::Json::object();
+    std::istringstream words(line.values);
+    for (std::string word; words >> word;) {
+      const std::size_t equals = word.find('=');
+      if (equals != word.npos) values[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+    rows.push_back({{"time_ps", line.time_ps},
+                    {"host", shown.hosts[row.column]},
+                    {"component", line.component},
+                    {"event", line.event},
+                    {"values", values},
+                    {"marked", std::ranges::find(options.marked, row.index) != options.marked.end()}});
+  }
+  return {{"hosts", shown.hosts}, {"rows", rows}};
+}
+
 }  // namespace
 
 int ladder(const LadderVerbOptions& asked) {
@@ -101,13 +125,16 @@ int ladder(const LadderVerbOptions& asked) {
     options.to_ps = std::min(options.to_ps, (*lines)[*failure].time_ps + kAfter);
     options.marked = {*failure};
   }
+  Answer answer("ladder", asked.style);
   if (!asked.out.empty()) {
     const std::string failure = write_whole_file(asked.out, observe::ladder_svg(*lines, options));
     if (!failure.empty()) complain(failure);
-    return failure.empty() ? kAsExpected : kProgramFailed;
+    answer.document()["file"] = asked.out;
+    return failure.empty() ? answer.end(kAsExpected) : kProgramFailed;
   }
-  std::fputs(observe::ladder_text(*lines, options).c_str(), stdout);
-  return kAsExpected;
+  if (answer.is_for_people()) std::fputs(observe::ladder_text(*lines, options).c_str(), stdout);
+  if (asked.style.json) answer.document() = rows_json(*lines, options);
+  return answer.end(kAsExpected);
 }
 
 }  // namespace verbatim::cli

@@ -1,6 +1,6 @@
 // The command line: verbs, options, exit codes. Each verb's work is in a file of its own.
 #include <fcntl.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -17,6 +17,7 @@
 #include "tools/verbatim/manual_pages.h"
 #include "tools/verbatim/whole_file.h"
 #include "tools/verbatim/prefault.h"
+#include "tools/verbatim/progress.h"
 #ifdef VERBATIM_CAN_RUN
 #include "sim/supervisor/supervisor.h"
 #endif
@@ -41,6 +42,16 @@ void add_assume_missing(CLI::App* verb, std::vector<std::string>& names) {
 #else
   (void)verb, (void)names;
 #endif
+}
+
+void add_quiet(CLI::App* verb, AnswerStyle& style) {
+  verb->add_flag("--quiet", style.quiet, "print only what went wrong, and no progress");
+}
+
+// Of every verb that reports something.
+void add_answer(CLI::App* verb, AnswerStyle& style) {
+  add_quiet(verb, style);
+  verb->add_flag("--json", style.json, "write one JSON document to standard output, nothing else")->excludes(verb->get_option("--quiet"));
 }
 
 void add_limits(CLI::App* verb, RunOptions& options);
@@ -109,10 +120,10 @@ void add_show(CLI::App* verb, RunOptions& options) {
                  "keep the trace, and where in the programs requests were posted, in --out: for explain, report and ladder")
       ->needs(verb->get_option("--out"))
       ->excludes(verb->get_option("--trace"));
-  verb->add_option("--record", options.record, "write a compact recording of the run to this file: for explain, report and ladder")
+  verb->add_option("--record", options.record, "write a compact recording of the run to this file: for explain, report and ladder; with --seeds, to this folder, of the "
+                   "first failure of each kind")
       ->excludes(verb->get_option("--trace"))
       ->excludes(verb->get_option("--keep-trace"));
-  verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");
   verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
@@ -129,6 +140,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   add_what(verb, options);
   verb->add_option("--out", options.out, "folder for run.json and the programs' output; made if missing");
   add_show(verb, options);
+  add_answer(verb, options.style);
   verb->add_option(
       "--seeds", options.seeds,
       "run once for each seed of a range such as 1..200, and name those that are not as expected");
@@ -181,6 +193,9 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
       ->capture_default_str();
   verb->add_option("--out", options.out, "folder for replay files, explore.json and junit.xml; made if missing")
       ->capture_default_str();
+  verb->add_flag("--record", options.records,
+                 "keep a recording of each kind of failure, small, beside its replay file: for explain, report and ladder");
+  add_answer(verb, options.run.style);
   verb->add_option("--log", options.run.log)->group("");
   // Oracles: what is found must not depend on them.
   verb->add_flag("--call-by-call", options.run.call_by_call)->group("");
@@ -192,9 +207,13 @@ void add_replay(CLI::App& app, ReplayOptions& options) {
   verb->footer(kFooter);
   verb->add_option("file", options.file, "replay file, or session")->required();
   verb->add_flag("--relaxed", options.relaxed, "go on when programs have changed: decisions are taken as far as they fit");
+  verb->add_option("--terminal", options.terminal,
+                   "of a session: show this terminal alone, counted from 1, attached ones among them; or all, in the order in which "
+                   "something appeared (default: those that were shown at the first real terminal, when they were)");
   verb->add_option("--until", options.show.time_limit, "end the run at this virtual time, such as 100.5ms");
   verb->add_option("--out", options.show.out, "folder for run.json and the programs' output; made if missing");
   add_show(verb, options.show);
+  add_answer(verb, options.show.style);
 }
 
 void add_shell(CLI::App& app, ShellOptions& options) {
@@ -213,6 +232,7 @@ void add_shell(CLI::App& app, ShellOptions& options) {
   verb->add_option("--freedom", options.run.freedom, "friendly or spec, as of `verbatim run`")->check(CLI::IsMember({"friendly", "spec"}));
   verb->add_option("--out", options.run.out, "folder for run.json and the session; made if missing");
   add_show(verb, options.run);
+  add_quiet(verb, options.run.style);
   options.run.log = "error";  // what is logged would be written into the screen
 }
 
@@ -229,6 +249,7 @@ void add_shrink(CLI::App& app, ShrinkOptions& options) {
   verb->add_option("--time", options.time, "wall time after which it ends with what it has")->capture_default_str();
   verb->add_option("--jobs", options.jobs, "runs at a time (default: one for each allowed processor)")
       ->check(CLI::Range(1, 4096));
+  add_answer(verb, options.style);
 }
 
 void add_ladder(CLI::App& app, LadderVerbOptions& options) {
@@ -245,14 +266,16 @@ void add_ladder(CLI::App& app, LadderVerbOptions& options) {
   verb->add_flag("--ascii", options.ascii, "no characters beyond ASCII (default: as LC_ALL, LC_CTYPE or LANG says)");
   verb->add_option("--width", options.width, "characters of a line (default: the terminal's, else 130)")
       ->check(CLI::Range(60, 1000));
+  add_answer(verb, options.style);
 }
 
 void add_lab(CLI::App& app, LabOptions& options) {
   CLI::App* verb = app.add_subcommand("lab", "Exercises of a course: list them, copy one out, build and run it");
   verb->require_subcommand(1);
-  verb->add_subcommand("list", "Name all labs")->callback([&options] { options.verb = LabOptions::Verb::kList; });
+  CLI::App* list = verb->add_subcommand("list", "Name all labs");
+  list->callback([&options] { options.verb = LabOptions::Verb::kList; });
   CLI::App* start = verb->add_subcommand("start", "Copy a lab to a new folder");
-  start->add_option("number", options.number, "its number, or its name")->required();
+  start->add_option("number", options.number, "its number (with -cm behind it: its form with librdmacm), or its name")->required();
   start->add_option("folder", options.folder, "a folder that is not there yet, or empty")->required();
   start->callback([&options] { options.verb = LabOptions::Verb::kStart; });
   CLI::App* run = verb->add_subcommand("run", "Build what is in such a folder, and run its scenario");
@@ -263,6 +286,7 @@ void add_lab(CLI::App& app, LabOptions& options) {
   run->add_option("--freedom", options.run.freedom, "friendly or spec");
   run->add_option("--seed", options.run.seed, "root of all random numbers");
   run->callback([&options] { options.verb = LabOptions::Verb::kRun; });
+  for (CLI::App* one : {list, start, run}) add_answer(one, options.run.style);
 }
 
 void add_grade(CLI::App& app, GradeOptions& options) {
@@ -272,6 +296,8 @@ void add_grade(CLI::App& app, GradeOptions& options) {
   verb->add_option("--seeds-file", options.seeds_file, "a file with the seeds to use instead of the lab's own");
   verb->add_option("--junit", options.junit, "a file for the points as JUnit XML");
   verb->add_option("--gradescope", options.gradescope, "a file for the points as Gradescope reads them");
+  verb->add_flag("--call-by-call", options.call_by_call)->group("");  // the oracle: the same points
+  add_answer(verb, options.style);
 }
 
 void add_explain(CLI::App& app, ExplainOptions& options) {
@@ -282,6 +308,7 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
                                       "  verbatim explain FOLDER|TRACE");
   verb->add_option("what", options.words, "a name, an error and a verb, or what run --out, --record or --trace has written");
   verb->add_flag("--list", options.list, "every name that there is a text for, one a line");
+  add_answer(verb, options.style);
 }
 
 void add_report(CLI::App& app, ReportOptions& options) {
@@ -289,12 +316,25 @@ void add_report(CLI::App& app, ReportOptions& options) {
   verb->add_option("run", options.run, "what run --record, or run --out FOLDER --keep-trace, has written, or a trace")->required();
   verb->add_option("--out,-o", options.out, "the file that is written (default: report.html)");
   verb->add_option("--perfetto", options.perfetto, "write the run as a trace for ui.perfetto.dev instead, or as well with --out");
+  add_answer(verb, options.style);
 }
+
+// Warnings of a run are logged when they arise; --quiet leaves only errors unless a level was asked for.
+std::string log_of(const RunOptions& options) { return options.style.quiet && options.log == "warn" ? "error" : options.log; }
+
+class LogSink final : public spdlog::sinks::base_sink<std::mutex> {
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t text;
+    formatter_->format(message, text);
+    clear_progress();
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  }
+  void flush_() override { std::fflush(stderr); }
+};
 
 void set_up_log(const std::string& level) {
   // A log is for people: it goes to standard error and has no part in any result.
-  auto logger =
-      std::make_shared<spdlog::logger>("verbatim", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>("verbatim", std::make_shared<LogSink>());
   logger->set_pattern("verbatim [%l] %v");
   logger->set_level(spdlog::level::from_str(level));
   spdlog::set_default_logger(logger);
@@ -365,6 +405,8 @@ int dispatch(int argc, char** argv) {
   CLI::App* bisect_verb = app.add_subcommand("bisect", "Name the decision that makes the difference between two replay files");
   bisect_verb->add_option("good", good, "replay file of a run that does not fail so")->required();
   bisect_verb->add_option("bad", bad, "replay file of one that does")->required();
+  AnswerStyle bisect_style;
+  add_answer(bisect_verb, bisect_style);
 
   CheckOptions check_options;
   CLI::App* check_verb =
@@ -374,12 +416,16 @@ int dispatch(int argc, char** argv) {
   check_verb->add_flag("--list-facilities", check_options.lists_facilities,
                        "with --host: names of what has a second way, one a line");
   add_assume_missing(check_verb, check_options.assume_missing);
+  add_answer(check_verb, check_options.style);
 
   CLI::App* doctor_verb = app.add_subcommand("doctor", "The same as check --host: can this machine or container run simulations?");
+  add_answer(doctor_verb, check_options.style);
 
   std::string topology;
   CLI::App* describe_verb = app.add_subcommand("describe", "Describe a topology: hosts, LIDs, links, routes");
   describe_verb->add_option("topology", topology, "topology file")->required();
+  AnswerStyle describe_style;
+  add_answer(describe_verb, describe_style);
 
   std::string shell;
   CLI::App* completion_verb = app.add_subcommand("completion", "Write the completion of a shell to standard output");
@@ -426,12 +472,12 @@ int dispatch(int argc, char** argv) {
     return kUsage;
   }
   if (check_verb->parsed()) return check(check_options);
-  if (doctor_verb->parsed()) return check({.files = {}, .host = true});
+  if (doctor_verb->parsed()) return check({.files = {}, .host = true, .assume_missing = {}, .style = check_options.style});
   if (completion_verb->parsed()) {
     std::fputs(completion_of(app, shell).c_str(), stdout);
     return kAsExpected;
   }
-  if (describe_verb->parsed()) return describe(topology);
+  if (describe_verb->parsed()) return describe(topology, describe_style);
   if (app.got_subcommand("ladder")) return ladder(ladder_options);
   if (app.got_subcommand("report")) return write_report(report_options);
   if (app.got_subcommand("explain")) return explain(explain_options);
@@ -452,13 +498,13 @@ int dispatch(int argc, char** argv) {
     return grade(grade_options);
   }
   if (app.got_subcommand("lab")) {
-    set_up_log(lab_options.run.log);
+    set_up_log(log_of(lab_options.run));
     return lab(lab_options);
   }
   if (app.got_subcommand("explore") || app.got_subcommand("shrink") || bisect_verb->parsed()) {
     set_up_log("off");  // what runs say is told by kind
     if (app.got_subcommand("explore")) return explore(explore_options);
-    return bisect_verb->parsed() ? bisect(good, bad) : shrink(shrink_options);
+    return bisect_verb->parsed() ? bisect(good, bad, bisect_style) : shrink(shrink_options);
   }
   if (app.got_subcommand("attach")) return attach(attach_options);
   if (app.got_subcommand("shell")) {
@@ -466,12 +512,11 @@ int dispatch(int argc, char** argv) {
     return cli::shell(shell_options);
   }
   if (app.got_subcommand("replay")) {
-    set_up_log(replay_options.show.quiet && replay_options.show.log == "warn" ? "error" : replay_options.show.log);
+    set_up_log(log_of(replay_options.show));
     return replay(replay_options);
   }
 #endif
-  // Warnings of a run are logged when they arise; --quiet leaves only errors unless a level was asked for.
-  set_up_log(run_options.quiet && run_options.log == "warn" ? "error" : run_options.log);
+  set_up_log(log_of(run_options));
 #ifdef VERBATIM_CAN_RUN
   return run(run_options);
 #else

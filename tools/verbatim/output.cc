@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tools/verbatim/progress.h"
+
 namespace verbatim::cli {
 
 namespace {
@@ -66,6 +68,7 @@ void ProgramOutput::flush_line(std::size_t stream) {
   if (const std::size_t end = line.find_last_not_of("\r\n\t "); end != std::string::npos)
     streams_[stream].last_line.assign(line, 0, std::min(end + 1, kLongestWords));
   if (to_terminal_) {
+    clear_progress();
     const std::string text = labels_[stream / 2] + "| " + line + (line.back() == '\n' ? "" : "\n");
     // The two streams keep their order towards each other where both end in one place.
     std::FILE* to = stream % 2 == 0 ? stdout : stderr;

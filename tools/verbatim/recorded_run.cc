@@ -50,4 +50,15 @@ std::optional<RecordedRun> read_run(const std::string& path, std::string* failur
   return run;
 }
 
+nlohmann::ordered_json to_json(const std::vector<observe::Failure>& failures) {
+  using Json = nlohmann::ordered_json;
+  Json all = Json::array();
+  for (const observe::Failure& failure : failures) {
+    Json causes = Json::array();
+    for (const observe::FailureCause& cause : failure.causes) causes.push_back({{"evidence", cause.evidence}, {"remedy", cause.remedy}});
+    all.push_back({{"time_ps", failure.time_ps}, {"what", failure.what}, {"subject", failure.subject}, {"causes", std::move(causes)}});
+  }
+  return all;
+}
+
 }  // namespace verbatim::cli

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/observe/failure_causes.h"
 #include "sim/observe/trace_line.h"
 
 namespace verbatim::cli {
@@ -33,5 +34,7 @@ using WantsEvent = bool (*)(std::string_view event);
 std::optional<RecordedRun> read_run(const std::string& path, std::string* failure, WantsEvent wants = nullptr);
 // False, and a sentence: it cannot be read. What was cut off is read as far as it goes, and `failure` says so.
 bool read_run_recording(const std::string& path, RecordedRun* run, std::string* failure, WantsEvent wants = nullptr);
+
+nlohmann::ordered_json to_json(const std::vector<observe::Failure>& failures);
 
 }  // namespace verbatim::cli

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/run_plan.h"
@@ -49,7 +50,7 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.out = show.out;
   options.record = show.record;
   options.keep_trace = show.keep_trace;
-  options.quiet = show.quiet;
+  options.style = show.style;
   options.log = show.log;
   options.call_by_call = show.call_by_call;
   config::Diagnostics diagnostics;
@@ -65,6 +66,10 @@ int replay(ReplayOptions asked) {
   RunOptions& show = asked.show;
   for (std::string* path : {&show.trace, &show.pcap, &show.out, &show.explain_latency, &show.record}) make_absolute(*path);
   if (is_session(asked.file)) return replay_session(asked);
+  if (!asked.terminal.empty()) {
+    complain("--terminal is for sessions of `verbatim shell`, and " + asked.file + " is none");
+    return kUsage;
+  }
   std::string failure;
   std::optional<ReplayFile> file = read_replay(asked.file, &failure);
   if (!file) {
@@ -82,24 +87,25 @@ int replay(ReplayOptions asked) {
   auto& [plan, options] = *prepared;
   if (!show_as(asked.show, plan, options)) return kUsage;
   RunReport report;
-  const int code = run_once(plan, options, &report);
+  Answer answer("replay", options.style);
+  const int code = run_once(plan, options, &report, &answer);
   if (report.outcome.empty()) return code;
   for (const explore::Decision& decision : report.unused) {
     complain("warning: the question of a decision never came: " + decision.actor + ", " + decision.site + ", number " +
              std::to_string(decision.occurrence));
   }
-  if (report.signature() == file->signature) {
-    std::printf("replay: the same failure%s: %s\n", report.digest == file->run_digest ? ", with the same digest" : "",
-                file->summary.c_str());
-  } else {
-    std::printf("replay: not the failure of the file (%s)\n", file->summary.c_str());
-  }
+  const bool is_same = report.signature() == file->signature, has_same_digest = report.digest == file->run_digest;
+  if (is_same)
+    answer.say_wrong("replay: the same failure%s: %s\n", has_same_digest ? ", with the same digest" : "", file->summary.c_str());
+  else
+    answer.say_wrong("replay: not the failure of the file (%s)\n", file->summary.c_str());
+  answer.document().update({{"same_failure", is_same}, {"same_digest", has_same_digest}, {"summary", file->summary}});
   if (asked.show.time_limit.empty() && changes.empty() && report.digest != file->run_digest) {
     complain("the digest is " + report.digest + ", and it was " + file->run_digest +
              ": a run that does not repeat is a bug of verbatim, or the run was weak");
-    return code == kAsExpected ? static_cast<int>(kProgramFailed) : code;
+    return answer.end(code == kAsExpected ? static_cast<int>(kProgramFailed) : code);
   }
-  return code;
+  return answer.end(code);
 }
 
 }  // namespace verbatim::cli

@@ -211,7 +211,8 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
         verdict.sentences.push_back("the run was interrupted at " + milliseconds(figures.virtual_end));
         break;
       case supervisor::Outcome::kNotStarted:
-        fail("a program could not be started, so the run was ended at " + milliseconds(figures.virtual_end));
+        fail("a program could not be started, so the run was ended at " + milliseconds(figures.virtual_end) +
+             "; `verbatim check --host` says whether this machine or container can run simulations");
         break;
       case supervisor::Outcome::kMachine:
         verdict.code = kMachineFault;
@@ -366,6 +367,16 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"failing_calls", figures.failing_calls}};
   // Command lines may hold any bytes; JSON holds UTF-8 only.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void tell_run(Answer& answer, const std::string& run_json, const Verdict& verdict, const std::vector<std::string>& failures) {
+  auto run = Answer::Json::parse(run_json);
+  // These tell of the machine and its load.
+  for (const char* name : {"wall_seconds", "peak_memory_kib", "hand_overs", "waiting"}) run.erase(name);
+  answer.document()["run"] = std::move(run);
+  std::vector<std::string> wrong = verdict.sentences;
+  wrong.insert(wrong.end(), failures.begin(), failures.end());
+  answer.document()["wrong"] = wrong;
 }
 
 }  // namespace verbatim::cli

@@ -7,6 +7,7 @@
 #include "sim/observe/check_log.h"
 #include "sim/observe/diagnosis_log.h"
 #include "sim/supervisor/supervisor.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/run_plan.h"
@@ -63,6 +64,9 @@ void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& r
 // What stands in run.json.
 std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
                         const ProgramOutput& output);
+
+// The entries "run" (run.json without what differs from run to run) and "wrong" (sentences) of the answer.
+void tell_run(Answer& answer, const std::string& run_json, const Verdict& verdict, const std::vector<std::string>& failures);
 
 std::string milliseconds(Instant t);  // "101.234567890 ms"
 

@@ -7,10 +7,12 @@
 
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/failure_facts.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/page_resource.h"
 #include "tools/verbatim/page_rows.h"
 #include "tools/verbatim/perfetto.h"
+#include "tools/verbatim/progress.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_picture.h"
 #include "tools/verbatim/run_windows.h"
@@ -65,13 +67,7 @@ Json failures_json(const RecordedRun& run) {
   for (const observe::TraceLine& line : run.lines) {
     if (observe::tells_of_failure(line)) facts.push_back(line);
   }
-  Json failures = Json::array();
-  for (const observe::Failure& failure : observe::failures_of(facts)) {
-    Json causes = Json::array();
-    for (const observe::FailureCause& cause : failure.causes) causes.push_back({{"evidence", cause.evidence}, {"remedy", cause.remedy}});
-    failures.push_back({{"time", failure.time_ps}, {"what", failure.what}, {"subject", failure.subject}, {"causes", std::move(causes)}});
-  }
-  return failures;
+  return to_json(observe::failures_of(facts));
 }
 
 Json run_json(const RecordedRun& run) {
@@ -167,6 +163,9 @@ bool wrote(const std::string& path, const std::string& text) {
 }  // namespace
 
 int write_report(const ReportOptions& options) {
+  Answer answer("report", options.style);
+  Progress progress(answer.is_for_people());
+  progress.show("report: reads " + options.run);
   std::string failure;
   // Of long runs the most events are of those that a report has no use for.
   const auto run = read_run(options.run, &failure, [](std::string_view event) {
@@ -180,14 +179,18 @@ int write_report(const ReportOptions& options) {
     complain(options.run + " holds no trace; `verbatim run --record FILE`, or --out FOLDER --keep-trace, leaves one");
     return kUsage;
   }
+  progress.show("report: draws " + std::to_string(run->lines.size()) + " facts");
   const RunPicture picture = picture_of(*run);
+  answer.document()["facts"] = run->lines.size();
   if (!options.perfetto.empty()) {
     const std::string trace = perfetto_trace(picture);
     if (!wrote(options.perfetto, trace)) return kProgramFailed;
-    std::printf("%s: %zu KiB, opens in ui.perfetto.dev\n", options.perfetto.c_str(), trace.size() / 1024);
-    if (options.out.empty()) return kAsExpected;
+    answer.say("%s: %zu KiB, opens in ui.perfetto.dev\n", options.perfetto.c_str(), trace.size() / 1024);
+    answer.document()["perfetto"] = {{"file", options.perfetto}, {"bytes", trace.size()}};
+    if (options.out.empty()) return answer.end(kAsExpected);
   }
   const std::string out = options.out.empty() ? "report.html" : options.out;
+  progress.show("report: writes " + out);
   const PageData data = data_of(*run, picture);
   std::string page(kPageHtml);
   put(page, "/*style*/", kPageCss);
@@ -195,8 +198,9 @@ int write_report(const ReportOptions& options) {
   put(page, "/*head*/", data.head);
   put(page, "<!--blocks-->", data.blocks);
   if (!wrote(out, page)) return kProgramFailed;
-  std::printf("%s: %zu KiB, opens in any browser\n", out.c_str(), page.size() / 1024);
-  return kAsExpected;
+  answer.say("%s: %zu KiB, opens in any browser\n", out.c_str(), page.size() / 1024);
+  answer.document()["page"] = {{"file", out}, {"bytes", page.size()}};
+  return answer.end(kAsExpected);
 }
 
 }  // namespace verbatim::cli

@@ -12,6 +12,7 @@
 
 #include "sim/config/load.h"
 #include "sim/config/words.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/run_plan.h"
@@ -101,7 +102,7 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
     return std::nullopt;
   }
   if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
-  for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--record", &options.record), std::pair("--pcap", &options.pcap),
+  for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap),
                                    std::pair("--explain-latency", &options.explain_latency)}) {
     if (file->empty()) continue;
     diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,
@@ -262,8 +263,9 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
 int run(const RunOptions& options) {
   const auto plan = make_plan(options, {profile_folders()});
   if (!plan) return kUsage;
-  if (plan->seeds) return run_seeds(*plan, options);
-  return options.verify ? run_verify(*plan, options) : run_once(*plan, options);
+  Answer answer("run", options.style);
+  if (plan->seeds) return answer.end(run_seeds(*plan, options, answer));
+  return answer.end(options.verify ? run_verify(*plan, options, &answer) : run_once(*plan, options, nullptr, &answer));
 }
 
 }  // namespace verbatim::cli

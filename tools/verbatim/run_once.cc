@@ -29,12 +29,14 @@
 #include "sim/observe/remote_races.h"
 #include "sim/observe/text_trace_sink.h"
 #include "sim/supervisor/machine/limit_check.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/call_line.h"
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_recording.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/run_progress.h"
 #include "tools/verbatim/run_report.h"
 #include "tools/verbatim/whole_file.h"
 
@@ -267,11 +269,12 @@ struct Observers {
   }
 };
 
-void count_packets(config::Simulation& simulation, const observe::Counters& counters, RunFigures& figures) {
-  figures.packet_hops = counters.count(TraceEvent::kPacketTransmitted);
-  for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) {
-    figures.packets += counters.of(simulation.host_port(i).id()).packets_transmitted;
-  }
+// That adapters have handed to the fabric.
+std::uint64_t packets_of(config::Simulation& simulation, const observe::Counters& counters) {
+  std::uint64_t packets = 0;
+  for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i)
+    packets += counters.of(simulation.host_port(i).id()).packets_transmitted;
+  return packets;
 }
 
 supervisor::SecondCoreUse use_of_second_core(const RunOptions& options) {
@@ -318,7 +321,7 @@ std::unique_ptr<Choices> chooser_of(const RunPlan& plan) {
 
 }  // namespace
 
-int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) {
+int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, Answer* answer) {
   const std::vector<char> pad(options.pad);  // moves what is allocated after it; see verify.cc
   const config::TopologySpec& topology = plan.scenario.topology;
   if (const std::string lacking = lacking_processor(topology); !lacking.empty()) {
@@ -336,7 +339,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     hosts.push_back(program.host);
     keep = keep || !program.expect_output.empty();
   }
-  ProgramOutput output(labels_of(hosts), !options.quiet);
+  ProgramOutput output(labels_of(hosts), options.style.is_for_people());
   if (keep) output.keep_output();
   if (!options.out.empty()) {
     std::error_code error;
@@ -369,6 +372,15 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     return kUsage;
   }
   if (report != nullptr) simulation.tracer().add(observers.windows);
+  // Who sits at a terminal of a host, or in gdb, has it alone.
+  Progress progress(options.style.is_for_people() && plan.terminal_user == nullptr && !plan.debugger);
+  std::optional<RunProgress> run_progress;
+  if (progress.is_shown()) {
+    const Duration limit = plan.scenario.time_limit;
+    const auto packets = [&simulation, &observers] { return packets_of(simulation, observers.counters); };
+    simulation.tracer().add(run_progress.emplace(progress, simulation.engine(),
+                                                 limit.count() != 0 ? instant_from_ps(limit.count()) : kEndOfTime, packets));
+  }
   if (plan.debugger) {
     Debugger& debugger = observers.debugger.emplace(*plan.debugger);
     simulation.tracer().add(debugger);
@@ -464,6 +476,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     if (plan.scenario.spec.failing_calls > 0) supervisor.use_failing_calls(simulation.failing_calls());
     result = supervisor.run(plan.programs, output);
   }
+  clear_progress();
   RunFigures figures;
   figures.peak_memory_kib = peak_memory_kib();
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
@@ -473,7 +486,8 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
                             : simulation.engine().now();
   figures.events = simulation.engine().events_executed();
   figures.digest = observers.digest.hex();
-  count_packets(simulation, observers.counters, figures);
+  figures.packet_hops = observers.counters.count(TraceEvent::kPacketTransmitted);
+  figures.packets = packets_of(simulation, observers.counters);
   figures.diagnoses = observers.diagnoses->entries();
   figures.drawn_faults = simulation.drawn_faults();
   figures.failing_calls = simulation.failing_calls().count();
@@ -499,6 +513,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     tell_first_cause(observers.facts.lines(figures.diagnoses, figures.checks));
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
+  if (answer != nullptr) tell_run(*answer, run_json(), verdict, failures);
   if (report != nullptr) {
     fill(*report, plan, result, figures, output, verdict);
     if (report->has_failed()) report->decisions = recorded.decisions();
@@ -508,7 +523,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     if (const auto* replayed = dynamic_cast<const explore::ReplayedChoices*>(chooser.get()))
       report->unused = replayed->unused();
   }
-  if (!options.quiet) {
+  if (options.style.is_for_people()) {
     // Wall time differs from run to run, so this line is not part of standard output, which never does.
     std::fprintf(stderr, "verbatim: virtual time %s, wall time %.3f s, %llu packets, digest %s%s\n",
                  milliseconds(figures.virtual_end).c_str(), figures.wall_seconds,

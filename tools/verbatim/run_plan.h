@@ -48,20 +48,22 @@ std::optional<DebuggerSpec> find_debugged(const config::ScenarioSpec& scenario, 
 // What a replay is asked to show, and how it is run. False: something of it is wrong, and what has been printed.
 bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options);
 
+class Answer;
 struct RunReport;
-// `report`: is told how the run went; nullptr: nobody asks.
-int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report = nullptr);
-int run_verify(const RunPlan& plan, const RunOptions& options);
+// `report`: is told how the run went; `answer`: gets the entries "run" and "wrong"; nullptr: nobody asks.
+int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report = nullptr, Answer* answer = nullptr);
+// `answer`: gets the same, and "verify".
+int run_verify(const RunPlan& plan, const RunOptions& options, Answer* answer = nullptr);
 
-// One run for each of the plan's seeds, in processes of their own; prints which are not as expected, and how to repeat them.
-int run_seeds(const RunPlan& plan, const RunOptions& options);
+// One run for each of the plan's seeds, in processes of their own; tells which are not as expected, and how to repeat them.
+int run_seeds(const RunPlan& plan, const RunOptions& options, Answer& answer);
 
 // The words after the program's name that repeat a run; without --out, --trace, --verify and what else only
 // shows it.
 std::vector<std::string> words_of(const RunOptions& options);
-// Starts this program again with those words, its standard output and error in `output`, or to /dev/null when
-// that is negative. It ends when this process does. The process id, negative when there is none.
-enum class ChildOutput { kInherited, kNone, kFile };
+// Starts this program again with those words, its standard output and error where `output` says; of kAnswerInFile its standard
+// output alone. It ends when this process does. The process id, negative when there is none.
+enum class ChildOutput { kInherited, kNone, kFile, kAnswerInFile };
 pid_t start_again(std::vector<std::string> words, ChildOutput output, int file = -1);
 // Does `body` in a process of its own, which ends with what it returns; otherwise like start_again().
 pid_t start_child(ChildOutput output, int file, const std::function<int()>& body);

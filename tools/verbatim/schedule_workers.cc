@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string to_bytes(const explore::Schedule& schedule, const std::string& trace) {
+std::string to_bytes(const explore::Schedule& schedule, const RunFiles& files) {
   const Json json = {{"kind", schedule.kind},
                      {"seed", schedule.seed},
                      {"site", schedule.site},
@@ -31,7 +31,8 @@ std::string to_bytes(const explore::Schedule& schedule, const std::string& trace
                      {"name", schedule.name},
                      {"wants_places", schedule.wants_places},
                      {"wants_points", schedule.wants_points},
-                     {"trace", trace}};
+                     {"trace", files.trace},
+                     {"record", files.record}};
   std::string bytes;
   Json::to_msgpack(json, bytes);
   return bytes;
@@ -130,9 +131,10 @@ int ScheduleWorkers::serve(int socket, int core) {
     plan.schedule = schedule_of(json);
     plan.run_after_run = options_.afresh ? nullptr : &kept;
     RunOptions options = options_;
-    options.quiet = true;
+    options.style = {.quiet = true};
     options.core = core;
     json.at("trace").get_to(options.trace);
+    json.at("record").get_to(options.record);
     options.out.clear();
     RunReport report;
     report.wants_points = plan.schedule->wants_points;
@@ -144,13 +146,13 @@ int ScheduleWorkers::serve(int socket, int core) {
   return kAsExpected;
 }
 
-bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedule, const std::string& trace) {
+bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedule, const RunFiles& files) {
   const std::size_t free =
       static_cast<std::size_t>(std::ranges::find(workers_, false, &Worker::is_busy) - workers_.begin());
   Worker& worker = workers_.at(free);
   if (worker.process >= 0 && worker.runs >= (options_.afresh ? 1 : kMostRuns)) end(worker);
   const int core = cores_.empty() ? -1 : cores_[free % cores_.size()];
-  const std::string request = to_bytes(schedule, trace);
+  const std::string request = to_bytes(schedule, files);
   if (worker.process >= 0 && !send_message(worker.socket, request)) end(worker);  // killed from outside
   if (worker.process < 0 && (!make(worker, core) || !send_message(worker.socket, request))) return false;
   worker.is_busy = true;

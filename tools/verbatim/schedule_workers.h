@@ -16,6 +16,11 @@
 
 namespace verbatim::cli {
 
+// That a run writes; empty: not.
+struct RunFiles {
+  std::string trace, record;
+};
+
 class ScheduleWorkers {
  public:
   // Both outlive it; of `options`, jobs and core say how many there are and where they run.
@@ -27,8 +32,8 @@ class ScheduleWorkers {
   bool has_room() const { return !interrupted_ && busy_ < workers_.size(); }
   bool is_idle() const { return busy_ == 0; }
 
-  // False: the machine has no room for another process. `trace`: file for the run's trace; empty: none.
-  bool start(std::int64_t number, const explore::Schedule& schedule, const std::string& trace);
+  // False: the machine has no room for another process.
+  bool start(std::int64_t number, const explore::Schedule& schedule, const RunFiles& files);
 
   struct Ended {
     std::int64_t number = 0;

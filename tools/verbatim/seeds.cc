@@ -17,7 +17,9 @@
 #include "sim/config/words.h"
 #include "sim/explore/signature.h"
 #include "sim/supervisor/code/code_files.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/output.h"
+#include "tools/verbatim/progress.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
 #include "tools/verbatim/worker_pool.h"
@@ -30,8 +32,8 @@ namespace fs = std::filesystem;
 
 class SeedRuns {
  public:
-  SeedRuns(const RunPlan& plan, const RunOptions& options)
-      : plan_(plan), seeds_(*plan.seeds), options_(options), pool_(options.jobs, options.core) {}
+  SeedRuns(const RunPlan& plan, const RunOptions& options, Answer& answer)
+      : plan_(plan), seeds_(*plan.seeds), options_(options), answer_(answer), pool_(options.jobs, options.core) {}
   ~SeedRuns() {
     if (first_report_ >= 0) ::close(first_report_);
   }
@@ -46,15 +48,23 @@ class SeedRuns {
         if (!start(next)) return kInternalError;
         more = next++ != seeds_.last;
       }
-      for (const WorkerPool::Ended& ended : pool_.await()) collect(ended);
+      for (const WorkerPool::Ended& ended : pool_.await(progress_.wait_ms())) collect(ended);
       report();
+      if (progress_.is_due()) show_progress();
       // What is wrong with one is wrong with all.
       more = more && !pool_.is_interrupted() && worst_ != kUsage;
     }
+    if (!options_.record.empty() && worst_ < kInternalError && worst_ != kUsage) record();
     return finish();
   }
 
  private:
+  void show_progress() {
+    const std::int64_t count = seeds_.last - seeds_.first + 1;
+    progress_.show(std::to_string(reported_) + " of " + std::to_string(count) + " runs, " + std::to_string(failed_.size()) +
+                   " failed" + progress_.left(static_cast<double>(reported_) / static_cast<double>(count)));
+  }
+
   struct Result {
     int code = 0;
     std::string sentence;
@@ -68,26 +78,62 @@ class SeedRuns {
     const bool is_first = seed == seeds_.first;
     if (is_first) first_report_ = ::memfd_create("verbatim-report", MFD_CLOEXEC);
     const bool started = pool_.start(seed, [&](int core, int output) {
-      return start_child(ChildOutput::kFile, output, [&] { return run_one(seed, core, is_first ? first_report_ : -1); });
+      return start_child(ChildOutput::kFile, output, [&] { return run_one(seed, core, is_first ? first_report_ : -1, ""); });
     });
     if (!started) complain("the run of seed " + std::to_string(seed) + " cannot be started");
     return started;
   }
 
-  // In a process of its own. `report`: a file for the run's report; negative: nobody asks.
-  int run_one(std::int64_t seed, int core, int report) {
+  // The first failure of each kind once more, with a recording.
+  void record() {
+    std::error_code error;
+    fs::create_directories(options_.record, error);
+    std::size_t next = 0;
+    while (next < kinds_.size() || !pool_.is_idle()) {
+      for (; next < kinds_.size() && pool_.has_room(); ++next) {
+        const std::int64_t seed = kinds_[next].first;
+        const std::string path = options_.record + "/seed-" + std::to_string(seed) + ".rec";
+        const bool started = pool_.start(static_cast<std::int64_t>(next), [&](int core, int output) {
+          return start_child(ChildOutput::kFile, output, [&] { return run_one(seed, core, -1, path); });
+        });
+        if (!started) return complain("the recording of seed " + std::to_string(seed) + " cannot be started");
+        kinds_[next].recording = path;
+      }
+      for (const WorkerPool::Ended& ended : pool_.await(progress_.wait_ms())) {
+        Kind& kind = kinds_[static_cast<std::size_t>(ended.number)];
+        const std::string again = first_sentence(ended.output);
+        ::close(ended.output);
+        if (WIFEXITED(ended.status) && kind_of(WEXITSTATUS(ended.status), again) == kind.text) continue;
+        fs::remove(kind.recording, error);
+        kind.recording.clear();
+        if (!pool_.is_interrupted())
+          complain("there is no recording of seed " + std::to_string(kind.first) + ", which ended otherwise this time: " + again);
+      }
+      if (pool_.is_interrupted()) next = kinds_.size();
+      if (progress_.is_due()) progress_.show("the first failure of each kind is recorded");
+    }
+  }
+
+  // Failures of one kind say the same but for numbers.
+  static std::string kind_of(int code, const std::string& sentence) {
+    return std::to_string(code) + explore::without_numbers(sentence);
+  }
+
+  // In a process of its own. `report`: a file for the run's report; negative: nobody asks. `recording`: a file; empty: none.
+  int run_one(std::int64_t seed, int core, int report, const std::string& recording) {
     RunOptions one = options_;
+    one.record = recording;
     one.seeds.clear();
     one.seed = seed;
     one.core = core;
-    one.out = folder_of(seed);
-    one.quiet = true;
+    one.out = recording.empty() ? folder_of(seed) : "";
+    one.style = {.quiet = true};
     if (one.log == "warn") spdlog::default_logger()->set_level(spdlog::level::err);
     RunPlan plan = plan_;
     plan.seeds.reset();
     plan.scenario.seed = seed;
     plan.code_files = &code_files_;
-    if (one.verify) return run_verify(plan, one);
+    if (one.verify && recording.empty()) return run_verify(plan, one);
     if (report < 0) return run_once(plan, one);
     RunReport told;
     const int code = run_once(plan, one, &told);
@@ -135,15 +181,15 @@ class SeedRuns {
         if (!options_.out.empty()) fs::remove_all(folder_of(seed), ignored);
       } else {
         entry["finding"] = result.sentence;
-        const std::string kind = std::to_string(result.code) + explore::without_numbers(result.sentence);
+        const std::string kind = kind_of(result.code, result.sentence);
         auto like = std::ranges::find(kinds_, kind, &Kind::text);
         if (like == kinds_.end()) {
-          kinds_.push_back({kind, seed, 1});
-          std::printf("seed %lld: exit code %d: %s\n", static_cast<long long>(seed), result.code, result.sentence.c_str());
+          kinds_.push_back({kind, seed, 1, ""});
+          answer_.say_wrong("seed %lld: exit code %d: %s\n", static_cast<long long>(seed), result.code, result.sentence.c_str());
         } else {
           ++like->count;
-          std::printf("seed %lld: exit code %d, like seed %lld\n", static_cast<long long>(seed), result.code,
-                      static_cast<long long>(like->first));
+          answer_.say_wrong("seed %lld: exit code %d, like seed %lld\n", static_cast<long long>(seed), result.code,
+                            static_cast<long long>(like->first));
         }
         std::fflush(stdout);
         failed_.push_back(seed);
@@ -159,13 +205,20 @@ class SeedRuns {
   int finish() {
     const std::int64_t count = seeds_.last - seeds_.first + 1;
     const long long as_expected = reported_ - static_cast<std::int64_t>(failed_.size()), left = count - reported_;
-    std::printf("seeds %lld..%lld: %lld as expected, %zu failed", static_cast<long long>(seeds_.first),
-                static_cast<long long>(seeds_.last), as_expected, failed_.size());
-    if (left != 0) std::printf(", %lld not run to the end%s", left, pool_.is_interrupted() ? ": interrupted" : "");
-    std::printf("\n");
+    std::string all = "seeds " + std::to_string(seeds_.first) + ".." + std::to_string(seeds_.last) + ": " +
+                      std::to_string(as_expected) + " as expected, " + std::to_string(failed_.size()) + " failed";
+    if (left != 0) all += ", " + std::to_string(left) + " not run to the end" + (pool_.is_interrupted() ? ": interrupted" : "");
+    if (failed_.empty() && left == 0) answer_.say("%s\n", all.c_str());
+    if (!failed_.empty() || left != 0) answer_.say_wrong("%s\n", all.c_str());
     for (const Kind& kind : kinds_) {
       if (kinds_.size() > 1)
-        std::printf("like seed %lld: %lld\n", static_cast<long long>(kind.first), static_cast<long long>(kind.count));
+        answer_.say_wrong("like seed %lld: %lld\n", static_cast<long long>(kind.first), static_cast<long long>(kind.count));
+    }
+    auto recordings = Answer::Json::array();
+    for (const Kind& kind : kinds_) {
+      if (kind.recording.empty()) continue;
+      answer_.say_wrong("recording: %s\n", kind.recording.c_str());
+      recordings.push_back(kind.recording);
     }
     std::string repeat;
     if (!failed_.empty()) {
@@ -175,12 +228,14 @@ class SeedRuns {
       const std::vector<std::string> rest = words_of(one);
       words.insert(words.end(), rest.begin(), rest.end());
       repeat = config::join_words(words);
-      std::printf("repeat: %s\n", repeat.c_str());
+      answer_.say_wrong("repeat: %s\n", repeat.c_str());
     }
+    nlohmann::ordered_json summary = {
+        {"version", VERBATIM_VERSION}, {"seeds", entries_}, {"failed", failed_}, {"interrupted", pool_.is_interrupted()}};
+    if (!repeat.empty()) summary["repeat"] = repeat;
+    if (!recordings.empty()) summary["recordings"] = std::move(recordings);
+    answer_.document() = summary;
     if (!options_.out.empty()) {
-      nlohmann::ordered_json summary = {
-          {"version", VERBATIM_VERSION}, {"seeds", entries_}, {"failed", failed_}, {"interrupted", pool_.is_interrupted()}};
-      if (!repeat.empty()) summary["repeat"] = repeat;
       std::error_code ignored;
       fs::create_directories(options_.out, ignored);
       const std::string failure =
@@ -197,16 +252,18 @@ class SeedRuns {
   const RunPlan& plan_;
   const SeedRange seeds_;
   const RunOptions& options_;
+  Answer& answer_;
+  Progress progress_{options_.style.is_for_people()};
   WorkerPool pool_;
   std::map<std::int64_t, Result> waiting_;  // for those of smaller seeds
   std::int64_t reported_ = 0;
   code::CodeFiles code_files_;  // of what the first run ran, searched once for all others
   int first_report_ = -1;
   std::vector<std::int64_t> failed_;
-  // Failures that say the same but for numbers.
   struct Kind {
     std::string text;
     std::int64_t first, count;
+    std::string recording;  // of the first; empty: there is none
   };
   std::vector<Kind> kinds_;
   nlohmann::ordered_json entries_ = nlohmann::ordered_json::array();
@@ -215,6 +272,6 @@ class SeedRuns {
 
 }  // namespace
 
-int run_seeds(const RunPlan& plan, const RunOptions& options) { return SeedRuns(plan, options).run(); }
+int run_seeds(const RunPlan& plan, const RunOptions& options, Answer& answer) { return SeedRuns(plan, options, answer).run(); }
 
 }  // namespace verbatim::cli

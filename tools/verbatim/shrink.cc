@@ -8,6 +8,8 @@
 
 #include "sim/explore/reduce.h"
 #include "sim/explore/strategy.h"
+#include "tools/verbatim/answer.h"
+#include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/failure_text.h"
 #include "tools/verbatim/replay_file.h"
 
@@ -26,8 +28,16 @@ namespace {
 
 class Shrinking {
  public:
-  Shrinking(ScheduleRuns& runs, const std::string& signature, Clock::duration wall_limit)
-      : runs_(runs), signature_(signature), end_(Clock::now() + wall_limit) {}
+  Shrinking(ScheduleRuns& runs, const std::string& signature, Clock::duration wall_limit, Progress& progress)
+      : runs_(runs), signature_(signature), end_(Clock::now() + wall_limit), progress_(progress) {
+    runs_.tell_waits(progress_.wait_ms(), [this] { show_progress(); });
+  }
+  ~Shrinking() {
+    runs_.tell_waits(-1, {});
+    clear_progress();
+  }
+  Shrinking(const Shrinking&) = delete;
+  Shrinking& operator=(const Shrinking&) = delete;
 
   Shrunk run(const std::vector<explore::Decision>& decisions) {
     const explore::Oracle oracle = [this](const auto& candidates) { return first_that_fails(candidates); };
@@ -61,6 +71,13 @@ class Shrinking {
   static constexpr std::size_t kAtOnce = 8;
   static constexpr std::size_t kFirstRuns = 40, kFewRuns = 2000, kNoLimit = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kSmall = 4;  // decisions
+
+  void show_progress() {
+    if (!progress_.is_due()) return;
+    const double left = std::chrono::duration<double>(end_ - Clock::now()).count();
+    progress_.show("shrink: " + std::to_string(shrunk_.runs) + " runs, " + std::to_string(shrunk_.report.decisions.size()) +
+                   " decisions in the smallest so far" + time_left(std::max(0.0, left)) + " at most");
+  }
 
   bool is_over() {
     if (shrunk_.runs >= most_runs_) return used_all_runs_ = true;
@@ -114,6 +131,7 @@ class Shrinking {
   ScheduleRuns& runs_;
   const std::string& signature_;
   const Clock::time_point end_;
+  Progress& progress_;
   std::size_t most_runs_ = kNoLimit;
   bool used_all_runs_ = false;
   Shrunk shrunk_;
@@ -122,8 +140,8 @@ class Shrinking {
 }  // namespace
 
 Shrunk shrink(ScheduleRuns& runs, const std::vector<explore::Decision>& decisions, const std::string& signature,
-              std::chrono::steady_clock::duration wall_limit) {
-  return Shrinking(runs, signature, wall_limit).run(decisions);
+              std::chrono::steady_clock::duration wall_limit, Progress& progress) {
+  return Shrinking(runs, signature, wall_limit, progress).run(decisions);
 }
 
 int shrink(const ShrinkOptions& asked) {
@@ -145,23 +163,35 @@ int shrink(const ShrinkOptions& asked) {
   if (!prepared) return kUsage;
   auto& [plan, options] = *prepared;
   options.jobs = asked.jobs;
+  Answer answer("shrink", asked.style);
+  Progress progress(answer.is_for_people());
   ScheduleRuns runs(plan, options);
   RunReport found;
   found.decisions = file->decisions;
   const Shrunk small = shrink(runs, file->decisions, file->signature,
-                              std::chrono::duration_cast<std::chrono::steady_clock::duration>(*time));
+                              std::chrono::duration_cast<std::chrono::steady_clock::duration>(*time), progress);
   if (runs.is_interrupted()) return kInterrupted;
   if (!runs.machine_fault().empty()) {
     complain(runs.machine_fault());
     return kMachineFault;
   }
-  std::printf("%s\n%s", file->summary.c_str(), failure_text(runs, small, found).c_str());
-  if (!small.is_reproducible) return kProgramFailed;
+  const std::string text = file->summary + "\n" + failure_text(runs, small, found);
+  if (small.is_reproducible) answer.say("%s", text.c_str());
+  if (!small.is_reproducible) answer.say_wrong("%s", text.c_str());
+  answer.document() = {{"reproducible", small.is_reproducible},
+                       {"signature", file->signature},
+                       {"summary", small.is_reproducible ? small.report.summary() : file->summary},
+                       {"decisions_given", file->decisions.size()},
+                       {"decisions", to_json(small.decisions)},
+                       {"runs", small.runs},
+                       {"ran_out_of_time", small.ran_out_of_time}};
+  if (!small.is_reproducible) return answer.end(kProgramFailed);
+  answer.document()["replay"] = asked.out.empty() ? asked.file : asked.out;
   file->decisions = small.decisions;
   file->run_digest = small.report.digest;
   file->summary = small.report.summary();
   failure = write_replay(out, *file);
-  if (failure.empty()) return kAsExpected;
+  if (failure.empty()) return answer.end(kAsExpected);
   complain(failure);
   return kProgramFailed;
 }

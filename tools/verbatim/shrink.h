@@ -7,6 +7,7 @@
 
 #include "sim/explore/decision.h"
 #include "tools/verbatim/explorer.h"
+#include "tools/verbatim/progress.h"
 
 namespace verbatim::cli {
 
@@ -18,9 +19,10 @@ struct Shrunk {
   bool ran_out_of_time = false;   // it may be possible to leave out more
 };
 
-// `signature`: of the failure, as RunReport::signature() gives it. `wall_limit` is looked at between runs.
+// `signature`: of the failure, as RunReport::signature() gives it. `wall_limit` is looked at between runs. `progress` tells
+// of them.
 Shrunk shrink(ScheduleRuns& runs, const std::vector<explore::Decision>& decisions, const std::string& signature,
-              std::chrono::steady_clock::duration wall_limit);
+              std::chrono::steady_clock::duration wall_limit, Progress& progress);
 
 explore::Schedule schedule_of(std::vector<explore::Decision> decisions);
 

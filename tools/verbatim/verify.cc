@@ -12,7 +12,10 @@
 
 #include "sim/config/simulation.h"
 #include "sim/observe/recorder.h"
+#include "tools/verbatim/answer.h"
+#include "tools/verbatim/progress.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/worker_pool.h"
 
 namespace verbatim::cli {
 
@@ -27,7 +30,7 @@ int open_record() {
 }
 
 // Exit code of the run; 70 when it did not end by itself.
-int run_in_process(const RunOptions& options, int record_fd, bool first) {
+int run_in_process(const RunOptions& options, int record_fd, bool first, int answer_fd) {
   std::vector<std::string> words = {"--record-fd", std::to_string(record_fd), "--log", options.log};
   if (first) {
     if (!options.out.empty()) words.insert(words.end(), {"--out", options.out});
@@ -42,11 +45,14 @@ int run_in_process(const RunOptions& options, int record_fd, bool first) {
     words.insert(words.end(), {"--pad", "1234567"});
     ::setenv("VERBATIM_SECOND_RUN", std::string(4321, 'x').c_str(), 1);
   }
-  if (options.quiet || !first) words.push_back("--quiet");
+  const bool has_answer = first && options.style.json;
+  if (has_answer) words.push_back("--json");
+  if (options.style.quiet || !first) words.push_back("--quiet");
   const std::vector<std::string> rest = words_of(options);
   words.insert(words.end(), rest.begin(), rest.end());
   // What the second run finds wrong has been said by the first.
-  const pid_t child = start_again(std::move(words), first ? ChildOutput::kInherited : ChildOutput::kNone);
+  const ChildOutput output = has_answer ? ChildOutput::kAnswerInFile : first ? ChildOutput::kInherited : ChildOutput::kNone;
+  const pid_t child = start_again(std::move(words), output, answer_fd);
   if (child < 0) return kInternalError;
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -56,33 +62,47 @@ int run_in_process(const RunOptions& options, int record_fd, bool first) {
 
 }  // namespace
 
-int run_verify(const RunPlan& plan, const RunOptions& options) {
+int run_verify(const RunPlan& plan, const RunOptions& options, Answer* answer) {
   const int first = open_record();
   const int second = open_record();
-  if (first < 0 || second < 0) {
+  const int told = ::memfd_create("verbatim-answer", MFD_CLOEXEC);
+  if (first < 0 || second < 0 || told < 0) {
     complain(std::string("cannot make a temporary file: ") + std::strerror(errno) +
              "; set TMPDIR; nothing was started");
     return kUsage;
   }
-  const int code = run_in_process(options, first, true);
+  const int code = run_in_process(options, first, true, told);
+  const auto of_first = Answer::Json::parse(content_of(told), nullptr, false);
+  ::close(told);
+  for (const char* name : {"run", "wrong"}) {
+    if (answer != nullptr && of_first.is_object() && of_first.contains(name)) answer->document()[name] = of_first[name];
+  }
   if (code == kUsage || code == kInternalError || code == kInterrupted) return code;
-  const int second_code = run_in_process(options, second, false);
+  Progress progress(options.style.is_for_people());
+  progress.show("verify: the second run");
+  const int second_code = run_in_process(options, second, false, -1);
+  progress.show("verify: the two traces are compared");
   const auto divergence = observe::compare(first, second);
   ::close(first);
   ::close(second);
+  clear_progress();
+  const auto differs = [&](const std::string& how) -> int {
+    complain("verify: " + how);
+    if (answer != nullptr) answer->document()["verify"] = {{"same", false}, {"difference", how}};
+    return kProgramFailed;
+  };
   if (divergence) {
     const ComponentTable components(config::Simulation::component_names(plan.scenario.topology));
     std::string text = observe::to_text(*divergence, components);
     text.pop_back();
-    complain("verify: " + text);
-    return kProgramFailed;
+    return differs(text);
   }
   if (code != second_code) {
-    complain("verify: the traces are the same, but the first run ended with exit code " +
-             std::to_string(code) + " and the second with " + std::to_string(second_code));
-    return kProgramFailed;
+    return differs("the traces are the same, but the first run ended with exit code " + std::to_string(code) +
+                   " and the second with " + std::to_string(second_code));
   }
-  if (!options.quiet) std::fprintf(stderr, "verbatim: verify: two runs, one trace\n");
+  if (answer != nullptr) answer->document()["verify"] = {{"same", true}};
+  if (options.style.is_for_people()) std::fprintf(stderr, "verbatim: verify: two runs, one trace\n");
   return code;
 }
 

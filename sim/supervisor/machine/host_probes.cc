@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -62,16 +63,18 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
   sigaction(signal, &action, nullptr);
 }
 
+// Of a process that could not be made there is nothing to end: a signal to -1 would end whatever there is.
 void end_process(pid_t pid) {
+  if (pid <= 0) return;
   kill(pid, SIGKILL);
   waitpid(pid, nullptr, 0);
 }
 
 // A child that is stopped at its exec of this program.
-pid_t start_stopped() {
+pid_t start_stopped(bool has_fixed_layout) {
   const pid_t pid = fork();
   if (pid == 0) {
-    personality(ADDR_NO_RANDOMIZE);
+    if (has_fixed_layout && personality(ADDR_NO_RANDOMIZE) == -1) _exit(errno);
     char name[] = "verbatim";
     char* const argv[] = {name, nullptr};
     char* const envp[] = {nullptr};
@@ -162,7 +165,7 @@ int probe_code_patches() {
 }
 
 int probe_tracing() {
-  const pid_t pid = start_stopped();
+  const pid_t pid = start_stopped(false);
   int result = stop_of(pid);
   if (result != 0) return result;
   user_regs_struct registers;
@@ -192,6 +195,7 @@ int probe_memory_access() {
     _exit(0);
   }
   int copy = 0;
+  if (pid < 0) return errno;
   iovec local{&copy, sizeof copy};
   const iovec remote{const_cast<int*>(&word), sizeof copy};
   errno = 0;
@@ -205,10 +209,40 @@ int probe_memory_access() {
   return result;
 }
 
+int probe_descriptors() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    pause();
+    _exit(0);
+  }
+  if (pid < 0) return errno;
+  // What is written to the child's end comes out at ours.
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  const int taken = process < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_getfd, process, ends[1], 0));
+  int result = taken < 0 ? errno : 0;
+  char byte = 7;
+  if (result == 0 && (write(taken, &byte, 1) != 1 || read(ends[0], &byte, 1) != 1)) result = kNoEffect;
+  for (const int fd : {process, taken, ends[0], ends[1]}) {
+    if (fd >= 0) close(fd);
+  }
+  end_process(pid);
+  return result;
+}
+
+int probe_passage() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return errno;
+  close(ends[0]);
+  close(ends[1]);
+  return 0;
+}
+
 int probe_layout() {
   user_regs_struct registers[2] = {};
   for (auto& one : registers) {
-    const pid_t pid = start_stopped();
+    const pid_t pid = start_stopped(true);
     const int result = stop_of(pid);
     if (result != 0) return result;
     ptrace(PTRACE_GETREGS, pid, nullptr, &one);
@@ -311,6 +345,7 @@ int probe_proc() {
     pause();
     _exit(0);
   }
+  if (pid < 0) return errno;
   int result = 0;
   const std::string folder = "/proc/" + std::to_string(pid);
   for (const std::string& path : {folder + "/maps", folder + "/stat", folder + "/task/" + std::to_string(pid) + "/syscall",

@@ -21,6 +21,10 @@ int probe_system_call_traps();
 int probe_tracing();
 // process_vm_readv and process_vm_writev.
 int probe_memory_access();
+// A descriptor of a child is taken by its number, through pidfd_open and pidfd_getfd.
+int probe_descriptors();
+// The socket that descriptors are handed on by.
+int probe_passage();
 // Two processes that execute the same program lie at the same addresses.
 int probe_layout();
 // The addresses of the shim are free, those of patch areas too: `areas` tells which of the two is asked for.

@@ -28,7 +28,7 @@ struct Need {
 };
 
 constexpr Need kNeeds[] = {
-    {"descriptors", RLIMIT_NOFILE, protocol::kUsualDescriptors, 1, "open files",
+    {"descriptors", RLIMIT_NOFILE, protocol::kUsualDescriptors + protocol::kOwnDescriptors + kRoomForLaunching, 1, "open files",
      "the hard limit on open files is lower (ulimit -Hn); raise it"},
     // One program: the memory it shares with the simulator, the shim's heap, and its own.
     {"address-space", RLIMIT_AS, protocol::kRegionSize + protocol::kSmallShimHeapSize + 256 * kMebibyte, kMebibyte,

@@ -31,7 +31,6 @@ void enforce_one(pid_t pid, __rlimit_resource resource, rlim_t soft) {
 }  // namespace
 
 OwnDescriptors own_descriptors() {
-  constexpr rlim_t kRoomForLaunching = 128;  // of what a program inherits, on its way to its numbers
   static const rlim_t machines = [] {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);

@@ -16,6 +16,8 @@ struct OwnDescriptors {
   int at_first, later;
 };
 OwnDescriptors own_descriptors();
+// Above them: what a program inherits, on its way to its numbers.
+inline constexpr rlim_t kRoomForLaunching = 128;
 
 // Of each program's main thread, before it asks for another: bytes.
 inline constexpr rlim_t kStackLimit = 8 << 20;

@@ -13,11 +13,13 @@
 
 #include "sim/config/quantity.h"
 #include "sim/config/words.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/junit.h"
 #include "tools/verbatim/labs/lab_folder.h"
 #include "tools/verbatim/labs/submission.h"
 #include "tools/verbatim/output.h"
+#include "tools/verbatim/progress.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/worker_pool.h"
 
@@ -92,12 +94,17 @@ std::uint64_t rnr_naks_in(const Json& run) {
 
 class Grader {
  public:
-  Grader(const Lab& lab, Submission& submission, std::vector<std::int64_t> seeds)
-      : lab_(lab), submission_(submission), seeds_(std::move(seeds)) {}
+  Grader(const Lab& lab, Submission& submission, std::vector<std::int64_t> seeds, bool call_by_call, bool shows_progress)
+      : lab_(lab),
+        submission_(submission),
+        seeds_(std::move(seeds)),
+        call_by_call_(call_by_call),
+        progress_(shows_progress) {}
 
   // False: interrupted.
   bool run() {
     grades_.resize(lab_.criteria.size());
+    progress_.show(lab_.name + ": compiles");
     const bool is_built = submission_.build();
     for (std::size_t i = 0; i < lab_.criteria.size(); ++i) {
       const Criterion& criterion = lab_.criteria[i];
@@ -109,7 +116,9 @@ class Grader {
         add_tasks(i);
       }
     }
-    if (!run_tasks()) return false;
+    const bool has_run = run_tasks();
+    clear_progress();
+    if (!has_run) return false;
     count_points();
     return true;
   }
@@ -120,7 +129,8 @@ class Grader {
   void add_tasks(std::size_t index) {
     const Criterion& criterion = lab_.criteria[index];
     RunOptions usual;
-    usual.quiet = true;
+    usual.style = {.quiet = true};
+    usual.call_by_call = call_by_call_;
     usual.stuck_after = std::to_string(kRunSeconds / 3) + " s";
     usual.arguments = {submission_.folder() / criterion.scenario};
     if (criterion.has_no_findings) usual.checks = {"all=error"};
@@ -170,7 +180,14 @@ class Grader {
         if (!started) tasks_[next].failure = "the machine has no room for another process";
         ++next;
       }
-      for (const WorkerPool::Ended& ended : pool.await(kWatchMs)) judge(static_cast<std::size_t>(ended.number), ended);
+      for (const WorkerPool::Ended& ended : pool.await(kWatchMs)) {
+        judge(static_cast<std::size_t>(ended.number), ended);
+        ++judged_;
+      }
+      if (progress_.is_due()) {
+        progress_.show(lab_.name + ": " + std::to_string(judged_) + " of " + std::to_string(tasks_.size()) + " runs" +
+                       progress_.left(static_cast<double>(judged_) / static_cast<double>(tasks_.size())));
+      }
       watch(pool);
       if (pool.is_interrupted()) return false;
     }
@@ -247,6 +264,9 @@ class Grader {
   const Lab& lab_;
   Submission& submission_;
   const std::vector<std::int64_t> seeds_;
+  const bool call_by_call_;
+  Progress progress_;
+  std::size_t judged_ = 0;  // runs
   std::vector<Grade> grades_;
   std::vector<Task> tasks_;
   std::uintmax_t free_before_ = fs::space(submission_.folder()).available;  // bytes of the disk, when the grading began
@@ -321,18 +341,27 @@ int grade(const GradeOptions& options) {
   }
   try {
     Submission submission(*lab, folder);
-    Grader grader(*lab, submission, std::move(seeds));
+    Answer answer("grade", options.style);
+    Grader grader(*lab, submission, std::move(seeds), options.call_by_call, answer.is_for_people());
     if (!grader.run()) return kInterrupted;
     unsigned points = 0, most = 0;
-    std::printf("%s: %s\n", lab->name.c_str(), lab->title.c_str());
+    answer.say("%s: %s\n", lab->name.c_str(), lab->title.c_str());
+    Json criteria = Json::array();
     for (std::size_t i = 0; i < lab->criteria.size(); ++i) {
       const Grade& one = grader.grades()[i];
       points += one.points;
       most += lab->criteria[i].points;
-      std::printf("  %u of %u  %s%s%s\n", one.points, lab->criteria[i].points, lab->criteria[i].name.c_str(),
-                  one.why.empty() ? "" : "\n          ", one.why.c_str());
+      const std::string line = "  " + std::to_string(one.points) + " of " + std::to_string(lab->criteria[i].points) + "  " +
+                               lab->criteria[i].name + (one.why.empty() ? "" : "\n          ") + one.why + "\n";
+      if (one.why.empty()) answer.say("%s", line.c_str());
+      if (!one.why.empty()) answer.say_wrong("%s", line.c_str());
+      criteria.push_back(
+          {{"name", lab->criteria[i].name}, {"points", one.points}, {"most", lab->criteria[i].points}, {"why", one.why}});
     }
-    std::printf("%u of %u points\n", points, most);
+    if (points == most) answer.say("%u of %u points\n", points, most);
+    if (points != most) answer.say_wrong("%u of %u points\n", points, most);
+    answer.document() = {
+        {"lab", lab->name}, {"title", lab->title}, {"points", points}, {"most", most}, {"criteria", std::move(criteria)}};
     for (const auto& [path, text] : {std::pair(options.junit, junit_of(*lab, grader.grades())),
                                      std::pair(options.gradescope, gradescope_text(*lab, grader.grades()))}) {
       const std::string failure = path.empty() ? "" : write_whole_file(path, text);
@@ -340,7 +369,7 @@ int grade(const GradeOptions& options) {
       complain(failure);
       return kUsage;
     }
-    return points == most ? kAsExpected : kProgramFailed;
+    return answer.end(points == most ? kAsExpected : kProgramFailed);
   } catch (const fs::filesystem_error& failure) {
     complain(failure.what());
     return kMachineFault;

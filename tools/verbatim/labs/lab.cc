@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/config/words.h"
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/labs/lab_folder.h"
 #include "tools/verbatim/run_plan.h"
@@ -18,18 +19,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int list() {
+int list(Answer& answer) {
+  auto told = Answer::Json::array();
   const std::vector<Lab> labs = all_labs();
   for (const Lab& lab : labs) {
     unsigned points = 0;
     for (const Criterion& criterion : lab.criteria) points += criterion.points;
-    std::printf("%s: %s (%u points)\n", lab.name.c_str(), lab.title.c_str(), points);
+    answer.say("%s: %s (%u points)\n", lab.name.c_str(), lab.title.c_str(), points);
+    told.push_back({{"lab", lab.name}, {"title", lab.title}, {"points", points}});
   }
+  if (!labs.empty()) answer.document()["labs"] = told;
   if (labs.empty()) complain("this installation has no labs; build or install all of it");
   return labs.empty() ? kUsage : kAsExpected;
 }
 
-int copy_out(const std::string& number, const fs::path& to) {
+int copy_out(const std::string& number, const fs::path& to, Answer& answer) {
   const auto lab = find_lab(number);
   if (!lab) return kUsage;
   std::error_code error;
@@ -43,7 +47,7 @@ int copy_out(const std::string& number, const fs::path& to) {
     fs::copy_file(lab->folder / "skeleton.c", to / "lab.c");
     fs::copy_file(lab->folder / "scenario.json", to / "scenario.json");
     fs::copy_file(lab->topology, to / "topology.json");
-    for (const char* shared : {"lab.h", "Makefile"}) fs::copy_file(lab->folder.parent_path() / shared, to / shared);
+    for (const char* shared : kSharedFiles) fs::copy_file(lab->folder.parent_path() / shared, to / shared);
     std::ofstream mark(to / kLabMark);
     mark << nlohmann::ordered_json{{"lab", lab->name}}.dump(2) << "\n";
     if (!mark.flush()) throw fs::filesystem_error("cannot write", to / kLabMark, std::make_error_code(std::errc::io_error));
@@ -52,8 +56,9 @@ int copy_out(const std::string& number, const fs::path& to) {
     return kUsage;
   }
   const std::string word = config::join_words({to.string()});
-  std::printf("%s\n%s has the text in README.md and a beginning in lab.c\ntry:   verbatim lab run %s\ngrade: verbatim grade %s\n",
-              lab->title.c_str(), to.c_str(), word.c_str(), word.c_str());
+  answer.document() = {{"lab", lab->name}, {"title", lab->title}, {"folder", to.string()}};
+  answer.say("%s\n%s has the text in README.md and a beginning in lab.c\ntry:   verbatim lab run %s\ngrade: verbatim grade %s\n",
+             lab->title.c_str(), to.c_str(), word.c_str(), word.c_str());
   return kAsExpected;
 }
 
@@ -82,11 +87,12 @@ int build_and_run(const fs::path& folder, const RunOptions& options) {
 }  // namespace
 
 int lab(const LabOptions& options) {
+  Answer answer("lab", options.run.style);
   switch (options.verb) {
     case LabOptions::Verb::kList:
-      return list();
+      return answer.end(list(answer));
     case LabOptions::Verb::kStart:
-      return copy_out(options.number, options.folder);
+      return answer.end(copy_out(options.number, options.folder, answer));
     case LabOptions::Verb::kRun:
       break;
   }

@@ -73,7 +73,7 @@ std::vector<Lab> all_labs() {
 std::optional<Lab> find_lab(const std::string& number) {
   std::vector<std::string> names;
   for (Lab& lab : all_labs()) {
-    const std::string digits = lab.name.substr(0, lab.name.find('-'));
+    const std::string digits = lab.name.substr(0, lab.name.find('-')) + (lab.name.ends_with("-cm") ? "-cm" : "");
     if (number == lab.name || number == digits || "0" + number == digits) return std::move(lab);
     names.push_back(lab.name);
   }

@@ -31,11 +31,13 @@ struct Lab {
   std::vector<Criterion> criteria;
 };
 
-// The lab with this number ("1", "01") or name. nullopt: there is none, and a sentence has said so.
+// The lab with this number ("1", "01"; "1-cm": its form with librdmacm) or name. nullopt: there is none, and a sentence has said so.
 std::optional<Lab> find_lab(const std::string& number);
 // All of them, in the order of the course; those whose grade.json cannot be used are left out, and a sentence says so.
 std::vector<Lab> all_labs();
 
+// Files that every lab's folder gets beside its own.
+inline constexpr const char* kSharedFiles[] = {"lab.h", "lab_cm.h", "Makefile"};
 // The file in a student's folder that names its lab.
 inline constexpr const char* kLabMark = "lab.json";
 

@@ -74,7 +74,7 @@ Submission::Submission(const Lab& lab, const fs::path& folder) : lab_(lab) {
   const auto take = [&](const fs::path& from, const fs::path& to) {
     fs::copy_file(from, folder_ / to, fs::copy_options::overwrite_existing);
   };
-  for (const char* shared : {"lab.h", "Makefile"}) take(lab.folder.parent_path() / shared, shared);
+  for (const char* shared : kSharedFiles) take(lab.folder.parent_path() / shared, shared);
   take(lab.topology, "topology.json");
   for (const fs::directory_entry& entry : fs::directory_iterator(lab.folder)) {
     if (entry.path().filename().string().starts_with("scenario")) take(entry.path(), entry.path().filename());

@@ -383,7 +383,7 @@
 
   // ---- what went wrong. Programs that were ended by SIGKILL or SIGTERM had to: a fault did it, or the end of the run.
   const ended = ((data.run && data.run.programs) || []).filter((p) => p.exit_code || (p.signal && p.signal !== 9 && p.signal !== 15)).map((p) => ({
-    time: p.ended_ps, what: p.host + ": " + p.argv.join(" ") + (p.signal ? " was ended by signal " + p.signal : " ended with exit code " + p.exit_code),
+    time_ps: p.ended_ps, what: p.host + ": " + p.argv.join(" ") + (p.signal ? " was ended by signal " + p.signal : " ended with exit code " + p.exit_code),
     causes: lastWords(p.host, p.ended_ps).map((evidence) => ({ evidence })) }));
   // Of what a host's programs wrote before a moment.
   function lastWords(host, time) {
@@ -391,7 +391,7 @@
     const text = own.length ? own[own.length - 1][2].trim().split("\n").pop() : "";
     return text ? ["its last words: " + text] : [];
   }
-  const firstFailure = () => Math.min(...[...data.failures, ...ended].map((failure) => failure.time));
+  const firstFailure = () => Math.min(...[...data.failures, ...ended].map((failure) => failure.time_ps));
   const failures = () => {
     const box = id("failures"), findings = (data.run && data.run.findings) || [];
     if (!data.failures.length && !findings.length && !ended.length) return;
@@ -399,12 +399,12 @@
     box.append(element("h2", "", "What went wrong"));
     for (const finding of findings) box.append(element("p", "", finding));
     const list = element("ol");
-    const all = [...data.failures, ...ended].sort((a, b) => a.time - b.time);
+    const all = [...data.failures, ...ended].sort((a, b) => a.time_ps - b.time_ps);
     for (const failure of all) {
       const item = element("li");
-      const jump = element("button", "", "at " + micro(failure.time));
+      const jump = element("button", "", "at " + micro(failure.time_ps));
       jump.type = "button";
-      jump.addEventListener("click", async () => { const k = await placeAt(failure.time); if (k < shownCount()) choose(shownAt(k), true); });
+      jump.addEventListener("click", async () => { const k = await placeAt(failure.time_ps); if (k < shownCount()) choose(shownAt(k), true); });
       item.append(jump, element("span", "", " " + failure.what));
       const causes = element("ul");
       for (const cause of failure.causes) causes.append(element("li", "", cause.evidence + (cause.remedy ? ". So: " + cause.remedy : "")));

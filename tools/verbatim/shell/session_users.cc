@@ -92,9 +92,11 @@ void KeysFromFile::take_next() {
   show(typed_at_);
 }
 
-RecordedKeys::RecordedKeys(const Session& session, std::size_t terminals)
-    : SessionUser(terminals, session.repaints, nullptr), session_(session) {
-  show_due();
+RecordedKeys::RecordedKeys(const Session& session, std::size_t terminals, SessionView view)
+    : SessionUser(terminals, session.repaints && view.kind == SessionView::Kind::kAsSeen, nullptr),
+      view_(view),
+      session_(session) {
+  if (view_.kind == SessionView::Kind::kAsSeen) show_due();
 }
 
 const supervisor::TerminalUser::Next* RecordedKeys::next() {
@@ -124,8 +126,25 @@ void RecordedKeys::show_due() {
 }
 
 void RecordedKeys::on_screen(Instant when, std::size_t terminal, std::string_view text) {
-  SessionUser::on_screen(when, terminal, text);
-  show_due();
+  switch (view_.kind) {
+    case SessionView::Kind::kAsSeen:
+      SessionUser::on_screen(when, terminal, text);
+      return show_due();
+    case SessionView::Kind::kOne:
+      // The first of the screen, which shows no other.
+      if (terminal == view_.terminal) SessionUser::on_screen(when, 0, text);
+      return;
+    case SessionView::Kind::kAll:
+      screen_.show(terminal);
+      return SessionUser::on_screen(when, terminal, text);
+    case SessionView::Kind::kNone:
+      if (texts_.size() <= terminal) texts_.resize(terminal + 1);
+      texts_[terminal] += text;
+  }
+}
+
+void RecordedKeys::on_end(Instant when, std::size_t terminal) {
+  if (view_.kind == SessionView::Kind::kAsSeen) SessionUser::on_end(when, terminal);
 }
 
 }  // namespace verbatim::cli

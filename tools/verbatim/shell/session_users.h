@@ -67,19 +67,31 @@ class KeysFromFile final : public SessionUser {
   int ends_ = 0;
 };
 
+// Which terminals of a session are shown when it is had again.
+struct SessionView {
+  enum class Kind { kAsSeen, kOne, kAll, kNone };
+  Kind kind = Kind::kAsSeen;
+  std::size_t terminal = 0;  // of kOne
+};
+
 // What came in a session comes again, at its times.
 class RecordedKeys final : public SessionUser {
  public:
-  RecordedKeys(const Session& session, std::size_t terminals);
+  RecordedKeys(const Session& session, std::size_t terminals, SessionView view);
+  // What appeared at each terminal; of kNone alone.
+  const std::vector<std::string>& texts() const { return texts_; }
   const Next* next() override;
   void take_next() override { ++at_; }
   bool hangs_up_at_end() const override { return false; }  // that would be in the record
   std::optional<Instant> interrupted_at() const override;
   void on_screen(Instant when, std::size_t terminal, std::string_view text) override;
+  void on_end(Instant when, std::size_t terminal) override;
 
  private:
   void show_due();
 
+  const SessionView view_;
+  std::vector<std::string> texts_;
   const Session& session_;
   std::size_t at_ = 0, shows_at_ = 0;
   Next next_;

@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 
+#include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/run_plan.h"
@@ -65,6 +67,32 @@ std::string working_folder() {
 
 Session::End end_of(const RunReport& report) {
   return {report.virtual_end_ps, report.outcome, report.digest, contents_of(report.code_files)};
+}
+
+// The host of each terminal, attached ones behind the others.
+std::vector<std::string> hosts_of_terminals(const Session& session, const RunPlan& plan) {
+  std::vector<std::string> hosts;
+  for (const config::ProgramSpec& program : plan.scenario.programs) hosts.push_back(program.host);
+  for (const Session::Event& event : session.events) {
+    if (event.shows || event.input.kind != supervisor::TerminalInput::Kind::kOpen) continue;
+    hosts.push_back(event.input.host < plan.scenario.topology.hosts.size() ? plan.scenario.topology.hosts[event.input.host].name : "?");
+  }
+  return hosts;
+}
+
+// nullopt: there is no such terminal, and a sentence has said so.
+std::optional<SessionView> view_of(const ReplayOptions& asked, const std::vector<std::string>& hosts) {
+  if (asked.terminal.empty()) return SessionView{};
+  if (asked.terminal == "all") return SessionView{SessionView::Kind::kAll, 0};
+  std::size_t number = 0;
+  const char* const end = asked.terminal.data() + asked.terminal.size();
+  const auto parsed = std::from_chars(asked.terminal.data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end && number >= 1 && number <= hosts.size())
+    return SessionView{SessionView::Kind::kOne, number - 1};
+  std::string all;
+  for (std::size_t i = 0; i < hosts.size(); ++i) all += (i == 0 ? "" : ", ") + std::to_string(i + 1) + " (" + hosts[i] + ")";
+  complain("--terminal: the session has no terminal " + config::in_quotes(asked.terminal) + "; it has " + all);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -135,7 +163,7 @@ int shell(ShellOptions asked) {
     complain(failure);
     return code == kAsExpected ? static_cast<int>(kProgramFailed) : code;
   }
-  if (!options.quiet) std::fprintf(stderr, "verbatim: the session is in %s; `verbatim replay %s` shows it again\n", file.c_str(), file.c_str());
+  if (options.style.is_for_people()) std::fprintf(stderr, "verbatim: the session is in %s; `verbatim replay %s` shows it again\n", file.c_str(), file.c_str());
   return code;
 }
 
@@ -162,21 +190,35 @@ int replay_session(const ReplayOptions& asked) {
   seat(plan, session);
   if (!show_as(asked.show, plan, options)) return kUsage;
   plan.scenario.expect.outcome = session.end ? session.end->outcome : "interrupted";
-  RecordedKeys user(session, plan.programs.size());
+  Answer answer("replay", options.style);
+  const std::vector<std::string> hosts = hosts_of_terminals(session, plan);
+  auto view = view_of(asked, hosts);
+  if (!view) return kUsage;
+  if (options.style.json) view->kind = SessionView::Kind::kNone;
+  RecordedKeys user(session, plan.programs.size(), *view);
   plan.terminal_user = &user;
   RunReport report;
-  const int code = run_once(plan, options, &report);
+  const int code = run_once(plan, options, &report, &answer);
   if (report.outcome.empty()) return code;
+  const bool has_same_digest = session.end && report.digest == session.end->digest;
+  answer.document()["same_digest"] = has_same_digest;
+  auto& terminals = answer.document()["terminals"] = Answer::Json::array();
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    terminals.push_back({{"host", hosts[i]}, {"text", i < user.texts().size() ? user.texts()[i] : ""}});
+  const std::size_t attached = hosts.size() - plan.programs.size();
+  if (asked.terminal.empty() && options.style.is_for_people() && attached != 0)
+    std::fprintf(stderr, "verbatim: %zu more terminal%s attached; --terminal %zu shows the first of them\n", attached,
+                 attached == 1 ? " was" : "s were", plan.programs.size() + 1);
   if (!session.end) {
     complain("warning: the session was not ended in an orderly way, so nothing tells whether this is what was seen");
   } else if (!asked.show.time_limit.empty()) {
-    return code;
-  } else if (session.end->outcome != "interrupted" && report.digest != session.end->digest && changes.empty()) {
+    return answer.end(code);
+  } else if (session.end->outcome != "interrupted" && !has_same_digest && changes.empty()) {
     complain("the digest is " + report.digest + ", and it was " + session.end->digest +
              ": a session that does not repeat is a bug of verbatim, or the run was weak");
-    return code == kAsExpected ? static_cast<int>(kProgramFailed) : code;
+    return answer.end(code == kAsExpected ? static_cast<int>(kProgramFailed) : code);
   }
-  return code;
+  return answer.end(code);
 }
 
 }  // namespace verbatim::cli

@@ -1,0 +1,188 @@
+// Containers and machines that refuse system calls: what a run cannot do without is found by `verbatim check --host`, and what it
+// can do without changes nothing.
+#include <gmock/gmock.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <cstddef>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::uint32_t kNoRandomisation = 0x40000;
+
+// Of system calls: the first rule that fits decides.
+class Filter {
+ public:
+  Filter() {
+    // Whatever goes wrong, nobody here ends what does not belong to it.
+    rule(SYS_kill, 0, ~0u, 0xffffffff, SECCOMP_RET_KILL_PROCESS);
+  }
+
+  // Every call with this number; or those whose argument `index`, masked, has this value.
+  void rule(long number, std::uint32_t action) {
+    add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
+    add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 1);
+    add(BPF_RET | BPF_K, action);
+  }
+  void rule(long number, unsigned index, std::uint32_t mask, std::uint32_t value, std::uint32_t action, bool differs = false) {
+    add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
+    add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 4);
+    add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offsetof(seccomp_data, args) + index * sizeof(std::uint64_t)));
+    add(BPF_ALU | BPF_AND | BPF_K, mask);
+    add(BPF_JMP | BPF_JEQ | BPF_K, value, differs ? 1 : 0, differs ? 0 : 1);
+    add(BPF_RET | BPF_K, action);
+  }
+  void refuse(long number, int error = EPERM) { rule(number, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)); }
+  void others(std::uint32_t action) { add(BPF_RET | BPF_K, action); }
+
+  void install() const {
+    const sock_fprog program{static_cast<unsigned short>(code_.size()), const_cast<sock_filter*>(code_.data())};
+    const bool is_there = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                          ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+    if (!is_there) ::_exit(125);
+  }
+
+ private:
+  void add(int code, std::uint32_t k, int yes = 0, int no = 0) {
+    code_.push_back({static_cast<std::uint16_t>(code), static_cast<std::uint8_t>(yes), static_cast<std::uint8_t>(no), k});
+  }
+  std::vector<sock_filter> code_;
+};
+
+Filter refusing(const std::vector<long>& numbers, int error = EPERM) {
+  Filter filter;
+  for (const long number : numbers) filter.refuse(number, error);
+  filter.others(SECCOMP_RET_ALLOW);
+  return filter;
+}
+
+// Numbers by name, from the header of the kernel.
+std::map<std::string, long> call_numbers() {
+  std::map<std::string, long> numbers;
+  std::ifstream header(CALL_NUMBERS);
+  for (std::string line; std::getline(header, line);) {
+    char name[64];
+    long number = 0;
+    if (std::sscanf(line.c_str(), "#define __NR_%63s %ld", name, &number) == 2) numbers[name] = number;
+  }
+  return numbers;
+}
+
+// That comes with Verbatim; `as_by_default`: without what it permits beside what containers may by default.
+Filter profile(bool as_by_default) {
+  const json whole = json::parse(std::ifstream(VERBATIM_SOURCE_DIR "/tools/container/seccomp.json"));
+  const std::map<std::string, long> numbers = call_numbers();
+  Filter filter;
+  for (const json& part : whole["syscalls"]) {
+    const bool allows = part["action"] == "SCMP_ACT_ALLOW";
+    const std::uint32_t action = allows ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | part["errnoRet"].get<std::uint32_t>();
+    for (const std::string name : part["names"]) {
+      if (as_by_default && name == "pidfd_getfd") continue;
+      if (!part.contains("args")) {
+        filter.rule(numbers.at(name), action);
+        continue;
+      }
+      const json& argument = part["args"][0];
+      const std::string op = argument["op"];
+      const auto value = argument["value"].get<std::uint32_t>();
+      if (as_by_default && name == "personality" && value == kNoRandomisation) continue;
+      const bool is_masked = op == "SCMP_CMP_MASKED_EQ";
+      filter.rule(numbers.at(name), argument["index"], is_masked ? value : ~0u,
+                  is_masked ? argument["valueTwo"].get<std::uint32_t>() : value, action, op == "SCMP_CMP_NE");
+    }
+  }
+  filter.others(SECCOMP_RET_ERRNO | whole["defaultErrnoRet"].get<std::uint32_t>());
+  return filter;
+}
+
+Finished verbatim_under(const Filter& filter, std::vector<std::string> words) {
+  words.insert(words.begin(), VERBATIM_PROGRAM);
+  return run_command(std::move(words), VERBATIM_SOURCE_DIR, [&] { filter.install(); });
+}
+
+// Two programs that talk, a shell that makes processes, and a file that is kept open by exec.
+const std::vector<std::string> kRun = {"run", "--json", "--topology", kTopology,
+                                       "server=ibv_rc_pingpong -n 5", "client=ibv_rc_pingpong -n 5 server",
+                                       "client=sh -c 'exec 5< README.md; (sleep 1; cat <&5) & exec sh -c \"wait; cat <&5 | wc -l\"'"};
+
+std::string digest_of(const Finished& run) {
+  const json document = json::parse(run.out, nullptr, false);
+  return document.is_object() && document.contains("run") ? document["run"]["digest"].get<std::string>() : run.err;
+}
+
+TEST(RefusedCalls, what_a_default_profile_refuses_is_named_with_what_to_do) {
+  const Finished host = verbatim_under(profile(true), {"doctor"});
+  EXPECT_EQ(host.code, 2) << host.out << host.err;
+  EXPECT_THAT(host.out, HasSubstr("host: layout        missing "));
+  EXPECT_THAT(host.out, HasSubstr("host: pidfd         missing "));
+  EXPECT_THAT(host.out, HasSubstr("Operation not permitted; in a container give the seccomp profile that comes with verbatim"));
+  const Finished run = verbatim_under(profile(true), kRun);
+  EXPECT_NE(run.code, 0);
+  EXPECT_THAT(run.err, HasSubstr("`verbatim check --host` says whether this machine or container can run simulations"));
+}
+
+TEST(RefusedCalls, the_profile_of_the_container_permits_all_that_is_needed) {
+  const Finished host = verbatim_under(profile(false), {"doctor"});
+  EXPECT_EQ(host.code, 0) << host.out << host.err;
+  const Finished run = verbatim_under(profile(false), kRun), usual = verbatim(kRun);
+  EXPECT_EQ(usual.code, 0) << usual.err;
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(digest_of(run), digest_of(usual));
+}
+
+TEST(RefusedCalls, each_that_is_needed_is_missed) {
+  const std::pair<long, const char*> kNeeded[] = {
+      {SYS_personality, "layout"},          {SYS_ptrace, "ptrace"},        {SYS_process_vm_readv, "process-vm"},
+      {SYS_process_vm_writev, "process-vm"}, {SYS_seccomp, "sigsys"},       {SYS_memfd_create, "memfd"},
+      {SYS_pidfd_open, "pidfd"},            {SYS_pidfd_getfd, "pidfd"},    {SYS_socketpair, "passage"}};
+  for (const auto& [number, name] : kNeeded) {
+    const Finished host = verbatim_under(refusing({number}), {"doctor", "--quiet"});
+    EXPECT_EQ(host.code, 2) << name;
+    EXPECT_THAT(host.out, HasSubstr("host: " + std::string(name) + " ")) << number;
+    EXPECT_NE(verbatim_under(refusing({number}), kRun).code, 0) << name;
+  }
+}
+
+TEST(RefusedCalls, what_else_containers_refuse_changes_nothing) {
+  const std::vector<long> numbers = {
+      SYS_userfaultfd, SYS_io_uring_setup,    SYS_mbind,         SYS_set_mempolicy,    SYS_get_mempolicy,
+      SYS_move_pages,  SYS_perf_event_open,   SYS_unshare,       SYS_setns,            SYS_mount,
+      SYS_umount2,     SYS_kcmp,              SYS_bpf,           SYS_process_madvise,  SYS_keyctl,
+      SYS_add_key,     SYS_membarrier,        SYS_rseq,          SYS_syslog,           SYS_open_by_handle_at,
+      SYS_chroot,      SYS_name_to_handle_at, SYS_iopl,          SYS_sethostname,      SYS_landlock_create_ruleset};
+  const Finished usual = verbatim(kRun);
+  for (const int error : {EPERM, ENOSYS}) {
+    EXPECT_EQ(verbatim_under(refusing(numbers, error), {"doctor", "--quiet"}).code, 0) << error;
+    EXPECT_EQ(digest_of(verbatim_under(refusing(numbers, error), kRun)), digest_of(usual)) << error;
+  }
+  EXPECT_EQ(digest_of(verbatim_under(refusing({SYS_clone3}, ENOSYS), kRun)), digest_of(usual));
+}
+
+TEST(RefusedCalls, where_no_process_can_be_made_nobody_is_ended) {
+  const Finished host = verbatim_under(refusing({SYS_clone, SYS_clone3, SYS_fork, SYS_vfork}, EAGAIN), {"doctor"});
+  EXPECT_EQ(host.code, 2) << host.out << host.err;
+  EXPECT_THAT(host.out, HasSubstr("host: process-vm    missing "));
+  EXPECT_THAT(host.out, HasSubstr("Resource temporarily unavailable"));
+}
+
+TEST(RefusedCalls, a_run_does_not_go_on_without_descriptors_that_exec_keeps) {
+  const Finished run = verbatim_under(refusing({SYS_pidfd_getfd}), {"run", "--topology", kTopology,
+                                                                    "server=sh -c 'exec 5< README.md; exec cat <&5'"});
+  EXPECT_EQ(run.code, 71) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("would lose what it has open by executing (pidfd_getfd): Operation not permitted"));
+}
+
+}  // namespace
+}  // namespace verbatim::cli

@@ -1,0 +1,37 @@
+#include "tools/verbatim/answer.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "tools/verbatim/progress.h"
+
+namespace verbatim::cli {
+
+void Answer::say(const char* format, ...) {
+  if (!is_for_people()) return;
+  clear_progress();
+  va_list values;
+  va_start(values, format);
+  std::vprintf(format, values);
+  va_end(values);
+}
+
+void Answer::say_wrong(const char* format, ...) {
+  if (style_.json) return;
+  clear_progress();
+  va_list values;
+  va_start(values, format);
+  std::vprintf(format, values);
+  va_end(values);
+}
+
+int Answer::end(int exit_code) {
+  if (!style_.json || document_.empty()) return exit_code;
+  clear_progress();
+  Json whole = {{"verb", verb_}, {"version", VERBATIM_VERSION}, {"exit_code", exit_code}};
+  whole.update(document_);
+  std::fputs((whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n").c_str(), stdout);
+  return exit_code;
+}
+
+}  // namespace verbatim::cli
