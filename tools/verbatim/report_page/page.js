@@ -375,8 +375,13 @@
     const said = lowest(pieceTimes, now + 1);
     const isHere = said >= firstPiece && (said <= firstPiece + pieces.length) && (said > firstPiece || firstPiece === 0);
     if (!isHere || (said === firstPiece + pieces.length && said < data.output.length)) makeOutput(Math.max(0, Math.min(data.output.length - kMostPieces, said - kMostPieces / 2)));
+    const before = saidUntil;
     for (; saidUntil < said; ++saidUntil) pieces[saidUntil - firstPiece].classList.remove("later");
     for (; saidUntil > said; --saidUntil) pieces[saidUntil - 1 - firstPiece].classList.add("later");
+    // The last words that have been said are seen.
+    const last = pieces[said - 1 - firstPiece], box = id("output");
+    if (before !== said && last) box.scrollTop = last.offsetTop - box.offsetTop + last.offsetHeight - box.clientHeight / 2;
+    else if (before !== said) box.scrollTop = 0;
   };
 
   const charts = verbatimCharts({ data, id, svg, micro, long, fullName, begin, end, busyFrom, busyTo, toSlider, fromSlider, moveTo, now: () => now });
