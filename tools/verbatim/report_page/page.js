@@ -2,7 +2,7 @@
 (() => {
   const kDropped = 1, kRetransmission = 2, kNak = 4, kRnrNak = 8, kFlushed = 16, kError = 32, kFault = 64, kDuplicate = 128;
   const kSpecial = kDropped | kRetransmission | kNak | kRnrNak | kFlushed | kError | kFault | kDuplicate;
-  const kRow = 22, kTime = 140, kPrinted = 3000;
+  const kRow = 22, kTime = 140, kPrinted = 3000, kMostFailures = 50;
   const kTallest = 3e6;  // pixels of what is scrolled: browsers end at 17 millions
   const id = (name) => document.getElementById(name);
   const data = JSON.parse(id("head").textContent);
@@ -405,7 +405,7 @@
     for (const finding of findings) box.append(element("p", "", finding));
     const list = element("ol");
     const all = [...data.failures, ...ended].sort((a, b) => a.time - b.time);
-    for (const failure of all) {
+    for (const failure of all.slice(0, kMostFailures)) {
       const item = element("li");
       const jump = element("button", "", "at " + micro(failure.time));
       jump.type = "button";
@@ -417,6 +417,7 @@
       list.append(item);
     }
     box.append(list);
+    if (all.length > kMostFailures) box.append(element("p", "hint", all.length - kMostFailures + " later ones are not listed; n goes to each."));
   };
 
   // ---- by hand
