@@ -173,6 +173,16 @@ TEST_F(ReportInBrowser, is_printed_whole_and_dark_where_asked) {
   EXPECT_EQ(value("getComputedStyle(document.body).backgroundColor"), "rgb(13, 17, 23)");
 }
 
+TEST_F(ReportInBrowser, many_small_writes_are_drawn_as_few_shapes) {
+  make("-q 4 -s 2000 -n 2000 -F", "ib_write_bw ");
+  if (!open()) GTEST_SKIP() << "chromium does not run here";
+  ASSERT_TRUE(wait("document.documentElement.dataset.whole"));
+  EXPECT_LT(value("document.querySelectorAll('#memory *').length"), 200);
+  // In the middle of the region's chart, where writes fall all over it, something is drawn.
+  EXPECT_GT(value("document.querySelector('#memory path[class^=by-]').getBBox().width"), 500);
+  EXPECT_EQ(browser_->errors(), "");
+}
+
 TEST_F(ReportInBrowser, a_hundred_thousand_packets_scroll_as_a_hundred_do) {
   make("-s 4096 -n 50000 -F", "ib_write_bw ");
   struct stat file{};

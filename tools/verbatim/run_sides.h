@@ -54,7 +54,7 @@ struct RunSides {
     std::string what;
   };
   // Beyond so many writes only their number is kept.
-  static constexpr std::size_t kMostWrites = 50'000;
+  static constexpr std::size_t kMostWrites = 200'000;
 
   std::vector<Queue> queues;
   std::vector<Region> regions;

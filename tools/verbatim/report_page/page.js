@@ -2,7 +2,7 @@
 (() => {
   const kDropped = 1, kRetransmission = 2, kNak = 4, kRnrNak = 8, kFlushed = 16, kError = 32, kFault = 64, kDuplicate = 128;
   const kSpecial = kDropped | kRetransmission | kNak | kRnrNak | kFlushed | kError | kFault | kDuplicate;
-  const kRow = 22, kTime = 140, kPrinted = 3000;
+  const kRow = 22, kTime = 140, kPrinted = 3000, kMostFailures = 50;
   const kTallest = 3e6;  // pixels of what is scrolled: browsers end at 17 millions
   const id = (name) => document.getElementById(name);
   const data = JSON.parse(id("head").textContent);
@@ -375,8 +375,13 @@
     const said = lowest(pieceTimes, now + 1);
     const isHere = said >= firstPiece && (said <= firstPiece + pieces.length) && (said > firstPiece || firstPiece === 0);
     if (!isHere || (said === firstPiece + pieces.length && said < data.output.length)) makeOutput(Math.max(0, Math.min(data.output.length - kMostPieces, said - kMostPieces / 2)));
+    const before = saidUntil;
     for (; saidUntil < said; ++saidUntil) pieces[saidUntil - firstPiece].classList.remove("later");
     for (; saidUntil > said; --saidUntil) pieces[saidUntil - 1 - firstPiece].classList.add("later");
+    // The last words that have been said are seen.
+    const last = pieces[said - 1 - firstPiece], box = id("output");
+    if (before !== said && last) box.scrollTop = last.offsetTop - box.offsetTop + last.offsetHeight - box.clientHeight / 2;
+    else if (before !== said) box.scrollTop = 0;
   };
 
   const charts = verbatimCharts({ data, id, svg, micro, long, fullName, begin, end, busyFrom, busyTo, toSlider, fromSlider, moveTo, now: () => now });
@@ -400,7 +405,7 @@
     for (const finding of findings) box.append(element("p", "", finding));
     const list = element("ol");
     const all = [...data.failures, ...ended].sort((a, b) => a.time_ps - b.time_ps);
-    for (const failure of all) {
+    for (const failure of all.slice(0, kMostFailures)) {
       const item = element("li");
       const jump = element("button", "", "at " + micro(failure.time_ps));
       jump.type = "button";
@@ -412,6 +417,7 @@
       list.append(item);
     }
     box.append(list);
+    if (all.length > kMostFailures) box.append(element("p", "hint", all.length - kMostFailures + " later ones are not listed; n goes to each."));
   };
 
   // ---- by hand

@@ -75,6 +75,7 @@ const verbatimViews = (page) => {
     const other = peer.has(column) ? fullName(peer.get(column)) : "";
     return isResponse ? fullName(column) + (other ? ", by reading from " + other : ", by reading") : (other || "the peer") + ", by " + fullName(column);
   };
+  const kMostMarks = 600;  // of a region
   const memory = () => {
     if (!sides.regions.length) { id("memory").textContent = "No memory was registered, or the facts of the run are not here."; return; }
     table(id("regions"), ["host", "process", "addresses", "bytes", "lkey", "rkey", "rights", "registered", "until", "written by adapters"],
@@ -91,17 +92,25 @@ const verbatimViews = (page) => {
       const { box, x, finish } = chart(id("memory"), high, busyFrom, busyTo, name + ": " + plural(own[r].length, "write") + ", " + region.written + " bytes, the first at " + micro(from));
       names(box, name, region.length + " bytes");
       box.append(svg("rect", { class: "frame", x: kLeft, y: 1, width: kWide - kLeft - kRight, height: high - 4 }));
-      const cells = new Set();
+      // Of many writes those of a writer are one shape, without words of their own.
+      const cells = new Set(), shapes = new Map(), hasWords = own[r].length <= kMostMarks;
       for (const k of own[r]) {
         const time = writes.time[k], took = writes.took[k], offset = writes.offset[k], length = writes.length[k], column = writes.column[k];
         const y = 1 + (high - 4) * offset / region.length, tall = Math.max(1, (high - 4) * length / region.length);
         const at = Math.round(2 * x(time)) + ":" + Math.round(y) + ":" + Math.round(tall) + ":" + column;
         if (cells.has(at)) continue;
         cells.add(at);
-        const mark = svg("rect", { class: "by-" + (column < 0 ? 0 : column % 6), x: x(time), y, width: Math.max(1.5, x(time + took) - x(time)), height: tall });
+        const className = "by-" + (column < 0 ? 0 : column % 6), left = x(time), wide = Math.max(1.5, x(time + took) - left);
+        if (!hasWords) {
+          const shape = "M" + left.toFixed(1) + " " + y.toFixed(1) + "h" + wide.toFixed(1) + "v" + tall.toFixed(1) + "h-" + wide.toFixed(1) + "z";
+          shapes.has(className) ? shapes.get(className).push(shape) : shapes.set(className, [shape]);
+          continue;
+        }
+        const mark = svg("rect", { class: className, x: left, y, width: wide, height: tall });
         mark.append(svg("title", {}, micro(time) + ": bytes " + offset + " to " + (offset + length - 1) + " by " + writer(column, writes.isAnswer[k])));
         box.append(mark);
       }
+      for (const [className, parts] of shapes) box.append(svg("path", { class: className, d: parts.join("") }));
       finish();
     });
     axis(id("memory"), busyFrom, busyTo);
