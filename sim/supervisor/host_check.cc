@@ -66,6 +66,8 @@ constexpr Required kRequired[] = {
      "set kernel.yama.ptrace_scope to 0 or 1, and permit process_vm_readv in the container's seccomp profile"},
     {"pidfd", "a child's descriptors can be taken (pidfd_getfd)", probe_descriptors,
      "the kernel must be 5.6 or later; in a container give the seccomp profile that comes with verbatim (share/verbatim/container)"},
+    {"close-range", "descriptors can be closed by the range (close_range)", probe_close_range,
+     "the kernel must be 5.11 or later, and an older container engine must not refuse what it does not know"},
     {"passage", "descriptors can be handed on (socketpair)", probe_passage, "permit socketpair with AF_UNIX"},
     {"code-patches", "a child's code can be replaced (/proc/PID/mem)", probe_code_patches,
      "the kernel must not restrict writes through /proc/PID/mem (proc_mem.force_override=always)"},

@@ -117,6 +117,27 @@ TEST(Progress, a_grading_shows_how_many_runs_are_done) {
   EXPECT_TRUE(seen.err.ends_with(kClear)) << seen.err;
 }
 
+TEST(Progress, a_search_and_what_makes_its_failure_small_show_their_runs) {
+  const support::TemporaryFolder folder;
+  const std::string program = "'" + std::string(VERBATIM_LITMUS) + "/last_byte' ";
+  const auto explore = [&](const std::string& variant) {
+    return at_terminal({"explore", "--runs", "150", "--keep-going", "--out", folder.path() + "/found", "--topology", kTopology,
+                        "server=" + program + variant, "client=" + program + variant + " server"});
+  };
+  const Finished fixed = explore("fixed");
+  EXPECT_EQ(fixed.code, 0) << fixed.out;
+  EXPECT_THAT(fixed.err, HasSubstr(" a second, 0 failed"));
+  EXPECT_LT(fixed.err.rfind(" a second, 0 failed\033[K"), fixed.err.rfind(kClear));
+  EXPECT_THAT(fixed.err, HasSubstr("verbatim: 150 runs in "));
+  EXPECT_THAT(fixed.out, Not(HasSubstr("\033")));
+  const Finished buggy = explore("buggy");
+  EXPECT_EQ(buggy.code, 1) << buggy.out;
+  EXPECT_THAT(buggy.out, Not(HasSubstr("\033")));
+  const Finished shrunk = at_terminal({"shrink", folder.path() + "/found/failure-1.replay"});
+  EXPECT_EQ(shrunk.code, 0) << shrunk.err;
+  EXPECT_TRUE(shrunk.err.empty() || shrunk.err.ends_with(kClear)) << shrunk.err;
+}
+
 TEST(Progress, a_report_says_what_it_does) {
   const support::TemporaryFolder folder;
   const std::string recording = folder.path() + "/run.rec";

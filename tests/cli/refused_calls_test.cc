@@ -146,7 +146,8 @@ TEST(RefusedCalls, each_that_is_needed_is_missed) {
   const std::pair<long, const char*> kNeeded[] = {
       {SYS_personality, "layout"},          {SYS_ptrace, "ptrace"},        {SYS_process_vm_readv, "process-vm"},
       {SYS_process_vm_writev, "process-vm"}, {SYS_seccomp, "sigsys"},       {SYS_memfd_create, "memfd"},
-      {SYS_pidfd_open, "pidfd"},            {SYS_pidfd_getfd, "pidfd"},    {SYS_socketpair, "passage"}};
+      {SYS_pidfd_open, "pidfd"},            {SYS_pidfd_getfd, "pidfd"},    {SYS_socketpair, "passage"},
+      {SYS_close_range, "close-range"}};
   for (const auto& [number, name] : kNeeded) {
     const Finished host = verbatim_under(refusing({number}), {"doctor", "--quiet"});
     EXPECT_EQ(host.code, 2) << name;

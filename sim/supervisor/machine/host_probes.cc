@@ -231,6 +231,19 @@ int probe_descriptors() {
   return result;
 }
 
+int probe_close_range() {
+  return in_child([] {
+    constexpr unsigned kUnshare = 1U << 1, kCloseOnExec = 1U << 2;  // CLOSE_RANGE_UNSHARE, CLOSE_RANGE_CLOEXEC
+    const int fd = dup(0);
+    if (fd < 0) return errno;
+    const auto number = static_cast<unsigned>(fd);
+    if (syscall(SYS_close_range, number, number, kCloseOnExec) != 0) return errno;
+    if (fcntl(fd, F_GETFD) != FD_CLOEXEC) return kNoEffect;
+    if (syscall(SYS_close_range, number, ~0u, kUnshare) != 0) return errno;
+    return fcntl(fd, F_GETFD) < 0 ? 0 : kNoEffect;
+  });
+}
+
 int probe_passage() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return errno;

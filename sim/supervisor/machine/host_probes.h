@@ -23,6 +23,8 @@ int probe_tracing();
 int probe_memory_access();
 // A descriptor of a child is taken by its number, through pidfd_open and pidfd_getfd.
 int probe_descriptors();
+// close_range with both of its flags.
+int probe_close_range();
 // The socket that descriptors are handed on by.
 int probe_passage();
 // Two processes that execute the same program lie at the same addresses.
