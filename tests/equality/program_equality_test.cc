@@ -70,7 +70,8 @@ TEST(TouchedMemory, slices_and_call_by_call) {
   }
 }
 
-// What a program takes from a queue behind an arm is not taken yet when the adapter hears of the arm, though the program runs ahead.
+// What a program takes from a queue behind an arm is not taken yet when the adapter hears of the arm, though the program runs
+// ahead.
 TEST(ArmedQueues, slices_and_call_by_call) {
   for (const std::vector<std::string>& options :
        {std::vector<std::string>{}, {"--seed", "2"}, {"--freedom", "spec", "--seed", "3"}}) {

@@ -18,6 +18,7 @@
 #include "sim/core/check.h"
 #include "sim/supervisor/code/processor.h"
 #include "sim/supervisor/code/stub.h"
+#include "sim/supervisor/machine/child_status.h"
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/region.h"
 
@@ -86,8 +87,8 @@ std::optional<std::uint64_t> LoaderTrace::make_calls(std::span<const RemoteCall>
   int status = 0;
   const bool made = memory_.read(saved.rip, original) && memory_.write_code(saved.rip, code) &&
                     ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0 &&
-                    ptrace(PTRACE_CONT, pid_, nullptr, nullptr) == 0 && waitpid(pid_, &status, 0) == pid_ &&
-                    WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP &&
+                    ptrace(PTRACE_CONT, pid_, nullptr, nullptr) == 0 && WIFSTOPPED(status = await_status(pid_)) &&
+                    WSTOPSIG(status) == SIGTRAP &&
                     ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) == 0 && registers.r12 == 0;
   const bool restored = memory_.write_code(saved.rip, original) && ptrace(PTRACE_SETREGS, pid_, nullptr, &saved) == 0;
   if (!made || !restored) return std::nullopt;
@@ -363,9 +364,8 @@ int LoaderTrace::next_stop(int signal, std::span<const int> pipes, std::span<std
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (info.si_pid != pid_ || info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
     return 0;
-  int status = 0;
-  if (waitpid(pid_, &status, 0) != pid_ || !WIFSTOPPED(status)) return 0;
-  return WSTOPSIG(status);
+  const int status = await_status(pid_);
+  return WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
 }
 
 void LoaderTrace::run(std::span<const int> pipes, std::span<std::string> output) {
