@@ -167,8 +167,8 @@ TEST(Interrupt, ends_a_run_whose_program_never_waits) {
   }
 }
 
-// A wait for a program that starts may be interrupted by a signal. That seldom happens: a simulator that gives up then fails in one
-// run of twelve.
+// A wait for a program that starts may be interrupted by a signal. That seldom happens: who gives up then fails in one run of
+// twelve.
 TEST(Start, goes_on_whatever_signals_come_meanwhile) {
   const std::string storm =
       "import os, signal, subprocess, sys\n"
