@@ -313,7 +313,13 @@ static void alarm_round(void) {
     say("alarm");
     return;
   } else {
-    while (alarms == before) pause();
+    // It may have come just now: what is looked at and waited for is one step.
+    sigset_t alarm_only, open;
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
+    MUST(sigprocmask(SIG_BLOCK, &alarm_only, &open) == 0);
+    while (alarms == before) sigsuspend(&open);
+    MUST(sigprocmask(SIG_SETMASK, &open, NULL) == 0);
   }
   say("alarm");
   message_round();
