@@ -5,18 +5,10 @@
 #include <poll.h>
 #include <time.h>
 
+#include "tests/equality/drawn_steps.h"
 #include "tests/equality/rc_pair.h"
 
 enum { kPort = 18730, kSlots = 16, kSlotBytes = 256, kMessages = 700 };
-
-static uint64_t state;
-static uint32_t draw(uint32_t n) {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(state >> 33) % n;
-}
-
-static uint64_t seen = 1469598103934665603u;
-static void see(uint64_t value) { seen = (seen ^ value) * 1099511628211u; }
 
 static char* memory;  // slots to send from, slots to receive to
 static struct ibv_cq* queues[2];

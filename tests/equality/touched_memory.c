@@ -3,18 +3,10 @@
 // adapter touched memory a call too early or too late.
 #include <time.h>
 
+#include "tests/equality/drawn_steps.h"
 #include "tests/equality/rc_pair.h"
 
 enum { kPort = 18720, kSlots = 16, kSlotBytes = 4096, kMessages = 1500, kPages = 2 * kSlots + 2 };
-
-static uint64_t state;
-static uint32_t draw(uint32_t n) {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(state >> 33) % n;
-}
-
-static uint64_t seen = 1469598103934665603u;
-static void see(uint64_t value) { seen = (seen ^ value) * 1099511628211u; }
 
 static char* memory;  // slots to send from, slots to receive to, a page that the other side writes, one that is read-only here
 static char* to_send(uint32_t slot) { return memory + (size_t)slot * kSlotBytes; }

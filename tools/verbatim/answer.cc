@@ -7,21 +7,28 @@
 
 namespace verbatim::cli {
 
+namespace {
+
+void print(const char* format, va_list values) {
+  clear_progress();
+  std::vprintf(format, values);
+}
+
+}  // namespace
+
 void Answer::say(const char* format, ...) {
   if (!is_for_people()) return;
-  clear_progress();
   va_list values;
   va_start(values, format);
-  std::vprintf(format, values);
+  print(format, values);
   va_end(values);
 }
 
 void Answer::say_wrong(const char* format, ...) {
   if (style_.json) return;
-  clear_progress();
   va_list values;
   va_start(values, format);
-  std::vprintf(format, values);
+  print(format, values);
   va_end(values);
 }
 

@@ -217,9 +217,8 @@ int probe_descriptors() {
     pause();
     _exit(0);
   }
-  if (pid < 0) return errno;
   // What is written to the child's end comes out at ours.
-  const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  const int process = pid < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   const int taken = process < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_getfd, process, ends[1], 0));
   int result = taken < 0 ? errno : 0;
   char byte = 7;
