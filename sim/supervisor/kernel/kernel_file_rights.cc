@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/net/unix_socket.h"
 #include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/path_view.h"
@@ -155,9 +156,8 @@ namespace {
 
 // Of the machine's name, as programs see it: without links in the folders on the way.
 std::string seen_name(const HostPaths& paths, const std::string& native) {
-  std::error_code error;
-  const std::filesystem::path path(native), folder = std::filesystem::weakly_canonical(path.parent_path(), error);
-  return error ? "" : paths.seen((folder / path.filename()).string());
+  const std::filesystem::path path(native), folder = canonical_folder(path.parent_path());
+  return folder.empty() ? "" : paths.seen((folder / path.filename()).string());
 }
 
 }  // namespace

@@ -1,6 +1,12 @@
 #include "sim/supervisor/machine/path_names.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <climits>
+#include <filesystem>
+#include <system_error>
 
 namespace verbatim::supervisor {
 
@@ -28,6 +34,20 @@ std::string normal_path(const std::string& path) {
     }
   }
   return done;
+}
+
+std::string canonical_folder(const std::string& path) {
+  // The kernel walks there in one call, the library with one for each part.
+  if (const int fd = open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); fd >= 0) {
+    char name[PATH_MAX];
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    const ssize_t length = readlink(link.c_str(), name, sizeof name);
+    close(fd);
+    if (length > 0 && length < static_cast<ssize_t>(sizeof name)) return std::string(name, static_cast<std::size_t>(length));
+  }
+  std::error_code error;
+  const std::filesystem::path found = std::filesystem::weakly_canonical(path, error);
+  return error ? "" : found.string();
 }
 
 }  // namespace verbatim::supervisor

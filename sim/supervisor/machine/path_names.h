@@ -1,4 +1,4 @@
-// Paths as text: nothing is looked up.
+// Paths as text; but for canonical_folder() nothing is looked up.
 #pragma once
 
 #include <string>
@@ -12,5 +12,8 @@ std::vector<std::string> parts_of(const std::string& path);
 std::string parent_of(const std::string& path);
 // The path without "//", "/./" and "/../" and without a slash at its end.
 std::string normal_path(const std::string& path);
+// Where an absolute path leads to on the machine: without links and "..". What of it is not there stays as it is; "": it cannot
+// be told.
+std::string canonical_folder(const std::string& path);
 
 }  // namespace verbatim::supervisor

@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/tasks/interval_timer.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/posix_timer.h"
@@ -170,10 +171,9 @@ std::string Process::native_path(int directory_fd, const std::string& path) cons
     if (paths_->in_tree(path)) return "";
     const std::filesystem::path native(paths_->native_in_use(path));
     // A folder of the machine's on the way may be a link to one that the host has of its own, as /var/run is.
-    std::error_code error;
-    const std::filesystem::path folder = std::filesystem::weakly_canonical(native.parent_path(), error);
+    const std::filesystem::path folder = canonical_folder(native.parent_path());
     const std::string target = (folder / native.filename()).string();
-    if (error || folder == native.parent_path() || paths_->seen(target) != target) return native.string();
+    if (folder.empty() || folder == native.parent_path() || paths_->seen(target) != target) return native.string();
     return paths_->in_tree(target) ? "" : paths_->native_in_use(target);
   }
   if (path.starts_with('/')) return path;

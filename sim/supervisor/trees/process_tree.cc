@@ -337,9 +337,18 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
   }
   tree.mark_complete(folder + "/task");
   if (!own && process.pid() != inputs.descriptors_of) return;
-  add_descriptors(tree, folder + "/fd", process, native, inputs);
-  tree.mark_complete(folder + "/fd");
+  tree.add_when_asked({folder + "/fd"}, [&process, native, &inputs, at = folder + "/fd"](VirtualTree& part) {
+    add_descriptors(part, at, process, native, inputs);
+    part.mark_complete(at);
+  });
 }
+
+// All that add_kernel() adds.
+constexpr const char* kKernelPlaces[] = {
+    "/proc/stat",       "/proc/uptime",      "/proc/loadavg",  "/proc/meminfo",    "/proc/cpuinfo",   "/proc/version",
+    "/proc/sys",        "/proc/sysvipc",     "/proc/cmdline",  "/proc/devices",    "/proc/filesystems", "/proc/modules",
+    "/proc/partitions", "/proc/diskstats",   "/proc/swaps",    "/proc/bus",        "/proc/xen",       "/proc/sysinfo",
+    "/proc/driver",     "/proc/kallsyms",    "/proc/elog",     "/proc/mounts",     "/proc/net"};
 
 void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inputs) {
   const Process& process = viewer.process();
@@ -379,18 +388,25 @@ void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inpu
   tree.add_file("/proc/sys/fs/inotify/max_user_instances", fmt::format("{}\n", FileWatches::kMostInstances));
   tree.add_file("/proc/sys/fs/inotify/max_user_watches", fmt::format("{}\n", FileWatches::kMostWatches));
   for (const auto& [name, lines] : inputs.objects) tree.add_file(std::string("/proc/sysvipc/") + name, lines);
-  tree.add_link("/proc/self", std::to_string(process.pid()));
-  tree.add_link("/proc/thread-self", fmt::format("{}/task/{}", process.pid(), viewer.tid()));
 }
 
 }  // namespace
 
-std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, const ProcessTreeInputs& inputs) {
+std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, ProcessTreeInputs given) {
+  const auto inputs = std::make_shared<const ProcessTreeInputs>(std::move(given));
   auto tree = std::make_shared<VirtualTree>();
-  add_kernel(*tree, viewer, inputs);
-  for (const auto& process : inputs.table.processes()) {
-    if (process->alive && process->host_index() == viewer.process().host_index())
-      add_process(*tree, *process, viewer, inputs);
+  tree->add_when_asked({std::begin(kKernelPlaces), std::end(kKernelPlaces)},
+                       [&viewer, inputs](VirtualTree& part) { add_kernel(part, viewer, *inputs); });
+  const Process& own = viewer.process();
+  tree->add_link("/proc/self", std::to_string(own.pid()));
+  tree->add_link("/proc/thread-self", fmt::format("{}/task/{}", own.pid(), viewer.tid()));
+  for (const auto& process : inputs->table.processes()) {
+    if (!process->alive || process->host_index() != own.host_index()) continue;
+    const std::string folder = fmt::format("/proc/{}", process->pid());
+    tree->add_folder(folder);
+    tree->add_when_asked({folder}, [&process = *process, &viewer, inputs](VirtualTree& part) {
+      add_process(part, process, viewer, *inputs);
+    });
   }
   return tree;
 }

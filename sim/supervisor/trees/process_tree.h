@@ -30,10 +30,11 @@ struct ProcessTreeInputs {
   std::vector<std::pair<const char*, std::function<std::string()>>> objects;
 };
 
-// As `viewer` sees it now; files are read at once or soon.
-std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, const ProcessTreeInputs& inputs);
+// As `viewer` sees it now; what lies in it is made as it is looked for, which has to happen before anything else does. Files are
+// read at once or soon.
+std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, ProcessTreeInputs inputs);
 
-// What does not depend on the process that asks (kernel_tree.cc).
+// What does not depend on the process that asks (kernel/kernel_tree.cc).
 void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages);
 
 }  // namespace verbatim::supervisor

@@ -7,6 +7,7 @@
 #include <deque>
 #include <utility>
 
+#include "sim/core/check.h"
 #include "verbs_shim/protocol/path_view.h"
 
 namespace verbatim::supervisor {
@@ -14,6 +15,18 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr int kMostLinks = 40;  // as Linux follows them
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return protocol::path_is_below(path.c_str(), folder.c_str(), folder.size());
+}
+
+bool holds(const std::vector<std::string>& places, const std::string& path) {
+  return std::ranges::any_of(places, [&](const std::string& place) { return is_below(path, place); });
+}
+
+bool leads_to(const std::vector<std::string>& places, const std::string& folder) {
+  return std::ranges::any_of(places, [&](const std::string& place) { return is_below(place, folder); });
+}
 
 VirtualNode::Text shared(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
@@ -72,22 +85,19 @@ VirtualNode* VirtualTree::at(const std::string& path) {
   return it == nodes_.end() ? nullptr : &it->second;
 }
 
-void VirtualTree::add_when_asked(std::vector<std::string> folders, std::function<void(VirtualTree&)> make) {
-  rest_folders_ = std::move(folders);
-  make_rest_ = std::move(make);
+void VirtualTree::add_when_asked(std::vector<std::string> places, std::function<void(VirtualTree&)> make) {
+  parts_.push_back({std::move(places), std::move(make), nullptr});
 }
 
-const VirtualTree* VirtualTree::rest(const std::string& path, bool for_names) const {
-  const bool is_asked = std::any_of(rest_folders_.begin(), rest_folders_.end(), [&](const std::string& folder) {
-    return protocol::path_is_below(path.c_str(), folder.c_str(), folder.size()) ||
-           (for_names && protocol::path_is_below(folder.c_str(), path.c_str(), path.size()));
-  });
-  if (!is_asked) return nullptr;
-  if (rest_ == nullptr) {
-    rest_ = std::make_unique<VirtualTree>();
-    make_rest_(*rest_);
+const VirtualTree& VirtualTree::made(Part& part) {
+  if (part.made == nullptr) {
+    part.made = std::make_unique<VirtualTree>();
+    part.make(*part.made);
+    // Elsewhere it would be found only by who has looked here before.
+    for (const auto& entry : part.made->nodes_) CHECK(leads_to(part.places, entry.first) || holds(part.places, entry.first));
+    for (const std::string& path : part.made->complete_) CHECK(holds(part.places, path));
   }
-  return rest_.get();
+  return *part.made;
 }
 
 void VirtualTree::mark_complete(const std::string& folder) {
@@ -104,9 +114,11 @@ bool VirtualTree::is_complete(const std::string& path) const {
 }
 
 bool VirtualTree::is_marked(const std::string& path, std::set<std::string> VirtualTree::*marks) const {
-  const VirtualTree* const more = rest(path);
-  return (this->*marks).contains(path) || (more != nullptr && more->is_marked(path, marks)) ||
-         (base_ != nullptr && base_->is_marked(path, marks));
+  if ((this->*marks).contains(path)) return true;
+  for (Part& part : parts_) {
+    if (holds(part.places, path) && made(part).is_marked(path, marks)) return true;
+  }
+  return base_ != nullptr && base_->is_marked(path, marks);
 }
 
 void VirtualTree::add_folder(const std::string& path) {
@@ -117,8 +129,9 @@ void VirtualTree::add_folder(const std::string& path) {
 
 const VirtualNode* VirtualTree::find(const std::string& path) const {
   if (const auto it = nodes_.find(path); it != nodes_.end()) return &it->second;
-  if (const VirtualTree* const more = rest(path)) {
-    if (const VirtualNode* const node = more->find(path)) return node;
+  for (Part& part : parts_) {
+    if (!holds(part.places, path)) continue;
+    if (const VirtualNode* const node = made(part).find(path)) return node;
   }
   return base_ == nullptr ? nullptr : base_->find(path);
 }
@@ -129,7 +142,9 @@ void VirtualTree::add_names(const std::string& folder, std::map<std::string, Vir
     std::string name = it->first.substr(start.size());
     if (name.find('/') == std::string::npos) names.emplace(std::move(name), it->second.kind);
   }
-  if (const VirtualTree* const more = rest(folder, true)) more->add_names(folder, names);
+  for (Part& part : parts_) {
+    if (leads_to(part.places, folder) || holds(part.places, folder)) made(part).add_names(folder, names);
+  }
   if (base_ != nullptr) base_->add_names(folder, names);
 }
 

@@ -50,8 +50,9 @@ class VirtualTree {
   void add_folder(const std::string& path);
   // Of what was added to this tree itself; nothing lies below it.
   void remove(const std::string& path) { nodes_.erase(path); }
-  // What lies in `folders` is made when somebody looks there for the first time: few programs do.
-  void add_when_asked(std::vector<std::string> folders, std::function<void(VirtualTree&)> make);
+  // What lies at `places` and below them is made when somebody looks there for the first time: few programs do. `make` is called
+  // at most once, and adds nothing that this tree has already.
+  void add_when_asked(std::vector<std::string> places, std::function<void(VirtualTree&)> make);
   // Nothing is missing below `folder`: what is not there is not there on such a host either.
   void mark_complete(const std::string& folder);
   bool is_complete(const std::string& path) const;
@@ -72,13 +73,16 @@ class VirtualTree {
 
   void add(const std::string& path, VirtualNode node);
   void add_names(const std::string& folder, std::map<std::string, VirtualNode::Kind>& names) const;
-  // What is made when asked for, if `path` lies there, or for the names of a folder something in it; else nullptr.
-  const VirtualTree* rest(const std::string& path, bool for_names = false) const;
+  // What is made when asked for.
+  struct Part {
+    std::vector<std::string> places;
+    std::function<void(VirtualTree&)> make;
+    std::unique_ptr<VirtualTree> made;  // once, the same whenever that is
+  };
+  static const VirtualTree& made(Part& part);
 
   std::shared_ptr<const VirtualTree> base_;
-  std::vector<std::string> rest_folders_;
-  std::function<void(VirtualTree&)> make_rest_;
-  mutable std::unique_ptr<VirtualTree> rest_;  // made once, the same whenever that is
+  mutable std::vector<Part> parts_;
   std::map<std::string, VirtualNode> nodes_;
   std::set<std::string> complete_, incomplete_;
 };
