@@ -219,6 +219,29 @@ void add_addresses(VirtualTree& tree, const std::string& folder, const HostSpec&
   add_vlans(tree, folder + "/vlan", interfaces);
 }
 
+void add_mounts(VirtualTree& tree, const std::string& folder) {
+  constexpr std::pair<const char*, const char*> kMounts[] = {
+      {"verbatim / ext4", "rw,relatime"},    {"proc /proc proc", "rw,nosuid,nodev,noexec,relatime"},
+      {"sysfs /sys sysfs", "rw,nosuid,nodev,noexec,relatime"}, {"dev /dev devtmpfs", "rw,nosuid"},
+      {"shm /dev/shm tmpfs", "rw,nosuid,nodev"}, {"run /run tmpfs", "rw,nosuid,nodev"},
+      {"tmp /tmp tmpfs", "rw,nosuid,nodev"}, {"hugetlbfs /dev/hugepages hugetlbfs", "rw,relatime,pagesize=2M"}};
+  std::string mounts, information, statistics;
+  int number = 20;
+  for (const auto& [what, how] : kMounts) {
+    mounts += fmt::format("{} {} 0 0\n", what, how);
+    std::istringstream words(what);
+    std::string source, at, kind;
+    words >> source >> at >> kind;
+    information += fmt::format("{0} {1} 0:{0} / {2} {3} - {4} {5} rw\n", number, number == 20 ? 1 : 20, at, how, kind,
+                               source);
+    statistics += fmt::format("device {} mounted on {} with fstype {}\n", source, at, kind);
+    ++number;
+  }
+  tree.add_file(folder + "/mounts", mounts);
+  tree.add_file(folder + "/mountinfo", information);
+  tree.add_file(folder + "/mountstats", statistics);
+}
+
 // What /proc tells of where a process lives: file systems, groups of processes, limits, name spaces.
 void add_surroundings(VirtualTree& tree, const std::string& folder, Process& process) {
   tree.add_file(folder + "/environ", [&process] { return process.environment_text(); });
@@ -244,27 +267,11 @@ void add_surroundings(VirtualTree& tree, const std::string& folder, Process& pro
   for (const char* map : {"/uid_map", "/gid_map"}) {
     tree.add_file(folder + map, "         0          0 4294967295\n");
   }
-  constexpr std::pair<const char*, const char*> kMounts[] = {
-      {"verbatim / ext4", "rw,relatime"},    {"proc /proc proc", "rw,nosuid,nodev,noexec,relatime"},
-      {"sysfs /sys sysfs", "rw,nosuid,nodev,noexec,relatime"}, {"dev /dev devtmpfs", "rw,nosuid"},
-      {"shm /dev/shm tmpfs", "rw,nosuid,nodev"}, {"run /run tmpfs", "rw,nosuid,nodev"},
-      {"tmp /tmp tmpfs", "rw,nosuid,nodev"}, {"hugetlbfs /dev/hugepages hugetlbfs", "rw,relatime,pagesize=2M"}};
-  std::string mounts, information, statistics;
-  int number = 20;
-  for (const auto& [what, how] : kMounts) {
-    mounts += fmt::format("{} {} 0 0\n", what, how);
-    std::istringstream words(what);
-    std::string source, at, kind;
-    words >> source >> at >> kind;
-    information += fmt::format("{0} {1} 0:{0} / {2} {3} - {4} {5} rw\n", number, number == 20 ? 1 : 20, at, how, kind,
-                               source);
-    statistics += fmt::format("device {} mounted on {} with fstype {}\n", source, at, kind);
-    ++number;
-  }
-  tree.add_file(folder + "/mounts", mounts);
-  add_addresses(tree, folder + "/net", process.host());
-  tree.add_file(folder + "/mountinfo", information);
-  tree.add_file(folder + "/mountstats", statistics);
+  tree.add_when_asked({folder + "/mounts", folder + "/mountinfo", folder + "/mountstats"},
+                      [folder](VirtualTree& part) { add_mounts(part, folder); });
+  tree.add_when_asked({folder + "/net"}, [&process, at = folder + "/net"](VirtualTree& part) {
+    add_addresses(part, at, process.host());
+  });
   tree.mark_complete(folder + "/ns");
   unsigned space = 4026531834;
   for (const char* name : {"cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts"})
@@ -289,28 +296,9 @@ void add_descriptors(VirtualTree& tree, const std::string& folder, Process& proc
   for (const auto& [fd, file] : process.files()) add(fd, inputs.link_of(file));
 }
 
-void add_process(VirtualTree& tree, Process& process, Thread& viewer, const ProcessTreeInputs& inputs) {
-  const std::string folder = fmt::format("/proc/{}", process.pid());
-  const std::string native = fmt::format("/proc/{}", process.native_pid());
+void add_threads(VirtualTree& tree, Process& process, Thread& viewer, const ProcessTreeInputs& inputs,
+                 const std::string& folder, const std::string& native) {
   const bool own = &process == &viewer.process();
-  tree.add_file(folder + "/status",
-                [&process, native, own] { return status_of(process, process.pid(), native, own); });
-  tree.add_file(folder + "/stat",
-                [&process, native, own, terminal_of = inputs.terminal_of] {
-                  return stat_of(process, process.pid(), native, own, terminal_of);
-                });
-  tree.add_file(folder + "/statm", "0 0 0 0 0 0 0\n");
-  for (const char* name : {"/cmdline", "/comm"}) {
-    tree.add_file(folder + name, [path = native + name] { return content_of(path); });
-  }
-  add_memory(tree, folder, native, inputs);
-  add_surroundings(tree, folder, process);
-  const auto seen = [&](const char* name) { return inputs.paths.seen(target_of(native + name)); };
-  const std::string works_in = working_folder_of(process.region());
-  tree.add_link(folder + "/exe", seen("/exe"));
-  tree.add_link(folder + "/cwd", works_in.empty() ? seen("/cwd") : works_in);
-  tree.add_link(folder + "/root", "/");
-  tree.at(folder + "/comm")->written_at = own ? "/proc/self/comm" : "";
   for (const auto& thread : process.threads()) {
     if (thread->state() == Thread::State::kDead) continue;
     const std::string task = fmt::format("{}/task/{}", folder, thread->tid());
@@ -336,6 +324,33 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
     tree.add_link(task + "/maps", folder + "/maps");
   }
   tree.mark_complete(folder + "/task");
+}
+
+void add_process(VirtualTree& tree, Process& process, Thread& viewer, const ProcessTreeInputs& inputs) {
+  const std::string folder = fmt::format("/proc/{}", process.pid());
+  const std::string native = fmt::format("/proc/{}", process.native_pid());
+  const bool own = &process == &viewer.process();
+  tree.add_file(folder + "/status",
+                [&process, native, own] { return status_of(process, process.pid(), native, own); });
+  tree.add_file(folder + "/stat",
+                [&process, native, own, terminal_of = inputs.terminal_of] {
+                  return stat_of(process, process.pid(), native, own, terminal_of);
+                });
+  tree.add_file(folder + "/statm", "0 0 0 0 0 0 0\n");
+  for (const char* name : {"/cmdline", "/comm"}) {
+    tree.add_file(folder + name, [path = native + name] { return content_of(path); });
+  }
+  add_memory(tree, folder, native, inputs);
+  add_surroundings(tree, folder, process);
+  const auto seen = [&](const char* name) { return inputs.paths.seen(target_of(native + name)); };
+  const std::string works_in = working_folder_of(process.region());
+  tree.add_link(folder + "/exe", seen("/exe"));
+  tree.add_link(folder + "/cwd", works_in.empty() ? seen("/cwd") : works_in);
+  tree.add_link(folder + "/root", "/");
+  tree.at(folder + "/comm")->written_at = own ? "/proc/self/comm" : "";
+  tree.add_when_asked({folder + "/task"}, [&process, &viewer, &inputs, folder, native](VirtualTree& part) {
+    add_threads(part, process, viewer, inputs, folder, native);
+  });
   if (!own && process.pid() != inputs.descriptors_of) return;
   tree.add_when_asked({folder + "/fd"}, [&process, native, &inputs, at = folder + "/fd"](VirtualTree& part) {
     add_descriptors(part, at, process, native, inputs);
