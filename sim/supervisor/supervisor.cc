@@ -22,7 +22,6 @@
 
 #include "sim/supervisor/machine/child_status.h"
 #include "sim/supervisor/files/device_files.h"
-#include "sim/supervisor/hang_causes.h"
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/supervisor_impl.h"
 #include "sim/supervisor/supervisor_terminal.h"
@@ -93,11 +92,6 @@ std::string object_at(void* address) {
   return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-std::string seconds(Instant when) {
-  const std::int64_t ns = to_ps(when) / 1000;
-  return fmt::format("{}.{:09} s", ns / 1'000'000'000, ns % 1'000'000'000);
-}
-
 }  // namespace
 
 Supervisor::Impl::~Impl() { kill_all(); }
@@ -160,7 +154,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
       engine_.run_until(options_.limits.virtual_end);
       finish(Outcome::kTimeLimit,
              options_.limits.virtual_end < kEndOfTime
-                 ? fmt::format("the limit of {} virtual time was reached", seconds(options_.limits.virtual_end))
+                 ? fmt::format("the limit of {} virtual time was reached", in_seconds(options_.limits.virtual_end))
                  : "virtual time ends after 106 days, and what the programs wait for comes later");
       list_waits(false);
       count_parked_until(options_.limits.virtual_end);
@@ -483,21 +477,6 @@ void Supervisor::Impl::warn(Process& process, const std::string& text, bool weak
   result_.weak.push_back(result_.warnings.back());
 }
 
-namespace {
-
-// " 3", "s 3 and 4", "s 3, 4 and 5".
-std::string numbers_of(std::vector<PolledQueue> queues) {
-  std::ranges::sort(queues, {}, [](const PolledQueue& queue) { return std::pair(queue.context, queue.number); });
-  std::string text = queues.size() > 1 ? "s" : "";
-  for (std::size_t i = 0; i < queues.size(); ++i) {
-    text += i == 0 ? " " : i + 1 == queues.size() ? " and " : ", ";
-    text += std::to_string(queues[i].number);
-  }
-  return text;
-}
-
-}  // namespace
-
 void Supervisor::Impl::report_deadlock() {
   finished_ = true;
   result_.outcome = Outcome::kDeadlock;
@@ -509,42 +488,6 @@ void Supervisor::Impl::count_parked_until(Instant end) {
   for (const auto& process : processes_) {
     for (const auto& thread : process->threads()) {
       if (thread->parked() != nullptr) waiting_time(*thread).parked += end - engine_.now();
-    }
-  }
-}
-
-// What each thread waits for. `for_ever`: nothing will ever end it.
-void Supervisor::Impl::list_waits(bool for_ever) {
-  const auto add = [this](std::string finding) { result_.findings.push_back(std::move(finding)); };
-  const HangCauses causes(processes_, options_);
-  for (const auto& process : processes_) {
-    if (!process->alive) continue;
-    if (process->stopped_by != 0) {
-      add(fmt::format("{} is stopped by signal {} and nobody continues it", title(*process), process->stopped_by));
-      continue;
-    }
-    for (const auto& thread : process->threads()) {
-      const std::string who = fmt::format("{}, thread {}", title(*process), thread->tid());
-      if (const Parked* parked = thread->parked()) {
-        const bool polls = parked->kind == Parked::Kind::kPoll;
-        const std::string what =
-            polls && !parked->queues.empty()
-                ? fmt::format("polls completion queue{}{}", numbers_of(parked->queues),
-                              for_ever ? ", which nothing can fill any more," : "")
-                : fmt::format("spins on memory at {:#x}{}", parked->watched.empty() ? 0 : parked->watched.front().address,
-                                for_ever ? ", which nothing can change any more," : "");
-        add(fmt::format("{} {} since {}{}", who, what, seconds(parked->since),
-                        polls ? causes.of_polls(*thread, parked->queues) : ""));
-      } else if (thread->state() == Thread::State::kBlocked) {
-        add(fmt::format("{} waits in {} since {}{}", who, thread->waits_for(), seconds(thread->blocked_since()),
-                        causes.of_sleep(*thread)));
-      } else if (thread->state() == Thread::State::kPending && thread->call().request == protocol::Request::kPoll) {
-        const auto& a = thread->call().arguments;
-        const PolledQueue polled{static_cast<std::uint32_t>(a[1]), static_cast<std::uint32_t>(a[2])};
-        const bool yields = (thread->call().number & protocol::kYields) != 0;
-        add(fmt::format("{} {} at {}{}", who, yields ? "yields" : fmt::format("polls completion queue {}", a[2]),
-                        seconds(engine_.now()), causes.of_polls(*thread, {&polled, 1})));
-      }
     }
   }
 }

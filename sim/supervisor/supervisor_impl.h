@@ -29,6 +29,11 @@
 
 namespace verbatim::supervisor {
 
+inline std::string in_seconds(Instant when) {
+  const std::int64_t ns = to_ps(when) / 1000;
+  return fmt::format("{}.{:09} s", ns / 1'000'000'000, ns % 1'000'000'000);
+}
+
 class Supervisor::Impl final : public ProcessTable {
  public:
   Impl(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
@@ -212,7 +217,12 @@ class Supervisor::Impl final : public ProcessTable {
     result_.findings.push_back(std::move(finding));
   }
   void report_deadlock();
-  void list_waits(bool for_ever);
+  // What each thread waits for, a sentence each. `for_ever`: nothing will ever end it.
+  std::vector<std::string> waits(bool for_ever);
+  void list_waits(bool for_ever);  // as findings of the run
+  class Held;
+  // A debugger holds `process`, whose turn it is; true: the run is to end.
+  bool tell_of_holding(Process& process);
   void count_parked_until(Instant end);
   bool program_alive(std::size_t program) const { return living_.at(program) > 0; }
   bool any_alive() const { return living_in_all_ > 0; }

@@ -107,7 +107,9 @@ bool Supervisor::Impl::wait_for_message(Process& process) {
   const bool first = running_ == nullptr || &running_->process() != &process;
   const auto tid =
       first ? process.native_pid() : running_->native_tid();
-  switch (token_.wait(process.region(), process.native_pid(), tid, process.attached)) {
+  std::function<bool()> while_held;
+  if (options_.while_held) while_held = [&] { return tell_of_holding(process); };
+  switch (token_.wait(process.region(), process.native_pid(), tid, process.attached, while_held)) {
     case TokenWait::Result::kMessage:
       return true;
     case TokenWait::Result::kDied:

@@ -115,8 +115,50 @@ TEST(Debugger, is_started_on_a_program_by_name_and_changes_nothing) {
   EXPECT_EQ(digest_in(later.err), digest_in(plain.err)) << later.err;
 }
 
+TEST(Debugger, asks_the_fabric_that_stands_still) {
+  if (cli::run_command({"gdb", "--version"}).code != 0) GTEST_SKIP() << "gdb is not installed";
+  const cli::Finished plain = run_with_gdb("", "");
+  const cli::Finished asked = run_with_gdb(
+      "--gdb client",
+      "set pagination off\\nmonitor now\\nbreak ibv_modify_qp\\ncontinue\\ncontinue\\ncontinue\\nmonitor now\\nmonitor qps\\n"
+      "monitor cqs client\\nmonitor trace 2\\nmonitor packets\\nmonitor moment\\ndelete\\ncontinue\\n");
+  EXPECT_EQ(asked.code, 0) << asked.out << asked.err;
+  EXPECT_EQ(digest_in(asked.err), digest_in(plain.err)) << asked.err;
+  const auto says = [&](const char* text) { EXPECT_NE(asked.out.find(text), std::string::npos) << text << "\n" << asked.out; };
+  says("is held at 100.000000 ms");
+  says("server: ibv_rc_pingpong (pid 1000): QP 72 RC RTS, connected to ");
+  says("client: ibv_rc_pingpong (pid 1001): QP 72 RC RTR, connected to ");
+  says("CQ 128: 0 of 512 completions wait to be polled");
+  says("hca/client  qp-state  qpn=72 from=1 to=2");
+  says("no packet is on a cable or in a switch");
+  says("there is no moment");
+}
+
+TEST(Debugger, goes_back_to_an_earlier_moment_of_the_same_run) {
+  if (cli::run_command({"gdb", "--version"}).code != 0) GTEST_SKIP() << "gdb is not installed";
+  const cli::Finished plain = run_with_gdb("", "");
+  const support::TemporaryFolder folder;
+  const std::string log = folder.path() + "/log";
+  // The second gdb reads what the first one has not taken: it is written when that has gone.
+  const std::string words =
+      "{ printf 'set pagination off\\nbreak ibv_modify_qp\\ncontinue\\ncontinue\\ncontinue\\nmonitor back 30us\\n'; "
+      "until grep -q 'Attaching to process .*' '" + log + "' && [ $(grep -c 'Attaching to process' '" + log + "') = 2 ]; do sleep 0.05; done; "
+      "printf 'info breakpoints\\nmonitor now\\ncontinue\\nmonitor now\\ndelete\\ncontinue\\n'; } | " +
+      support::quoted(support::verbatim_program()) + " run --topology " + support::quoted(support::topology("two_hosts")) +
+      " --gdb client 'server=ibv_rc_pingpong -n 20' 'client=ibv_rc_pingpong -n 20 server' > '" + log + "' 2>&1";
+  const cli::Finished run = cli::run_command({"/bin/sh", "-c", words});
+  const std::string text = support::text_of_file(log);
+  EXPECT_EQ(run.code, 0) << text;
+  EXPECT_NE(text.find("the run goes back to 100.3"), std::string::npos) << text;
+  EXPECT_NE(text.find("<ibv_modify_qp>"), std::string::npos) << "breakpoints are kept\n" << text;
+  EXPECT_EQ(digest_in(text), digest_in(plain.err)) << text;
+  // The last change of state is before us again.
+  const std::size_t begun = text.rfind("Attaching to process");
+  EXPECT_NE(text.find("Breakpoint 1, ", begun), std::string::npos) << text;
+}
+
 TEST(Debugger, of_a_program_that_is_not_there_is_refused) {
-  for (const char* options : {"--gdb nobody", "--gdb client:2", "--gdb client:x", "--gdb client --gdb-at soon", "--gdb-at 1ms"})
+  for (const char* options : {"--gdb nobody", "--gdb client:2", "--gdb client:x", "--gdb client --gdb-at soon", "--gdb-at 1ms", "--gdb client --gdb-commands /nowhere", "--gdb-commands /dev/null"})
     EXPECT_EQ(run_with_gdb(options, "").code, 2) << options;
   const cli::Finished never = run_with_gdb("--gdb client --gdb-at 50s", "");
   EXPECT_EQ(never.code, 1);

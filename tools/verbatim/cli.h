@@ -57,6 +57,7 @@ struct RunOptions {
   std::vector<std::string> assume_missing;  // facilities of the machine that are not to be used
   int poke_period_us = 0;  // of tests: wall time, without influence on results; 0: the supervisor's choice
   std::string gdb, gdb_at;  // "HOST" or "HOST:N": a program that gdb gets, and a virtual time
+  std::string gdb_commands;  // a file
   bool afresh = false;      // of many runs: each in a process that has run none before
   bool keep_files = false;  // of the hosts' own folders, in --out
   bool keep_trace = false;  // with calls, in --out
@@ -65,6 +66,9 @@ struct RunOptions {
   int record_fd = -1;     // of `run --verify`: where the run's trace goes
   std::uint64_t pad = 0;  // of `run --verify`: bytes allocated first, to move everything else
 };
+
+// The working folder in which the process was started.
+const std::string& first_folder();
 
 // main(), with every exit code it can have.
 int start(int argc, char** argv);

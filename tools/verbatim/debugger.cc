@@ -5,9 +5,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "tools/verbatim/cli.h"
 #include "verbs_shim/protocol/region.h"
 
 namespace verbatim::cli {
@@ -30,9 +36,12 @@ bool has_ended(pid_t pid) {
 
 }  // namespace
 
-Debugger::~Debugger() {
+Debugger::~Debugger() { await_gdb(); }
+
+void Debugger::await_gdb() {
   if (gdb_ <= 0) return;
   ::waitpid(gdb_, nullptr, 0);
+  gdb_ = -1;
   if (::isatty(STDIN_FILENO) == 0) return;
   ::signal(SIGTTOU, SIG_IGN);
   ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
@@ -45,12 +54,17 @@ void Debugger::on_start(std::size_t program, pid_t native_pid, Instant now) {
   if (now >= spec_.from) attach();
 }
 
-void Debugger::on_record(const TraceRecord& record, std::span<const std::byte>) {
+void Debugger::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
+  monitor_.on_record(record, bytes);
   if (gdb_ == 0 && program_ && record.time_ps >= to_ps(spec_.from)) attach();
 }
 
 void Debugger::attach() {
   std::fflush(nullptr);
+  if (!monitor_.begin()) {
+    gdb_ = -1;
+    return;
+  }
   gdb_ = ::fork();
   if (gdb_ == 0) {
     const std::string pid = std::to_string(*program_);
@@ -68,15 +82,51 @@ void Debugger::attach() {
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::execlp("gdb", "gdb", "-q", "-iex", "set debuginfod enabled off", "-iex", libraries.c_str(), "-ex", quiet.c_str(), "-p", pid.c_str(), nullptr);
+    const std::string monitor = "source " + monitor_.hand_to_gdb(), commands = "source " + spec_.commands;
+    std::vector<const char*> words = {"gdb", "-q", "-iex", "set debuginfod enabled off", "-iex", libraries.c_str(),
+                                      "-iex", monitor.c_str(), "-ex", quiet.c_str(), "-p", pid.c_str()};
+    if (!spec_.commands.empty()) words.insert(words.end(), {"-ex", commands.c_str()});
+    words.push_back(nullptr);
+    ::execvp("gdb", const_cast<char* const*>(words.data()));
     ::_exit(127);
   }
+  monitor_.leave_to_gdb();
   // No record goes on before the program is held, so the moment is the one that was asked for.
   while (gdb_ > 0 && !held_ && !has_ended(gdb_)) {
     held_ = is_held(*program_);
     const timespec pause = {0, 1'000'000};
     ::nanosleep(&pause, nullptr);
   }
+}
+
+std::string Debugger::begin_anew() {
+  await_gdb();
+  std::ifstream own("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> given;
+  for (std::string word; std::getline(own, word, '\0');) given.push_back(word);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::string& word = given[i];
+    const auto is_option = [&word](std::string_view option) { return word == option || word.starts_with(std::string(option) + "="); };
+    if (is_option("--gdb-at") || is_option("--gdb-commands")) {
+      if (word.find('=') == std::string::npos) ++i;  // its value is the next word
+    } else {
+      words.push_back(word);
+    }
+    if (i != 1) continue;  // behind the verb
+    words.insert(words.end(), {"--gdb-at", std::to_string(to_ps(*monitor_.goes_back_to())) + " ps", "--gdb-commands", monitor_.breakpoints()});
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  monitor_.keep_breakpoints();
+  std::fflush(nullptr);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const std::string& folder = first_folder();
+  if (::chdir(folder.c_str()) == 0) ::execv("/proc/self/exe", arguments.data());
+  return std::string("the run cannot be begun again: ") + std::strerror(errno);
 }
 
 std::string Debugger::failure() const {

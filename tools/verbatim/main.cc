@@ -116,6 +116,7 @@ void add_show(CLI::App* verb, RunOptions& options) {
   verb->add_option("--gdb", options.gdb,
                    "start gdb on the first program of this host, or on its N-th as HOST:N; the whole fabric waits for it");
   verb->add_option("--gdb-at", options.gdb_at, "with --gdb: at this virtual time (default: before the program's first instruction)");
+  verb->add_option("--gdb-commands", options.gdb_commands, "with --gdb: a file with commands that gdb reads once it holds the program");
   verb->add_flag("--keep-trace", options.keep_trace,
                  "keep the trace, and where in the programs requests were posted, in --out: for explain, report and ladder")
       ->needs(verb->get_option("--out"))
@@ -527,8 +528,17 @@ int dispatch(int argc, char** argv) {
 
 }  // namespace
 
+const std::string& first_folder() {
+  static const std::string folder = [] {
+    std::error_code error;
+    return std::filesystem::current_path(error).string();
+  }();
+  return folder;
+}
+
 int start(int argc, char** argv) {
   prefault();
+  first_folder();
   hold_standard_descriptors();
   // Who reads our output may be gone: that is told as any other failure to write, and the run keeps its report.
   std::signal(SIGPIPE, SIG_IGN);

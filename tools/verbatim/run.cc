@@ -198,9 +198,14 @@ std::optional<DebuggerSpec> find_debugged(const config::ScenarioSpec& scenario, 
                                           config::Diagnostics& diagnostics) {
   if (options.gdb.empty()) {
     if (!options.gdb_at.empty()) diagnostics.add("--gdb-at", "", "needs --gdb, which names the program");
+    if (!options.gdb_commands.empty()) diagnostics.add("--gdb-commands", "", "needs --gdb, which names the program");
     return std::nullopt;
   }
   DebuggerSpec spec;
+  spec.commands = options.gdb_commands;
+  if (!spec.commands.empty() && ::access(spec.commands.c_str(), R_OK) != 0) {
+    diagnostics.add("--gdb-commands", "", config::in_quotes(spec.commands) + " cannot be read: " + std::strerror(errno), "");
+  }
   if (const auto from = parse_limit("--gdb-at", options.gdb_at, diagnostics)) spec.from = instant_from_ps(from->count());
   const std::size_t colon = options.gdb.rfind(':');
   const std::string host = options.gdb.substr(0, colon);

@@ -382,7 +382,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
                                                  limit.count() != 0 ? instant_from_ps(limit.count()) : kEndOfTime, packets));
   }
   if (plan.debugger) {
-    Debugger& debugger = observers.debugger.emplace(*plan.debugger);
+    Debugger& debugger = observers.debugger.emplace(*plan.debugger, simulation.components());
     simulation.tracer().add(debugger);
     output.tell_starts([&](std::size_t program, int native_pid) {
       debugger.on_start(program, native_pid, simulation.engine().now());
@@ -398,6 +398,9 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
   supervisor::SupervisorOptions supervisor_options;
   supervisor_options.seed = seed;
   supervisor_options.traps_loops = !plan.debugger;
+  if (observers.debugger) {
+    supervisor_options.while_held = [&debugger = *observers.debugger](supervisor::HeldRun& held) { return debugger.on_held(held); };
+  }
   supervisor_options.core = options.core;
   supervisor_options.second_core = use_of_second_core(options);
   if (options.poke_period_us != 0) supervisor_options.poke_period_us = options.poke_period_us;
@@ -477,6 +480,10 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
     result = supervisor.run(plan.programs, output);
   }
   clear_progress();
+  if (observers.debugger && observers.debugger->goes_back()) {
+    complain(observers.debugger->begin_anew());
+    return kProgramFailed;
+  }
   RunFigures figures;
   figures.peak_memory_kib = peak_memory_kib();
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();

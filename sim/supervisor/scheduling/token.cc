@@ -148,7 +148,8 @@ bool TokenWait::look(std::atomic<protocol::Baton>& message) {
   return found;
 }
 
-TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke) {
+TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke,
+                                  const std::function<bool()>& while_held) {
   auto& message = region.header().message;
   if (look(message)) return Result::kMessage;
   while (true) {
@@ -186,6 +187,7 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
     }
     if (seen.state == 't' || seen.state == 'T') {  // a debugger holds it: the whole fabric waits
       silent_ms_ = asleep_ms_ = 0;
+      if (while_held && while_held()) return Result::kInterrupted;
       continue;
     }
     // Time in which we did not run ourselves (a stopped or overloaded machine) says nothing about the

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,7 +42,8 @@ class TokenWait {
   void handed_over(unsigned patience);
   // Thread `tid` of process `pid` (as Linux counts) has been given the token or its life before.
   // It may be poked when it computes, once the shim is in place.
-  Result wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke);
+  // `while_held` is called every 20 ms while a debugger holds the process; true: kInterrupted.
+  Result wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke, const std::function<bool()>& while_held);
   // For kStuck: what the process was doing, for example "sleeps in the kernel in read(3)".
   const std::string& stuck_doing() const { return stuck_doing_; }
   // By SIGINT, SIGTERM, or SIGHUP unless that was ignored before; as long as *this is, they do nothing else.

@@ -65,6 +65,8 @@ struct Facility {
   std::string consequence;  // why it does not work, and what follows or what to do
 };
 
+class HeldRun;  // held_run.h
+
 struct SupervisorOptions {
   Mode mode = Mode::kSlices;
   std::uint64_t seed = 1;
@@ -87,6 +89,9 @@ struct SupervisorOptions {
   std::function<void(const CallPlace&)> on_place;
   // Is told of every wait of a thread when it has ended, or the run has. Empty: nobody wants to know.
   std::function<void(const ThreadWait&)> on_wait;
+  // Is asked every 20 ms while a debugger holds the program whose turn it is; true: the run is to end, as by an interrupt. Empty:
+  // nobody wants to know.
+  std::function<bool(HeldRun&)> while_held;
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
   MachineFacilities machine;
   Limits limits;

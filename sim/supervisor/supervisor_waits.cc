@@ -1,0 +1,110 @@
+// How the threads of a run stand: at its end when it hangs, and while a debugger holds one of its programs.
+#include <algorithm>
+#include <utility>
+
+#include "sim/supervisor/hang_causes.h"
+#include "sim/supervisor/spec/held_run.h"
+#include "sim/supervisor/supervisor_impl.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// " 3", "s 3 and 4", "s 3, 4 and 5".
+std::string numbers_of(std::vector<PolledQueue> queues) {
+  std::ranges::sort(queues, {}, [](const PolledQueue& queue) { return std::pair(queue.context, queue.number); });
+  std::string text = queues.size() > 1 ? "s" : "";
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    text += i == 0 ? " " : i + 1 == queues.size() ? " and " : ", ";
+    text += std::to_string(queues[i].number);
+  }
+  return text;
+}
+
+}  // namespace
+
+// What each thread waits for. `for_ever`: nothing will ever end it.
+std::vector<std::string> Supervisor::Impl::waits(bool for_ever) {
+  std::vector<std::string> all;
+  const auto add = [&all](std::string sentence) { all.push_back(std::move(sentence)); };
+  const HangCauses causes(processes_, options_);
+  for (const auto& process : processes_) {
+    if (!process->alive) continue;
+    if (process->stopped_by != 0) {
+      add(fmt::format("{} is stopped by signal {} and nobody continues it", title(*process), process->stopped_by));
+      continue;
+    }
+    for (const auto& thread : process->threads()) {
+      const std::string who = fmt::format("{}, thread {}", title(*process), thread->tid());
+      if (const Parked* parked = thread->parked()) {
+        const bool polls = parked->kind == Parked::Kind::kPoll;
+        const std::string what =
+            polls && !parked->queues.empty()
+                ? fmt::format("polls completion queue{}{}", numbers_of(parked->queues),
+                              for_ever ? ", which nothing can fill any more," : "")
+                : fmt::format("spins on memory at {:#x}{}", parked->watched.empty() ? 0 : parked->watched.front().address,
+                                for_ever ? ", which nothing can change any more," : "");
+        add(fmt::format("{} {} since {}{}", who, what, in_seconds(parked->since),
+                        polls ? causes.of_polls(*thread, parked->queues) : ""));
+      } else if (thread->state() == Thread::State::kBlocked) {
+        add(fmt::format("{} waits in {} since {}{}", who, thread->waits_for(), in_seconds(thread->blocked_since()),
+                        causes.of_sleep(*thread)));
+      } else if (thread->state() == Thread::State::kPending && thread->call().request == protocol::Request::kPoll) {
+        const auto& a = thread->call().arguments;
+        const PolledQueue polled{static_cast<std::uint32_t>(a[1]), static_cast<std::uint32_t>(a[2])};
+        const bool yields = (thread->call().number & protocol::kYields) != 0;
+        add(fmt::format("{} {} at {}{}", who, yields ? "yields" : fmt::format("polls completion queue {}", a[2]),
+                        in_seconds(engine_.now()), causes.of_polls(*thread, {&polled, 1})));
+      }
+    }
+  }
+  return all;
+}
+
+void Supervisor::Impl::list_waits(bool for_ever) {
+  for (std::string& sentence : waits(for_ever)) result_.findings.push_back(std::move(sentence));
+}
+
+class Supervisor::Impl::Held final : public HeldRun {
+ public:
+  Held(Impl& impl, Process& process) : impl_(impl), process_(process) {}
+
+  std::string holder() const override {
+    return impl_.running_ == nullptr ? impl_.title(process_)
+                                     : fmt::format("{}, thread {}", impl_.title(process_), impl_.running_->tid());
+  }
+
+  Instant now() const override {
+    // A program that has just started has no clock of its own yet.
+    if (impl_.running_ == nullptr) return fabric_now();
+    const protocol::ThreadSlot& slot = process_.region().slot(impl_.running_->slot());
+    return std::max(instant_from_ps(slot.clock_ps), fabric_now());
+  }
+
+  Instant fabric_now() const override { return impl_.engine_.now(); }
+
+  std::vector<std::string> waits() override { return impl_.waits(false); }
+
+  std::vector<Queues> queues() override {
+    std::vector<Queues> all;
+    for (const auto& process : impl_.processes_) {
+      if (!process->alive) continue;
+      for (const auto& context : process->contexts()) {
+        if (!context->open() || context->owner() != process->pid()) continue;
+        all.push_back({impl_.title(*process), context->hca().inspect(context->handle())});
+      }
+    }
+    return all;
+  }
+
+ private:
+  Impl& impl_;
+  Process& process_;
+};
+
+bool Supervisor::Impl::tell_of_holding(Process& process) {
+  Held held(*this, process);
+  return options_.while_held(held);
+}
+
+}  // namespace verbatim::supervisor
