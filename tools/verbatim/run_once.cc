@@ -399,7 +399,9 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
   supervisor_options.seed = seed;
   supervisor_options.traps_loops = !plan.debugger;
   if (observers.debugger) {
-    supervisor_options.while_held = [&debugger = *observers.debugger](supervisor::HeldRun& held) { return debugger.on_held(held); };
+    supervisor_options.while_held = [&debugger = *observers.debugger](supervisor::HeldRun& held) {
+      return debugger.on_held(held);
+    };
   }
   supervisor_options.core = options.core;
   supervisor_options.second_core = use_of_second_core(options);
