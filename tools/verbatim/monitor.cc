@@ -37,11 +37,10 @@ constexpr const char* kHelp =
     "monitor trace [N]     the latest N facts of the trace (default 20, at most 1000)\n"
     "monitor back TIME     the same run again, held so much earlier: \"monitor back 5us\"; breakpoints are kept\n";
 
-// Replaces gdb's own command, which is for other kinds of targets. A reply ends with a zero byte. One that begins with a 1 names the
-// file that gdb's breakpoints are to be kept in, and ends gdb.
+// Replaces gdb's own command, which is for other kinds of targets. A reply ends with a zero byte. One that begins with a 1 names
+// the file that gdb's breakpoints are to be kept in, and ends gdb.
 constexpr const char* kScript = R"(python
 import gdb
-import os
 import socket
 
 class VerbatimMonitor(gdb.Command):
