@@ -1,3 +1,4 @@
+#include "sim/config/freedom.h"
 #include "sim/config/spec.h"
 #include "sim/config/tables.h"
 #include "sim/ib/opcode.h"
@@ -496,8 +497,9 @@ const Object& scenario_table() {
            {.key = "freedom",
             .kind = Kind::kText,
             .doc = "what is done with the freedom that the specification leaves: friendly does as a "
-                   "ConnectX does, spec draws all that is allowed from the seed",
-            .choices = {"friendly", "spec"}}),
+                   "ConnectX does, spec draws all that is allowed from the seed, quirk:NAME besides what some hardware does though it "
+                   "is not allowed",
+            .choices = {freedom_names().begin(), freedom_names().end()}}),
        bind_object<&S::spec>({.key = "spec", .kind = Kind::kObject, .doc = "with freedom spec: how far it goes"},
                              freedom_table()),
        bind<&S::time_limit>({.key = "time_limit",

@@ -68,6 +68,11 @@ struct Adapter {
   // `may_lead_to_group`, to those who have joined one.
   int check_global_path(const protocol::AddressVector& path, bool may_lead_to_group) const;
 
+  // Of a quirk that the adapter is to have: whether it shows this time.
+  bool shows(Quirk quirk, std::string_view site) {
+    return (profile.quirks & bit_of(quirk)) != 0 && choices.choose(site, id, 2) != 0;
+  }
+
   Engine& engine;
   Tracer& tracer;
   Choices& choices;

@@ -16,8 +16,8 @@ inline constexpr std::string_view kSendTurn = "gather-delay/turn";
 
 // In how many pieces, in which order and when the bytes of one message land, all before anything that says
 // so.
-inline constexpr std::array<std::uint32_t, 5> kPlacementGranules = {0, 1024, 256, 64,
-                                                                    8};  // bytes; 0: not cut
+inline constexpr std::array<std::uint32_t, 7> kPlacementGranules = {0, 1024, 256, 64, 8, 4, 1};  // bytes; 0: not cut
+inline constexpr std::uint32_t kWholeWordGranules = 5;  // of these; the others tear words of 8 bytes (Quirk::kTorn8)
 inline constexpr std::string_view kPlacementPieces = "placement";
 inline constexpr std::string_view kPlacementOrder = "placement/order";
 inline constexpr std::string_view kPlacementHold = "placement/hold";
@@ -66,5 +66,10 @@ inline constexpr std::string_view kAckTimeout = "ack-timeout";
 inline constexpr std::uint32_t kAckTimeoutFactors = 4;
 inline constexpr std::string_view kRnrTimer = "rnr-timer";
 inline constexpr std::uint32_t kRnrTimerFactors = 3;
+
+// Of quirks (quirks.h), asked only of adapters that have them.
+inline constexpr std::string_view kLastWqeEvent = "quirk-no-last-wqe";
+inline constexpr std::string_view kEarlyAcknowledgement = "quirk-early-ack";
+inline constexpr std::string_view kEarlyCompletion = "quirk-multipath";
 
 }  // namespace verbatim::hca::freedom

@@ -10,6 +10,7 @@
 #include "sim/fabric/lane_table.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "sim/host/pcie_profile.h"
+#include "sim/hca/quirks.h"
 
 namespace verbatim::hca {
 
@@ -96,6 +97,7 @@ struct HcaProfile {
   // Width of the bus from the packetize stage to the port: a packet occupies the stage for one cycle per started
   // so many bytes, or longer. 0: as wide as any packet.
   std::uint32_t packet_bus_bytes = 0;
+  Quirks quirks = 0;  // that it may show where it may choose (sim/core/choice.h)
   AtomicProfile atomics;
   CacheProfile context_cache;      // contexts of queue pairs
   CacheProfile protection_cache;   // memory protection entries (MPT), one per memory key

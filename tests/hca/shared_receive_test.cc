@@ -5,6 +5,7 @@
 
 #include "tests/hca/bystanders.h"
 #include "tests/hca/requests.h"
+#include "tests/hca/scripted_choices.h"
 
 namespace verbatim::test {
 namespace {
@@ -15,8 +16,9 @@ using ib::WcStatus;
 
 // `count` connections whose server ends share one receive queue.
 struct Shared {
-  explicit Shared(std::uint32_t count, PathOptions given = small_mtu_path(), ib::QpType type = ib::QpType::kRc)
-      : path(given), client(world, *world.client), server(world, *world.server) {
+  explicit Shared(std::uint32_t count, PathOptions given = small_mtu_path(), ib::QpType type = ib::QpType::kRc,
+                  const WorldOptions& options = {})
+      : world(options), path(given), client(world, *world.client), server(world, *world.server) {
     constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite;
     client_mr = client.reg_mr(Program::kBuffer, 1 << 20, kAccess);
     server_mr = server.reg_mr(Program::kBuffer, 1 << 20, kAccess);
@@ -167,6 +169,22 @@ TEST(SharedReceiveTest, a_limit_above_what_is_posted_is_told_at_once_and_one_abo
   EXPECT_EQ(shared.server.set_srq_limit(shared.srq, 5), 0);
   shared.world.run();
   EXPECT_EQ(shared.server.async_events.size(), 1u);
+}
+
+TEST(SharedReceiveTest, the_last_request_is_not_told_of_by_an_adapter_with_that_quirk) {
+  const auto events = [](hca::Quirks quirks) {
+    ScriptedChoices choices;
+    choices.answers["quirk-no-last-wqe"] = 1;
+    WorldOptions options;
+    options.choices = &choices;
+    options.profile.quirks = quirks;
+    Shared shared(1, Shared::small_mtu_path(), ib::QpType::kRc, options);
+    EXPECT_EQ(shared.server.to_state(shared.to[0], QpState::kErr), 0);
+    shared.world.run();
+    return shared.server.async_events.size();
+  };
+  EXPECT_EQ(events(0), 1u);
+  EXPECT_EQ(events(hca::bit_of(hca::Quirk::kNoLastWqe)), 0u);
 }
 
 // IBA 10.3.1.7, 11.6.3: receives in the shared queue stay there for the others.

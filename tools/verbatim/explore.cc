@@ -13,6 +13,7 @@
 #include <set>
 #include <span>
 
+#include "sim/config/freedom.h"
 #include "sim/explore/site_texts.h"
 #include "sim/explore/strategy.h"
 #include "sim/observe/digest_sink.h"
@@ -165,16 +166,27 @@ class Exploration {
     }
   }
 
+  // What fails by them is no mistake by the specification.
+  void tell_quirks() {
+    const hca::Quirks quirks = config::quirks_of(plan_.scenario.freedom);
+    if (quirks != 0) answer_.say("what fails here and not with freedom spec fails only on hardware that goes beyond the specification:\n");
+    for (std::size_t i = 0; i < std::size(hca::kQuirks); ++i) {
+      if ((quirks & hca::bit_of(static_cast<hca::Quirk>(i))) == 0) continue;
+      answer_.say("  %s: %s\n", std::string(hca::kQuirks[i].name).c_str(), std::string(hca::kQuirks[i].what).c_str());
+    }
+  }
+
   void summarise() {
     clear_progress();
     const double seconds = progress_.seconds();
     if (answer_.is_for_people())
       std::fprintf(stderr, "verbatim: %lld runs in %.1f s, %.1f a second, %zu at a time\n", static_cast<long long>(counted_),
                    seconds, static_cast<double>(counted_) / std::max(seconds, 0.001), jobs());
-    answer_.say("explored %lld %s with freedom spec, strategy %s: %lld failed, of %zu kind%s\n",
-                static_cast<long long>(counted_), counted_ == 1 ? "run" : "runs",
+    answer_.say("explored %lld %s with freedom %s, strategy %s: %lld failed, of %zu kind%s\n",
+                static_cast<long long>(counted_), counted_ == 1 ? "run" : "runs", plan_.scenario.freedom.c_str(),
                 options_.focus.empty() ? options_.strategy.c_str() : "near", static_cast<long long>(failed_), kinds_.size(),
                 kinds_.size() == 1 ? "" : "s");
+    tell_quirks();
     if (failed_ == 0 && counted_ != 0) {
       answer_.say("0 of %lld: with 95 %% confidence less than %s of such schedules fail\n", static_cast<long long>(counted_),
                   bound(counted_).c_str());
@@ -184,6 +196,7 @@ class Exploration {
     for (const explore::SiteText& text : explore::site_texts()) {
       const std::string site(text.site);
       if (decided_.contains(site)) continue;
+      if (site.starts_with("quirk-") && !asked_.contains(site)) continue;
       untried += (untried.empty() ? "" : ", ") + site + (asked_.contains(site) ? " (asked, always the default)" : "");
     }
     if (!untried.empty()) answer_.say("freedom that no run used: %s\n", untried.c_str());
@@ -228,6 +241,7 @@ class Exploration {
     std::erase_if(paths, [&](const std::string& path) { return path.starts_with(plan_.shim_directory + "/"); });
     file.contents = contents_of(std::move(paths));
     file.decisions = small.decisions;
+    file.freedom = plan_.scenario.freedom;
     file.signature = kind.signature;
     file.summary = report.summary();
     file.run_digest = report.digest;
@@ -274,7 +288,7 @@ class Exploration {
       windows[std::string(observe::text_of(static_cast<observe::RaceWindow>(i)))] = windows_[i];
     for (const auto& [site, count] : asked_) sites[site] = {{"asked", count}, {"not_default", decided_[site]}};
     const Json json = {{"version", VERBATIM_VERSION},
-                       {"freedom", "spec"},
+                       {"freedom", plan_.scenario.freedom},
                        {"strategy", options_.focus.empty() ? options_.strategy : "near"},
                        {"runs", counted_},
                        {"digest", digest_.hex()},
@@ -360,7 +374,7 @@ int explore(const ExploreOptions& options) {
   std::optional<RunPlan> plan = make_plan(options.run, {profile_folders(), &files});
   if (!plan) return kUsage;
   plan->fail_on = options.fail_on;
-  plan->scenario.freedom = "spec";
+  if (!config::is_free(plan->scenario.freedom)) plan->scenario.freedom = "spec";
   Answer answer("explore", options.run.style);
   return answer.end(Exploration(*plan, options, files, *strategy, std::chrono::duration_cast<Clock::duration>(*time),
                                 std::chrono::duration_cast<Clock::duration>(*shrink_time), answer)

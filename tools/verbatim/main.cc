@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/freedom.h"
 #include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/completion.h"
@@ -151,8 +152,9 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option(
           "--freedom", options.freedom,
           "what is done with the freedom that the specification leaves: friendly as a ConnectX does; spec "
-          "draws all that is allowed from the seed (default: the scenario's, else friendly)")
-      ->check(CLI::IsMember({"friendly", "spec"}));
+          "draws all that is allowed from the seed; quirk:NAME besides what some hardware does though it is not allowed "
+          "(default: the scenario's, else friendly)")
+      ->check(CLI::IsMember(config::freedom_names()));
   verb->add_flag("--keep-files", options.keep_files,
                  "keep the files of the hosts' own folders (/tmp and the like) in files/HOST of --out");
   verb->add_flag("--verify", options.verify, "run twice and name the first difference");
@@ -187,6 +189,10 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
                                                  "(fast and slow actors, D changes), delay:K (every one with at most K "
                                                  "decisions), nasty (each freedom to its limit)")
                                     ->capture_default_str();
+  verb->add_option("--freedom", options.run.freedom,
+                   "what schedules may do: spec, all that the specification allows (default); quirk:NAME, besides what some hardware "
+                   "does though it is not allowed")
+      ->check(CLI::IsMember(config::freedom_names()));
   verb->add_option("--focus", options.focus, "a replay file: schedules like the one that failed there")->excludes(strategy);
   verb->add_option("--fail-on", options.fail_on,
                    "regular expression: a line of a program's output that it finds makes the run a failure");
@@ -230,7 +236,8 @@ void add_shell(CLI::App& app, ShellOptions& options) {
   verb->add_flag("--fast", options.fast,
                  "while a program sleeps and nobody reads a terminal, virtual time goes on at once, not as fast as real time");
   add_limits(verb, options.run);
-  verb->add_option("--freedom", options.run.freedom, "friendly or spec, as of `verbatim run`")->check(CLI::IsMember({"friendly", "spec"}));
+  verb->add_option("--freedom", options.run.freedom, "friendly, spec or quirk:NAME, as of `verbatim run`")
+      ->check(CLI::IsMember(config::freedom_names()));
   verb->add_option("--out", options.run.out, "folder for run.json and the session; made if missing");
   add_show(verb, options.run);
   add_quiet(verb, options.run.style);
@@ -284,7 +291,7 @@ void add_lab(CLI::App& app, LabOptions& options) {
   run->add_option("--trace", options.run.trace, "a file for every packet, DMA access and call, one a line");
   run->add_option("--pcap", options.run.pcap, "a file for a capture");
   run->add_option("--out", options.run.out, "a folder for run.json and the programs' output");
-  run->add_option("--freedom", options.run.freedom, "friendly or spec");
+  run->add_option("--freedom", options.run.freedom, "friendly, spec or quirk:NAME")->check(CLI::IsMember(config::freedom_names()));
   run->add_option("--seed", options.run.seed, "root of all random numbers");
   run->callback([&options] { options.verb = LabOptions::Verb::kRun; });
   for (CLI::App* one : {list, start, run}) add_answer(one, options.run.style);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "sim/config/freedom.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/replay_file.h"
@@ -37,7 +38,7 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
   std::optional<RunPlan> plan = make_plan(*options, {replay.profile_folders, &replay.files});
   if (!plan) return std::nullopt;
   plan->schedule = schedule_of(replay.decisions);
-  plan->scenario.freedom = "spec";
+  if (!config::is_free(plan->scenario.freedom)) plan->scenario.freedom = "spec";
   plan->fail_on = replay.fail_on;
   return std::pair(std::move(*plan), std::move(*options));
 }

@@ -25,7 +25,7 @@ std::string write_replay(const std::string& path, const ReplayFile& replay) {
                      {"version", replay.version},
                      {"summary", replay.summary},
                      {"signature", replay.signature},
-                     {"freedom", "spec"},
+                     {"freedom", replay.freedom},
                      {"digest", replay.run_digest},
                      {"words", replay.words},
                      {"working_directory", replay.working_directory},
@@ -57,6 +57,7 @@ std::optional<ReplayFile> read_replay(const std::string& path, std::string* fail
       return std::nullopt;
     }
     json->at("version").get_to(replay.version);
+    replay.freedom = json->value("freedom", replay.freedom);
     json->at("summary").get_to(replay.summary);
     json->at("signature").get_to(replay.signature);
     json->at("digest").get_to(replay.run_digest);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "sim/config/freedom.h"
 #include "sim/config/load.h"
 #include "sim/config/words.h"
 #include "tools/verbatim/answer.h"
@@ -247,6 +248,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   if (load(options, load_options, plan.scenario, diagnostics)) find_programs(plan, diagnostics);
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
+  if (config::quirks_of(plan.scenario.freedom) != 0) config::set_quirks(plan.scenario);
   plan.seeds = parse_seeds(options, diagnostics);
   plan.debugger = find_debugged(plan.scenario, options, diagnostics);
   check_result_files(options, diagnostics);

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/config/freedom.h"
 #include "sim/config/simulation.h"
 #include "sim/explore/recorded_choices.h"
 #include "sim/explore/replayed_choices.h"
@@ -315,7 +316,7 @@ void tell_first_cause(const std::vector<observe::TraceLine>& facts) {
 std::unique_ptr<Choices> chooser_of(const RunPlan& plan) {
   const std::vector<std::string> names = config::Simulation::component_names(plan.scenario.topology);
   if (plan.schedule) return explore::make_choices(*plan.schedule, names);
-  if (plan.scenario.freedom != "spec") return std::make_unique<DefaultChoices>();
+  if (!config::is_free(plan.scenario.freedom)) return std::make_unique<DefaultChoices>();
   return std::make_unique<SeededChoices>(static_cast<std::uint64_t>(plan.scenario.seed), names);
 }
 

@@ -75,7 +75,10 @@ void CompletionWriter::release_held() {
 }
 
 void CompletionWriter::stage(Pending pending) {
-  adapter_.payloads.release_of(pending.entry.qpn);
+  if (!is_receive(pending.entry) || !adapter_.payloads.holds_any() ||
+      !adapter_.shows(Quirk::kMultipath, freedom::kEarlyCompletion)) {
+    adapter_.payloads.release_of(pending.entry.qpn);
+  }
   const Instant now = adapter_.engine.now();
   pending.trail.add(now, {adapter_.id, "completion held back"});
   Instant ready = now;

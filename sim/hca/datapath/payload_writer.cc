@@ -10,8 +10,9 @@
 namespace verbatim::hca {
 
 namespace {
-constexpr std::uint32_t kMostParts = 16;  // of one packet, about
-}
+constexpr std::uint32_t kMostParts = 16;      // of one packet, about
+constexpr std::uint32_t kMostTornParts = 64;  // likewise, of less than 8 bytes each
+}  // namespace
 
 PayloadWriter::PayloadWriter(Adapter& adapter)
     : adapter_(adapter),
@@ -29,9 +30,9 @@ host::DmaWriteTimes PayloadWriter::write(Context& context, const ib::Payload& pa
     });
   }
   Choices& choices = adapter_.choices;
-  const std::uint32_t granule = freedom::kPlacementGranules[choices.choose(
-      freedom::kPlacementPieces, adapter_.id,
-      static_cast<std::uint32_t>(freedom::kPlacementGranules.size()))];
+  const bool may_tear = (adapter_.profile.quirks & bit_of(Quirk::kTorn8)) != 0;
+  const auto granules = may_tear ? static_cast<std::uint32_t>(freedom::kPlacementGranules.size()) : freedom::kWholeWordGranules;
+  const std::uint32_t granule = freedom::kPlacementGranules[choices.choose(freedom::kPlacementPieces, adapter_.id, granules)];
   if (granule == 0) return place_whole(context, payload, pieces, stream);
   std::vector<Placement> parts = cut(context, payload, pieces, granule, stream);
   shuffle(parts);
@@ -99,7 +100,7 @@ host::DmaWriteTimes PayloadWriter::place(Placement placement) {
 std::vector<PayloadWriter::Placement> PayloadWriter::cut(Context& context, const ib::Payload& payload,
                                                          std::span<const MemoryPiece> pieces,
                                                          std::uint32_t granule, MessageStream stream) const {
-  granule = std::max(granule, std::bit_ceil(payload.length / kMostParts));
+  granule = std::max(granule, std::bit_ceil(payload.length / (granule < sizeof(std::uint64_t) ? kMostTornParts : kMostParts)));
   std::vector<Placement> parts;
   ib::Payload rest = payload;
   for (MemoryPiece piece : pieces) {

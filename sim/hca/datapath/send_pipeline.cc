@@ -192,7 +192,10 @@ void SendPipeline::release_writes_before(const Outgoing& outgoing) {
   PayloadWriter& payloads = adapter_.payloads;
   if (!payloads.holds_any() || !is_current(outgoing)) [[likely]] return;
   const QueuePair& qp = *outgoing.qp.get();
-  if (!ib::info(outgoing.packet->bth.opcode).is_request) payloads.release_stream(message_stream(qp.number, false));
+  const ib::Opcode opcode = outgoing.packet->bth.opcode;
+  const bool may_be_early = (adapter_.profile.quirks & bit_of(Quirk::kEarlyAcknowledgement)) != 0 &&
+                            operation_of(opcode) == ib::Operation::kAcknowledge;  // it has its turn when it leaves
+  if (!ib::info(opcode).is_request && !may_be_early) payloads.release_stream(message_stream(qp.number, false));
   qp.visit_gather(outgoing, [&payloads](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
     payloads.release_bytes(address, length);
   });
@@ -318,13 +321,19 @@ void SendPipeline::acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
   acknowledged_.push(done, {std::move(packet), qp});
 }
 
+void SendPipeline::release_what_is_acknowledged(const QueuePair& qp) {
+  PayloadWriter& payloads = adapter_.payloads;
+  if (!payloads.holds_any() || adapter_.shows(Quirk::kEarlyAcknowledgement, freedom::kEarlyAcknowledgement)) return;
+  payloads.release_stream(message_stream(qp.number, false));
+}
+
 void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
   CHECK(port_ != nullptr);
   QueuePair* qp = acknowledgement.qp.get();
   if (qp == nullptr) return;
   --qp->acknowledgements_staged;
   if (is_left_out(acknowledgement)) return;
-  adapter_.payloads.release_stream(message_stream(qp->number, false));
+  release_what_is_acknowledged(*qp);
   acknowledgement.packet->lrh.lane = port_->lane_of(acknowledgement.packet->lrh.service_level);
   Ring<Acknowledgement>& waiting = lanes_[acknowledgement.packet->lrh.lane.value].waiting_acknowledgements;
   if (!waiting.empty() || !has_room(*acknowledgement.packet)) {
@@ -385,8 +394,11 @@ void SendPipeline::transmit(Outgoing&& outgoing) {
   QueuePair& qp = *outgoing.qp.get();
   qp.on_transmit(outgoing);
   const ib::Packet& packet = *outgoing.packet;
-  if (!ib::info(packet.bth.opcode).is_request) adapter_.payloads.release_stream(message_stream(qp.number, false));
-  if (operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge) record_acknowledgement(qp, packet);
+  const bool acknowledges = operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge;
+  if (acknowledges) release_what_is_acknowledged(qp);
+  if (!acknowledges && !ib::info(packet.bth.opcode).is_request)
+    adapter_.payloads.release_stream(message_stream(qp.number, false));
+  if (acknowledges) record_acknowledgement(qp, packet);
   hand_over(std::move(outgoing.packet));
 }
 

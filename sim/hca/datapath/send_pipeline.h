@@ -109,6 +109,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void translate(std::uint64_t number);
   void read(std::uint64_t number);
   void release_writes_before(const Outgoing& outgoing);
+  void release_what_is_acknowledged(const QueuePair& qp);
   // What the adapter lacks for a gather; on_cached() comes for each.
   std::uint32_t missing_protections(const Outgoing& outgoing, std::uint64_t number);
   std::uint32_t missing_translations(const Outgoing& outgoing, std::uint64_t number);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/freedom.h"
 #include "sim/hca/datapath/received_frame.h"
 #include "sim/hca/memory_window.h"
 #include "sim/hca/queues/shared_receive_queue.h"
@@ -279,6 +280,7 @@ void QueuePair::reset() {
 }
 
 void QueuePair::raise(ib::AsyncEventType type) {
+  if (type == ib::AsyncEventType::kQpLastWqeReached && adapter.shows(Quirk::kNoLastWqe, freedom::kLastWqeEvent)) return;
   // Events such as LAST_WQE_REACHED and SQ_DRAINED say that there are no more completions to come.
   adapter.completions.release_held();
   adapter.payloads.release_of(number);

@@ -1,0 +1,28 @@
+// Deviations from the specification by which hardware is known. Each is a profile of freedom of its own, quirk:NAME: freedom spec
+// and this besides. What fails under spec is a mistake of the program; what fails only under a quirk does not run everywhere.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace verbatim::hca {
+
+enum class Quirk : std::uint8_t { kTorn8, kNoLastWqe, kEarlyAcknowledgement, kMultipath };
+
+struct QuirkText {
+  std::string_view name, what;
+};
+
+// In the order of Quirk.
+inline constexpr QuirkText kQuirks[] = {
+    {"torn8", "an aligned word of 8 bytes may land in halves, or byte by byte"},
+    {"no-last-wqe", "the event that the last request of a shared receive queue was reached may never come (IBV_EVENT_QP_LAST_WQE_REACHED)"},
+    {"early-ack", "an acknowledgement may leave before the bytes that it acknowledges are in memory, so that the sender knows by other "
+                  "ways that a WRITE is complete before the other host can see it"},
+    {"multipath", "a completion of a receive may be there before its data, as when the two take different ways to memory"},
+};
+
+using Quirks = std::uint32_t;  // a bit for each
+constexpr Quirks bit_of(Quirk quirk) { return Quirks{1} << static_cast<unsigned>(quirk); }
+
+}  // namespace verbatim::hca
