@@ -22,6 +22,16 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
+// A line may end behind each of several words.
+std::string breakable(const std::string& words) {
+  std::string text;
+  for (const char c : words) {
+    text += c;
+    if (c == '|') text += "\\:";
+  }
+  return text;
+}
+
 // "TEXT:{never,free}" as what stands for the value: "never|free"; else the name of the type.
 std::string value_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
@@ -38,7 +48,7 @@ std::string heading_of(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) names += (names.empty() ? "" : ", ") + ("--" + name);
   if (names.empty()) return "\\fI" + escaped(option.get_name(true)) + "\\fR";
   const std::string value = option.get_items_expected_max() > 0 ? value_of(option) : "";
-  return "\\fB" + escaped(names) + "\\fR" + (value.empty() ? "" : " \\fI" + escaped(value) + "\\fR");
+  return "\\fB" + escaped(names) + "\\fR" + (value.empty() ? "" : " \\fI" + breakable(escaped(value)) + "\\fR");
 }
 
 std::string described(const CLI::Option& option) {

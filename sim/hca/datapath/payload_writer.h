@@ -1,10 +1,10 @@
 // Payload on its way from a received packet into program memory.
 //
-// What the bytes of one message do among themselves is open: they may be cut (within an aligned 8
-// bytes only by a quirk), land in any order and late (freedom.h), also behind what other queue pairs bring. What is held back has been handed
-// to the DMA engine, which keeps its order, before anything that says so or depends on it: the next message of its stream,
-// what the queue pair answers (an acknowledgement, too) and completes, a write or read of the same bytes, by whomever, and a
-// command of the program. The same bytes at another address are not known as such.
+// What the bytes of one message do among themselves is open: they may be cut (within an aligned 8 bytes only by a quirk), land in
+// any order and late (freedom.h), also behind what other queue pairs bring. What is held back has been handed to the DMA engine,
+// which keeps its order, before anything that says so or depends on it: the next message of its stream, what the queue pair
+// answers (an acknowledgement, too) and completes, a write or read of the same bytes, by whomever, and a command of the program.
+// The same bytes at another address are not known as such.
 #pragma once
 
 #include <algorithm>
