@@ -39,8 +39,9 @@ void give_token_back() {
   disarm_poke_timer();
   protocol::RegionHeader& header = region_header();
   header.message_slot = my_slot_index();
+  const std::uint32_t looks = my_slot->looks;  // from then on the slot is the supervisor's
   if (protocol::hand_over(header.message)) native(SYS_futex, &header.message, FUTEX_WAKE, 1, 0, 0, 0);
-  await_token();
+  await_token(looks);
 }
 
 // How a thread waits depends on real time, and so does what its frames leave behind: programs that read stack which they
@@ -256,9 +257,9 @@ protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t
   return static_cast<protocol::CallReplacement>(slot.result);
 }
 
-void await_token() {
+void await_token(std::uint32_t looks) {
   ThreadSlot& slot = *my_slot;
-  if (!protocol::look_for(slot.go, slot.looks, [] { __builtin_ia32_pause(); })) {
+  if (!protocol::look_for(slot.go, looks, [] { __builtin_ia32_pause(); })) {
     protocol::take(slot.go, [&slot] {
       native(SYS_futex, &slot.go, FUTEX_WAIT, static_cast<long>(protocol::Baton::kAsleep), 0, 0, 0);
       return true;

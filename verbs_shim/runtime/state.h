@@ -79,7 +79,7 @@ inline bool is_shim_fd(long fd) {
 }
 
 // Sleeps until the supervisor hands the calling thread the token.
-void await_token();
+void await_token(std::uint32_t looks = 0);
 
 // The calling thread gets kPokeSignal when it has run for `period_us` of real time from now on; a new call starts anew.
 void arm_poke_timer(std::uint32_t period_us);
