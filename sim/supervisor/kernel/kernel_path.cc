@@ -52,6 +52,12 @@ std::string native_spelling(const std::string& path, const Process& process) {
   return below(path, own) ? "/proc/self" + path.substr(own.size()) : path;
 }
 
+// 1003 of "/proc/1003" and what lies there, else 0.
+std::uint32_t process_of(const std::string& path) {
+  unsigned pid = 0;
+  return std::sscanf(path.c_str(), "/proc/%u", &pid) == 1 ? pid : 0;
+}
+
 // 1003 of "/proc/1003/fd" and what lies there, else 0.
 std::uint32_t whose_descriptors(const std::string& path) {
   unsigned pid = 0;
@@ -196,10 +202,10 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
   if ((flags & O_DIRECTORY) != 0 && node.kind != VirtualNode::Kind::kFolder) return Answer{-ENOTDIR};
   if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return Answer{-EEXIST};
   VirtualFilePtr file;
-  // The file asks its opener, and what /proc tells of any process asks that one.
+  // The file asks its opener, and what /proc tells of a process asks that one.
   process.outlives_its_end = true;
-  if (below(walk.path, "/proc")) {
-    for (const auto& other : table_.processes()) other->outlives_its_end = true;
+  if (const std::uint32_t pid = process_of(walk.path); pid != 0) {
+    for (const auto& other : table_.processes()) other->outlives_its_end |= other->pid() == pid;
   }
   switch (node.kind) {
     case VirtualNode::Kind::kFolder: {
