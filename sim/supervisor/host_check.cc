@@ -42,6 +42,8 @@ constexpr Replaceable kReplaceable[] = {
      "every system call of the loader is looked at; programs start more slowly"},
     {"overcommit", "64 GiB can be reserved and not used", &MachineFacilities::overcommit, probe_reservation,
      "the shim's heap holds 256 MiB"},
+    {"layout", "address-space randomisation can be switched off (personality)", &MachineFacilities::fixed_layout, probe_layout,
+     "programs are moved to their addresses before they start (mremap, PR_SET_MM)"},
     {"vdso", "the vDSO can be taken out of a program", &MachineFacilities::removable_vdso, probe_vdso,
      "programs are not told of it"},
 };
@@ -54,9 +56,6 @@ struct Required {
 };
 
 constexpr Required kRequired[] = {
-    {"layout", "address-space randomisation can be switched off (personality)", probe_layout,
-     "in a container give the seccomp profile that comes with verbatim (share/verbatim/container), which permits "
-     "personality(ADDR_NO_RANDOMIZE) and pidfd_getfd beside what containers may by default"},
     {"addresses", "the fixed addresses of the shim are free", [] { return probe_addresses(false); },
      "run on x86-64 Linux with 47 bits of address space, not under emulation; raise the limit on address space "
      "(ulimit -v)"},

@@ -207,6 +207,7 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
   request.trace.extended_control = code::extended_control(hosts_[host].instruction_set);
   request.trace.stops_at_memory_maps = options_.machine.loader_breakpoints;
   request.trace.removes_vdso = options_.machine.removable_vdso;
+  request.switches_randomisation_off = options_.machine.fixed_layout;
   request.code_files = &code_files_;
   request.patches = &patches;
 }
