@@ -28,6 +28,9 @@ struct Replaceable {
   bool MachineFacilities::*member;
   int (*probe)();
   const char* second_way;
+  // Whether the second way can be gone, and what to do where neither can; nullptr: always.
+  int (*second_probe)() = nullptr;
+  const char* advice = "";
 };
 
 constexpr Replaceable kReplaceable[] = {
@@ -43,7 +46,9 @@ constexpr Replaceable kReplaceable[] = {
     {"overcommit", "64 GiB can be reserved and not used", &MachineFacilities::overcommit, probe_reservation,
      "the shim's heap holds 256 MiB"},
     {"layout", "address-space randomisation can be switched off (personality)", &MachineFacilities::fixed_layout, probe_layout,
-     "programs are moved to their addresses before they start (mremap, PR_SET_MM)"},
+     "programs are moved to their addresses before they start", probe_moves,
+     "nor can programs be moved (mremap, PR_SET_MM_MAP): permit personality(ADDR_NO_RANDOMIZE) in the container's seccomp "
+     "profile, or take a kernel with CONFIG_CHECKPOINT_RESTORE"},
     {"vdso", "the vDSO can be taken out of a program", &MachineFacilities::removable_vdso, probe_vdso,
      "programs are not told of it"},
 };
@@ -119,6 +124,12 @@ std::vector<Facility> Supervisor::check_host(const MachineFacilities& assumed) {
   for (const Replaceable& one : kReplaceable) {
     const bool is_assumed = !(assumed.*one.member);
     const int result = is_assumed ? 0 : one.probe();
+    if ((is_assumed || result != 0) && one.second_probe != nullptr) {
+      if (const int second = one.second_probe(); second != 0) {
+        table.push_back({one.name, one.what, State::kMissing, why(is_assumed ? second : result) + "; " + one.advice});
+        continue;
+      }
+    }
     table.push_back({one.name, one.what, !is_assumed && result == 0 ? State::kWorks : State::kOtherMeans,
                      !is_assumed && result == 0 ? ""
                                                 : (is_assumed ? "assumed to be missing" : why(result)) + "; " +

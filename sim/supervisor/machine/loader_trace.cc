@@ -12,11 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 
 #include "sim/core/check.h"
 #include "sim/supervisor/code/processor.h"
@@ -193,31 +189,6 @@ void LoaderTrace::populate(const std::vector<Mapping>& all, std::uint64_t stack,
   calls.push_back({SYS_madvise, {begin, (stack & ~(kMapPage - 1)) - begin, MADV_POPULATE_WRITE}, 0});
 }
 
-// What the kernel has recorded of where the parts lie: the heap begins there, and /proc and the growth of the stack go by it.
-bool LoaderTrace::write_records(const Places& places, std::uint64_t to) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid_));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::array<std::uint64_t, 52> field{};  // as proc(5) counts them
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
-  std::string state;
-  fields >> state;
-  for (std::size_t i = 4; i < field.size(); ++i) {
-    std::string number;
-    fields >> number;
-    field[i] = std::strtoull(number.c_str(), nullptr, 10);
-  }
-  prctl_mm_map records{};
-  const auto program = [&](std::size_t i) { return places.program.moved(field[i]); };
-  const auto stack = [&](std::size_t i) { return places.stack.moved(field[i]); };
-  records.start_code = program(26), records.end_code = program(27);
-  records.start_stack = stack(28);
-  records.start_data = program(45), records.end_data = std::min<std::uint64_t>(program(46), places.program_break - 1);
-  records.start_brk = records.brk = places.program_break;
-  records.arg_start = stack(48), records.arg_end = stack(49), records.env_start = stack(50), records.env_end = stack(51);
-  records.exe_fd = ~0u;
-  return field[51] != 0 && memory_.write(to, std::as_bytes(std::span(&records, 1)));
-}
-
 // The vDSO reads the machine's clocks: it is taken away, and where that cannot be (a kernel that seals it) nobody is told
 // of it. Then all parts are moved to their places, by code that is none of them, and what else lies at fixed addresses is made.
 bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, user_regs_struct& registers) {
@@ -255,7 +226,10 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
   for (const Move* part : {&places.program, &places.loader, &places.stack}) move(*part, all, calls);
   const std::size_t moves = calls.size();
   if (places.were_random) {
-    if (!write_records(places, nearest.address)) return fail("/proc does not tell where it lies");
+    std::optional<prctl_mm_map> records = records_of(pid_);
+    if (!records) return fail("/proc does not tell where it lies");
+    places.move_records(*records);
+    if (!memory_.write(nearest.address, std::as_bytes(std::span(&*records, 1)))) return fail(kRefused);
     calls.push_back({SYS_prctl, {PR_SET_MM, PR_SET_MM_MAP, nearest.address, sizeof(prctl_mm_map)}, 0});
   }
   const std::size_t places_made = calls.size();

@@ -61,7 +61,6 @@ class LoaderTrace {
   std::optional<std::vector<Elf64_Phdr>> program_headers(std::uint64_t at, std::uint64_t count);
   bool write_stack(FirstStack stack, const Places& places, user_regs_struct& registers);
   bool make_room(std::vector<Mapping>& all, const Places& places, user_regs_struct& registers);
-  bool write_records(const Places& places, std::uint64_t to);
   static void move(const Move& part, std::vector<Mapping>& all, std::vector<RemoteCall>& calls);
   static void populate(const std::vector<Mapping>& all, std::uint64_t stack, std::vector<RemoteCall>& calls);
   void patch_mapped(const std::vector<Mapping>& all);

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include "verbs_shim/protocol/layout.h"
 
@@ -90,6 +94,30 @@ std::optional<Places> places_of(const std::vector<Mapping>& all, const LoadedIma
   places.program_break = places.program.end + places.program.by;
   places.were_random = places.program.by != 0 || places.stack.by != 0 || places.loader.end != kUsualLoaderEnd;
   return places;
+}
+
+std::optional<prctl_mm_map> records_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::array<std::uint64_t, 52> field{};  // as proc(5) counts them
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string word;
+  for (std::size_t i = 3; i < field.size() && fields >> word; ++i) field[i] = std::strtoull(word.c_str(), nullptr, 10);
+  if (field[28] == 0 || field[51] == 0) return std::nullopt;
+  prctl_mm_map records{};
+  records.start_code = field[26], records.end_code = field[27], records.start_stack = field[28];
+  records.start_data = field[45], records.end_data = field[46], records.start_brk = records.brk = field[47];
+  records.arg_start = field[48], records.arg_end = field[49], records.env_start = field[50], records.env_end = field[51];
+  records.exe_fd = ~0u;
+  return records;
+}
+
+void Places::move_records(prctl_mm_map& records) const {
+  for (auto* const one : {&records.start_code, &records.end_code, &records.start_data, &records.end_data}) *one = program.moved(*one);
+  for (auto* const one : {&records.start_stack, &records.arg_start, &records.arg_end, &records.env_start, &records.env_end})
+    *one = stack.moved(*one);
+  records.start_brk = records.brk = program_break;
+  records.end_data = std::min<std::uint64_t>(records.end_data, program_break - 1);  // some kernels insist
 }
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> free_ranges(const std::vector<Mapping>& all, std::uint64_t begin,

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <elf.h>
+#include <linux/prctl.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -43,7 +44,13 @@ struct Places {
 
   // The kernel has drawn addresses: its own records of them are to be changed as well.
   bool were_random = false;
+
+  void move_records(prctl_mm_map& records) const;
 };
+
+// What the kernel has recorded of where the parts of a process lie (PR_SET_MM_MAP): the heap begins there, and /proc goes by it.
+// nullopt: it does not tell.
+std::optional<prctl_mm_map> records_of(pid_t pid);
 
 // What the kernel has told the program of itself (AT_PHDR, AT_BASE), and the program headers of both files.
 struct LoadedImages {
