@@ -207,6 +207,7 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
   request.trace.extended_control = code::extended_control(hosts_[host].instruction_set);
   request.trace.stops_at_memory_maps = options_.machine.loader_breakpoints;
   request.trace.removes_vdso = options_.machine.removable_vdso;
+  request.trace.has_room_for_layout = has_room_for_layout();
   request.switches_randomisation_off = options_.machine.fixed_layout;
   request.code_files = &code_files_;
   request.patches = &patches;
@@ -223,6 +224,11 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   tracer_.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
   for (const int fd : {1, 2}) output(process, fd, std::as_bytes(std::span(launched.early_output[fd - 1])));
   tell_unpatched(process);
+  if (!has_room_for_layout() && !told_of_layout_) {
+    told_of_layout_ = true;
+    warn(process, "has its libraries at other addresses than on other machines, because of the limit on address space (ulimit -Hv)",
+         true);
+  }
   running_ = nullptr;
   Thread* const first = make_thread(process);
   first->set_native_tid(launched.pid);
@@ -371,8 +377,7 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
   for (const auto& [fd, file] : process.files()) {
     if (fd >= own && process.closes_unknown_by_exec(fd)) inherited.closed.push_back(fd);
   }
-  const int pid_fd = static_cast<int>(syscall(SYS_pidfd_open, process.native_pid(), 0));
-  int cause = pid_fd < 0 ? errno : 0;  // why something is lost
+  int cause = 0;  // why something is lost
   for (const int fd : numbers) {
     if (fd >= own) continue;
     const bool closes = (number_of(field_of(fmt::format("{}/fdinfo/{}", folder, fd), "flags"), 8) & O_CLOEXEC) != 0;
@@ -382,13 +387,12 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
       continue;
     }
     if (closes) continue;
-    const int copy = static_cast<int>(syscall(SYS_pidfd_getfd, pid_fd, fd, 0));
+    const int copy = kernel_.take_descriptor(process, fd);
     if (copy >= 0) inherited.real.emplace_back(fd, copy);
     else if (cause == 0 && errno != EBADF) cause = errno;
   }
   if (cause != 0)
-    finish(Outcome::kMachine, title(process) + " would lose what it has open by executing (pidfd_getfd): " + std::strerror(cause));
-  if (pid_fd >= 0) close(pid_fd);
+    finish(Outcome::kMachine, title(process) + " would lose what it has open by executing (pidfd_getfd, ptrace): " + std::strerror(cause));
   return inherited;
 }
 

@@ -285,6 +285,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::map<std::uint32_t, std::uint64_t> calls_asked_;
   bool finished_ = false;
   bool background_told_ = false;
+  bool told_of_layout_ = false;
   RunResult result_;
 };
 

@@ -37,7 +37,8 @@ struct Drawn {
                            .loader_base = loader,
                            .stack_pointer = stack + 0x1f000,
                            .program = program_parts,
-                           .loader = loader_parts});
+                           .loader = loader_parts},
+                     protocol::kLibrariesEnd);
   }
 };
 
@@ -69,8 +70,13 @@ TEST(MemoryPlaces, are_aligned_as_the_program_asks) {
 TEST(MemoryPlaces, need_the_headers_in_memory) {
   const Elf64_Phdr parts[] = {part(0, 0, 0x1000, 0x1000)};
   const std::vector<Mapping> all = {{0x1000, 0x2000, 0, false, true, "/bin/program"}};
-  EXPECT_FALSE(places_of(all, {.program_headers_at = 0x3000, .loader_base = 0, .stack_pointer = 0x1000, .program = parts, .loader = parts}));
-  EXPECT_FALSE(places_of(all, {.program_headers_at = 0x1040, .loader_base = 0, .stack_pointer = 0x3000, .program = parts, .loader = parts}));
+  const auto with = [&](std::uint64_t headers, std::uint64_t stack) {
+    return places_of(all, {.program_headers_at = headers, .stack_pointer = stack, .program = parts, .loader = parts},
+                     protocol::kLibrariesEnd);
+  };
+  EXPECT_FALSE(with(0x3000, 0x1000));
+  EXPECT_FALSE(with(0x1040, 0x3000));
+  EXPECT_TRUE(with(0x1040, 0x1000));
 }
 
 TEST(MemoryPlaces, move_what_belongs_to_a_part_and_its_end) {

@@ -29,14 +29,15 @@ inline constexpr std::uint64_t kShimStart = 0x2000'0000'0000, kShimEnd = 0x2100'
 // Where a program's own memory lies: a position-independent one at two thirds of the address space, as Linux puts it without
 // randomisation; the stack, of at most kStackLimit, at the end; libraries, and what is mapped without an address, below
 // kLibrariesEnd. That is lower than any address at which Linux begins to look for room, however many bits of it are random
-// (vm.mmap_rnd_bits, at most 32): what lies between and could be found is taken.
+// (vm.mmap_rnd_bits, at most 32): what lies between and could be found is taken. Where the machine's limit on address space
+// leaves no room for that, libraries end where Linux puts them without randomisation, at kTakenEnd.
 inline constexpr std::uint64_t kAddressSpaceEnd = 0x7fff'ffff'f000;
 inline constexpr std::uint64_t kLibrariesEnd = 0x6eff'fff8'0000;
 inline constexpr std::uint64_t kTakenBegin = 0x6f00'0000'0000, kTakenEnd = 0x7fff'f7ff'f000;
 
 // Replacements of instructions lie within the reach of a near jump (2 GiB) of the code they belong to: of programs at
-// fixed addresses, of position-independent ones, and of libraries.
-inline constexpr std::uint64_t kPatchAreas[] = {0x0010'0000, 0x5555'5500'0000, kLibrariesEnd};
+// fixed addresses, of position-independent ones, and of libraries at either place.
+inline constexpr std::uint64_t kPatchAreas[] = {0x0010'0000, 0x5555'5500'0000, kLibrariesEnd, kTakenEnd};
 inline constexpr std::uint64_t kPatchAreaSize = 512 << 10;  // the first page is data, the rest code
 
 // Simulated objects have the lowest free descriptors, as Linux gives them out. The shim's own lie above them, at

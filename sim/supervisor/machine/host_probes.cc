@@ -277,10 +277,11 @@ int probe_moves() {
     void* const moved = mremap(const_cast<int*>(word), kProbePage, kProbePage, MREMAP_MAYMOVE | MREMAP_FIXED, place);
     if (moved == MAP_FAILED) return errno;
     if (moved != place || *place != 42) return kNoEffect;
-    constexpr std::uint64_t kFurther = 16 << 20;
+    constexpr std::uint64_t kFurther = 16 << 20, kTaken = protocol::kTakenEnd - protocol::kTakenBegin;
+    if (mmap(nullptr, kTaken, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) return errno;
     std::optional<prctl_mm_map> records = records_of(getpid());
     if (!records) return ENOENT;
-    records->start_brk = records->brk = ((records->brk + kFurther) & ~(kProbePage - 1));
+    records->start_brk = records->brk = (records->brk + kFurther) & ~(kProbePage - 1);
     if (prctl(PR_SET_MM, PR_SET_MM_MAP, &*records, sizeof *records, 0) != 0) return errno;
     return static_cast<std::uint64_t>(syscall(SYS_brk, 0)) == records->brk ? 0 : kNoEffect;
   });

@@ -40,9 +40,6 @@ bool in_reach(std::uint64_t area, std::uint64_t begin, std::uint64_t end) {
   return (begin > area ? begin - area : area - begin) < kReach && (end > area ? end - area : area - end) < kReach;
 }
 
-// Of what lies there before the first instruction only the loader is below the libraries' end.
-bool is_loader(std::uint64_t address) { return address >> 40 == (protocol::kLibrariesEnd - 1) >> 40; }
-
 bool is_clock(const Mapping& mapping) { return mapping.name == "[vdso]" || mapping.name.starts_with("[vvar"); }
 
 }  // namespace
@@ -61,10 +58,12 @@ bool LoaderTrace::prepare() {
   std::vector<Mapping> all = mappings_of(pid_);
   const std::optional<Places> places = find_places(all, *stack, registers.rsp);
   if (!places) return fail("it does not lie in memory as the kernel loads programs");
+  if (places->were_random && !params_.has_room_for_layout)
+    return fail("the limit on address space leaves no room to decide where its libraries lie; raise it (ulimit -Hv)");
   if (!write_stack(*stack, *places, registers)) return fail("its first stack cannot be written");
   if (!make_room(all, *places, registers)) return false;
   patch_mapped(all);
-  watch_memory_maps(all);
+  watch_memory_maps(all, *places);
   return true;
 }
 
@@ -118,7 +117,8 @@ std::optional<Places> LoaderTrace::find_places(const std::vector<Mapping>& all, 
                          .loader_base = base,
                          .stack_pointer = stack_pointer,
                          .program = *of_program,
-                         .loader = *of_loader});
+                         .loader = *of_loader},
+                   params_.has_room_for_layout ? protocol::kLibrariesEnd : protocol::kTakenEnd);
 }
 
 // The block of argc, argv, envp and the auxiliary vector is written anew: what it tells of the machine and how long it is
@@ -208,7 +208,7 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
     const std::size_t header = map(address, kMapPage, PROT_READ | PROT_WRITE);
     return Area{address, header, map(address + kMapPage, protocol::kPatchAreaSize - kMapPage, PROT_READ | PROT_EXEC)};
   };
-  const Area nearest = map_area(protocol::kLibrariesEnd);
+  const Area nearest = map_area(places.libraries_end);
   std::vector<std::size_t> clocks;
   for (std::size_t i = 0; i < all.size() && params_.removes_vdso; ++i) {
     if (!is_clock(all[i])) continue;
@@ -234,7 +234,12 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
   }
   const std::size_t places_made = calls.size();
   std::ranges::sort(all, {}, &Mapping::begin);
-  for (const auto& [begin, end] : free_ranges(all, protocol::kTakenBegin, protocol::kTakenEnd)) map(begin, end - begin, PROT_NONE);
+  // Without room for all, what the vDSO has left: its size is another in every kernel, and libraries lie below it.
+  constexpr std::uint64_t kWindow = 64 * 1024;
+  const std::uint64_t loader = places.loader.target();
+  const auto free = params_.has_room_for_layout ? free_ranges(all, protocol::kTakenBegin, protocol::kTakenEnd)
+                                                : free_ranges(all, loader - kWindow, loader);
+  for (const auto& [begin, end] : free) map(begin, end - begin, PROT_NONE);
   const std::size_t taken = calls.size();
   populate(all, registers.rsp, calls);
   constexpr std::uint64_t kDataSize = (sizeof(protocol::PatchData) + kMapPage - 1) & ~(kMapPage - 1);
@@ -252,12 +257,13 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
   for (std::size_t i = 0; i < taken; ++i) {
     if (made->at(i)) continue;
     return fail(i < moves         ? "its memory cannot be moved to the addresses of every run (mremap)"
-                : i < places_made ? "where its memory lies cannot be told to the kernel (PR_SET_MM_MAP, CONFIG_CHECKPOINT_RESTORE)"
+                : i < places_made ? "the kernel cannot be told where its memory lies (PR_SET_MM_MAP, CONFIG_CHECKPOINT_RESTORE)"
                                   : kTaken);
   }
   const prctl_mm_map none{};
   if (places.were_random && !memory_.write(nearest.address, std::as_bytes(std::span(&none, 1)))) return fail(kRefused);
-  if (!made->at(data) || !memory_.write(protocol::kPatchDataAddress, std::as_bytes(std::span(params_.cpuid)))) return fail(kTaken);
+  if (!made->at(data) || !memory_.write(protocol::kPatchDataAddress, std::as_bytes(std::span(params_.cpuid))))
+    return fail(kTaken);
   // Of an area that is taken, by a program linked to unusual addresses, there is none: its instructions trap.
   for (const Area& area : areas) {
     if (made->at(area.header) && made->at(area.code)) patches_.add_area(area.address);
@@ -296,10 +302,12 @@ void LoaderTrace::patch_mapped(const std::vector<Mapping>& all) {
   }
 }
 
-void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all) {
+void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all, const Places& places) {
+  const std::uint64_t loader = places.loader.target();
   if (!params_.stops_at_memory_maps) return;
   for (const Mapping& mapping : all) {
-    if (!mapping.executable || !is_loader(mapping.begin) || !mapping.name.starts_with('/')) continue;
+    const bool of_loader = mapping.begin >= loader && mapping.begin < places.libraries_end;
+    if (!mapping.executable || !of_loader || !mapping.name.starts_with('/')) continue;
     const code::FileCode* file = files_.of(mapping.name);
     if (file == nullptr) continue;
     for (const std::uint64_t offset : file->found.memory_maps) {

@@ -18,14 +18,14 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kPlacesPage = 4096;
 // Where Linux loads position-independent programs without randomisation: at two thirds of the address space.
 constexpr std::uint64_t kProgramBase = protocol::kAddressSpaceEnd / 3 * 2;
 // Where the loader ends without randomisation.
 constexpr std::uint64_t kUsualLoaderEnd = protocol::kTakenEnd;
 
-std::uint64_t page_of(std::uint64_t address) { return address & ~(kPage - 1); }
-std::uint64_t behind_page(std::uint64_t address) { return page_of(address + kPage - 1); }
+std::uint64_t page_of(std::uint64_t address) { return address & ~(kPlacesPage - 1); }
+std::uint64_t behind_page(std::uint64_t address) { return page_of(address + kPlacesPage - 1); }
 
 struct Extent {
   std::uint64_t begin = std::numeric_limits<std::uint64_t>::max(), end = 0, alignment = 1;
@@ -77,7 +77,7 @@ std::vector<Mapping> mappings_of(pid_t pid) {
   return all;
 }
 
-std::optional<Places> places_of(const std::vector<Mapping>& all, const LoadedImages& images) {
+std::optional<Places> places_of(const std::vector<Mapping>& all, const LoadedImages& images, std::uint64_t libraries_end) {
   const std::optional<std::uint64_t> bias = bias_of(all, images);
   const Extent program = extent_of(images.program), loader = extent_of(images.loader);
   const auto stack = std::find_if(all.begin(), all.end(), [&](const Mapping& one) {
@@ -89,7 +89,8 @@ std::optional<Places> places_of(const std::vector<Mapping>& all, const LoadedIma
   places.program = {program.begin + *bias, program.end + *bias, 0};
   if (*bias != 0) places.program.by = page_of((kProgramBase & ~(program.alignment - 1)) - program.begin) - *bias;
   places.loader = {loader.begin + images.loader_base, loader.end + images.loader_base, 0};
-  places.loader.by = protocol::kLibrariesEnd - places.loader.end;
+  places.loader.by = libraries_end - places.loader.end;
+  places.libraries_end = libraries_end;
   places.stack = {stack->begin, stack->end, protocol::kAddressSpaceEnd - stack->end};
   places.program_break = places.program.end + places.program.by;
   places.were_random = places.program.by != 0 || places.stack.by != 0 || places.loader.end != kUsualLoaderEnd;
@@ -113,7 +114,8 @@ std::optional<prctl_mm_map> records_of(pid_t pid) {
 }
 
 void Places::move_records(prctl_mm_map& records) const {
-  for (auto* const one : {&records.start_code, &records.end_code, &records.start_data, &records.end_data}) *one = program.moved(*one);
+  for (auto* const one : {&records.start_code, &records.end_code, &records.start_data, &records.end_data})
+    *one = program.moved(*one);
   for (auto* const one : {&records.start_stack, &records.arg_start, &records.arg_end, &records.env_start, &records.env_end})
     *one = stack.moved(*one);
   records.start_brk = records.brk = program_break;

@@ -41,6 +41,7 @@ struct Move {
 struct Places {
   Move program, loader, stack;
   std::uint64_t program_break = 0;  // where the heap begins, after the move
+  std::uint64_t libraries_end = 0;
 
   // The kernel has drawn addresses: its own records of them are to be changed as well.
   bool were_random = false;
@@ -58,8 +59,10 @@ struct LoadedImages {
   std::span<const Elf64_Phdr> program, loader;
 };
 
+// `libraries_end`: where the loader is to end.
+
 // nullopt: the program is not as the kernel loads them.
-std::optional<Places> places_of(const std::vector<Mapping>& all, const LoadedImages& images);
+std::optional<Places> places_of(const std::vector<Mapping>& all, const LoadedImages& images, std::uint64_t libraries_end);
 
 // What of [begin, end) is not mapped, lowest first. `all` is in order.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> free_ranges(const std::vector<Mapping>& all, std::uint64_t begin,
