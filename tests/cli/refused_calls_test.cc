@@ -109,8 +109,8 @@ Finished verbatim_under(const Filter& filter, std::vector<std::string> words) {
   return run_command(std::move(words), VERBATIM_SOURCE_DIR, [&] { filter.install(); });
 }
 
-// Two programs that talk, a shell that makes processes, a file that is kept open by exec, and one that goes over a socket: with its
-// position, which both ends share.
+// Two programs that talk, a shell that makes processes, a file that is kept open by exec, and one that goes over a socket: with
+// its position, which both ends share.
 const std::vector<std::string> kRun = {
     "run", "--json", "--topology", kTopology, "server=ibv_rc_pingpong -n 5", "client=ibv_rc_pingpong -n 5 server",
     "client=sh -c 'exec 5< README.md; (sleep 1; cat <&5) & exec sh -c \"read line <&5; wait; cat <&5 | wc -l\"'",
@@ -131,7 +131,8 @@ TEST(RefusedCalls, under_a_default_profile_runs_are_the_same) {
   EXPECT_THAT(host.out, HasSubstr("host: pidfd         works by other means "));
   const Finished usual = verbatim(kRun);
   EXPECT_EQ(usual.code, 0) << usual.err;
-  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--call-by-call"}, {"--assume-missing", "loader-stop"}}) {
+  const std::vector<std::string> kWays[] = {{}, {"--call-by-call"}, {"--assume-missing", "loader-stop"}};
+  for (const std::vector<std::string>& more : kWays) {
     std::vector<std::string> words = kRun;
     words.insert(words.begin() + 1, more.begin(), more.end());
     const Finished run = verbatim_under(default_profile(), words);

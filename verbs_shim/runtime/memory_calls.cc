@@ -129,7 +129,8 @@ unsigned long end_of_mapped(unsigned long at) {
   return at;
 }
 
-// The lowest room in the second GiB, as Linux finds it where it has not drawn with which address to begin; 0: there is none. It is taken.
+// The lowest room in the second GiB, as Linux finds it where it has not drawn with which address to begin; 0: there is none.
+// It is taken.
 unsigned long take_low_room(unsigned long hint, unsigned long size) {
   constexpr unsigned long kBegin = 0x4000'0000, kEnd = 0x8000'0000, kLowest = 0x1'0000;  // vm.mmap_min_addr
   if (size > kEnd) return 0;

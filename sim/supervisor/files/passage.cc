@@ -49,7 +49,8 @@ int Passage::take() {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  if (recvmsg(ends_[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0 || message.msg_controllen < CMSG_LEN(sizeof(int))) return -1;
+  if (recvmsg(ends_[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) return -1;
+  if (message.msg_controllen < CMSG_LEN(sizeof(int))) return -1;
   int fd;
   std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
   return fd;

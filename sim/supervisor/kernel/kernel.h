@@ -84,8 +84,9 @@ class Kernel {
   void use_passage(Passage& passage) { passage_ = &passage; }
   // Otherwise programs are stopped and send what they have open.
   void copy_descriptors(bool copies) { copies_descriptors_ = copies; }
-  // The simulator's own descriptor of a real file that the process has open, at a moment when it asks for something; -1 and errno.
-  int take_descriptor(Process& process, int fd);
+  // The simulator's own descriptor of a real file that the process has open, while its thread `asking`, a native id, asks for
+  // something; -1 and errno.
+  int take_descriptor(Process& process, pid_t asking, int fd);
   // Which calls fail though they need not; none without. It outlives the kernel.
   void use_failing_calls(FailingCalls& calls) { failing_ = &calls; }
   // As of TcpNetwork.

@@ -16,8 +16,8 @@ struct ParkedThread {
   std::uint64_t gate;  // RegionHeader::gate: where its process may make any call
 };
 
-// Where containers refuse pidfd_getfd: the thread is stopped for a moment and sends `fd` through `socket`, a descriptor of its own.
-// 0 or an errno. Nothing of it shows.
+// Where containers refuse pidfd_getfd: the thread is stopped for a moment and sends `fd` through `socket`, a descriptor of its
+// own. 0 or an errno. Nothing of it shows.
 int send_descriptor(const ParkedThread& thread, int socket, int fd);
 
 }  // namespace verbatim::supervisor

@@ -19,6 +19,7 @@
 #include "sim/supervisor/code/stub.h"
 #include "sim/supervisor/machine/child_status.h"
 #include "sim/supervisor/machine/remote_calls.h"
+#include "sim/supervisor/spec/resource_limits.h"
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/region.h"
 
@@ -58,7 +59,7 @@ bool LoaderTrace::prepare() {
   std::vector<Mapping> all = mappings_of(pid_);
   const std::optional<Places> places = find_places(all, *stack, registers.rsp);
   if (!places) return fail("it does not lie in memory as the kernel loads programs");
-  if (places->were_random && !params_.has_room_for_layout)
+  if (places->were_random && !has_room_for_layout())
     return fail("the limit on address space leaves no room to decide where its libraries lie; raise it (ulimit -Hv)");
   if (!write_stack(*stack, *places, registers)) return fail("its first stack cannot be written");
   if (!make_room(all, *places, registers)) return false;
@@ -118,7 +119,7 @@ std::optional<Places> LoaderTrace::find_places(const std::vector<Mapping>& all, 
                          .stack_pointer = stack_pointer,
                          .program = *of_program,
                          .loader = *of_loader},
-                   params_.has_room_for_layout ? protocol::kLibrariesEnd : protocol::kTakenEnd);
+                   has_room_for_layout() ? protocol::kLibrariesEnd : protocol::kTakenEnd);
 }
 
 // The block of argc, argv, envp and the auxiliary vector is written anew: what it tells of the machine and how long it is
@@ -237,7 +238,7 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
   // Without room for all, what the vDSO has left: its size is another in every kernel, and libraries lie below it.
   constexpr std::uint64_t kWindow = 64 * 1024;
   const std::uint64_t loader = places.loader.target();
-  const auto free = params_.has_room_for_layout ? free_ranges(all, protocol::kTakenBegin, protocol::kTakenEnd)
+  const auto free = has_room_for_layout() ? free_ranges(all, protocol::kTakenBegin, protocol::kTakenEnd)
                                                 : free_ranges(all, loader - kWindow, loader);
   for (const auto& [begin, end] : free) map(begin, end - begin, PROT_NONE);
   const std::size_t taken = calls.size();

@@ -1,7 +1,7 @@
 // The first moments of a simulated process, from the exec stop until the shim is in place, watched by ptrace: before its first
 // instruction the process gets the same addresses (memory_places.h), the same stack, the same auxiliary vector and no vDSO on
-// every machine, and every piece of code that the loader maps has its patches (sim/supervisor/code) before it runs: the loader itself asks what
-// the processor is, and so do functions that choose others (IFUNC) while the libraries are linked.
+// every machine, and every piece of code that the loader maps has its patches (sim/supervisor/code) before it runs: the loader
+// itself asks what the processor is, and so do functions that choose others (IFUNC) while the libraries are linked.
 //
 // The loader's own memory-mapping call is made to stop at a breakpoint when it maps code. Of a loader in which that call
 // is not found, every system call is looked at instead.
@@ -32,7 +32,6 @@ struct LoaderTraceParams {
   std::uint32_t extended_control = 0;
   bool stops_at_memory_maps = true;  // false: look at every system call
   bool removes_vdso = true;
-  bool has_room_for_layout = true;  // the limit on address space, see spec/resource_limits.h
   Credentials credentials;
   std::string seen_path;  // AT_EXECFN where it is not the file's own path, and no longer than it
 };

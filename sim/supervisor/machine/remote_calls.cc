@@ -14,8 +14,8 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// In one go, because each stop costs two switches between processes. A bit for each call, the first one's highest: it was answered
-// otherwise.
+// In one go, because each stop costs two switches between processes. A bit for each call, the first one's highest: it was
+// answered otherwise.
 std::optional<std::uint64_t> make_some(pid_t pid, ProcessMemory& memory, std::uint64_t at, std::span<const RemoteCall> calls) {
   // The table is at rbx, with r12 entries; rbp gets a bit for each call, the last one's lowest: it was answered otherwise.
   static constexpr std::uint8_t kLoop[] = {

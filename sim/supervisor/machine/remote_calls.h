@@ -19,8 +19,9 @@ struct RemoteCall {
   std::uint64_t expected;
 };
 
-// The process makes all of them, in their order. `at` is executable memory of its own with room for a page and more; what is there,
-// and its registers, are afterwards as before. For each call: was it answered as expected? nullopt: it cannot be worked with.
+// The process makes all of them, in their order. `at` is executable memory of its own with room for a page and more; what is
+// there, and its registers, are afterwards as before. For each call: was it answered as expected? nullopt: it cannot be worked
+// with.
 std::optional<std::vector<bool>> make_calls(pid_t pid, ProcessMemory& memory, std::uint64_t at,
                                             std::span<const RemoteCall> calls);
 

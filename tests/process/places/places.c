@@ -28,7 +28,8 @@ static void* in_thread(void* unused) {
 static void tell_low_mappings(void) {
   static const struct {
     size_t hint, size;
-  } kLow[] = {{0, 4096}, {0, 300000}, {0, 8192}, {0x50000000, 4096}, {0x50000000, 4096}, {0x7fffffff, 4096}, {0, 3 << 20}, {0, 1ul << 31}};
+  } kLow[] = {{0, 4096},          {0, 300000},        {0, 8192},    {0x50000000, 4096},
+              {0x50000000, 4096}, {0x7fffffff, 4096}, {0, 3 << 20}, {0, 1ul << 31}};
   char* last = NULL;
   for (size_t i = 0; i < sizeof kLow / sizeof *kLow; ++i) {
     char* const low =
@@ -79,7 +80,8 @@ int main(int argc, char** argv) {
   tell("library", dlsym(RTLD_DEFAULT, "puts"));
   static const unsigned long kTold[] = {AT_PHDR, AT_BASE, AT_ENTRY, AT_RANDOM, AT_EXECFN, AT_PLATFORM, AT_SYSINFO_EHDR};
   for (size_t i = 0; i < sizeof kTold / sizeof *kTold; ++i) printf("told %lu %#lx\n", kTold[i], getauxval(kTold[i]));
-  printf("random %016lx %s %s\n", *(unsigned long*)getauxval(AT_RANDOM), (char*)getauxval(AT_PLATFORM), (char*)getauxval(AT_EXECFN));
+  printf("random %016lx %s %s\n", *(unsigned long*)getauxval(AT_RANDOM), (char*)getauxval(AT_PLATFORM),
+         (char*)getauxval(AT_EXECFN));
   tell_mappings();
   // As far as the limit lets it, and no room is left near its end by what is mapped.
   use_stack(110);
