@@ -28,6 +28,9 @@ struct Replaceable {
   bool MachineFacilities::*member;
   int (*probe)();
   const char* second_way;
+  // Whether the second way can be gone, and what to do where neither can; nullptr: always.
+  int (*second_probe)() = nullptr;
+  const char* advice = "";
 };
 
 constexpr Replaceable kReplaceable[] = {
@@ -42,6 +45,12 @@ constexpr Replaceable kReplaceable[] = {
      "every system call of the loader is looked at; programs start more slowly"},
     {"overcommit", "64 GiB can be reserved and not used", &MachineFacilities::overcommit, probe_reservation,
      "the shim's heap holds 256 MiB"},
+    {"layout", "address-space randomisation can be switched off (personality)", &MachineFacilities::fixed_layout, probe_layout,
+     "programs are moved to their addresses before they start", probe_moves,
+     "nor can programs be moved (mremap, PR_SET_MM_MAP): permit personality(ADDR_NO_RANDOMIZE) in the container's seccomp "
+     "profile, take a kernel with CONFIG_CHECKPOINT_RESTORE, and limit no address space (ulimit -Hv)"},
+    {"pidfd", "a child's descriptors can be taken (pidfd_getfd)", &MachineFacilities::descriptor_copies, probe_descriptors,
+     "programs are stopped for a moment and send what they hand on by exec and over sockets"},
     {"vdso", "the vDSO can be taken out of a program", &MachineFacilities::removable_vdso, probe_vdso,
      "programs are not told of it"},
 };
@@ -54,9 +63,6 @@ struct Required {
 };
 
 constexpr Required kRequired[] = {
-    {"layout", "address-space randomisation can be switched off (personality)", probe_layout,
-     "in a container give the seccomp profile that comes with verbatim (share/verbatim/container), which permits "
-     "personality(ADDR_NO_RANDOMIZE) and pidfd_getfd beside what containers may by default"},
     {"addresses", "the fixed addresses of the shim are free", [] { return probe_addresses(false); },
      "run on x86-64 Linux with 47 bits of address space, not under emulation; raise the limit on address space "
      "(ulimit -v)"},
@@ -64,8 +70,6 @@ constexpr Required kRequired[] = {
      "in a container add the capability SYS_PTRACE or a seccomp profile that permits ptrace"},
     {"process-vm", "a child's memory can be read and written (process_vm_readv)", probe_memory_access,
      "set kernel.yama.ptrace_scope to 0 or 1, and permit process_vm_readv in the container's seccomp profile"},
-    {"pidfd", "a child's descriptors can be taken (pidfd_getfd)", probe_descriptors,
-     "the kernel must be 5.6 or later; in a container give the seccomp profile that comes with verbatim (share/verbatim/container)"},
     {"close-range", "descriptors can be closed by the range (close_range)", probe_close_range,
      "the kernel must be 5.11 or later, and an older container engine must not refuse what it does not know"},
     {"passage", "descriptors can be handed on (socketpair)", probe_passage, "permit socketpair with AF_UNIX"},
@@ -120,6 +124,12 @@ std::vector<Facility> Supervisor::check_host(const MachineFacilities& assumed) {
   for (const Replaceable& one : kReplaceable) {
     const bool is_assumed = !(assumed.*one.member);
     const int result = is_assumed ? 0 : one.probe();
+    if ((is_assumed || result != 0) && one.second_probe != nullptr) {
+      if (const int second = one.second_probe(); second != 0) {
+        table.push_back({one.name, one.what, State::kMissing, why(is_assumed ? second : result) + "; " + one.advice});
+        continue;
+      }
+    }
     table.push_back({one.name, one.what, !is_assumed && result == 0 ? State::kWorks : State::kOtherMeans,
                      !is_assumed && result == 0 ? ""
                                                 : (is_assumed ? "assumed to be missing" : why(result)) + "; " +

@@ -120,6 +120,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     setrlimit(resource, &limit);
   }
   heap_size_ = chosen_heap_size(options_.machine.overcommit);
+  kernel_.copy_descriptors(options_.machine.descriptor_copies);
   core_ = chosen_core(options_.core);
   // While there is a second thread the kernel takes milliseconds to enlarge the table of descriptors.
   if (const int high = fcntl(0, F_DUPFD_CLOEXEC, own_descriptors().at_first + protocol::kOwnDescriptors); high >= 0) close(high);

@@ -207,6 +207,7 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
   request.trace.extended_control = code::extended_control(hosts_[host].instruction_set);
   request.trace.stops_at_memory_maps = options_.machine.loader_breakpoints;
   request.trace.removes_vdso = options_.machine.removable_vdso;
+  request.switches_randomisation_off = options_.machine.fixed_layout;
   request.code_files = &code_files_;
   request.patches = &patches;
 }
@@ -222,6 +223,7 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   tracer_.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
   for (const int fd : {1, 2}) output(process, fd, std::as_bytes(std::span(launched.early_output[fd - 1])));
   tell_unpatched(process);
+  note_other_layout(process);
   running_ = nullptr;
   Thread* const first = make_thread(process);
   first->set_native_tid(launched.pid);
@@ -265,8 +267,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   try {
     region = std::make_unique<ProcessRegion>(fmt::format("/proc/{}/fd/{}", parent.native_pid(), a[2]));
   } catch (const std::system_error&) {
-    kill(native, SIGKILL);
-    await_status(native);
+    kill(native, SIGKILL), await_status(native);
     finish(Outcome::kMachine, title(parent) + " got no copy: the machine gave the simulator no room for one (see ulimit -n and -v)");
     return std::nullopt;
   }
@@ -277,6 +278,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   region->header().traps_timestamp_counter = parent.region().header().traps_timestamp_counter;
   region->header().own_descriptors = parent.own_descriptors();
   region->header().descriptor_limit = parent.descriptor_limit();
+  region->header().gate = parent.region().header().gate;
   Process& child = add_process(std::make_unique<Process>(
       parent.program(), thread.copy_pid(), parent.host(), parent.host_index(), parent.name(),
       Rng(options_.seed, fmt::format("process/{}/random", thread.copy_pid())), std::move(region)));
@@ -358,7 +360,8 @@ void Supervisor::Impl::release_parent(Process& process) {
 }
 
 // Descriptors that the new program inherits.
-Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
+Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Thread& thread) {
+  Process& process = thread.process();
   Inherited inherited;
   const std::string folder = fmt::format("/proc/{}", process.native_pid());
   std::set<int> numbers;
@@ -370,8 +373,7 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
   for (const auto& [fd, file] : process.files()) {
     if (fd >= own && process.closes_unknown_by_exec(fd)) inherited.closed.push_back(fd);
   }
-  const int pid_fd = static_cast<int>(syscall(SYS_pidfd_open, process.native_pid(), 0));
-  int cause = pid_fd < 0 ? errno : 0;  // why something is lost
+  int cause = 0;  // why something is lost
   for (const int fd : numbers) {
     if (fd >= own) continue;
     const bool closes = (number_of(field_of(fmt::format("{}/fdinfo/{}", folder, fd), "flags"), 8) & O_CLOEXEC) != 0;
@@ -381,13 +383,12 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
       continue;
     }
     if (closes) continue;
-    const int copy = static_cast<int>(syscall(SYS_pidfd_getfd, pid_fd, fd, 0));
+    const int copy = kernel_.take_descriptor(process, thread.native_tid(), fd);
     if (copy >= 0) inherited.real.emplace_back(fd, copy);
     else if (cause == 0 && errno != EBADF) cause = errno;
   }
   if (cause != 0)
-    finish(Outcome::kMachine, title(process) + " would lose what it has open by executing (pidfd_getfd): " + std::strerror(cause));
-  if (pid_fd >= 0) close(pid_fd);
+    finish(Outcome::kMachine, title(process) + " would lose what it has open by executing (pidfd_getfd, ptrace): " + std::strerror(cause));
   return inherited;
 }
 
@@ -468,7 +469,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   request.umask = static_cast<unsigned>(number_of(field_of(status, "Umask"), 8));
   region->slot(0).virtual_tid = process.pid();
   region->slot(0).clock_ps = to_ps(engine_.now());
-  Inherited inherited = inherited_by(process);
+  Inherited inherited = inherited_by(thread);
   // What the program has at 1 and 2 keeps its bit from the first instruction on.
   for (const auto& [fd, file] : process.files()) region->set_virtual(fd, true);
   for (const int fd : inherited.closed) region->set_virtual(fd, false);

@@ -132,6 +132,7 @@ class Supervisor::Impl final : public ProcessTable {
   // supervisor_machine.cc: what the machine does to a run is no event of it.
   void note_refusal_of_machine(Thread& thread);
   void note_little_room(Process& process);
+  void note_other_layout(Process& process);
   void make_folders_of(Thread& thread);
   void note_outside_signals(Process& process);
   void check_end_was_ours(Process& process, int status);
@@ -140,7 +141,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::optional<Answer> hold(Thread& thread, Process& child);
   void release_parent(Process& process);
   void return_memory(Process& child);
-  Inherited inherited_by(Process& process);
+  Inherited inherited_by(Thread& thread);
   std::optional<Answer> execute_program(Thread& thread);
   void show_execution(std::size_t host, const std::vector<std::string>& files);
   void end_family(Process& process, int status);
@@ -295,6 +296,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::map<std::uint32_t, std::uint64_t> calls_asked_;
   bool finished_ = false;
   bool background_told_ = false;
+  bool told_of_layout_ = false;
   RunResult result_;
 };
 

@@ -88,6 +88,14 @@ void Supervisor::Impl::note_little_room(Process& process) {
   }
 }
 
+// The first program says it for all.
+void Supervisor::Impl::note_other_layout(Process& process) {
+  if (has_room_for_layout() || told_of_layout_) return;
+  told_of_layout_ = true;
+  warn(process,
+       "has its libraries at other addresses than on other machines, because of the limit on address space (ulimit -Hv)", true);
+}
+
 // What its host has of its own, which it is about to go to.
 void Supervisor::Impl::make_folders_of(Thread& thread) {
   protocol::ThreadSlot& slot = thread.process().region().slot(thread.slot());

@@ -8,7 +8,7 @@
 namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
-inline constexpr std::uint32_t kVersion = 21;
+inline constexpr std::uint32_t kVersion = 22;
 
 // What every process touches lies within one block of 2 MiB, the reach of one page of the kernel's page tables: such a page
 // costs a process more than ten pages of memory do.
@@ -26,10 +26,18 @@ inline constexpr std::uint64_t kSmallShimHeapSize = 1ull << 28;      // where th
 // Nothing else lies between; a program that changes mappings there is told that it cannot.
 inline constexpr std::uint64_t kShimStart = 0x2000'0000'0000, kShimEnd = 0x2100'0000'0000;
 
+// Where a program's own memory lies: a position-independent one at two thirds of the address space, as Linux puts it without
+// randomisation; the stack, of at most kStackLimit, at the end; libraries, and what is mapped without an address, below
+// kLibrariesEnd. That is lower than any address at which Linux begins to look for room, however many bits of it are random
+// (vm.mmap_rnd_bits, at most 32): what lies between and could be found is taken. Where the machine's limit on address space
+// leaves no room for that, libraries end where Linux puts them without randomisation, at kTakenEnd.
+inline constexpr std::uint64_t kAddressSpaceEnd = 0x7fff'ffff'f000;
+inline constexpr std::uint64_t kLibrariesEnd = 0x6eff'fff8'0000;
+inline constexpr std::uint64_t kTakenBegin = 0x6f00'0000'0000, kTakenEnd = 0x7fff'f7ff'f000;
+
 // Replacements of instructions lie within the reach of a near jump (2 GiB) of the code they belong to: of programs at
-// fixed addresses, of position-independent ones, and of libraries. With address-space randomisation off Linux places
-// libraries below 0x7fff'f7ff'f000, and the stack, of at most kStackLimit, ends at 0x7fff'ffff'f000.
-inline constexpr std::uint64_t kPatchAreas[] = {0x0010'0000, 0x5555'5500'0000, 0x7fff'f800'0000};
+// fixed addresses, of position-independent ones, and of libraries at either place.
+inline constexpr std::uint64_t kPatchAreas[] = {0x0010'0000, 0x5555'5500'0000, kLibrariesEnd, kTakenEnd};
 inline constexpr std::uint64_t kPatchAreaSize = 512 << 10;  // the first page is data, the rest code
 
 // Simulated objects have the lowest free descriptors, as Linux gives them out. The shim's own lie above them, at
@@ -58,6 +66,7 @@ inline constexpr std::uint64_t kNearSize = 512 << 10;  // what lies in the shim'
 // The lowest address of the two stacks of the thread with slot `index`.
 constexpr std::uint64_t shim_stack(std::uint64_t index) { return kShimStackEnd - (index + 1) * kShimStackSize; }
 static_assert(shim_stack(kMaxThreads - 1) >= kShimStart);
+static_assert(kLibrariesEnd + kPatchAreaSize == kTakenBegin);
 static_assert(kRegionAddress + kNearSize == kShimBlock + (2 << 20) && kRegionAddress + kRegionSize <= kShimHeapAddress);
 
 }  // namespace verbatim::protocol

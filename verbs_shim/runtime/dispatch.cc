@@ -353,7 +353,7 @@ long answer_call(long number, const long (&a)[6], void* context) {
       if (makes_device(number, a)) return refuse_argument(number, a[number == SYS_mknod ? 1 : 2], EPERM);
       return call_by_path(number, a);
     case CallClass::kByProtection:
-      return map_code(number, a);
+      return maps_low(number, a) ? map_low(a) : map_code(number, a);
     case CallClass::kVirtual:
       if (protocol::path_call(static_cast<std::uint64_t>(number)) != nullptr) return call_by_path(number, a);
       if (number == SYS_ppoll || number == SYS_pselect6 || number == SYS_epoll_pwait ||

@@ -197,7 +197,7 @@ void add_by_protection(Filter& filter, std::uint32_t number) {
     filter.load_argument(1);
     filter.trap_if(BPF_JGE, protocol::kLargeMapping);
     filter.load_argument(3);
-    filter.trap_if(BPF_JSET, MAP_HUGETLB);
+    filter.trap_if(BPF_JSET, MAP_HUGETLB | MAP_32BIT);
   }
   filter.load_argument(2);
   filter.trap_if(BPF_JSET, PROT_EXEC);

@@ -113,7 +113,52 @@ long create_memory_file(const long (&a)[6]) {
   return refuse_argument(SYS_memfd_create, flags, EINVAL);
 }
 
+// Takes the addresses if nothing lies there.
+bool take(unsigned long address, unsigned long size) {
+  constexpr long kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+  return native(SYS_mmap, address, size, PROT_NONE, kFlags, -1, 0) == static_cast<long>(address);
+}
+
+// From `at` on, where something is mapped, the first page where nothing is.
+unsigned long end_of_mapped(unsigned long at) {
+  unsigned long step = kPage;
+  for (; mapped(at, step) == 0; step *= 2) at += step;
+  for (; step > kPage; step /= 2) {
+    if (mapped(at, step / 2) == 0) at += step / 2;
+  }
+  return at;
+}
+
+// The lowest room in the second GiB, as Linux finds it where it has not drawn with which address to begin; 0: there is none.
+// It is taken.
+unsigned long take_low_room(unsigned long hint, unsigned long size) {
+  constexpr unsigned long kBegin = 0x4000'0000, kEnd = 0x8000'0000, kLowest = 0x1'0000;  // vm.mmap_min_addr
+  if (size > kEnd) return 0;
+  unsigned long wanted = hint & ~(kPage - 1);
+  if (wanted != 0 && wanted < kLowest) wanted = kLowest;
+  if (wanted != 0 && wanted <= kEnd - size && take(wanted, size)) return wanted;
+  for (unsigned long at = kBegin; at < kEnd && size <= kEnd - at; at = end_of_mapped(at)) {
+    if (take(at, size)) return at;
+    while (at < kEnd && mapped(at, kPage) != 0) at += kPage;
+  }
+  return 0;
+}
+
 }  // namespace
+
+bool maps_low(long number, const long (&a)[6]) {
+  constexpr long kElsewhere = MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_HUGETLB;
+  return number == SYS_mmap && (a[3] & MAP_32BIT) != 0 && (a[3] & kElsewhere) == 0 && a[1] != 0;
+}
+
+long map_low(const long (&a)[6]) {
+  const unsigned long size = whole_pages(static_cast<unsigned long>(a[1]));
+  const unsigned long at = size == 0 ? 0 : take_low_room(static_cast<unsigned long>(a[0]), size);
+  if (at == 0) return -ENOMEM;
+  const long there = map_code(SYS_mmap, {static_cast<long>(at), a[1], a[2], (a[3] & ~MAP_32BIT) | MAP_FIXED, a[4], a[5]});
+  if (there != static_cast<long>(at)) native(SYS_munmap, at, size);
+  return there;
+}
 
 long mapped(unsigned long start, unsigned long size) { return native(SYS_msync, start, size, MS_ASYNC); }
 

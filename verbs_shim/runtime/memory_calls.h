@@ -7,6 +7,9 @@ namespace verbatim::shim {
 long call_by_argument(long number, const long (&arguments)[6]);
 // mincore, membarrier, memfd_create, pkey_alloc, pkey_free.
 long memory_call(long number, const long (&arguments)[6]);
+// mmap with MAP_32BIT and no address that is fixed.
+bool maps_low(long number, const long (&arguments)[6]);
+long map_low(const long (&arguments)[6]);
 // What is mapped in `size` bytes from `start` on, which is the start of a page: 0, or an errno.
 long mapped(unsigned long start, unsigned long size);
 // The call is refused for `value`, its argument that decides, with `error`: the supervisor says so by name.

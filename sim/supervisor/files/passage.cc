@@ -1,10 +1,8 @@
 #include "sim/supervisor/files/passage.h"
 
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "sim/core/check.h"
@@ -12,14 +10,6 @@
 namespace verbatim::supervisor {
 
 RealFile::~RealFile() { close(fd_); }
-
-std::shared_ptr<const RealFile> take_file(pid_t native_pid, int fd, int* error) {
-  const int process = static_cast<int>(syscall(SYS_pidfd_open, native_pid, 0));
-  const int copy = process < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_getfd, process, fd, 0));
-  *error = errno;
-  if (process >= 0) close(process);
-  return copy < 0 ? nullptr : std::make_shared<const RealFile>(copy);
-}
 
 Passage::Passage() {
   // One message for each file, so that the receiver has the next one at its lowest free number.
@@ -48,6 +38,22 @@ bool Passage::put(const RealFile& file) {
   const int fd = file.fd();
   std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
   return sendmsg(ends_[0], &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}
+
+int Passage::take() {
+  char byte;
+  iovec part = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  if (recvmsg(ends_[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) return -1;
+  if (message.msg_controllen < CMSG_LEN(sizeof(int))) return -1;
+  int fd;
+  std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+  return fd;
 }
 
 void Passage::clear() {

@@ -1,11 +1,7 @@
 // Real files on their way between processes. The simulator takes them from the sender's descriptor table
-// (pidfd_getfd: the sender is its child), keeps them while the message is under way, and leaves them in a socket that
+// (machine/foreign_descriptors.h), keeps them while the message is under way, and leaves them in a socket that
 // every process has at kPassageFd: whoever gets the token next, with the message, fetches them there.
 #pragma once
-
-#include <sys/types.h>
-
-#include <memory>
 
 namespace verbatim::supervisor {
 
@@ -22,9 +18,6 @@ class RealFile {
   int fd_;
 };
 
-// nullptr and an errno in `error` when it cannot be had.
-std::shared_ptr<const RealFile> take_file(pid_t native_pid, int fd, int* error);
-
 class Passage {
  public:
   Passage();
@@ -36,6 +29,8 @@ class Passage {
   int far_end() const { return ends_[1]; }
   // False: Linux has no room for more.
   bool put(const RealFile& file);
+  // What a process has sent from its end, or -1.
+  int take();
   // Nobody fetches what is left there.
   void clear();
 

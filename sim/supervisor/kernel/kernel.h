@@ -82,6 +82,11 @@ class Kernel {
   Passage& passage() { return *passage_; }
   // In place of its own; before any process is started.
   void use_passage(Passage& passage) { passage_ = &passage; }
+  // Otherwise programs are stopped and send what they have open.
+  void copy_descriptors(bool copies) { copies_descriptors_ = copies; }
+  // The simulator's own descriptor of a real file that the process has open, while its thread `asking`, a native id, asks for
+  // something; -1 and errno.
+  int take_descriptor(Process& process, pid_t asking, int fd);
   // Which calls fail though they need not; none without. It outlives the kernel.
   void use_failing_calls(FailingCalls& calls) { failing_ = &calls; }
   // As of TcpNetwork.
@@ -424,6 +429,7 @@ class Kernel {
   std::unique_ptr<UdpNetwork> udp_;
   std::unique_ptr<UnixNetwork> unix_;
   FailingCalls* failing_ = nullptr;
+  bool copies_descriptors_ = true;
   Passage own_passage_;
   Passage* passage_ = &own_passage_;
   std::map<std::size_t, std::uint64_t> files_numbered_;  // by host

@@ -9,6 +9,7 @@
 
 #include "sim/core/check.h"
 #include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/machine/foreign_descriptors.h"
 #include "sim/supervisor/spec/kernel_time.h"
 
 namespace verbatim::supervisor {
@@ -65,13 +66,24 @@ std::optional<PassedFile> Kernel::file_to_pass(Process& process, int fd, int* er
   if (VirtualFilePtr file = process.file(fd)) return PassedFile(std::move(file));
   *error = -EBADF;
   if (!process.natively_open(fd)) return std::nullopt;
-  int cause;
-  auto real = take_file(process.native_pid(), fd, &cause);
-  if (real != nullptr) return PassedFile(std::move(real));
+  const int copy = take_descriptor(process, process.calling_thread(), fd), cause = errno;
+  if (copy >= 0) return PassedFile(std::make_shared<const RealFile>(copy));
   *error = -ETOOMANYREFS;
   warn(process, fmt::format("descriptor {} cannot be passed over a socket ({}); the program got ETOOMANYREFS", fd,
                             std::strerror(cause)));
   return std::nullopt;
+}
+
+int Kernel::take_descriptor(Process& process, pid_t asking, int fd) {
+  if (copies_descriptors_) {
+    const int copy = copy_descriptor(process.native_pid(), fd);
+    if (copy >= 0 || (errno != EPERM && errno != ENOSYS && errno != EACCES)) return copy;
+  }
+  const ParkedThread thread{.native_tid = asking, .gate = process.region().header().gate};
+  const int error = send_descriptor(thread, process.own_descriptors() + protocol::kPassageFd, fd);
+  const int sent = error == 0 ? passage_->take() : -1;
+  errno = error == 0 ? EMFILE : error;
+  return sent;
 }
 
 // The number that a file gets here, or an error.

@@ -27,9 +27,11 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "sim/supervisor/code/code_files.h"
+#include "sim/supervisor/machine/memory_places.h"
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/patches.h"
 
@@ -263,6 +265,26 @@ int probe_layout() {
   return registers[0].rip != 0 && registers[0].rip == registers[1].rip && registers[0].rsp == registers[1].rsp
              ? 0
              : kNoEffect;
+}
+
+int probe_moves() {
+  return in_child([] {
+    auto* const word = static_cast<volatile int*>(
+        mmap(nullptr, kProbePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (word == MAP_FAILED) return errno;
+    *word = 42;
+    auto* const place = reinterpret_cast<int*>(protocol::kLibrariesEnd);
+    void* const moved = mremap(const_cast<int*>(word), kProbePage, kProbePage, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    if (moved == MAP_FAILED) return errno;
+    if (moved != place || *place != 42) return kNoEffect;
+    constexpr std::uint64_t kFurther = 16 << 20, kTaken = protocol::kTakenEnd - protocol::kTakenBegin;
+    if (mmap(nullptr, kTaken, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) return errno;
+    std::optional<prctl_mm_map> records = records_of(getpid());
+    if (!records) return ENOENT;
+    records->start_brk = records->brk = (records->brk + kFurther) & ~(kProbePage - 1);
+    if (prctl(PR_SET_MM, PR_SET_MM_MAP, &*records, sizeof *records, 0) != 0) return errno;
+    return static_cast<std::uint64_t>(syscall(SYS_brk, 0)) == records->brk ? 0 : kNoEffect;
+  });
 }
 
 int probe_addresses(bool areas) {

@@ -29,6 +29,8 @@ int probe_close_range();
 int probe_passage();
 // Two processes that execute the same program lie at the same addresses.
 int probe_layout();
+// A process's memory is moved to where libraries end, and its heap begins where the kernel is told.
+int probe_moves();
 // The addresses of the shim are free, those of patch areas too: `areas` tells which of the two is asked for.
 int probe_addresses(bool areas);
 // Whoever sleeps on a word in shared memory is woken by another process.

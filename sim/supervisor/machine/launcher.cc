@@ -186,7 +186,8 @@ struct ChildPlan {
   CPU_SET(plan.request->core, &cores);
   sched_setaffinity(0, sizeof cores, &cores);
   if (!plan.request->working_directory.empty() && chdir(plan.request->working_directory.c_str()) != 0) fail();
-  if (personality(ADDR_NO_RANDOMIZE) == -1) fail();
+  // What it cannot keep from being random is moved (memory_places.h).
+  personality(plan.request->switches_randomisation_off ? ADDR_NO_RANDOMIZE : 0);
 
   // The descriptors lie above the numbers they are going to, see open_high().
   if (dup2(plan.stdin_fd, 0) < 0 || dup2(plan.stdout_fd, 1) < 0 || dup2(plan.stderr_fd, 2) < 0) fail();

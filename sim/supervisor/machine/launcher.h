@@ -34,6 +34,7 @@ struct LaunchRequest {
   int passage_fd = -1;  // see passage.h
   int own_descriptors = supervisor::own_descriptors().at_first;  // the shim's, in the new process
   int core = 0;
+  bool switches_randomisation_off = true;  // otherwise all parts of the program are moved to their places
   LoaderTraceParams trace;
   code::CodeFiles* code_files = nullptr;
   code::CodePatches* patches = nullptr;  // of the new process; filled in

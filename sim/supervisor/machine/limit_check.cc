@@ -69,6 +69,10 @@ std::vector<Facility> check_limits() {
     getrlimit(need.resource, &limit);
     add(need.name, fmt::format("{} {}", need.least / need.unit, need.what), limit.rlim_max < need.least ? need.advice : "");
   }
+  table.push_back({"layout-room", "17 TiB of address space can be taken, so that libraries lie at the same addresses everywhere",
+                   has_room_for_layout() ? Facility::State::kWorks : Facility::State::kOtherMeans,
+                   has_room_for_layout() ? "" : "the hard limit on address space is lower (ulimit -Hv); libraries lie elsewhere, "
+                                                "and runs are marked weak"});
   const int error = processes_missing();
   add("processes", "processes can be made",
       error == 0 ? "" : fmt::format("{}; raise the limit on processes (ulimit -u)", std::strerror(error)));

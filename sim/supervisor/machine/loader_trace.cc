@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,13 +13,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "sim/core/check.h"
 #include "sim/supervisor/code/processor.h"
 #include "sim/supervisor/code/stub.h"
 #include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/machine/remote_calls.h"
+#include "sim/supervisor/spec/resource_limits.h"
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/region.h"
 
@@ -40,100 +41,34 @@ bool in_reach(std::uint64_t area, std::uint64_t begin, std::uint64_t end) {
   return (begin > area ? begin - area : area - begin) < kReach && (end > area ? end - area : area - end) < kReach;
 }
 
-// Of what the kernel maps before the first instruction only the loader and the vDSO lie near the stack.
-bool is_loader(std::uint64_t address) { return address >> 40 == protocol::kPatchAreas[2] >> 40; }
+bool is_clock(const Mapping& mapping) { return mapping.name == "[vdso]" || mapping.name.starts_with("[vvar"); }
 
 }  // namespace
-
-// One system call of the stopped process, and the answer that is hoped for.
-struct LoaderTrace::RemoteCall {
-  std::uint64_t number;
-  std::uint64_t arguments[6];
-  std::uint64_t expected;
-};
-
-// The process makes all of them in one go, at the place where it stands: each stop costs two switches between processes.
-std::optional<std::uint64_t> LoaderTrace::make_calls(std::span<const RemoteCall> calls) {
-  // The table is at rbx, with r12 entries; rbp gets a bit for each call, the last one's lowest: it was answered otherwise.
-  static constexpr std::uint8_t kLoop[] = {
-      0x48, 0x8b, 0x03,        // mov rax, [rbx]
-      0x48, 0x8b, 0x7b, 0x08,  // mov rdi, [rbx + 8]
-      0x48, 0x8b, 0x73, 0x10,  // mov rsi, [rbx + 16]
-      0x48, 0x8b, 0x53, 0x18,  // mov rdx, [rbx + 24]
-      0x4c, 0x8b, 0x53, 0x20,  // mov r10, [rbx + 32]
-      0x4c, 0x8b, 0x43, 0x28,  // mov r8, [rbx + 40]
-      0x4c, 0x8b, 0x4b, 0x30,  // mov r9, [rbx + 48]
-      0x0f, 0x05,              // syscall
-      0x48, 0x3b, 0x43, 0x38,  // cmp rax, [rbx + 56]
-      0x0f, 0x95, 0xc0,        // setne al
-      0x0f, 0xb6, 0xc0,        // movzx eax, al
-      0x48, 0x8d, 0x2c, 0x68,  // lea rbp, [rax + rbp * 2]
-      0x48, 0x83, 0xc3, 0x40,  // add rbx, 64
-      0x49, 0xff, 0xcc,        // dec r12
-      0x75, 0xcc,              // jnz, to the first
-      0xcc};                   // int3
-  static_assert(sizeof(RemoteCall) == 64 && sizeof kLoop == 53);
-  constexpr std::size_t kTable = 64;
-  if (calls.empty()) return 0;
-  CHECK(calls.size() <= 64);
-  user_regs_struct saved;
-  if (ptrace(PTRACE_GETREGS, pid_, nullptr, &saved) != 0) return std::nullopt;
-  std::vector<std::byte> code(kTable + calls.size_bytes()), original(code.size());
-  std::memcpy(code.data(), kLoop, sizeof kLoop);
-  std::memcpy(code.data() + kTable, calls.data(), calls.size_bytes());
-  user_regs_struct registers = saved;
-  registers.orig_rax = ~0ull;
-  registers.rbx = saved.rip + kTable, registers.rbp = 0, registers.r12 = calls.size();
-  int status = 0;
-  const bool made = memory_.read(saved.rip, original) && memory_.write_code(saved.rip, code) &&
-                    ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0 &&
-                    ptrace(PTRACE_CONT, pid_, nullptr, nullptr) == 0 && WIFSTOPPED(status = await_status(pid_)) &&
-                    WSTOPSIG(status) == SIGTRAP &&
-                    ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) == 0 && registers.r12 == 0;
-  const bool restored = memory_.write_code(saved.rip, original) && ptrace(PTRACE_SETREGS, pid_, nullptr, &saved) == 0;
-  if (!made || !restored) return std::nullopt;
-  return registers.rbp;
-}
 
 LoaderTrace::LoaderTrace(pid_t pid, const LoaderTraceParams& params, code::CodeFiles& files,
                          code::CodePatches& patches)
     : pid_(pid), params_(params), files_(files), patches_(patches), memory_(pid) {}
-
-std::vector<LoaderTrace::Mapping> LoaderTrace::mappings() const {
-  std::vector<Mapping> all;
-  std::ifstream file(fmt::format("/proc/{}/maps", pid_));
-  for (std::string line; std::getline(file, line);) {
-    Mapping mapping{};
-    char rights[5] = {};
-    int name = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %*s %*s %n", &mapping.begin, &mapping.end, rights, &mapping.offset,
-                    &name) != 4) {
-      continue;
-    }
-    mapping.writable = rights[1] == 'w';
-    mapping.executable = rights[2] == 'x';
-    if (name > 0) mapping.name = line.substr(static_cast<std::size_t>(name));
-    all.push_back(std::move(mapping));
-  }
-  return all;
-}
 
 bool LoaderTrace::prepare() {
   if (ptrace(PTRACE_SETOPTIONS, pid_, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD) != 0)
     return fail("it cannot be traced (ptrace)");
   user_regs_struct registers;
   if (ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) != 0) return fail("its registers cannot be read (ptrace)");
-  if (!fix_stack(registers)) return fail("its first stack is not as the kernel makes it");
-  const std::vector<Mapping> all = mappings();
-  if (!make_room(all, registers.rsp)) return false;
+  const std::optional<FirstStack> stack = read_stack(registers.rsp);
+  if (!stack) return fail("its first stack is not as the kernel makes it");
+  std::vector<Mapping> all = mappings_of(pid_);
+  const std::optional<Places> places = find_places(all, *stack, registers.rsp);
+  if (!places) return fail("it does not lie in memory as the kernel loads programs");
+  if (places->were_random && !has_room_for_layout())
+    return fail("the limit on address space leaves no room to decide where its libraries lie; raise it (ulimit -Hv)");
+  if (!write_stack(*stack, *places, registers)) return fail("its first stack cannot be written");
+  if (!make_room(all, *places, registers)) return false;
   patch_mapped(all);
-  watch_memory_maps(all);
+  watch_memory_maps(all, *places);
   return true;
 }
 
-// The block of argc, argv, envp and the auxiliary vector is written anew: what it tells of the machine and how long it is
-// differ between kernels and processors, and with its length the address of everything that is put on the stack.
-bool LoaderTrace::fix_stack(user_regs_struct& registers) {
+std::optional<LoaderTrace::FirstStack> LoaderTrace::read_stack(std::uint64_t stack_pointer) {
   std::vector<std::uint64_t> words;
   const auto word = [&](std::size_t i) {
     while (words.size() <= i) {
@@ -141,40 +76,71 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
       const std::size_t before = words.size();
       words.resize(before + kChunk);
       // The end of the stack may come first; then the rest reads as zeros, and zeros end everything.
-      memory_.read(registers.rsp + before * 8, std::as_writable_bytes(std::span(words).subspan(before)));
+      memory_.read(stack_pointer + before * 8, std::as_writable_bytes(std::span(words).subspan(before)));
     }
     return words[i];
   };
   constexpr std::size_t kMostWords = 1 << 20;
-  std::vector<std::uint64_t> block;
+  FirstStack stack;
   std::size_t at = 0;
-  block.push_back(word(at++));
-  const std::uint64_t first_string = word(at);
+  stack.arrays.push_back(word(at++));
   for (int arrays = 0; arrays < 2; ++arrays) {
     for (; word(at) != 0; ++at) {
-      if (at > kMostWords) return false;
-      block.push_back(word(at));
+      if (at > kMostWords) return std::nullopt;
+      stack.arrays.push_back(word(at));
     }
-    block.push_back(word(at++));
+    stack.arrays.push_back(word(at++));
   }
-  std::array<std::uint64_t, 64> given{};
   for (; word(at) != AT_NULL; at += 2) {
-    if (at > kMostWords) return false;
-    if (word(at) < given.size()) given[word(at)] = word(at + 1);
+    if (at > kMostWords) return std::nullopt;
+    if (word(at) < stack.told.size()) stack.told[word(at)] = word(at + 1);
   }
-  if (first_string == 0 || given[AT_ENTRY] == 0) return false;
+  if (stack.arrays[1] == 0 || stack.told[AT_ENTRY] == 0) return std::nullopt;
+  return stack;
+}
 
+std::optional<std::vector<Elf64_Phdr>> LoaderTrace::program_headers(std::uint64_t at, std::uint64_t count) {
+  constexpr std::uint64_t kMost = 65'536 / sizeof(Elf64_Phdr);  // Linux loads no file with more
+  std::vector<Elf64_Phdr> headers(std::min(count, kMost));
+  if (!memory_.read(at, std::as_writable_bytes(std::span(headers)))) return std::nullopt;
+  return headers;
+}
+
+std::optional<Places> LoaderTrace::find_places(const std::vector<Mapping>& all, const FirstStack& stack,
+                                               std::uint64_t stack_pointer) {
+  const std::uint64_t base = stack.told[AT_BASE];
+  Elf64_Ehdr loader;
+  if (base == 0 || !memory_.read(base, std::as_writable_bytes(std::span(&loader, 1)))) return std::nullopt;
+  const auto of_program = program_headers(stack.told[AT_PHDR], stack.told[AT_PHNUM]);
+  const auto of_loader = program_headers(base + loader.e_phoff, loader.e_phnum);
+  if (!of_program || !of_loader) return std::nullopt;
+  return places_of(all, {.program_headers_at = stack.told[AT_PHDR],
+                         .loader_base = base,
+                         .stack_pointer = stack_pointer,
+                         .program = *of_program,
+                         .loader = *of_loader},
+                   has_room_for_layout() ? protocol::kLibrariesEnd : protocol::kTakenEnd);
+}
+
+// The block of argc, argv, envp and the auxiliary vector is written anew: what it tells of the machine and how long it is
+// differ between kernels and processors, and with its length the address of everything that is put on the stack. Addresses in it
+// are those that hold when all parts have been moved.
+bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_struct& registers) {
+  std::vector<std::uint64_t>& block = stack.arrays;
+  const auto& given = stack.told;
+  const std::uint64_t first_string = block[1];
+  for (std::size_t i = 1; i < block.size(); ++i) block[i] = places.stack.moved(block[i]);
   constexpr std::uint64_t kStringBytes = 32;  // AT_PLATFORM's and AT_RANDOM's
   constexpr std::uint64_t kGap = 48 << 10;    // below the strings
   const std::uint64_t own[][2] = {{AT_HWCAP, code::hardware_capabilities()},
                                   {AT_PAGESZ, kMapPage},
                                   {AT_CLKTCK, kTicksPerSecond},
-                                  {AT_PHDR, given[AT_PHDR]},
+                                  {AT_PHDR, places.program.moved(given[AT_PHDR])},
                                   {AT_PHENT, given[AT_PHENT]},
                                   {AT_PHNUM, given[AT_PHNUM]},
-                                  {AT_BASE, given[AT_BASE]},
+                                  {AT_BASE, places.loader.moved(given[AT_BASE])},
                                   {AT_FLAGS, 0},
-                                  {AT_ENTRY, given[AT_ENTRY]},
+                                  {AT_ENTRY, places.program.moved(given[AT_ENTRY])},
                                   {AT_UID, params_.credentials.users().real},
                                   {AT_EUID, params_.credentials.users().effective},
                                   {AT_GID, params_.credentials.groups().real},
@@ -182,7 +148,7 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
                                   {AT_SECURE, 0},  // nobody gains privilege
                                   {AT_RANDOM, 0},
                                   {AT_HWCAP2, 0},
-                                  {AT_EXECFN, given[AT_EXECFN]},
+                                  {AT_EXECFN, places.stack.moved(given[AT_EXECFN])},
                                   {AT_PLATFORM, 0},
                                   {AT_MINSIGSTKSZ, kSignalFrameSize},
                                   {AT_NULL, 0}};
@@ -193,8 +159,8 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
   const std::uint64_t begin = (end - kStringBytes - block.size() * 8) & ~15ull;
   const std::uint64_t platform = end - kStringBytes, random = platform + 16;
   for (std::size_t i = vector_at; i < block.size(); i += 2) {
-    if (block[i] == AT_PLATFORM) block[i + 1] = platform;
-    if (block[i] == AT_RANDOM) block[i + 1] = random;
+    if (block[i] == AT_PLATFORM) block[i + 1] = places.stack.moved(platform);
+    if (block[i] == AT_RANDOM) block[i + 1] = places.stack.moved(random);
   }
   char platform_name[16] = "x86_64";
   if (!memory_.write(begin, std::as_bytes(std::span(block))) ||
@@ -205,8 +171,8 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
   const std::string& seen = params_.seen_path;
   if (!seen.empty() && !memory_.write(given[AT_EXECFN], std::as_bytes(std::span(seen.c_str(), seen.size() + 1))))
     return false;
-  registers.rsp = begin;
-  return ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0;
+  registers.rsp = places.stack.moved(begin);
+  return true;
 }
 
 // What every program uses of its own file, its loader and its stack is mapped by a call each: page faults cost more, on virtual
@@ -225,84 +191,106 @@ void LoaderTrace::populate(const std::vector<Mapping>& all, std::uint64_t stack,
 }
 
 // The vDSO reads the machine's clocks: it is taken away, and where that cannot be (a kernel that seals it) nobody is told
-// of it. Its size is another in every kernel, and libraries lie below it: a window below the loader that has room for
-// any vDSO is taken, whatever is left of it.
-bool LoaderTrace::make_room(const std::vector<Mapping>& all, std::uint64_t stack) {
-  constexpr std::uint64_t kWindow = 64 * 1024;
+// of it. Then all parts are moved to their places, by code that is none of them, and what else lies at fixed addresses is made.
+bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, user_regs_struct& registers) {
   constexpr const char* kRefused = "its first system calls cannot be made for it (ptrace)";
-  const auto failed = [](std::uint64_t answers, std::size_t call, std::size_t calls) {
-    return (answers >> (calls - 1 - call) & 1) != 0;
-  };
-  std::uint64_t loader = ~0ull;
-  std::vector<Mapping> clocks;
+  constexpr const char* kTaken = "the addresses of the simulator's own memory are taken in it";
   std::vector<RemoteCall> calls;
-  for (const Mapping& mapping : all) {
-    if (is_loader(mapping.begin) && mapping.name.starts_with('/')) loader = std::min(loader, mapping.begin);
-    if (mapping.name != "[vdso]" && !mapping.name.starts_with("[vvar")) continue;
-    clocks.push_back(mapping);
-    if (params_.removes_vdso) calls.push_back({SYS_munmap, {mapping.begin, mapping.end - mapping.begin}, 0});
-  }
-  const std::size_t removals = calls.size();
   const auto map = [&](std::uint64_t begin, std::uint64_t length, std::uint64_t protection) {
     constexpr std::uint64_t kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE;
     calls.push_back({SYS_mmap, {begin, length, protection, kFlags, ~0ull, 0}, begin});
     return calls.size() - 1;
   };
-  // What is left of the window around the mappings for which `stays`.
-  const auto take_window = [&](auto stays) {
-    std::uint64_t free = loader - kWindow;
-    const auto take_up_to = [&](std::uint64_t end) {
-      if (end > free) map(free, end - free, PROT_NONE);
-    };
-    for (std::size_t i = 0; i < clocks.size(); ++i) {
-      if (!stays(i)) continue;
-      take_up_to(clocks[i].begin);
-      free = clocks[i].end;
-    }
-    if (loader != ~0ull) take_up_to(loader);
-  };
-  take_window([&](std::size_t) { return removals == 0; });
-  populate(all, stack, calls);
-  constexpr std::uint64_t kDataSize = (sizeof(protocol::PatchData) + kMapPage - 1) & ~(kMapPage - 1);
-  const std::size_t data = map(protocol::kPatchDataAddress, kDataSize, PROT_READ | PROT_WRITE);
   struct Area {
     std::uint64_t address;
     std::size_t header, code;  // calls
   };
+  const auto map_area = [&](std::uint64_t address) {
+    const std::size_t header = map(address, kMapPage, PROT_READ | PROT_WRITE);
+    return Area{address, header, map(address + kMapPage, protocol::kPatchAreaSize - kMapPage, PROT_READ | PROT_EXEC)};
+  };
+  const Area nearest = map_area(places.libraries_end);
+  std::vector<std::size_t> clocks;
+  for (std::size_t i = 0; i < all.size() && params_.removes_vdso; ++i) {
+    if (!is_clock(all[i])) continue;
+    clocks.push_back(i);
+    calls.push_back({SYS_munmap, {all[i].begin, all[i].end - all[i].begin}, 0});
+  }
+  auto made = make_calls(pid_, memory_, registers.rip, calls);
+  if (!made) return fail(kRefused);
+  if (!made->at(nearest.header) || !made->at(nearest.code)) return fail(kTaken);
+  for (std::size_t i = clocks.size(); i-- > 0;) {
+    if (made->at(nearest.code + 1 + i)) all.erase(all.begin() + static_cast<std::ptrdiff_t>(clocks[i]));
+  }
+
+  calls.clear();
+  for (const Move* part : {&places.program, &places.loader, &places.stack}) move(*part, all, calls);
+  const std::size_t moves = calls.size();
+  if (places.were_random) {
+    std::optional<prctl_mm_map> records = records_of(pid_);
+    if (!records) return fail("/proc does not tell where it lies");
+    places.move_records(*records);
+    if (!memory_.write(nearest.address, std::as_bytes(std::span(&*records, 1)))) return fail(kRefused);
+    calls.push_back({SYS_prctl, {PR_SET_MM, PR_SET_MM_MAP, nearest.address, sizeof(prctl_mm_map)}, 0});
+  }
+  const std::size_t places_made = calls.size();
+  std::ranges::sort(all, {}, &Mapping::begin);
+  // Without room for all, what the vDSO has left: its size is another in every kernel, and libraries lie below it.
+  constexpr std::uint64_t kWindow = 64 * 1024;
+  const std::uint64_t loader = places.loader.target();
+  const auto free = has_room_for_layout() ? free_ranges(all, protocol::kTakenBegin, protocol::kTakenEnd)
+                                                : free_ranges(all, loader - kWindow, loader);
+  for (const auto& [begin, end] : free) map(begin, end - begin, PROT_NONE);
+  const std::size_t taken = calls.size();
+  populate(all, registers.rsp, calls);
+  constexpr std::uint64_t kDataSize = (sizeof(protocol::PatchData) + kMapPage - 1) & ~(kMapPage - 1);
+  const std::size_t data = map(protocol::kPatchDataAddress, kDataSize, PROT_READ | PROT_WRITE);
   std::vector<Area> areas;
   for (const std::uint64_t area : protocol::kPatchAreas) {
     const bool wanted = std::any_of(all.begin(), all.end(), [&](const Mapping& mapping) {
       return mapping.executable && mapping.name.starts_with('/') && in_reach(area, mapping.begin, mapping.end);
     });
-    if (!wanted) continue;
-    const std::size_t header = map(area, kMapPage, PROT_READ | PROT_WRITE);
-    areas.push_back({area, header, map(area + kMapPage, protocol::kPatchAreaSize - kMapPage, PROT_READ | PROT_EXEC)});
+    if (wanted && area != nearest.address) areas.push_back(map_area(area));
   }
-  const std::size_t made = calls.size();
-  const auto taken = make_calls(calls);
-  if (!taken) return fail(kRefused);
-  const auto remains = [&](std::size_t i) { return failed(*taken, i, made); };
-  bool one_remains = false;
-  for (std::size_t i = 0; i < removals; ++i) one_remains |= remains(i);
-  if (one_remains) {  // so that the window was not free
-    take_window(remains);
-    if (!make_calls(std::span(calls).subspan(made))) return fail(kRefused);
+  registers.rip = places.loader.moved(registers.rip);
+  made = make_calls(pid_, memory_, nearest.address + kMapPage, calls);
+  if (!made || ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) != 0) return fail(kRefused);
+  for (std::size_t i = 0; i < taken; ++i) {
+    if (made->at(i)) continue;
+    return fail(i < moves         ? "its memory cannot be moved to the addresses of every run (mremap)"
+                : i < places_made ? "the kernel cannot be told where its memory lies (PR_SET_MM_MAP, CONFIG_CHECKPOINT_RESTORE)"
+                                  : kTaken);
   }
-  if (failed(*taken, data, made) ||
-      !memory_.write(protocol::kPatchDataAddress, std::as_bytes(std::span(params_.cpuid)))) {
-    return fail("the addresses of the simulator's own memory are taken in it");
-  }
+  const prctl_mm_map none{};
+  if (places.were_random && !memory_.write(nearest.address, std::as_bytes(std::span(&none, 1)))) return fail(kRefused);
+  if (!made->at(data) || !memory_.write(protocol::kPatchDataAddress, std::as_bytes(std::span(params_.cpuid))))
+    return fail(kTaken);
   // Of an area that is taken, by a program linked to unusual addresses, there is none: its instructions trap.
   for (const Area& area : areas) {
-    if (failed(*taken, area.header, made) || failed(*taken, area.code, made)) continue;
-    if (!in_reach(area.address, loader, loader)) {
-      patches_.add_area(area.address);
-      continue;
-    }
-    if (!patches_.open_area(memory_, area.address))
-      return fail("its executable memory cannot be written (/proc/PID/mem); `verbatim check --host` tells more");
+    if (made->at(area.header) && made->at(area.code)) patches_.add_area(area.address);
   }
+  if (!patches_.open_area(memory_, nearest.address))
+    return fail("its executable memory cannot be written (/proc/PID/mem); `verbatim check --host` tells more");
   return true;
+}
+
+// By way of a place that nothing lies near where its old and its new addresses overlap.
+void LoaderTrace::move(const Move& part, std::vector<Mapping>& all, std::vector<RemoteCall>& calls) {
+  if (part.by == 0) return;
+  constexpr std::uint64_t kBetween = 0x3000'0000'0000;
+  const bool overlaps = part.target() < part.end && part.begin < part.end + part.by;
+  const auto add_moves = [&](std::uint64_t from_by, std::uint64_t to_by) {
+    for (const Mapping& mapping : all) {
+      if (!part.has(mapping.begin)) continue;
+      const std::uint64_t length = mapping.end - mapping.begin, to = mapping.begin + to_by;
+      calls.push_back({SYS_mremap, {mapping.begin + from_by, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, to}, to});
+    }
+  };
+  if (overlaps) add_moves(0, kBetween - part.begin);
+  add_moves(overlaps ? kBetween - part.begin : 0, part.by);
+  for (Mapping& mapping : all) {
+    if (part.has(mapping.begin)) mapping.begin += part.by, mapping.end += part.by;
+  }
 }
 
 void LoaderTrace::patch_mapped(const std::vector<Mapping>& all) {
@@ -315,10 +303,12 @@ void LoaderTrace::patch_mapped(const std::vector<Mapping>& all) {
   }
 }
 
-void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all) {
+void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all, const Places& places) {
+  const std::uint64_t loader = places.loader.target();
   if (!params_.stops_at_memory_maps) return;
   for (const Mapping& mapping : all) {
-    if (!mapping.executable || !is_loader(mapping.begin) || !mapping.name.starts_with('/')) continue;
+    const bool of_loader = mapping.begin >= loader && mapping.begin < places.libraries_end;
+    if (!mapping.executable || !of_loader || !mapping.name.starts_with('/')) continue;
     const code::FileCode* file = files_.of(mapping.name);
     if (file == nullptr) continue;
     for (const std::uint64_t offset : file->found.memory_maps) {

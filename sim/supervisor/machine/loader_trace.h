@@ -1,7 +1,7 @@
-// The first moments of a simulated process, from the exec stop until the shim is in place, watched by ptrace: before its
-// first instruction the process gets the same stack, the same auxiliary vector and no vDSO on every machine, and every
-// piece of code that the loader maps has its patches (sim/supervisor/code) before it runs: the loader itself asks what
-// the processor is, and so do functions that choose others (IFUNC) while the libraries are linked.
+// The first moments of a simulated process, from the exec stop until the shim is in place, watched by ptrace: before its first
+// instruction the process gets the same addresses (memory_places.h), the same stack, the same auxiliary vector and no vDSO on
+// every machine, and every piece of code that the loader maps has its patches (sim/supervisor/code) before it runs: the loader
+// itself asks what the processor is, and so do functions that choose others (IFUNC) while the libraries are linked.
 //
 // The loader's own memory-mapping call is made to stop at a breakpoint when it maps code. Of a loader in which that call
 // is not found, every system call is looked at instead.
@@ -19,7 +19,9 @@
 
 #include "sim/supervisor/code/code_patches.h"
 #include "sim/supervisor/spec/credentials.h"
+#include "sim/supervisor/machine/memory_places.h"
 #include "sim/supervisor/machine/process_memory.h"
+#include "sim/supervisor/machine/remote_calls.h"
 #include "verbs_shim/protocol/patches.h"
 
 namespace verbatim::supervisor {
@@ -48,21 +50,21 @@ class LoaderTrace {
   const std::string& error() const { return error_; }
 
  private:
-  struct Mapping {
-    std::uint64_t begin, end, offset;
-    bool writable, executable;
-    std::string name;
+  // What the kernel has put on the stack: argc, argv and envp with their zeros, and the auxiliary vector by type.
+  struct FirstStack {
+    std::vector<std::uint64_t> arrays;
+    std::array<std::uint64_t, 64> told{};
   };
-  struct RemoteCall;
 
-  std::vector<Mapping> mappings() const;
-  bool fix_stack(user_regs_struct& registers);
-  // A bit for each call, the first one's highest: it was not answered as expected. None: the process cannot be worked with.
-  std::optional<std::uint64_t> make_calls(std::span<const RemoteCall> calls);
-  bool make_room(const std::vector<Mapping>& all, std::uint64_t stack);
+  std::optional<FirstStack> read_stack(std::uint64_t stack_pointer);
+  std::optional<Places> find_places(const std::vector<Mapping>& all, const FirstStack& stack, std::uint64_t stack_pointer);
+  std::optional<std::vector<Elf64_Phdr>> program_headers(std::uint64_t at, std::uint64_t count);
+  bool write_stack(FirstStack stack, const Places& places, user_regs_struct& registers);
+  bool make_room(std::vector<Mapping>& all, const Places& places, user_regs_struct& registers);
+  static void move(const Move& part, std::vector<Mapping>& all, std::vector<RemoteCall>& calls);
   static void populate(const std::vector<Mapping>& all, std::uint64_t stack, std::vector<RemoteCall>& calls);
   void patch_mapped(const std::vector<Mapping>& all);
-  void watch_memory_maps(const std::vector<Mapping>& all);
+  void watch_memory_maps(const std::vector<Mapping>& all, const Places& places);
   // Continues until the next stop; 0: the process has ended. Otherwise the signal it stopped with.
   int next_stop(int signal, std::span<const int> pipes, std::span<std::string> output);
   bool answer_trap(user_regs_struct& registers);

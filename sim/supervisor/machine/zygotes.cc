@@ -68,7 +68,8 @@ std::optional<std::string> key_of(const LaunchRequest& request) {
   using Slot = protocol::ThreadSlot;
   for (const std::uint64_t number :
        {std::uint64_t{request.trace.extended_control}, std::uint64_t{request.trace.stops_at_memory_maps},
-        std::uint64_t{request.trace.removes_vdso}, static_cast<std::uint64_t>(request.own_descriptors),
+        std::uint64_t{request.trace.removes_vdso}, std::uint64_t{request.switches_randomisation_off},
+        static_cast<std::uint64_t>(request.own_descriptors),
         static_cast<std::uint64_t>(request.core), static_cast<std::uint64_t>(request.passage_fd), std::uint64_t{request.umask},
         request.signal_mask, std::uint64_t{request.patches->replaces_calls()},
         Described::field<std::uint64_t>(described.header, offsetof(Header, shim_heap_size)),

@@ -49,6 +49,8 @@ struct MachineFacilities {
   bool loader_breakpoints = true;      // otherwise every system call of the loader is looked at
   bool overcommit = true;              // the shim's heap is reserved in full size
   bool call_traps = true;              // system calls trap until that has proved worth replacing; otherwise once
+  bool fixed_layout = true;            // otherwise programs are moved to their addresses
+  bool descriptor_copies = true;       // otherwise programs are stopped and send what they have open
   bool removable_vdso = true;          // otherwise it stays where it is, and nobody is told
 
   // Names for --assume-missing.

@@ -19,6 +19,9 @@ constexpr rlim_t kShimImages = 64 << 20;
 constexpr rlim_t kShimData = protocol::kShimHeapSize + kShimImages;
 constexpr rlim_t kShimSpace = kShimData + protocol::kRegionSize;
 
+constexpr rlim_t kTaken = protocol::kTakenEnd - protocol::kTakenBegin;
+constexpr rlim_t kRoomForProgram = rlim_t{64} << 30;
+
 rlim_t with_room(rlim_t limit, rlim_t room) { return limit > RLIM_INFINITY - room ? RLIM_INFINITY : limit + room; }
 
 void enforce_one(pid_t pid, __rlimit_resource resource, rlim_t soft) {
@@ -29,6 +32,11 @@ void enforce_one(pid_t pid, __rlimit_resource resource, rlim_t soft) {
 }
 
 }  // namespace
+
+bool has_room_for_layout() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_max >= kTaken + kShimSpace + kRoomForProgram;
+}
 
 OwnDescriptors own_descriptors() {
   static const rlim_t machines = [] {
@@ -69,7 +77,7 @@ void ResourceLimits::enforce(pid_t pid, int own_descriptors) const {
   enforce_one(pid, RLIMIT_FSIZE, of(RLIMIT_FSIZE).rlim_cur);
   enforce_one(pid, RLIMIT_STACK, of(RLIMIT_STACK).rlim_cur);
   enforce_one(pid, RLIMIT_DATA, with_room(of(RLIMIT_DATA).rlim_cur, kShimData));
-  enforce_one(pid, RLIMIT_AS, with_room(of(RLIMIT_AS).rlim_cur, kShimSpace));
+  enforce_one(pid, RLIMIT_AS, with_room(of(RLIMIT_AS).rlim_cur, kShimSpace + (has_room_for_layout() ? kTaken : 0)));
 }
 
 std::string ResourceLimits::text() const {

@@ -22,6 +22,9 @@ inline constexpr rlim_t kRoomForLaunching = 128;
 // Of each program's main thread, before it asks for another: bytes.
 inline constexpr rlim_t kStackLimit = 8 << 20;
 
+// Whether the machine's limit on address space lets addresses be taken so that libraries lie below protocol::kLibrariesEnd.
+bool has_room_for_layout();
+
 class ResourceLimits {
  public:
   // Those of a Linux host of 16 GiB with unlimited locked memory, as RDMA asks for it; `open_files`: RLIMIT_NOFILE, which a
