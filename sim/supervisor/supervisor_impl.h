@@ -127,6 +127,7 @@ class Supervisor::Impl final : public ProcessTable {
   // supervisor_machine.cc: what the machine does to a run is no event of it.
   void note_refusal_of_machine(Thread& thread);
   void note_little_room(Process& process);
+  void note_refused_heap(Process& process);
   void make_folders_of(Thread& thread);
   void note_outside_signals(Process& process);
   void check_end_was_ours(Process& process, int status);

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -86,6 +87,15 @@ void Supervisor::Impl::note_little_room(Process& process) {
       return;
     }
   }
+}
+
+// Each program's break is refused as ours is: filters are inherited. It is never asked for through us.
+void Supervisor::Impl::note_refused_heap(Process& process) {
+  if (syscall(SYS_brk, 0) != -1) return;
+  warn(process,
+       fmt::format("the machine refuses brk: {}; memory lies elsewhere than on other machines, and the run may be another",
+                   std::strerror(errno)),
+       true);
 }
 
 // What its host has of its own, which it is about to go to.
