@@ -40,6 +40,16 @@ TEST(ClockReads, are_left_to_a_thread_that_is_alone_for_long) {
   EXPECT_LT(least_long - least_short, 0.06);
 }
 
+// A time-out of 5,000 polls that comes 90,000 times: what is parked is the turn of all of them.
+TEST(Turns, that_come_to_their_own_end_time_and_again_are_part_of_a_longer_one) {
+  for (const char* variant : {"gcc-O0", "gcc-O2"}) {
+    const Score result = score(variant, "gives_up", 9'000'000);
+    ASSERT_EQ(result.run.code, 0) << result.run.story();
+    EXPECT_EQ(result.how, How::kByProof);
+    for (const auto& thread : result.run.report["waiting"]) EXPECT_LT(thread["parks"], 200) << variant << thread;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Compiled, WaitingLoops, ::testing::Values("gcc-O0", "gcc-O2"),
                          [](const auto& info) { return info.param.substr(0, 3) + "_" + info.param.substr(4); });
 
