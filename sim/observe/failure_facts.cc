@@ -43,15 +43,23 @@ bool tells_of_failure(const TraceLine& line) {
 }
 
 void FailureFacts::on_record(const TraceRecord& record, std::span<const std::byte>) {
-  if (tells(record) && records_.size() < kMost) records_.push_back(record);
+  const bool is_good_end = record.event == TraceEvent::kProgramExited && record.values[1] == 0 && record.values[2] == 0;
+  if (is_good_end) {
+    if (good_ends_.size() == kMostGoodEnds) good_ends_.pop_front();
+    good_ends_.push_back(record);
+  } else if (tells(record) && records_.size() < kMost) {
+    records_.push_back(record);
+  }
 }
 
 std::vector<TraceLine> FailureFacts::lines(std::span<const DiagnosisLog::Entry> diagnoses,
                                            std::span<const CheckLog::Entry> checks) const {
   std::vector<TraceLine> lines;
-  for (const TraceRecord& record : records_) {
+  const auto add = [&](const TraceRecord& record) {
     if (auto line = parse_trace_line(to_text(record, {}, components_))) lines.push_back(std::move(*line));
-  }
+  };
+  std::ranges::for_each(records_, add);
+  std::ranges::for_each(good_ends_, add);
   for (const DiagnosisLog::Entry& entry : diagnoses) lines.push_back({entry.time_ps, entry.component, "diagnosis", entry.text, ""});
   for (const CheckLog::Entry& entry : checks) {
     const std::string place = entry.place.empty() ? "" : " at " + entry.place;

@@ -1,6 +1,7 @@
 // What of a trace tells why something failed: states of queue pairs, drops, retransmissions, NAKs, errors, ends of programs.
 #pragma once
 
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -28,9 +29,12 @@ class FailureFacts final : public TraceSink {
  private:
   // The first ones: the cause lies before what follows from it.
   static constexpr std::size_t kMost = 50'000;
+  // Of programs that end as they should, the last ones: a shell has thousands, and whoever lost its peer lost it lately.
+  static constexpr std::size_t kMostGoodEnds = 2'000;
 
   const ComponentTable& components_;
   std::vector<TraceRecord> records_;
+  std::deque<TraceRecord> good_ends_;
 };
 
 }  // namespace verbatim::observe

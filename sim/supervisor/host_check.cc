@@ -15,7 +15,11 @@ namespace {
 
 using State = Facility::State;
 
+// Nothing that a child tries can be judged where its end is not told.
+constexpr int kNotTried = 253;
+
 std::string why(int result) {
+  if (result == kNotTried) return "it cannot be tried where the end of a child is not told";
   if (result == kKilled) return "the attempt was killed";
   if (result == kNoEffect) return "it is accepted and has no effect";
   return std::strerror(result);
@@ -63,6 +67,7 @@ struct Required {
 };
 
 constexpr Required kRequired[] = {
+    {"wait", "the end of a child is told (wait4)", probe_waiting, "in a container permit wait4 in the seccomp profile"},
     {"addresses", "the fixed addresses of the shim are free", [] { return probe_addresses(false); },
      "run on x86-64 Linux with 47 bits of address space, not under emulation; raise the limit on address space "
      "(ulimit -v)"},
@@ -82,6 +87,8 @@ constexpr Required kRequired[] = {
     {"futex", "a process wakes another (futex)", probe_futex, "run on Linux itself, not under emulation"},
     {"memfd", "shared memory of 4 GiB can be made (memfd_create)", probe_shared_memory,
      "raise the limits on address space and file size (ulimit -v, ulimit -f)"},
+    {"heap", "a program's data segment can grow (brk)", probe_break,
+     "in a container permit brk in the seccomp profile; memory would lie elsewhere, and the digest be another"},
     {"clock", "the machine's clock goes on", probe_clock, "the machine is stopped or its clock is"},
     {"proc", "/proc tells of processes", probe_proc, "mount /proc, without hidepid"},
 };
@@ -105,10 +112,14 @@ bool MachineFacilities::assume_missing(std::string_view name) {
 
 std::vector<Facility> Supervisor::check_host(const MachineFacilities& assumed) {
   std::vector<Facility> table;
+  bool is_told = true;
   for (const Required& one : kRequired) {
-    const int result = one.probe();
+    const int result = is_told ? one.probe() : kNotTried;
+    if (one.probe == probe_waiting) is_told = result == 0;
     table.push_back({one.name, one.what, result == 0 ? State::kWorks : State::kMissing,
-                     result == 0 ? "" : why(result) + "; " + one.advice});
+                     result == 0           ? ""
+                     : result == kNotTried ? why(result)
+                                           : why(result) + "; " + one.advice});
   }
   for (Facility& limit : check_limits()) table.push_back(std::move(limit));
   for (const code::InstructionSet set : {code::InstructionSet::kX86_64V2, code::InstructionSet::kX86_64V3}) {
@@ -123,8 +134,8 @@ std::vector<Facility> Supervisor::check_host(const MachineFacilities& assumed) {
   }
   for (const Replaceable& one : kReplaceable) {
     const bool is_assumed = !(assumed.*one.member);
-    const int result = is_assumed ? 0 : one.probe();
-    if ((is_assumed || result != 0) && one.second_probe != nullptr) {
+    const int result = is_assumed ? 0 : is_told ? one.probe() : kNotTried;
+    if (is_told && (is_assumed || result != 0) && one.second_probe != nullptr) {
       if (const int second = one.second_probe(); second != 0) {
         table.push_back({one.name, one.what, State::kMissing, why(is_assumed ? second : result) + "; " + one.advice});
         continue;

@@ -333,6 +333,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   process.limits = ResourceLimits(host.open_files);
   if (host.open_files < request.own_descriptors) process.enforce_limits();
   spdlog::debug("{} started as process {}", title(process), launched.pid);
+  note_refused_heap(process);
   if (asks_for_privilege(request.path)) {
     warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }

@@ -133,6 +133,7 @@ class Supervisor::Impl final : public ProcessTable {
   void note_refusal_of_machine(Thread& thread);
   void note_little_room(Process& process);
   void note_other_layout(Process& process);
+  void note_refused_heap(Process& process);
   void make_folders_of(Thread& thread);
   void note_outside_signals(Process& process);
   void check_end_was_ours(Process& process, int status);
@@ -181,6 +182,7 @@ class Supervisor::Impl final : public ProcessTable {
   void end_turn(Process& process);
   LoopAnalyst& analyst_of(Process& process);
   bool follow_clock(Thread& thread);
+  bool is_alone_for_long(Process& process);
   void check_watched(Process& ran);
   bool wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched);
   bool is_watched(Thread& thread, const Parked& parked) const;

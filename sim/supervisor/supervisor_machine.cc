@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -94,6 +95,15 @@ void Supervisor::Impl::note_other_layout(Process& process) {
   told_of_layout_ = true;
   warn(process,
        "has its libraries at other addresses than on other machines, because of the limit on address space (ulimit -Hv)", true);
+}
+
+// Each program's break is refused as ours is: filters are inherited. It is never asked for through us.
+void Supervisor::Impl::note_refused_heap(Process& process) {
+  if (syscall(SYS_brk, 0) != -1) return;
+  warn(process,
+       fmt::format("the machine refuses brk: {}; memory lies elsewhere than on other machines, and the run may be another",
+                   std::strerror(errno)),
+       true);
 }
 
 // What its host has of its own, which it is about to go to.

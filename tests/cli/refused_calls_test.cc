@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include <cstddef>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -161,7 +162,7 @@ TEST(RefusedCalls, each_that_is_needed_is_missed) {
   const std::pair<long, const char*> kNeeded[] = {
       {SYS_ptrace, "ptrace"},         {SYS_process_vm_readv, "process-vm"}, {SYS_process_vm_writev, "process-vm"},
       {SYS_seccomp, "sigsys"},        {SYS_memfd_create, "memfd"},          {SYS_socketpair, "passage"},
-      {SYS_close_range, "close-range"}};
+      {SYS_close_range, "close-range"}, {SYS_wait4, "wait"}};
   for (const auto& [number, name] : kNeeded) {
     const Finished host = verbatim_under(refusing({number}), {"doctor", "--quiet"});
     EXPECT_EQ(host.code, 2) << name;
@@ -200,6 +201,28 @@ TEST(RefusedCalls, where_no_process_can_be_made_nobody_is_ended) {
   EXPECT_EQ(host.code, 2) << host.out << host.err;
   EXPECT_THAT(host.out, HasSubstr("host: process-vm    missing "));
   EXPECT_THAT(host.out, HasSubstr("Resource temporarily unavailable"));
+}
+
+// What waits for the end of its output would wait for a child that is left stopped.
+TEST(RefusedCalls, where_ends_of_children_are_not_told_that_is_what_is_told_and_no_child_is_left) {
+  const Finished host = verbatim_under(refusing({SYS_wait4}), {"doctor"});
+  EXPECT_EQ(host.code, 2) << host.out << host.err;
+  EXPECT_THAT(host.out, HasSubstr("host: wait          missing              the end of a child is told (wait4): "
+                                  "Operation not permitted; in a container permit wait4"));
+  EXPECT_THAT(host.out, HasSubstr("(process_vm_readv): it cannot be tried where the end of a child is not told\n"));
+}
+
+TEST(RefusedCalls, a_heap_that_cannot_grow_is_missed_and_makes_a_run_weak) {
+  for (const int error : {EPERM, ENOSYS}) {
+    const Finished host = verbatim_under(refusing({SYS_brk}, error), {"doctor"});
+    EXPECT_EQ(host.code, 2) << host.out << host.err;
+    EXPECT_THAT(host.out, HasSubstr("host: heap          missing              a program's data segment can grow (brk): "));
+    const Finished run = verbatim_under(refusing({SYS_brk}, error), kRun);
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("\"determinism\": \"weak\""));
+    EXPECT_THAT(run.out, HasSubstr("the machine refuses brk: " + std::string(std::strerror(error))));
+  }
+  EXPECT_THAT(verbatim(kRun).out, HasSubstr("\"determinism\": \"exact\""));
 }
 
 TEST(RefusedCalls, a_run_does_not_go_on_without_descriptors_that_exec_keeps) {

@@ -36,6 +36,23 @@ std::string first_evidence(const std::string& before) {
   return failures[0].causes.front().evidence;
 }
 
+TEST(FailureFacts, of_thousands_of_good_ends_the_last_are_kept_and_all_others) {
+  const ComponentTable components({"host/h0"});
+  FailureFacts facts(components);
+  const auto end = [&](std::uint64_t pid, std::uint64_t code, std::uint64_t signal) {
+    facts.on_record({static_cast<std::int64_t>(pid), 0, TraceEvent::kProgramExited, {pid, code, signal, 0}}, {});
+  };
+  end(1, 7, 0);
+  end(2, 0, 9);
+  for (std::uint64_t pid = 3; pid <= 10'000; ++pid) end(pid, 0, 0);
+  const std::vector<TraceLine> lines = facts.lines({}, {});
+  ASSERT_GT(lines.size(), 1'000u);
+  EXPECT_LT(lines.size(), 4'000u);
+  EXPECT_EQ(lines[0].value("pid"), "1");
+  EXPECT_EQ(lines[1].value("pid"), "2");
+  EXPECT_EQ(lines.back().value("pid"), "10000");
+}
+
 TEST(FailureCauses, flushed_requests_and_full_queues_are_no_causes) {
   EXPECT_THAT(failures_in("1.000000 us  hca/client  completion  cqn=128 qpn=72 wr_id=1 status=5\n"
                           "1.000000 us  hca/client  completion  cqn=128 qpn=72 wr_id=1 status=0\n"

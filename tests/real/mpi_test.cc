@@ -3,6 +3,7 @@
 // that makes a run weak, so that only digests are compared here.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <sstream>
 
@@ -113,6 +114,32 @@ TEST(Mpi, ranks_of_mpich_on_two_hosts_get_the_right_data) {
 }
 
 // Each has one process that waits for the other: shared segments, shared files, memory of the other process.
+// A benchmark that everybody knows: what it says of the largest message is what a link of 100 Gb/s lets through.
+class NetPipe : public testing::TestWithParam<const char*> {};
+
+TEST_P(NetPipe, measures_between_hosts) {
+  if (!std::filesystem::exists("/usr/bin/NPopenmpi")) GTEST_SKIP() << "netpipe-openmpi is not installed";
+  support::RunRequest request;
+  request.topology = GetParam();
+  request.commands = {"server=mpirun.openmpi --allow-run-as-root --host server,client -np 2 --mca pml ucx --mca osc ucx "
+                      "NPopenmpi -l 65536 -u 65536 -p 0 -n 5 -o /dev/null"};
+  request.options = {"--time-limit", "100s"};
+  const support::RunReport run = support::run(request);
+  ASSERT_EQ(run.code, 0) << run.story();
+  double megabits = 0;
+  std::istringstream lines(run.errors("server") + run.output("server"));
+  for (std::string line; std::getline(lines, line);) {
+    std::sscanf(line.c_str(), " %*d: 65536 bytes %*d times --> %lf Mbps", &megabits);
+  }
+  EXPECT_GT(megabits, 50'000) << run.story();
+  EXPECT_LT(megabits, 100'000);
+  EXPECT_GT(run.report["packets"], 100);
+  EXPECT_EQ(support::run(request).digest(), run.digest());
+}
+
+INSTANTIATE_TEST_SUITE_P(OpenMpi, NetPipe, testing::Values("two_hosts", "two_hosts_roce"),
+                         [](const auto& info) { return std::string(info.param); });
+
 TEST(Ucx, processes_of_a_host_share_memory) {
   if (!std::filesystem::exists("/usr/bin/ucx_perftest")) GTEST_SKIP() << "ucx_perftest is not installed";
   for (const char* what : {"-x sysv -t am_lat", "-x posix -t am_lat", "-x posix -t fadd", "-x cma -D zcopy -s 4096 -t put_bw"}) {

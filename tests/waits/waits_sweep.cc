@@ -26,7 +26,8 @@ TEST_P(AllWaitingLoops, slices_and_call_by_call) {
 TEST_P(AllWaitingLoops, cost_nothing_while_parked) {
   if (!is_built(GetParam())) GTEST_SKIP() << "its compiler is not on this machine";
   for (const std::string& wait_case : cases_of(GetParam())) {
-    if (not_proven(GetParam()).count(wait_case) != 0) continue;
+    // Reads of a clock and looks at a flag cost little enough where they are executed.
+    if (wait_case != "clock_and_flag" && not_proven(GetParam()).count(wait_case) != 0) continue;
     double least_short = 1e9, least_long = 1e9;
     for (int i = 0; i < 3; ++i) {
       least_short = std::min(least_short, score(GetParam(), wait_case, 10'000).cpu_seconds);

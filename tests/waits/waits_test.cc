@@ -1,6 +1,8 @@
 // Are the waiting loops of programs seen as waiting, and does nobody notice that their turns are not executed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/equality/both_modes.h"
 #include "tests/waits/scoreboard.h"
 
@@ -23,6 +25,28 @@ TEST_P(WaitingLoops, slices_and_call_by_call) {
     if (!is_mine) continue;
     SCOPED_TRACE(wait_case);
     equality::expect_equal(equality::run_both(request(GetParam(), wait_case, 60)));
+  }
+}
+
+// 180,000 reads of a clock until anything else happens. Following them from read to read took ten times as long.
+TEST(ClockReads, are_left_to_a_thread_that_is_alone_for_long) {
+  double least_short = 1e9, least_long = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const Score brief = score("gcc-O2", "clock_and_flag", 10'000), lasting = score("gcc-O2", "clock_and_flag", 9'000'000);
+    ASSERT_EQ(lasting.run.code, 0) << lasting.run.story();
+    least_short = std::min(least_short, brief.cpu_seconds);
+    least_long = std::min(least_long, lasting.cpu_seconds);
+  }
+  EXPECT_LT(least_long - least_short, 0.06);
+}
+
+// A time-out of 5,000 polls that comes 90,000 times: what is parked is the turn of all of them.
+TEST(Turns, that_come_to_their_own_end_time_and_again_are_part_of_a_longer_one) {
+  for (const char* variant : {"gcc-O0", "gcc-O2"}) {
+    const Score result = score(variant, "gives_up", 9'000'000);
+    ASSERT_EQ(result.run.code, 0) << result.run.story();
+    EXPECT_EQ(result.how, How::kByProof);
+    for (const auto& thread : result.run.report["waiting"]) EXPECT_LT(thread["parks"], 200) << variant << thread;
   }
 }
 

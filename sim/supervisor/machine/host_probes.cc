@@ -41,6 +41,21 @@ namespace {
 
 constexpr std::size_t kProbePage = 4096;
 
+// Of a process that could not be made there is nothing to end: a signal to -1 would end whatever there is.
+void end_process(pid_t pid) {
+  if (pid <= 0) return;
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+}
+
+// What has become of a child, which does not outlive that nobody can be told of it. 0 or an errno.
+int status_of(pid_t pid, int& status, int flags = 0) {
+  if (pid > 0 && waitpid(pid, &status, flags) == pid) return 0;
+  const int error = errno;
+  end_process(pid);
+  return error;
+}
+
 // Runs `attempt` in a child; what it returns (0 or an errno) becomes ours.
 template <class Attempt>
 int in_child(Attempt attempt) {
@@ -52,8 +67,8 @@ int in_child(Attempt attempt) {
     _exit(attempt());
   }
   int status = 0;
-  if (pid < 0 || waitpid(pid, &status, 0) != pid) return errno;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
+  const int error = status_of(pid, status);
+  return error != 0 ? error : WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
 }
 
 int error_if(bool failed) { return failed ? (errno != 0 ? errno : kNoEffect) : 0; }
@@ -63,13 +78,6 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
   action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO;
   sigaction(signal, &action, nullptr);
-}
-
-// Of a process that could not be made there is nothing to end: a signal to -1 would end whatever there is.
-void end_process(pid_t pid) {
-  if (pid <= 0) return;
-  kill(pid, SIGKILL);
-  waitpid(pid, nullptr, 0);
 }
 
 // A child that is stopped at its exec of this program.
@@ -88,8 +96,8 @@ pid_t start_stopped(bool has_fixed_layout) {
 
 int stop_of(pid_t pid) {
   int status = 0;
-  if (pid < 0 || waitpid(pid, &status, 0) != pid) return errno;
-  return WIFSTOPPED(status) ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
+  const int error = status_of(pid, status);
+  return error != 0 ? error : WIFSTOPPED(status) ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
 }
 
 }  // namespace
@@ -135,6 +143,18 @@ int probe_system_call_traps() {
   });
 }
 
+int probe_waiting() {
+  return in_child([] { return 0; });
+}
+
+int probe_break() {
+  return in_child([] {
+    const long end = syscall(SYS_brk, 0);
+    if (end == -1) return errno;
+    return syscall(SYS_brk, end + static_cast<long>(kProbePage)) == end + static_cast<long>(kProbePage) ? 0 : ENOMEM;
+  });
+}
+
 int probe_code_patches() {
   auto* const page = static_cast<unsigned char*>(
       mmap(nullptr, kProbePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -151,7 +171,10 @@ int probe_code_patches() {
     _exit(code() == 2 ? 0 : kNoEffect);
   }
   int status = 0;
-  if (pid > 0 && waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status)) {
+  const int untold = status_of(pid, status, WUNTRACED);
+  if (untold != 0) {
+    result = untold;
+  } else if (WIFSTOPPED(status)) {
     const int memory = open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
     errno = 0;
     const bool written = memory >= 0 && pwrite(memory, kReturn2, sizeof kReturn2, reinterpret_cast<off_t>(page)) ==
@@ -159,7 +182,7 @@ int probe_code_patches() {
     const int error = errno;
     if (memory >= 0) close(memory);
     kill(pid, SIGCONT);
-    waitpid(pid, &status, 0);
+    status_of(pid, status);
     result = !written ? error : WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
   }
   munmap(page, kProbePage);
@@ -322,9 +345,8 @@ int probe_futex() {
   word->store(1);
   syscall(SYS_futex, word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   int status = 0;
-  const int result = pid < 0 || waitpid(pid, &status, 0) != pid ? errno
-                     : WIFEXITED(status)                        ? WEXITSTATUS(status)
-                                                                : kKilled;
+  const int error = status_of(pid, status);
+  const int result = error != 0 ? error : WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
   munmap(word, kProbePage);
   return result;
 }

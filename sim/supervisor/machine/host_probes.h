@@ -9,6 +9,8 @@ namespace verbatim::supervisor {
 inline constexpr int kKilled = 255;
 inline constexpr int kNoEffect = 254;  // nothing was refused, and nothing happened
 
+// A child's end is told. Without it nothing of what follows can be judged.
+int probe_waiting();
 // PR_SET_TSC: rdtsc must not come through.
 int probe_timestamp_counter_trap();
 // Code of another process is replaced through /proc/PID/mem and executed.
@@ -37,6 +39,8 @@ int probe_addresses(bool areas);
 int probe_futex();
 // Shared memory of the size of a process's region, to its last byte.
 int probe_shared_memory();
+// The data segment grows, where malloc takes its memory from.
+int probe_break();
 // A reservation of as much memory as the shim's heap takes, most of which is never used.
 int probe_reservation();
 // The machine's clock goes on.

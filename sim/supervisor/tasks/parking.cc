@@ -50,6 +50,7 @@ constexpr unsigned kFailuresBeforeFar = 2;
 // Something else that a program does is no part of a turn of many polls, unless it does so time and again.
 constexpr unsigned kFewTurnsBeforeFar = 5;
 // To execute a poll that is a slice of its own costs as much as so many that pass.
+constexpr std::int64_t kPollsOfAnEnd = 2 * protocol::kPollsAlone, kLookedInto = 16'384;
 constexpr std::int64_t kPollsForSlice = 200;
 // Three turns of a look at some hundred bytes. A long computation is asked again and again, ever less often.
 constexpr unsigned kSpinSteps = 20'000;
@@ -192,6 +193,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   std::copy_n(saved, 16, registers.gpr.begin());
   registers.rip = saved[16];
   registers.fs_base = saved[17];
+  note_own_end(seen);
   if (last_ && still_holds(*last_, registers, *code_)) {
     ++counts_.repeats;
   } else {
@@ -221,6 +223,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
                        : may_change  ? "asks the kernel in a process of several threads"
                                      : "reads a clock and writes to registered memory");
       last_.reset();
+      tries_of_longer_ -= tries_of_longer_ != 0;
       few_turns_ = proof.refusal.reason == spin::Reason::kFewTurns ? few_turns_ + 1 : 0;
       may_be_far_ = few_turns_ > kFewTurnsBeforeFar;
       if (few_turns_ == 0 && failures_ > kFailuresBeforeFar) short_polls_ = 1;
@@ -280,6 +283,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     // Later than that there is no time.
     if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / to_ps(parked.turn)))
       parked.most_looks = static_cast<std::int64_t>(last_->turns * polls);
+    if (parked.most_looks < kLookedInto) own_end_ = seen.at + last_->turns * parked.turn;
   }
   parked.watched = last_->reads;
   if (parked.reads_clocks()) {
@@ -297,13 +301,26 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   return parked;
 }
 
+// Turns that come to their own end time and again are part of a longer one. That is looked for, ever less often.
+void LoopAnalyst::note_own_end(const SeenPoll& seen) {
+  constexpr unsigned kTries = 12;
+  const bool has_come = own_end_ != Instant{} && seen.at >= own_end_ && seen.at <= own_end_ + kPollsOfAnEnd * seen.cost;
+  own_end_ = {};
+  own_ends_ = has_come ? own_ends_ + 1 : 0;
+  if (own_ends_ < own_ends_before_) return;
+  own_ends_ = 0;
+  own_ends_before_ *= 2;
+  tries_of_longer_ = kTries;
+  last_.reset();
+}
+
 // The more often nothing was proven, the longer is the turn that is looked for.
 spin::Limits LoopAnalyst::poll_limits() const {
   spin::Limits within = limits(credit_ > 0 ? turn_steps_ : kPollSteps);
   within.shortest_turn = short_polls_;
   within.far_times = has_far_times_;
   const std::int64_t polls_of_slice = std::max<std::int64_t>(polls_of_slice_ / kSlicesOfAverage, 1);
-  within.fewest_polls /= static_cast<unsigned>(1 + kPollsForSlice / polls_of_slice);
+  if (tries_of_longer_ == 0) within.fewest_polls /= static_cast<unsigned>(1 + kPollsForSlice / polls_of_slice);
   const bool is_likely = far_polls_ != 0 || may_be_far_;
   if (credit_ <= 0 || (!is_likely && (failures_ <= kFailuresBeforeFar || failures_ % 2 == 0))) return within;
   within.likely_polls = far_polls_;

@@ -160,6 +160,7 @@ class LoopAnalyst {
   static constexpr unsigned kMostPatience = 6;      // doublings
 
   void refuse_poll_loop(std::string why);
+  void note_own_end(const SeenPoll& seen);
   spin::Limits poll_limits() const;
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
@@ -185,6 +186,10 @@ class LoopAnalyst {
   unsigned short_polls_ = 1;  // of the last proof, if it was of such a turn
   std::int64_t credit_;  // instructions that may be spent on turns of many polls
   std::int64_t polls_of_slice_ = 0;  // on the average, times kSlicesOfAverage
+  Instant own_end_{};             // when the turns that the thread was parked with end by themselves, if soon
+  unsigned own_ends_ = 0;         // in a row that were waited for
+  unsigned own_ends_before_ = 32;  // a longer turn is looked for
+  unsigned tries_of_longer_ = 0;  // that are left
   bool shows_something_ = false;  // see queues_of()
   // The handles of the device contexts whose queues the program has polled, by the address of its ibv_context.
   std::map<std::uint64_t, std::uint32_t> contexts_;
