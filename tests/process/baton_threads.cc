@@ -1,5 +1,5 @@
-// The protocol of verbs_shim/protocol/baton.h between real threads, for ThreadSanitizer: one that has the simulator's part and some
-// that have those of programs. What they hand to each other beside the words is plain memory.
+// The protocol of verbs_shim/protocol/baton.h between real threads, for ThreadSanitizer: one has the simulator's part, and some
+// have those of programs. What they hand to each other beside the words is plain memory.
 //
 //   baton_threads ordered    as the protocol is
 //   baton_threads relaxed    with words that order nothing: ThreadSanitizer must find a race

@@ -2,8 +2,8 @@
 // simulator. Who waits looks at the word for a while, if it has a processor to itself, and then sleeps; who hands over makes
 // a system call only if the other side sleeps.
 //
-// Each word has one side that hands over and one that takes. All orders of their steps are tried in tests/process/baton_test.cc, and
-// ThreadSanitizer watches it between threads in baton_race_test.cc.
+// Each word has one side that hands over and one that takes. All orders of their steps are tried in tests/process/baton_test.cc,
+// and ThreadSanitizer watches it between threads in baton_race_test.cc.
 #pragma once
 
 #include <atomic>

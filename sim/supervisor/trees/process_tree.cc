@@ -56,14 +56,16 @@ std::string maps_of(const std::string& native, const HostPaths& paths) {
     const std::size_t at = line.find_first_of("/[", range.size());
     const std::string name = at == std::string::npos ? "" : line.substr(at);
     if (name == "[vsyscall]") continue;
+    std::uint64_t from = 0;
+    std::sscanf(range.c_str(), "%lx", &from);
+    const bool is_taken = from >= protocol::kTakenBegin && from < protocol::kTakenEnd && name.empty() && rights == "---p";
+    if (is_taken) continue;  // by the simulator, so that nothing else lies there
     if (name == "[vdso]" || name.starts_with("[vvar")) {
       line = range + " ---p 00000000 00:00 0 ";
     } else if (name.starts_with("/memfd:")) {
       line = map_line(fmt::format("{} {} {} 00:01 0", range, rights, offset), "/memfd:shared (deleted)");
     } else if (name.starts_with('/')) {
       // Where the simulator is installed, and what numbers files have on this machine, are no part of the run.
-      std::uint64_t from = 0;
-      std::sscanf(range.c_str(), "%lx", &from);
       const bool of_shim = from >= protocol::kRuntimeImage && from < protocol::kRegionAddress;
       const std::string seen = of_shim ? "/usr/lib/verbatim" + name.substr(name.rfind('/')) : paths.seen(name);
       const std::uint64_t number = protocol::number_of_path(seen.data(), seen.size()) & 0xff'ffff;
