@@ -143,8 +143,8 @@ static void handle_completions(void) {
   while (ibv_get_cq_event(connection.channel, &cq, &context) == 0) {
     ibv_ack_cq_events(cq, 1);
     MUST(ibv_req_notify_cq(cq, 0) == 0);
+    take_completions();  // else adapters that raise an event for what is there when asked would raise one each time
   }
-  take_completions();
 }
 
 static void handle_event(uint8_t* memory) {
