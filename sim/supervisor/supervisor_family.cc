@@ -267,7 +267,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   try {
     region = std::make_unique<ProcessRegion>(fmt::format("/proc/{}/fd/{}", parent.native_pid(), a[2]));
   } catch (const std::system_error&) {
-    kill(native, SIGKILL), await_status(native);
+    end_child(native);
     finish(Outcome::kMachine, title(parent) + " got no copy: the machine gave the simulator no room for one (see ulimit -n and -v)");
     return std::nullopt;
   }
@@ -511,8 +511,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   return_memory(process);
   process.keep_registered_memory(true);
   const pid_t old = process.native_pid();
-  kill(old, SIGKILL);
-  await_status(old);
+  end_child(old);
   kernel_.tell_file_events(process.host_index());  // of what exec closes
   thread.finish_call();
   kernel_.forget_waits(process);

@@ -119,6 +119,27 @@ TEST_F(Explore, the_repair_does_not_fail_and_the_bound_is_told) {
   EXPECT_NE(content(out_ + "/junit.xml").find("failures=\"0\""), std::string::npos);
 }
 
+// A program that waits for an event that hardware of the quirk does not raise.
+TEST_F(Explore, what_fails_by_a_quirk_is_told_to_be_a_matter_of_the_hardware_and_is_replayed) {
+  const Finished allowed = explore(out_, {"--runs", "40"}, pair_of("last_wqe", "fixed"));
+  EXPECT_EQ(allowed.code, 0) << allowed.out << allowed.err;
+  EXPECT_EQ(allowed.out.find("goes beyond the specification"), std::string::npos) << allowed.out;
+  const Finished run = explore(out_, {"--runs", "40", "--freedom", "quirk:no-last-wqe"}, pair_of("last_wqe", "fixed"));
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  expect_found(run.out, "explored [0-9]+ runs with freedom quirk:no-last-wqe, ");
+  EXPECT_NE(run.out.find("hardware that goes beyond the specification:\n  no-last-wqe: "), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("the event that the last request of a shared receive queue was reached does not come"), std::string::npos)
+      << run.out;
+  EXPECT_EQ(nlohmann::json::parse(content(replay_))["freedom"], "quirk:no-last-wqe");
+  const Finished again = verbatim({"replay", replay_});
+  EXPECT_EQ(again.code, 3) << again.err;  // it waits for ever
+  EXPECT_NE(again.out.find("replay: the same failure, with the same digest"), std::string::npos) << again.out << again.err;
+}
+
+TEST_F(Explore, without_freedom_there_is_nothing_to_explore) {
+  EXPECT_EQ(explore(out_, {"--runs", "2", "--freedom", "friendly"}, pair_of("last_byte", "fixed")).code, 2);
+}
+
 TEST_F(Explore, a_failure_that_needs_no_decision_says_so) {
   const Finished run = explore(out_, {"--runs", "2"}, {"--topology", kTopology, "server=sh -c 'echo broken >&2; exit 7'"});
   EXPECT_EQ(run.code, 1) << run.out << run.err;

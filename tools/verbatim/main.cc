@@ -174,6 +174,8 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
                                       "  verbatim explore [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
   verb->footer(kFooter);
   add_what(verb, options.run);
+  std::vector<std::string> free_ones = config::freedom_names();
+  std::erase_if(free_ones, [](const std::string& name) { return !config::is_free(name); });  // nothing to explore
   CLI::Option* const time =
       verb->add_option("--time", options.time, "wall time for the search")->capture_default_str();
   CLI::Option* const runs = verb->add_option("--runs", options.runs, "number of runs, however long they take")
@@ -192,7 +194,7 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   verb->add_option("--freedom", options.run.freedom,
                    "what schedules may do: spec, all that the specification allows (default); quirk:NAME, besides what some hardware "
                    "does though it is not allowed")
-      ->check(CLI::IsMember(config::freedom_names()));
+      ->check(CLI::IsMember(free_ones));
   verb->add_option("--focus", options.focus, "a replay file: schedules like the one that failed there")->excludes(strategy);
   verb->add_option("--fail-on", options.fail_on,
                    "regular expression: a line of a program's output that it finds makes the run a failure");

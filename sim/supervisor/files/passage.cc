@@ -9,6 +9,27 @@
 
 namespace verbatim::supervisor {
 
+namespace {
+
+// One byte and room for one descriptor.
+struct FileMessage {
+  FileMessage() {
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+  FileMessage(const FileMessage&) = delete;
+  FileMessage& operator=(const FileMessage&) = delete;
+
+  char byte = 0;
+  iovec part = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+};
+
+}  // namespace
+
 RealFile::~RealFile() { close(fd_); }
 
 Passage::Passage() {
@@ -23,36 +44,22 @@ Passage::~Passage() {
 }
 
 bool Passage::put(const RealFile& file) {
-  char byte = 0;
-  iovec part = {&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
+  FileMessage message;
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
   const int fd = file.fd();
-  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  return sendmsg(ends_[0], &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+  std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
+  return sendmsg(ends_[0], &message.header, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
 int Passage::take() {
-  char byte;
-  iovec part = {&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (recvmsg(ends_[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) return -1;
-  if (message.msg_controllen < CMSG_LEN(sizeof(int))) return -1;
+  FileMessage message;
+  if (recvmsg(ends_[0], &message.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) return -1;
+  if (message.header.msg_controllen < CMSG_LEN(sizeof(int))) return -1;
   int fd;
-  std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+  std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message.header)), sizeof fd);
   return fd;
 }
 

@@ -1,5 +1,6 @@
 #include "sim/supervisor/machine/child_status.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -13,6 +14,11 @@ int await_status(pid_t pid) {
     if (errno != EINTR) return SIGKILL;
   }
   return status;
+}
+
+void end_child(pid_t pid) {
+  kill(pid, SIGKILL);
+  await_status(pid);
 }
 
 }  // namespace verbatim::supervisor

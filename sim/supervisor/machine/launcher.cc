@@ -364,8 +364,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
         read_rest(out[0], launched.early_output[0]);
         read_rest(err[0], launched.early_output[1]);
       } else {
-        kill(launched.pid, SIGKILL);
-        await_status(launched.pid);
+        end_child(launched.pid);
         launched.error = "cannot prepare " + request.path + " at its exec stop: " + trace.error();
         launched.pid = -1;
       }

@@ -89,8 +89,7 @@ Zygotes::~Zygotes() {
 
 void Zygotes::end(Zygote& zygote) {
   if (zygote.pid < 0) return;
-  kill(zygote.pid, SIGKILL);
-  await_status(std::exchange(zygote.pid, -1));
+  end_child(std::exchange(zygote.pid, -1));
 }
 
 Zygotes::Identity Zygotes::identity_of(const std::string& path) {
