@@ -97,6 +97,7 @@ class Exploration {
         const auto schedule = strategy_.next();
         if (!schedule) break;
         if (!runs_.start(*schedule)) {
+          complain(runs_.machine_fault());
           ours_ = kMachineFault;
           return;
         }

@@ -23,10 +23,11 @@ class ScheduleRuns {
   bool has_room() const { return workers_.has_room(); }
   bool is_idle() const { return workers_.is_idle(); }
   bool is_interrupted() const { return workers_.is_interrupted(); }
-  // What the machine has done to the first run whose end says nothing of the programs; empty: nothing.
+  // What the machine has done to the first run whose end says nothing of the programs, or why one could not be started; empty:
+  // nothing.
   const std::string& machine_fault() const { return machine_fault_; }
 
-  // False, and a sentence on standard error: the machine has no room for another process.
+  // False: the machine has no room for another process, and machine_fault() says so.
   bool start(const explore::Schedule& schedule, const RunFiles& files = {});
   // Waits until something has happened or `wall_ms` have passed.
   void await(int wall_ms);
