@@ -154,7 +154,11 @@ bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedu
   const int core = cores_.empty() ? -1 : cores_[free % cores_.size()];
   const std::string request = to_bytes(schedule, files);
   if (worker.process >= 0 && !send_message(worker.socket, request)) end(worker);  // killed from outside
-  if (worker.process < 0 && (!make(worker, core) || !send_message(worker.socket, request))) return false;
+  if (worker.process < 0) {
+    if (!make(worker, core)) return false;
+    // One that is killed before it takes its first schedule is heard of in await(), as one that is killed later.
+    if (!send_message(worker.socket, request)) ::shutdown(worker.socket, SHUT_RDWR);
+  }
   worker.is_busy = true;
   worker.number = number;
   ++worker.runs;
