@@ -9,9 +9,9 @@ bool map_huge(const long (&arguments)[6], long& result);
 long change_mapping(long number, const long (&arguments)[6]);
 // Maps a file natively at an address that is a multiple of `page`, as mmap would be asked to with `flags`.
 long map_aligned(unsigned long hint, unsigned long size, unsigned long page, long protection, unsigned long flags, long fd);
-// A huge page comes whole when one byte of it is touched. So do these, where the machine lends huge pages or the mapping is
-// small beside its free memory: otherwise each 4 KiB of it would cost a fault. Nothing else shows of it.
-void bring_whole_pages(unsigned long start, unsigned long size);
+// A huge page comes whole when one byte of it is touched. So do these, where the machine lends huge pages as they are touched or,
+// for shared memory, gives them quicker than the faults of each 4 KiB would be. Nothing else shows of it.
+void bring_whole_pages(unsigned long start, unsigned long size, bool shared);
 // memfd_create(MFD_HUGETLB).
 long create_huge_file(const long (&arguments)[6]);
 // Bytes of the pages of an open file; 0: they are ordinary ones.

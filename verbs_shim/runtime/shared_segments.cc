@@ -51,7 +51,7 @@ long map_segment(const long (&a)[6], unsigned long size, unsigned long page) {
   if (is_error(told)) {
     native(SYS_munmap, there, size);
   } else if (page != kPage && (a[2] & SHM_RDONLY) == 0) {
-    bring_whole_pages(static_cast<unsigned long>(there), size);
+    bring_whole_pages(static_cast<unsigned long>(there), size, true);
   }
   return told;
 }

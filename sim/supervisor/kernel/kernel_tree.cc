@@ -79,6 +79,9 @@ void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages) {
     tree.add_file(std::string("/proc/sys/vm/") + name, std::to_string(huge_pages.total(0)) + "\n");
   }
   tree.add_file("/proc/sys/vm/hugetlb_shm_group", "0\n");
+}
+
+void add_kernel_facts(VirtualTree& tree) {
   tree.add_file("/proc/cmdline", "quiet\n");
   tree.add_file("/proc/devices",
                 "Character devices:\n  1 mem\n  5 /dev/tty\n 10 misc\n231 infiniband_verbs\n\nBlock devices:\n");
@@ -89,8 +92,6 @@ void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages) {
   tree.add_file("/proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
   tree.mark_complete("/proc/bus");
   for (const char* absent : {"/proc/xen", "/proc/sysinfo", "/proc/driver", "/proc/kallsyms", "/proc/elog"}) tree.mark_absent(absent);
-  tree.add_link("/proc/mounts", "self/mounts");
-  tree.add_link("/proc/net", "self/net");
 }
 
 }  // namespace verbatim::supervisor

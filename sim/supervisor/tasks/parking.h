@@ -127,7 +127,7 @@ class LoopAnalyst {
   void add_credit(std::int64_t polls);
   // A thread has got the token: what is poked from now on is another computation.
   void begin_slice() { pokes_in_vain_ = 0; }
-  // How many times the usual real time a thread may compute before it is poked: 1, and ever more, up to 64, while pokes find
+  // How many times the usual real time a thread may compute before it is poked: 1, and ever more, up to 256, while pokes find
   // nothing but computations. An analysis costs as much as milliseconds of them.
   unsigned patience() const {
     return 1U << std::min((has_proven_spin_ ? 0 : kFirstPatience) + pokes_without_proof_ / kPokesForPatience, kMostPatience);
@@ -156,8 +156,8 @@ class LoopAnalyst {
   class Code;
   unsigned effort_of_poke() const;
   static constexpr unsigned kFirstPatience = 3;     // doublings, until a loop was proven
-  static constexpr unsigned kPokesForPatience = 4;  // in vain, for each doubling
-  static constexpr unsigned kMostPatience = 6;      // doublings
+  static constexpr unsigned kPokesForPatience = 2;  // in vain, for each doubling
+  static constexpr unsigned kMostPatience = 8;      // doublings
 
   void refuse_poll_loop(std::string why);
   void note_own_end(const SeenPoll& seen);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -47,31 +48,40 @@ std::string map_line(std::string line, const std::string& name) {
 // Memory maps as they are, without what is the machine's: numbers of files and devices, and the simulator's own place. Nobody is
 // told of what the kernel maps by itself: whether it has a page for old system calls, and a vDSO that it does not let go.
 std::string maps_of(const std::string& native, const HostPaths& paths) {
-  std::istringstream lines(content_of(native + "/maps"));
+  const std::string maps = content_of(native + "/maps");
   std::string text;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string range, rights, offset, device, inode;
-    fields >> range >> rights >> offset >> device >> inode;
-    const std::size_t at = line.find_first_of("/[", range.size());
-    const std::string name = at == std::string::npos ? "" : line.substr(at);
+  text.reserve(maps.size());
+  for (std::size_t at = 0, next = 0; at < maps.size(); at = next) {
+    next = std::min(maps.find('\n', at), maps.size() - 1) + 1;
+    const std::string_view line(maps.data() + at, next - at);  // with its end
+    std::string_view rest = line;
+    const auto field = [&rest] {
+      const std::string_view first = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(first.size() + 1, rest.size()));
+      return first;
+    };
+    const std::string_view range = field(), rights = field(), offset = field();
+    const std::size_t named = rest.find_first_of("/[");
+    const std::string_view name = named == std::string_view::npos ? "" : rest.substr(named, rest.find('\n') - named);
     if (name == "[vsyscall]") continue;
     std::uint64_t from = 0;
-    std::sscanf(range.c_str(), "%lx", &from);
+    std::from_chars(range.data(), range.data() + range.size(), from, 16);
     const bool is_taken = from >= protocol::kTakenBegin && from < protocol::kTakenEnd && name.empty() && rights == "---p";
     if (is_taken) continue;  // by the simulator, so that nothing else lies there
     if (name == "[vdso]" || name.starts_with("[vvar")) {
-      line = range + " ---p 00000000 00:00 0 ";
+      text.append(range) += " ---p 00000000 00:00 0 \n";
     } else if (name.starts_with("/memfd:")) {
-      line = map_line(fmt::format("{} {} {} 00:01 0", range, rights, offset), "/memfd:shared (deleted)");
+      text += map_line(fmt::format("{} {} {} 00:01 0", range, rights, offset), "/memfd:shared (deleted)") + "\n";
     } else if (name.starts_with('/')) {
       // Where the simulator is installed, and what numbers files have on this machine, are no part of the run.
       const bool of_shim = from >= protocol::kRuntimeImage && from < protocol::kRegionAddress;
-      const std::string seen = of_shim ? "/usr/lib/verbatim" + name.substr(name.rfind('/')) : paths.seen(name);
+      const std::string seen =
+          of_shim ? "/usr/lib/verbatim" + std::string(name.substr(name.rfind('/'))) : paths.seen(std::string(name));
       const std::uint64_t number = protocol::number_of_path(seen.data(), seen.size()) & 0xff'ffff;
-      line = map_line(fmt::format("{} {} {} 08:01 {}", range, rights, offset, number), seen);
+      text += map_line(fmt::format("{} {} {} 08:01 {}", range, rights, offset, number), seen) + "\n";
+    } else {
+      text += line;
     }
-    text += line + "\n";
   }
   return text;
 }
@@ -271,9 +281,6 @@ void add_surroundings(VirtualTree& tree, const std::string& folder, Process& pro
   }
   tree.add_when_asked({folder + "/mounts", folder + "/mountinfo", folder + "/mountstats"},
                       [folder](VirtualTree& part) { add_mounts(part, folder); });
-  tree.add_when_asked({folder + "/net"}, [&process, at = folder + "/net"](VirtualTree& part) {
-    add_addresses(part, at, process.host());
-  });
   tree.mark_complete(folder + "/ns");
   unsigned space = 4026531834;
   for (const char* name : {"cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts"})
@@ -344,11 +351,13 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
   }
   add_memory(tree, folder, native, inputs);
   add_surroundings(tree, folder, process);
-  const auto seen = [&](const char* name) { return inputs.paths.seen(target_of(native + name)); };
-  const std::string works_in = working_folder_of(process.region());
-  tree.add_link(folder + "/exe", seen("/exe"));
-  tree.add_link(folder + "/cwd", works_in.empty() ? seen("/cwd") : works_in);
   tree.add_link(folder + "/root", "/");
+  tree.add_when_asked({folder + "/exe", folder + "/cwd"}, [&process, &inputs, folder, native](VirtualTree& part) {
+    const auto seen = [&](const char* name) { return inputs.paths.seen(target_of(native + name)); };
+    const std::string works_in = working_folder_of(process.region());
+    part.add_link(folder + "/exe", seen("/exe"));
+    part.add_link(folder + "/cwd", works_in.empty() ? seen("/cwd") : works_in);
+  });
   tree.at(folder + "/comm")->written_at = own ? "/proc/self/comm" : "";
   tree.add_when_asked({folder + "/task"}, [&process, &viewer, &inputs, folder, native](VirtualTree& part) {
     add_threads(part, process, viewer, inputs, folder, native);
@@ -363,9 +372,9 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
 // All that add_kernel() adds.
 constexpr const char* kKernelPlaces[] = {
     "/proc/stat",       "/proc/uptime",      "/proc/loadavg",  "/proc/meminfo",    "/proc/cpuinfo",   "/proc/version",
-    "/proc/sys",        "/proc/sysvipc",     "/proc/cmdline",  "/proc/devices",    "/proc/filesystems", "/proc/modules",
-    "/proc/partitions", "/proc/diskstats",   "/proc/swaps",    "/proc/bus",        "/proc/xen",       "/proc/sysinfo",
-    "/proc/driver",     "/proc/kallsyms",    "/proc/elog",     "/proc/mounts",     "/proc/net"};
+    "/proc/sysvipc",    "/proc/cmdline",     "/proc/devices",  "/proc/filesystems", "/proc/modules",   "/proc/partitions",
+    "/proc/diskstats",  "/proc/swaps",       "/proc/bus",      "/proc/xen",        "/proc/sysinfo",   "/proc/driver",
+    "/proc/kallsyms",   "/proc/elog"};
 
 void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inputs) {
   const Process& process = viewer.process();
@@ -395,16 +404,21 @@ void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inpu
                 "Buffers:               0 kB\nCached:                0 kB\nSwapCached:            0 kB\n"
                 "SwapTotal:             0 kB\nSwapFree:              0 kB\n") +
                     huge_page_lines(inputs.huge_pages));
-  for (const char* path : {"/proc/cpuinfo", "/proc/version", "/proc/sys/kernel/hostname",
-                           "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random/boot_id"}) {
-    tree.add_file(path, virtual_content(path, process.host()).value_or(""));
+  for (const char* path : {"/proc/cpuinfo", "/proc/version"}) tree.add_file(path, virtual_content(path, process.host()).value_or(""));
+  for (const auto& [name, lines] : inputs.objects) tree.add_file(std::string("/proc/sysvipc/") + name, lines);
+  add_kernel_facts(tree);
+}
+
+// All below /proc/sys.
+void add_settings(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inputs) {
+  for (const char* path : {"/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random/boot_id"}) {
+    tree.add_file(path, virtual_content(path, viewer.process().host()).value_or(""));
   }
   tree.add_file("/proc/sys/kernel/random/uuid", [&viewer] { return random_uuid(viewer.process().random()); });
   add_kernel_settings(tree, inputs.huge_pages);
   tree.add_file("/proc/sys/fs/inotify/max_queued_events", fmt::format("{}\n", FileWatches::kMostEvents));
   tree.add_file("/proc/sys/fs/inotify/max_user_instances", fmt::format("{}\n", FileWatches::kMostInstances));
   tree.add_file("/proc/sys/fs/inotify/max_user_watches", fmt::format("{}\n", FileWatches::kMostWatches));
-  for (const auto& [name, lines] : inputs.objects) tree.add_file(std::string("/proc/sysvipc/") + name, lines);
 }
 
 }  // namespace
@@ -414,13 +428,19 @@ std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, ProcessTree
   auto tree = std::make_shared<VirtualTree>();
   tree->add_when_asked({std::begin(kKernelPlaces), std::end(kKernelPlaces)},
                        [&viewer, inputs](VirtualTree& part) { add_kernel(part, viewer, *inputs); });
+  tree->add_when_asked({"/proc/sys"}, [&viewer, inputs](VirtualTree& part) { add_settings(part, viewer, *inputs); });
   const Process& own = viewer.process();
   tree->add_link("/proc/self", std::to_string(own.pid()));
+  tree->add_link("/proc/mounts", "self/mounts");
+  tree->add_link("/proc/net", "self/net");
   tree->add_link("/proc/thread-self", fmt::format("{}/task/{}", own.pid(), viewer.tid()));
   for (const auto& process : inputs->table.processes()) {
     if (!process->alive || process->host_index() != own.host_index()) continue;
     const std::string folder = fmt::format("/proc/{}", process->pid());
     tree->add_folder(folder);
+    tree->add_when_asked({folder + "/net"}, [&host = process->host(), at = folder + "/net"](VirtualTree& part) {
+      add_addresses(part, at, host);
+    });
     tree->add_when_asked({folder}, [&process = *process, &viewer, inputs](VirtualTree& part) {
       add_process(part, process, viewer, *inputs);
     });
