@@ -472,16 +472,18 @@ void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) 
   ProcessRegion& region = thread.process().region();
   second_core_->count_hand_over();
   region.slot(thread.slot()).looks = second_core_->looks();
-  if (second_core_->is_used()) keep_from_preempting(thread);
+  if (second_core_->is_used() != thread.is_batch) set_preempting(thread, !second_core_->is_used());
   token_.give(region, thread.slot(), before);
 }
 
 // A thread that is woken from another processor must not interrupt the one that is about to sleep: that would take two switches
-// more. The scheduling class that has this rule (sched(7), SCHED_BATCH) is asked for once.
-void Supervisor::Impl::keep_from_preempting(Thread& thread) {
-  if (thread.is_batch || thread.native_tid() <= 0) return;
+// more. One that is woken from its own processor has to: its waker would enter the kernel once more to sleep. The scheduling class
+// SCHED_BATCH has the first rule (sched(7)).
+void Supervisor::Impl::set_preempting(Thread& thread, bool preempts) {
+  if (thread.native_tid() <= 0) return;
   const sched_param none{};
-  thread.is_batch = sched_setscheduler(thread.native_tid(), SCHED_BATCH, &none) == 0;
+  sched_setscheduler(thread.native_tid(), preempts ? SCHED_OTHER : SCHED_BATCH, &none);
+  thread.is_batch = !preempts;  // asked for once; where it is refused the run is but slower
 }
 
 // All that the thread is told when it gets the token at the virtual time `start`.

@@ -61,6 +61,20 @@ std::int64_t interruptions_so_far() {
 
 }  // namespace
 
+bool SecondCoreTrial::add(bool second, std::chrono::nanoseconds time) {
+  windows_[second ? 1 : 0].push_back(time);
+  return windows_[0].size() < kWindows || windows_[1].size() < kWindows;
+}
+
+bool SecondCoreTrial::is_second_quicker() const {
+  // The ones in the middle: in a single window a program may have computed for long.
+  const auto middle = [](std::vector<std::chrono::nanoseconds> times) {
+    std::ranges::sort(times);
+    return times[(times.size() - 1) / 2] + times[times.size() / 2];
+  };
+  return middle(windows_[1]) * 4 < middle(windows_[0]) * 3;
+}
+
 SecondCore::SecondCore(SecondCoreUse use, int program_core, const cpu_set_t& allowed)
     : use_(use), program_core_(program_core) {
   if (use_ == SecondCoreUse::kNever) return;
@@ -85,30 +99,42 @@ void SecondCore::review() {
 }
 
 void SecondCore::review_free(Clock::time_point now) {
-  if (!used_) {
-    if (now < not_before_ || now - watched_ < kWatched) return;
-    const Ticks before = std::exchange(ticks_, ticks());
-    const bool recently = now - watched_ < 10 * kWatched;
-    watched_ = now;
-    // Of ten ticks nine at least.
-    if (recently && ticks_.all > before.all && (ticks_.idle - before.idle) * 10 >= (ticks_.all - before.all) * 9) move_to(true);
-    return;
+  const auto window = now - std::exchange(window_began_, now);
+  if (used_ && is_second_wanted(now)) return end_trial(false, now);
+  if (tries_) {
+    if (trial_.add(used_, window)) return move_to(!used_);
+    return end_trial(trial_.is_second_quicker(), now);
   }
-  if (now - judged_ < kJudged) return;
-  const std::int64_t interruptions = interruptions_so_far();
-  const auto periods = std::max<std::int64_t>((now - judged_) / kJudged, 1);
-  const bool is_shared = interruptions - interruptions_ > 4 * periods;
-  const bool is_useless = waits_in_vain_ * 2 > waits_;
-  interruptions_ = interruptions;
-  judged_ = now;
-  waits_ = waits_in_vain_ = 0;
-  if (!is_shared && !is_useless) {
-    pause_ = kLeastPause;
-    return;
-  }
-  move_to(false);
-  not_before_ = now + pause_;
-  pause_ = std::min(pause_ * 2, kLongestPause);
+  if (now < next_trial_ || (!used_ && !is_second_free(now))) return;
+  tries_ = true;
+  second_before_ = used_;
+  trial_.begin();
+  move_to(!used_);
+}
+
+// Watched for a while, of ten ticks nine at least.
+bool SecondCore::is_second_free(Clock::time_point now) {
+  if (now - watched_ < kWatched) return false;
+  const Ticks before = std::exchange(ticks_, ticks());
+  const bool recently = now - std::exchange(watched_, now) < 10 * kWatched;
+  return recently && ticks_.all > before.all && (ticks_.idle - before.idle) * 10 >= (ticks_.all - before.all) * 9;
+}
+
+// By others, for whom we were interrupted there.
+bool SecondCore::is_second_wanted(Clock::time_point now) {
+  if (now - judged_ < kJudged) return false;
+  const auto periods = (now - std::exchange(judged_, now)) / kJudged;
+  const std::int64_t now_interrupted = interruptions_so_far();
+  return now_interrupted - std::exchange(interruptions_, now_interrupted) > 4 * periods;
+}
+
+// Ever less often, while it comes to the same.
+void SecondCore::end_trial(bool second, Clock::time_point now) {
+  pause_ = second == second_before_ ? std::min(pause_ * 2, kLongestPause) : kLeastPause;
+  tries_ = false;
+  second_before_ = second;
+  next_trial_ = now + pause_;
+  if (used_ != second) move_to(second);
 }
 
 void SecondCore::move_to(bool second) {
@@ -120,7 +146,6 @@ void SecondCore::move_to(bool second) {
   used_ = second;
   if (!used_) return;
   if (looks_ == 0) looks_ = looks_in(kLook);
-  waits_ = waits_in_vain_ = 0;
   judged_ = Clock::now();
   interruptions_ = interruptions_so_far();
 }

@@ -10,10 +10,27 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sim/supervisor/spec/options.h"
 
 namespace verbatim::supervisor {
+
+// Whether a second processor is worth its while differs from machine to machine, as much as what it costs to wake a thread
+// there, and from program to program: where the token goes to another one each time, it mostly is not. So both ways are tried, in
+// windows of as many hand-overs each, in turns, since programs do not do the same thing for long.
+class SecondCoreTrial {
+ public:
+  void begin() { windows_[0].clear(), windows_[1].clear(); }
+  // A window with or without the second processor has taken so long. False: there is nothing more to try.
+  bool add(bool second, std::chrono::nanoseconds time);
+  // By a quarter at least: it is a processor more.
+  bool is_second_quicker() const;
+
+ private:
+  static constexpr std::size_t kWindows = 8;  // of each kind
+  std::vector<std::chrono::nanoseconds> windows_[2];
+};
 
 class SecondCore {
  public:
@@ -29,11 +46,6 @@ class SecondCore {
   void count_hand_over() {
     if (use_ != SecondCoreUse::kNever && ++hand_overs_ % kReviewed == 0) review();
   }
-  // The simulator has looked for an answer. In vain: it had to sleep for it.
-  void count_wait(bool in_vain) {
-    ++waits_;
-    waits_in_vain_ += in_vain ? 1 : 0;
-  }
   std::uint64_t hand_overs_on_it() const { return hand_overs_on_it_; }
 
  private:
@@ -42,8 +54,8 @@ class SecondCore {
   static constexpr std::uint64_t kReviewed = 256;    // from one to the next
   static constexpr std::chrono::microseconds kLook{50};
   static constexpr std::chrono::milliseconds kWatched{100};  // how long a processor has to have been free
-  static constexpr std::chrono::milliseconds kJudged{20};    // how long it is tried before it is judged
-  static constexpr std::chrono::milliseconds kLeastPause{500}, kLongestPause{8000};
+  static constexpr std::chrono::milliseconds kJudged{20};    // how often it is asked whether others want it
+  static constexpr std::chrono::milliseconds kLeastPause{500}, kLongestPause{8000};  // from trial to trial
 
   // Ticks of a processor since the machine was started.
   struct Ticks {
@@ -52,6 +64,9 @@ class SecondCore {
 
   void review();
   void review_free(Clock::time_point now);
+  bool is_second_free(Clock::time_point now);
+  bool is_second_wanted(Clock::time_point now);
+  void end_trial(bool second, Clock::time_point now);
   void move_to(bool second);
   Ticks ticks() const;
 
@@ -61,11 +76,14 @@ class SecondCore {
   bool used_ = false;
   std::uint32_t looks_ = 0;
   std::uint64_t hand_overs_ = kReviewed - kFirstReview;
-  std::uint64_t hand_overs_on_it_ = 0, waits_ = 0, waits_in_vain_ = 0;
+  std::uint64_t hand_overs_on_it_ = 0;
   std::int64_t interruptions_ = 0;  // when it was judged last
   Ticks ticks_;                     // when it was watched last
-  Clock::time_point watched_{}, judged_{}, not_before_{};
+  Clock::time_point watched_{}, judged_{}, window_began_{}, next_trial_{};
   std::chrono::milliseconds pause_ = kLeastPause;
+  SecondCoreTrial trial_;
+  bool tries_ = false;          // a trial is under way
+  bool second_before_ = false;  // and what was used before it
 };
 
 }  // namespace verbatim::supervisor

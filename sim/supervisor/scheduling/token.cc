@@ -143,9 +143,7 @@ void TokenWait::wake_again(ProcessRegion& region) {
 // Whether the answer was there before it was worth to sleep.
 bool TokenWait::look(std::atomic<protocol::Baton>& message) {
   if (second_core_ == nullptr || second_core_->looks() == 0) return false;
-  const bool found = protocol::look_for(message, second_core_->looks(), [] { __builtin_ia32_pause(); });
-  second_core_->count_wait(!found);
-  return found;
+  return protocol::look_for(message, second_core_->looks(), [] { __builtin_ia32_pause(); });
 }
 
 TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke,
