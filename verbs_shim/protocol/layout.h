@@ -34,10 +34,13 @@ inline constexpr std::uint64_t kShimStart = 0x2000'0000'0000, kShimEnd = 0x2100'
 inline constexpr std::uint64_t kAddressSpaceEnd = 0x7fff'ffff'f000;
 inline constexpr std::uint64_t kLibrariesEnd = 0x6eff'fff8'0000;
 inline constexpr std::uint64_t kTakenBegin = 0x6f00'0000'0000, kTakenEnd = 0x7fff'f7ff'f000;
+// A program built with ThreadSanitizer does not start unless its libraries lie from 0x7e80'0000'0000 on. Below this Linux looks
+// for room only where more than 28 bits are random.
+inline constexpr std::uint64_t kWatchedLibrariesEnd = 0x7ebf'fff8'0000;
 
 // Replacements of instructions lie within the reach of a near jump (2 GiB) of the code they belong to: of programs at
-// fixed addresses, of position-independent ones, and of libraries at either place.
-inline constexpr std::uint64_t kPatchAreas[] = {0x0010'0000, 0x5555'5500'0000, kLibrariesEnd, kTakenEnd};
+// fixed addresses, of position-independent ones, and of libraries at each place.
+inline constexpr std::uint64_t kPatchAreas[] = {0x0010'0000, 0x5555'5500'0000, kLibrariesEnd, kTakenEnd, kWatchedLibrariesEnd};
 inline constexpr std::uint64_t kPatchAreaSize = 512 << 10;  // the first page is data, the rest code
 
 // Simulated objects have the lowest free descriptors, as Linux gives them out. The shim's own lie above them, at

@@ -254,9 +254,26 @@ bool answer_trapped_instruction(void* raw_context) {
   return true;
 }
 
+// Who makes addresses unusable that nobody but the shim is known to have, as ThreadSanitizer does with all that it leaves
+// free, gets all of them but the shim's.
+bool closes_around_shim(const long (&a)[6]) {
+  const auto start = static_cast<unsigned long>(a[0]), end = start + static_cast<unsigned long>(a[1]);
+  return a[2] == PROT_NONE && (a[3] & MAP_FIXED) != 0 && (a[3] & MAP_ANONYMOUS) != 0 && start <= protocol::kShimStart &&
+         end >= protocol::kShimEnd;
+}
+
+long close_around_shim(const long (&a)[6]) {
+  const auto end = a[0] + a[1];
+  const long before = static_cast<long>(protocol::kShimStart), behind = static_cast<long>(protocol::kShimEnd);
+  if (a[0] < before && change_mapping(SYS_mmap, {a[0], before - a[0], a[2], a[3], a[4], a[5]}) != a[0]) return -ENOMEM;
+  if (end > behind && change_mapping(SYS_mmap, {behind, end - behind, a[2], a[3], a[4], a[5]}) != behind) return -ENOMEM;
+  return a[0];
+}
+
 // Nothing of it runs before this returns.
 long map_code(long number, const long (&a)[6]) {
   const bool maps = number == SYS_mmap;
+  if (maps && closes_around_shim(a)) return close_around_shim(a);
   if ((!maps || (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0) &&
       touches_shim(static_cast<unsigned long>(a[0]), static_cast<unsigned long>(a[1]))) {
     return refuse_own_memory(number);

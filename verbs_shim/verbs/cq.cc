@@ -6,6 +6,7 @@
 // poll_cqe_ps.
 #include "verbs_shim/runtime/poll_entry.h"
 #include "verbs_shim/verbs/objects.h"
+#include "verbs_shim/verbs/thread_sanitizer.h"
 
 namespace verbatim::verbs {
 namespace {
@@ -42,6 +43,7 @@ void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe, bool is_poll
   if (cqe.queue == protocol::CqeQueue::kNone) return;
   if (cqe.queue == protocol::CqeQueue::kSend) {
     if (qp == nullptr) return;
+    if (is_polled) order_after_posts(qp->send);
     if (is_polled && cqe.status == IBV_WC_SUCCESS && !qp->send.stale.any) check_sends(*qp, cqe.wqe_counter + 1);
     advance(qp->send, entry, cqe.wqe_counter);
     return;
@@ -53,10 +55,13 @@ void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe, bool is_poll
     srq = find_srq(*context, cqe.srq_number);
   }
   if (srq != nullptr) {
+    if (is_polled) order_after_posts(srq->receive);
     if (srq->receive.reclaimed != srq->receive.producer) ++srq->receive.reclaimed;
   } else if (qp != nullptr) {
+    if (is_polled) order_after_posts(qp->receive);
     advance(qp->receive, entry, cqe.wqe_counter);
   } else if (Wq* wq = find_wq(*context, cqe.qpn); wq != nullptr) {
+    if (is_polled) order_after_posts(wq->receive);
     advance(wq->receive, entry, cqe.wqe_counter);
   }
 }

@@ -4,6 +4,7 @@
 // receive it does not look all the time: it asks for a doorbell then (QueuePairRecord::recv_doorbell_wanted), whose MMIO
 // write takes doorbell_ps more.
 #include "verbs_shim/verbs/objects.h"
+#include "verbs_shim/verbs/thread_sanitizer.h"
 
 namespace verbatim::verbs {
 namespace {
@@ -65,6 +66,7 @@ void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32
   if (error != 0) *bad_wr = wr;
   if (tells_places()) [[unlikely]]
     tell_places_of(call, context, handle_number, first, wr);
+  order_before_completions(queue);
   record.store(queue.producer, std::memory_order_release);
   return error;
 }

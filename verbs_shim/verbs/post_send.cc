@@ -1,6 +1,7 @@
 // ibv_post_send. A list costs post_send_ps + n * post_send_wqe_ps + lines of inline data * inline_line_ps +
 // doorbell_ps, for the n work requests that were accepted; one doorbell per call.
 #include "verbs_shim/verbs/send.h"
+#include "verbs_shim/verbs/thread_sanitizer.h"
 
 namespace verbatim::verbs {
 namespace {
@@ -198,6 +199,7 @@ void hand_over(Qp& qp, std::uint32_t producer, std::int64_t inline_lines, std::u
     return;
   }
   note_sends(qp, qp.send.producer, producer, caller);
+  order_before_completions(qp.send);
   qp.send.producer = producer;
   qp.record->send_producer.store(producer, std::memory_order_release);
   shim::ring_doorbell(costs.post_send_ps + count * costs.post_send_wqe_ps +

@@ -58,6 +58,7 @@ class LoaderTrace {
 
   std::optional<FirstStack> read_stack(std::uint64_t stack_pointer);
   std::optional<Places> find_places(const std::vector<Mapping>& all, const FirstStack& stack, std::uint64_t stack_pointer);
+  bool is_watched_by_thread_sanitizer(std::span<const Elf64_Phdr> headers, std::uint64_t headers_at);
   std::optional<std::vector<Elf64_Phdr>> program_headers(std::uint64_t at, std::uint64_t count);
   bool write_stack(FirstStack stack, const Places& places, user_regs_struct& registers);
   bool make_room(std::vector<Mapping>& all, const Places& places, user_regs_struct& registers);

@@ -24,7 +24,8 @@ constexpr spin::MemoryRange kLibrary[] = {
     {protocol::kPatchAreas[0], protocol::kPatchAreaSize},
     {protocol::kPatchAreas[1], protocol::kPatchAreaSize},
     {protocol::kPatchAreas[2], protocol::kPatchAreaSize},
-    {protocol::kPatchAreas[3], protocol::kPatchAreaSize}};
+    {protocol::kPatchAreas[3], protocol::kPatchAreaSize},
+    {protocol::kPatchAreas[4], protocol::kPatchAreaSize}};
 // ibv_poll_cq(cq, count, completions), and ibv_start_poll(cq, attributes), which have a mask of 32 bits.
 constexpr spin::PollEntry kPollCq{.kind = 1};
 // sched_yield(), where a loop has nothing else that takes time.

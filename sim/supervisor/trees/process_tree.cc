@@ -49,6 +49,8 @@ std::string map_line(std::string line, const std::string& name) {
 // told of what the kernel maps by itself: whether it has a page for old system calls, and a vDSO that it does not let go.
 std::string maps_of(const std::string& native, const HostPaths& paths) {
   const std::string maps = content_of(native + "/maps");
+  // ThreadSanitizer ends a program that has memory there which may be used.
+  const bool is_watched = maps.find(fmt::format("\n{:x}-", protocol::kWatchedLibrariesEnd)) != std::string::npos;
   std::string text;
   text.reserve(maps.size());
   for (std::size_t at = 0, next = 0; at < maps.size(); at = next) {
@@ -60,12 +62,14 @@ std::string maps_of(const std::string& native, const HostPaths& paths) {
       rest.remove_prefix(std::min(first.size() + 1, rest.size()));
       return first;
     };
-    const std::string_view range = field(), rights = field(), offset = field();
+    const std::string_view range = field(), given_rights = field(), offset = field();
     const std::size_t named = rest.find_first_of("/[");
     const std::string_view name = named == std::string_view::npos ? "" : rest.substr(named, rest.find('\n') - named);
     if (name == "[vsyscall]") continue;
     std::uint64_t from = 0;
     std::from_chars(range.data(), range.data() + range.size(), from, 16);
+    const bool is_closed = is_watched && from >= protocol::kShimStart && from < protocol::kShimEnd;
+    const std::string_view rights = is_closed ? "---p" : given_rights;
     const bool is_taken = from >= protocol::kTakenBegin && from < protocol::kTakenEnd && name.empty() && rights == "---p";
     if (is_taken) continue;  // by the simulator, so that nothing else lies there
     if (name == "[vdso]" || name.starts_with("[vvar")) {
@@ -79,6 +83,8 @@ std::string maps_of(const std::string& native, const HostPaths& paths) {
           of_shim ? "/usr/lib/verbatim" + std::string(name.substr(name.rfind('/'))) : paths.seen(std::string(name));
       const std::uint64_t number = protocol::number_of_path(seen.data(), seen.size()) & 0xff'ffff;
       text += map_line(fmt::format("{} {} {} 08:01 {}", range, rights, offset, number), seen) + "\n";
+    } else if (is_closed) {
+      text += fmt::format("{} {} 00000000 00:00 0 \n", range, rights);
     } else {
       text += line;
     }
