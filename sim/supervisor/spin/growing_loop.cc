@@ -94,6 +94,7 @@ bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_pol
     polls.back().cells = growth_.cells_in(polls.back().written);
     if (i != 0) polls.back().look_ps = clock_.poll();
     if (!reads_zeros(*poll) || !return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll)) return false;
+    if (!arguments_known(*poll)) return false;
     if (!arguments_grow(*poll)) continue;
     own_stop_ = {Reason::kGrowingCall, interpreter_.state.registers.rip, ""};
     return false;
@@ -198,6 +199,17 @@ void SpinProver::look_further(const Registers& at_entry, const Registers& next, 
 // The same, for so many turns at most; 0: for as long as its rules hold, and by nothing else.
 PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
                                   const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon) {
+  PollLoopProof proof = follow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
+  if (proof.proven || !growth_.went_both_ways()) return proof;
+  const unsigned steps = steps_;
+  horizon.goes_both_ways = false;
+  proof = follow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
+  steps_ += steps;
+  return proof;
+}
+
+PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
+                                    const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon) {
   PollLoopProof proof;
   const PollEntry first = *is_poll(at_entry.rip);
   const std::uint64_t end = next.rip;
@@ -241,6 +253,8 @@ PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& ne
 
   bool holds = clock_.reads() == 0 || clock_.period_ps() == period_ps_;
   for (const unsigned index : kKept) {
+    // Where only one of two ways leaves something there, it is unknown what that is.
+    holds &= (known_bits(index, 8) & ~interpreter_.state.known) == 0;
     if ((forgotten >> index & 1) != 0) continue;
     GrowingRegister left = growth_.registers()[index];
     if (assumed[index].size == 8) left = growth_.widened(left, interpreter_.state.registers.gpr[index]);
@@ -265,6 +279,14 @@ PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& ne
   for (const MemoryRange& range : proof.remade) holds &= !is_read(range.address, range.length);
   // All that changes was read, so it was assumed to.
   for (const ByteRun& run : differ) holds &= !growth_.changes(run.address, run.bytes.size(), nullptr);
+  // Nor does anything change that the first turn has not read, and another way has.
+  for (const ByteRun& run : changed(reads, memory_.values(reads))) {
+    for (std::uint64_t at = run.address; at < run.address + run.bytes.size(); ++at) {
+      holds &= std::any_of(growth_.assumed().begin(), growth_.assumed().end(), [&](const GrowingCell& cell) {
+        return overlap(at, 1, cell.address, cell.size);
+      });
+    }
+  }
   if (!holds) {
     proof.refusal = {Reason::kUnevenGrowth, end, ""};
     return proof;

@@ -33,6 +33,9 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   growing_flags_ = flags_set_ = 0;
   horizon_ = horizon.turns;
   crosses_seconds_ = horizon.crosses_seconds;
+  may_go_both_ways_ = horizon_ != 0 && horizon.goes_both_ways;
+  went_both_ways_ = false;
+  ways_ = 0;
   register_bounds_ = vector_bounds_ = high_bounds_ = {};
   bounded_.clear();
   flags_bounded_ = false;
@@ -153,7 +156,7 @@ bool Growth::is_constant(std::uint64_t address, std::uint64_t length) {
 bool Growth::load(std::uint64_t address, unsigned size, Value& value) {
   value.step = 0;
   if (uses_memory(address, size) == Uses::kBounds) return fail(Reason::kGrowingResult);
-  if (!memory_.load(address, size, value.now)) return fail(memory_.fault());
+  if (!memory_->load(address, size, value.now)) return fail(memory_->fault());
   std::uint64_t next = value.now;
   const bool is_new = changes(address, size, reinterpret_cast<std::uint8_t*>(&next));
   for (const GrowingCell& cell : cells_) {
@@ -190,7 +193,7 @@ bool Growth::keep_rest(const GrowingCell& of, std::uint64_t address, unsigned si
   if (address + size >= end) return true;
   if (horizon_ == 0) return fail(Reason::kGrowingPart);
   std::uint64_t now = 0;
-  if (!memory_.load(of.address, of.size, now)) return fail(memory_.fault());
+  if (!memory_->load(of.address, of.size, now)) return fail(memory_->fault());
   Bounds whole{.range = as_unsigned(bounds(now, as_signed(of.step, of.size)), of.size), .size = of.size};
   keep_above(of.address, whole, address + size);
   return true;
@@ -214,6 +217,8 @@ void Growth::keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from) 
 }
 
 bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
+  // What the turn reads first on one way it must not write first on another.
+  if (ways_ != 0 && changes(address, size, nullptr)) return fail(Reason::kGrowingPart);
   for (std::size_t i = 0; i < cells_.size();) {
     const GrowingCell& cell = cells_[i];
     if (!overlap(address, size, cell.address, cell.size)) {

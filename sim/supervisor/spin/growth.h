@@ -7,7 +7,9 @@
 // turn are those that were assumed at its beginning, then by induction every turn up to that number goes like this one.
 //
 // What is computed of clocks may follow no rule. Where so many turns are looked at, it is known by its bounds in them (range.h):
-// a comparison has to come out the same for all that lies within, and a turn must not read what the one before has left so.
+// a comparison has to come out the same for all that lies within, and a turn must not read what the one before has left so. Where it
+// does not, both outcomes are bounds again: of what a SETcc, CMOVcc, ADC or SBB makes of it, and behind a jump of all that the two
+// ways have left where they meet (growth_ways.cc).
 #pragma once
 
 #include <array>
@@ -35,6 +37,8 @@ struct GrowingCell {
 struct Horizon {
   std::uint64_t turns = 0;
   bool crosses_seconds = false;
+  // Whether a comparison may come out one way in some of them, and the other way in others.
+  bool goes_both_ways = true;
 };
 
 // The same of a general register. Of four bytes: the upper half is zero in every turn.
@@ -53,7 +57,7 @@ inline constexpr std::uint64_t kEveryTurn = ~0ull;
 
 class Growth final : public Observer {
  public:
-  explicit Growth(MemoryView& memory) : memory_(memory) {}
+  explicit Growth(MemoryView& memory) : memory_(&memory) {}
 
   // Nothing grows but the registers given; and of the bytes in `changed`, with their values of the next turn, those that
   // the turn reads: each by as much as it changes.
@@ -74,6 +78,24 @@ class Growth final : public Observer {
   // Or something that is known by its bounds. It needs a horizon.
   bool set_register(unsigned index, unsigned size, const Range& range);
   bool set_memory(std::uint64_t address, unsigned size, const Range& range);
+  // Both ways of a jump are followed, one after the other. What one has found to be read first is so for the other as well.
+  void begin_way() { ++ways_; }
+  void end_way() { --ways_; }
+  void take_over(const Growth& way);
+  // What is known of memory that a way has stored.
+  struct Content;
+  std::vector<Content> contents(const std::vector<MemoryRange>& stores);
+  // The other way ends `there`, where this one ends `here`; `mine` and `others` are the contents of the same memory. What is not the
+  // same is known by its bounds, or unknown. False: cannot be told.
+  bool join(Growth& other, const MachineState& there, MachineState& here, const std::vector<Content>& mine,
+            const std::vector<Content>& others);
+  // Whether something has come out both ways, which Horizon::goes_both_ways allows.
+  bool went_both_ways() const { return went_both_ways_; }
+  bool may_go_both_ways() const { return may_go_both_ways_; }
+  void note_both_ways() { went_both_ways_ = true; }
+  // Whether the way that the turn takes is not the one of all turns.
+  bool is_unsettled() const { return reason_ == Reason::kUnsettled; }
+
   // turns() is limited to those in which value + n·step lies from `least` to `most`.
   void keep_within(__int128 value, __int128 step, __int128 least, __int128 most);
   // The bounds of value + n·step in the turns looked at.
@@ -119,6 +141,8 @@ class Growth final : public Observer {
     unsigned constant_low = 0;  // of a register: so many low bytes are the same in every turn, whatever the bounds say
     bool is_floating = false;
     double least = 0, most = 0;
+
+    friend bool operator==(const Bounds&, const Bounds&) = default;
   };
   struct BoundedCell {
     std::uint64_t address = 0;
@@ -152,6 +176,17 @@ class Growth final : public Observer {
   bool bounded_product(const Instruction& in);
   bool bounded_quotient(const Instruction& in);
   bool bounded_accumulator(const Instruction& in);
+  bool bounded_condition(const Instruction& in);
+  // Whether the condition cannot be settled, but may come out either way.
+  bool may_be_either() {
+    const bool may = reason_ == Reason::kUnsettled && may_go_both_ways_;
+    went_both_ways_ |= may;
+    return may;
+  }
+  // growth_ways.cc
+  static bool joined(const Bounds& a, const Bounds& b, Bounds& both);
+  void join_registers(Growth& other, const MachineState& there, MachineState& here);
+  void join_vectors(const Growth& other, const MachineState& there, MachineState& here);
   // growth_vectors.cc
   bool bounded_vector(const Instruction& in);
   bool bounded_halves(const Instruction& in);
@@ -215,7 +250,7 @@ class Growth final : public Observer {
   void keep_unsigned(const Value& value, unsigned size);
   void keep_signed(const Value& value, unsigned size);
 
-  MemoryView& memory_;
+  MemoryView* memory_;
   const MachineState* state_ = nullptr;  // of the instruction that is followed
   std::uint64_t address_ = 0;            // of its operand in memory
   std::array<GrowingRegister, 16> registers_{};
@@ -232,11 +267,20 @@ class Growth final : public Observer {
   unsigned flags_size_ = 0;
   std::uint64_t horizon_ = 0;
   bool crosses_seconds_ = false;
+  bool may_go_both_ways_ = false, went_both_ways_ = false;
+  unsigned ways_ = 0;  // of a jump, within each other
   std::array<std::optional<Bounds>, 16> register_bounds_{};
   std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // vectors: of the low bytes, of bits 64-127
   std::vector<BoundedCell> bounded_;
   bool flags_bounded_ = false;  // then of these:
   Range flags_range_a_, flags_range_b_;
+};
+
+struct Growth::Content {
+  MemoryRange range;
+  std::uint64_t now = 0, step = 0;
+  bool is_bounded = false;
+  Bounds bounds;
 };
 
 }  // namespace verbatim::spin

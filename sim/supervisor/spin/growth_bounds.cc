@@ -71,6 +71,10 @@ bool Growth::read_register_bounds(unsigned index, unsigned size, Bounds& bounds)
     if (size == bounds.size) return true;
     // A part of it, or all of it with zeros above.
     if (bounds.is_floating) return fail(Reason::kGrowingPart);
+    if (bounds.size < size && bounds.size < 4) {
+      bounds = {.range = {0, static_cast<__int128>(size_mask(size))}, .size = size};
+      return true;
+    }
     bounds.range = size < bounds.size ? narrowest(bounds.range, size) : as_unsigned(bounds.range, bounds.size);
     bounds.size = size;
     return true;
@@ -228,6 +232,8 @@ bool Growth::follow_bounds(const Instruction& in) {
     case Op::kExtendAccumulator:
     case Op::kSpreadSign:
       return bounded_accumulator(in);
+    case Op::kSetcc:
+      return bounded_condition(in);
     default:
       return in.op >= Op::kVectorMove ? bounded_vector(in) : fail(Reason::kGrowingResult);
   }
@@ -248,7 +254,12 @@ bool Growth::bounded_move(const Instruction& in) {
       return write_bounds(in.destination, in.size, bounds);
     case Op::kCmovcc: {
       const auto condition = static_cast<unsigned>(in.condition);
-      if (!settle(in, condition)) return false;
+      if (!settle(in, condition)) {
+        Bounds both;
+        return may_be_either() && read_bounds(in, in.source, in.size, bounds) &&
+               read_bounds(in, in.destination, in.size, other) && joined(bounds, other, both) &&
+               write_bounds(in.destination, in.size, both);
+      }
       const Operand& from = condition_holds(condition, state_->registers.flags) ? in.source : in.destination;
       return read_bounds(in, from, in.size, bounds) && write_bounds(in.destination, in.size, bounds);
     }
@@ -273,6 +284,28 @@ bool Growth::bounded_move(const Instruction& in) {
   }
 }
 
+// Zero or one.
+bool Growth::bounded_condition(const Instruction& in) {
+  if (!settle(in, static_cast<unsigned>(in.condition))) {
+    if (!may_be_either()) return false;
+  } else {
+    return write(in.destination, 1, 0);
+  }
+  constexpr Range kEither{0, 1};
+  if (is_memory(in.destination)) return store_bounds(address_, 1, {.range = kEither, .size = 1});
+  if (in.destination.kind != Operand::Kind::kRegister) return fail(Reason::kGrowingPart);
+  const unsigned index = in.destination.index;
+  Bounds whole{.range = kEither, .size = 1};
+  if (!register_bounds_[index] && registers_[index].step == 0) {
+    const __int128 rest = state_->registers.gpr[index] & ~0xffull;
+    whole = {.range = {rest, rest + 1}, .size = 8};
+  }
+  registers_[index] = {};
+  constant_low_[index] = 0;
+  register_bounds_[index] = whole;
+  return true;
+}
+
 bool Growth::bounded_sum(const Instruction& in) {
   Range a, b;
   const unsigned size = in.size;
@@ -295,10 +328,19 @@ bool Growth::bounded_sum(const Instruction& in) {
       break;
   }
   const bool carries = in.op == Op::kAdc || in.op == Op::kSbb, is_sum = in.op == Op::kAdd || in.op == Op::kAdc;
-  if (carries && !settle(in, static_cast<unsigned>(Condition::kB))) return false;
+  Range carry{};
+  if (carries && !settle(in, static_cast<unsigned>(Condition::kB))) {
+    if (!may_be_either()) return false;
+    carry = {0, 1};
+  } else if (carries && (state_->registers.flags & kCf) != 0) {
+    carry = kOne;
+  }
   if (!read_range(in, in.source, size, b)) return false;
-  const std::int64_t carry = carries && (state_->registers.flags & kCf) != 0 ? 1 : 0;
-  const Range with{b.least + carry, b.most + carry};
+  if (!is_sum && in.destination.kind == Operand::Kind::kRegister && in.source.kind == Operand::Kind::kRegister &&
+      in.destination.index == in.source.index) {
+    a = b = Range{};  // nothing is left of it
+  }
+  const Range with{b.least + carry.least, b.most + carry.most};
   set_bounded_flags(is_sum ? FlagsOf::kSum : FlagsOf::kDifference, a, b, size, kArithmeticFlags,
                     carries ? 0 : kArithmeticFlags);
   return in.op == Op::kCmp || write_range(in.destination, size, *combine(is_sum ? Op::kAdd : Op::kSub, a, with, size));

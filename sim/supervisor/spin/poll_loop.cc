@@ -114,7 +114,7 @@ bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits,
                              std::optional<PollEntry>& poll) {
   while (true) {
     if (!step(limits)) {
-      if (pass_clock(limits)) continue;
+      if (pass_clock(limits) || go_both_ways(limits)) continue;
       // The poll functions lie in the library.
       if (own_stop_.reason != Reason::kLibraryCall) return false;
       poll = is_poll(interpreter_.state.registers.rip);
