@@ -191,6 +191,25 @@ class CallingLoop : public testing::Test {
     EXPECT_EQ(proof.refusal.reason, Reason::kUnevenClock) << proof.refusal.describe();
   }
 
+  // Past the part of a second at which a comparison comes out otherwise, and past many seconds.
+  void expect_both_ways(void (*loop)(LoopState*, long)) {
+    const std::int64_t period = clock_.poll_ps + clock_.gettime_ps;
+    state_.counter = 500'000;
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 100), false);
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    const auto left = (1'000'000'000'000 - clock_.look_ps - clock_.gettime_ps) / period;
+    EXPECT_EQ(static_cast<std::int64_t>(proof.turns), left + 1);
+    expect_seconds(loop, 100, period, 64);
+    expect_seconds(loop, 30, period, 8);
+  }
+  void expect_one_way(void (*loop)(LoopState*, long)) {
+    state_.counter = 500'000;
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 100));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    const auto turns = static_cast<std::int64_t>(proof.turns);
+    EXPECT_LT(clock_.look_ps + turns * (clock_.poll_ps + clock_.gettime_ps), 500'000'000'000);
+  }
+
   static constexpr MemoryRange kLibrary[] = {{kPoll, 0x10'000}};
   TestStack stack_;
   LoopState state_{};
@@ -220,6 +239,11 @@ TEST_F(CallingLoop, a_time_written_over_o0) { expect_milliseconds(loops_o0::poll
 TEST_F(CallingLoop, a_time_written_over_o2) { expect_milliseconds(loops_o2::poll_writing_over); }
 TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o0) { expect_not_kept(loops_o0::poll_keeping_millisecond); }
 TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o2) { expect_not_kept(loops_o2::poll_keeping_millisecond); }
+
+TEST_F(CallingLoop, both_ways_of_a_difference_o0) { expect_both_ways(loops_o0::poll_until_difference); }
+TEST_F(CallingLoop, both_ways_of_a_difference_o2) { expect_both_ways(loops_o2::poll_until_difference); }
+TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o0) { expect_one_way(loops_o0::poll_leaving_early_times); }
+TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o2) { expect_one_way(loops_o2::poll_leaving_early_times); }
 
 TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
 TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }

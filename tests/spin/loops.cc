@@ -308,6 +308,31 @@ void poll_keeping_millisecond(LoopState* s, long end) {
   }
 }
 
+// As timersub has it: a second is borrowed where less of one has passed than at the start.
+void poll_until_difference(LoopState* s, long end) {
+  long now[2], passed[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    passed[0] = now[0];
+    passed[1] = now[1] - s->counter;
+    if (passed[1] < 0) {
+      --passed[0];
+      passed[1] += 1'000'000;
+    }
+    if (passed[0] >= end) break;
+  }
+}
+
+// What the turns of the first part of a second have left stays there in the second.
+void poll_leaving_early_times(LoopState* s, long end) {
+  long now[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    if (now[1] < s->counter) s->iterations = now[1];
+    if (now[0] >= end) break;
+  }
+}
+
 // UCX's way: progress functions behind pointers that look at memory between polls.
 static __attribute__((noinline)) int progress(LoopState* s, int number) {
   int done = s->poll(s->cq[number], 16, s->wc);

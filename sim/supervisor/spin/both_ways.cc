@@ -69,6 +69,7 @@ bool SpinProver::go_both_ways(const Limits& limits) {
   if (in == nullptr || in->op != Op::kJcc) return false;
   const bool is_taken = condition_holds(static_cast<unsigned>(in->condition), now.registers.flags);
   const std::uint64_t first = is_taken ? in->target : in->next, second = is_taken ? in->next : in->target;
+  growth_.settle_rests();
   Growth at_fork = growth_;
   bool met = true;
   const auto go = [&](std::uint64_t way, std::span<const Place> until, std::vector<Place>* places) {
@@ -81,6 +82,7 @@ bool SpinProver::go_both_ways(const Limits& limits) {
     ++ways_;
     met = follow_way(limits, until, places);
     --ways_;
+    growth_.settle_rests();
     growth_.end_way();
     at_fork.take_over(growth_);
     return begin;

@@ -26,6 +26,7 @@ bool SpinProver::pass_clock(const Limits& limits) {
   const bool enters = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kSystemCall && model->call;
   if (!gets_time && !gets_day && !asks_time && !yields && !counts && !enters) return false;
   own_stop_ = {};
+  if (follows_growth_) growth_.settle_rests();
   if (!clock_.may_read()) return refuse_clock(Reason::kClockRead);
   if (enters) return call_kernel();
   if (yields) clock_.pass(model->yield_ps);

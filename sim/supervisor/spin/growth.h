@@ -78,6 +78,9 @@ class Growth final : public Observer {
   // Or something that is known by its bounds. It needs a horizon.
   bool set_register(unsigned index, unsigned size, const Range& range);
   bool set_memory(std::uint64_t address, unsigned size, const Range& range);
+  // Nothing is left to be carried into a register: turns() is limited to those in which it is not, or its bounds are known.
+  void settle_rests();
+
   // Both ways of a jump are followed, one after the other. What one has found to be read first is so for the other as well.
   void begin_way() { ++ways_; }
   void end_way() { --ways_; }
@@ -126,7 +129,7 @@ class Growth final : public Observer {
   // Whether bytes there change each turn that have not been read yet; their values of the next turn go into `next`, if any.
   bool changes(std::uint64_t address, std::uint64_t length, std::uint8_t* next) const;
   // Whether all of the register follows its rule.
-  bool is_whole(unsigned index) const { return constant_low_[index] == 0 && !is_bounded(index); }
+  bool is_whole(unsigned index) const { return constant_low_[index] == 0 && rests_[index].bits == 0 && !is_bounded(index); }
 
  private:
   // An operand: its value in this turn, and its step; both zero-extended from the operand's size.
@@ -149,10 +152,21 @@ class Growth final : public Observer {
     Bounds bounds;
   };
   enum class Uses : std::uint8_t { kConstant, kRule, kBounds };
+  // What a shift to the right has taken away from a register. While that is not carried into what is left, the register follows
+  // its rule; another shift may take away what would show it. The number that was shifted is register·2^bits + low, and each turn
+  // adds register's step·2^bits + step.
+  struct Rest {
+    unsigned bits = 0;  // 0: there is none
+    unsigned size = 8;  // of the register
+    __int128 low = 0, step = 0;
+
+    friend bool operator==(const Rest&, const Rest&) = default;
+  };
   // What has to be as it was when an instruction is followed in another way.
   struct Rules {
     std::array<GrowingRegister, 16> registers{};
     std::array<std::uint8_t, 16> constant_low{};
+    std::array<Rest, 16> rests{};
     std::vector<GrowingCell> cells, assumed;
     std::size_t constants = 0;
     std::vector<BoundedCell> bounded;
@@ -226,7 +240,12 @@ class Growth final : public Observer {
   bool follow_address(const Instruction& in);
   bool follow_accumulator(const Instruction& in);
   bool masked(const Value& a, std::uint64_t mask, Value& result);
-  bool shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result);
+  bool shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result, Rest& rest);
+  Rest rest_of(const Operand& operand) const;
+  bool leave_rest(const Operand& operand, unsigned size, Rest rest);
+  void keep_rest_within(const Rest& rest);
+  void settle_rest(unsigned index);
+  void settle_rests(const Instruction& in);
 
   bool read(const Instruction& in, const Operand& operand, unsigned size, Value& value);
   bool read_register(unsigned index, unsigned size, Value& value);
@@ -254,6 +273,7 @@ class Growth final : public Observer {
   const MachineState* state_ = nullptr;  // of the instruction that is followed
   std::uint64_t address_ = 0;            // of its operand in memory
   std::array<GrowingRegister, 16> registers_{};
+  std::array<Rest, 16> rests_{};
   std::array<std::uint8_t, 16> constant_low_{};  // so many low bytes of a growing register were overwritten
   std::vector<GrowingCell> cells_, assumed_;
   std::vector<MemoryRange> constant_;  // was read as the same in each turn

@@ -46,7 +46,7 @@ Growth::Uses Growth::uses(const Instruction& in) const {
   for (unsigned index = 0; index < 16; ++index) {
     if ((in.needs & known_bits(index, 8)) == 0) continue;
     if (register_bounds_[index]) return Uses::kBounds;
-    if (registers_[index].step != 0) most = Uses::kRule;
+    if (registers_[index].step != 0 || rests_[index].bits != 0) most = Uses::kRule;
   }
   for (const Operand* operand : {&in.destination, &in.source, &in.source2}) {
     if (is_vector(*operand) && (vector_bounds_[operand->index] || high_bounds_[operand->index])) return Uses::kBounds;
@@ -59,6 +59,7 @@ Growth::Uses Growth::uses(const Instruction& in) const {
 }
 
 bool Growth::read_register_bounds(unsigned index, unsigned size, Bounds& bounds) {
+  settle_rest(index);
   const unsigned low = constant_low_[index];
   if (low != 0) {
     const __int128 value = state_->registers.gpr[index] & size_mask(size);

@@ -247,6 +247,7 @@ class SpinProver {
                               unsigned& steps);
   PollLoopProof prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits);
   unsigned find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned longer_than);
+  bool step_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
   bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
   PollPoint poll_point(const PollEntry& entry);
   // both_ways.cc
