@@ -210,6 +210,21 @@ class CallingLoop : public testing::Test {
     EXPECT_LT(clock_.look_ps + turns * (clock_.poll_ps + clock_.gettime_ps), 500'000'000'000);
   }
 
+  // The counter goes on by 50.2 with each look: four of them are 200 or 201.
+  void expect_pauses(void (*loop)(LoopState*, long)) {
+    clock_.cost_in_row = [](std::int64_t) -> std::int64_t { return 25'100; };
+    clock_.poll_ps = 20'300;
+    const std::int64_t period = clock_.poll_ps + clock_.counter_ps + 4 * clock_.cost_in_row(0);
+    expect_seconds(loop, 200, period, 64);
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 200), false);
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    const std::uint64_t carry = 1ull << 32, now = static_cast<std::uint64_t>(clock_.look_ps / 500);
+    EXPECT_NEAR(static_cast<double>(proof.turns), static_cast<double>((carry - now % carry) * 500) / static_cast<double>(period),
+                0.02 * static_cast<double>(proof.turns)) << "until the lower half of the counter has a carry";
+    EXPECT_EQ(prove(stack_.call(loop, address(&state_), 201)).refusal.reason, Reason::kUnsettled)
+        << "there are four looks in some turns and five in others";
+  }
+
   static constexpr MemoryRange kLibrary[] = {{kPoll, 0x10'000}};
   TestStack stack_;
   LoopState state_{};
@@ -244,6 +259,9 @@ TEST_F(CallingLoop, both_ways_of_a_difference_o0) { expect_both_ways(loops_o0::p
 TEST_F(CallingLoop, both_ways_of_a_difference_o2) { expect_both_ways(loops_o2::poll_until_difference); }
 TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o0) { expect_one_way(loops_o0::poll_leaving_early_times); }
 TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o2) { expect_one_way(loops_o2::poll_leaving_early_times); }
+
+TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o0) { expect_pauses(loops_o0::poll_pausing); }
+TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o2) { expect_pauses(loops_o2::poll_pausing); }
 
 TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
 TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }

@@ -333,6 +333,15 @@ void poll_leaving_early_times(LoopState* s, long end) {
   }
 }
 
+// Some time between two polls.
+void poll_pausing(LoopState* s, long ticks) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    const long until = static_cast<long>(__rdtsc()) + ticks;
+    while (static_cast<long>(__rdtsc()) < until) {
+    }
+  }
+}
+
 // UCX's way: progress functions behind pointers that look at memory between polls.
 static __attribute__((noinline)) int progress(LoopState* s, int number) {
   int done = s->poll(s->cq[number], 16, s->wc);

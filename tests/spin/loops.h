@@ -65,6 +65,7 @@ struct LoopState {
   void poll_keeping_millisecond(LoopState*, long end); \
   void poll_until_difference(LoopState*, long end); \
   void poll_leaving_early_times(LoopState*, long end); \
+  void poll_pausing(LoopState*, long ticks);    \
   void poll_nested(LoopState*);                \
   void poll_reading_scratch(LoopState*);       \
   void poll_reading_flags(LoopState*);         \

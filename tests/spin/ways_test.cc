@@ -17,6 +17,7 @@ namespace verbatim::spin::random_ways {
 namespace {
 
 constexpr std::uint64_t kPoll = 0x7fff'1000;  // never executed
+constexpr std::int64_t kInRow = 7'300;  // picoseconds: 14 or 15 steps of the counter
 constexpr unsigned kKept[] = {kRbx, kRbp, kR12, kR13};
 
 alignas(4096) std::uint8_t buffer[kBufferSize];
@@ -89,6 +90,12 @@ struct RandomWays : testing::Test {
       if (rng.chance(1, 2)) to.bytes({0x4d, 0x89, rng.chance(1, 2) ? 0x47u : 0x4fu, static_cast<unsigned>(i) & 0xff});
     }
     to.move(kR11, time);
+    if (reads_twice_) {
+      // rdtsc; shl rdx, 32; or rax, rdx; sub rax, start; lea r11, [r8 + i]: just as long after the first as the second is
+      to.bytes({0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0});
+      to.move(kRdx, start);
+      to.bytes({0x48, 0x29, 0xd0, 0x4d, 0x8d, 0x58, 8 + static_cast<unsigned>(rng.below(12))});
+    }
     some(2);
     to.bytes({0x4c, 0x39, 0xd8});  // cmp rax, r11
     if (rng.chance(1, 4)) some(1);
@@ -129,16 +136,18 @@ struct RandomWays : testing::Test {
     Registers& now = thread.state.registers;
     std::int64_t time = look_ps;
     std::uint64_t way = 0;
+    int reads = 0;
     for (std::uint64_t made = 0;;) {
       if (now.rip == kPoll) {
         if (made++ != 0) time += clock_.poll_ps;
         if (made > turns) break;
+        reads = 0;
         if (!view_.load(now.gpr[kRsp], 8, now.rip)) return std::nullopt;
         now.gpr[kRsp] += 8;
         now.gpr[kRax] = 0;
       } else if (!thread.step()) {
         if (thread.stop().reason != Reason::kClockRead) return std::nullopt;
-        time += clock_.counter_ps;
+        time += reads++ == 0 ? clock_.counter_ps : kInRow;
         const auto counter = static_cast<std::uint64_t>(static_cast<__int128>(time) * static_cast<std::int64_t>(clock_.counter_hz) /
                                                         1'000'000'000'000);
         now.gpr[kRax] = counter & 0xffff'ffff;
@@ -157,7 +166,8 @@ struct RandomWays : testing::Test {
 
   void compare(Rng& rng) {
     clock_.poll_ps = rng.chance(1, 2) ? 100'000'000'700 : 1'000'000'300;
-    const std::int64_t period = clock_.poll_ps + clock_.counter_ps;
+    reads_twice_ = rng.chance(1, 3);
+    const std::int64_t period = clock_.poll_ps + clock_.counter_ps + (reads_twice_ ? kInRow : 0);
     const std::int64_t all_turns = (clock_.poll_ps > 10'000'000'000 ? 64'000'000'000'000 : 1'000'000'000'000) / period;
     const auto ticks = static_cast<std::uint64_t>(period / 500);
     const std::uint64_t start = static_cast<std::uint64_t>(clock_.look_ps / 500) - rng.below(4) * ticks * 3;
@@ -179,6 +189,7 @@ struct RandomWays : testing::Test {
     const PollLoopProof proof = prover_.prove_poll_loop(second->registers, is_poll, memory_, limits, &clock_);
     if (!proof.proven || proof.polls.size() != 1) return;
     ++proven_;
+    twice_ += reads_twice_ ? 1 : 0;
     ASSERT_EQ(proof.period_ps, period);
     const std::uint64_t last = std::min<std::uint64_t>(proof.turns, 2'000);
     ways_.clear();
@@ -213,18 +224,21 @@ struct RandomWays : testing::Test {
   MemoryView view_;
   ClockModel clock_{.look_ps = 400'000'000'400, .poll_ps = 0, .counter_ps = 10'000, .counter_hz = 2'000'000'000};
   std::vector<std::uint64_t> ways_;
+  bool reads_twice_ = false;
+  int twice_ = 0;
   int proven_ = 0, both_ = 0, compared_ = 0;
 };
 
 TEST_F(RandomWays, leave_what_they_leave_when_all_turns_are_executed) {
   Rng rng(5, "tests/spin/ways");
-  clock_.cost_in_row = [](std::int64_t) -> std::int64_t { return 0; };
+  clock_.cost_in_row = [](std::int64_t) -> std::int64_t { return kInRow; };
   for (int i = 0; i < 4'000 && !HasFatalFailure(); ++i) {
     SCOPED_TRACE(i);
     prover_.invalidate();
     compare(rng);
   }
   EXPECT_GT(proven_, 1'000);
+  EXPECT_GT(twice_, 300);
   EXPECT_GT(both_, 150) << "they take one way in some turns and another in others";
   EXPECT_GT(compared_, 5'000);
 }

@@ -39,6 +39,8 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   ways_ = 0;
   register_bounds_ = vector_bounds_ = high_bounds_ = {};
   bounded_.clear();
+  readings_.clear();
+  first_ps_ = {};
   flags_bounded_ = false;
 }
 

@@ -75,7 +75,18 @@ class Growth final : public Observer {
   // which it is no more than `most`. False: see reason().
   bool set_register(unsigned index, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
   bool set_memory(std::uint64_t address, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
-  // Or something that is known by its bounds. It needs a horizon.
+  // Or something that is known by its bounds. It needs a horizon. A clock's time is in units of its own, `ps` in the turn that is
+  // followed, and grows by as much each turn whatever of it is shown: so two of the same turn are known relative to each other.
+  enum class Clock : std::uint8_t { kNone, kCounter, kNanoseconds, kMicroseconds };
+  struct Reading {
+    Clock clock = Clock::kNone;
+    std::int64_t ps = 0;
+    std::uint64_t units_per_second = 0;
+    Range whole;  // what is shown
+  };
+  // The low and the high half of what a counter shows, in two registers of four bytes.
+  bool set_counter(unsigned low, unsigned high, const Reading& reading);
+  bool set_time(std::uint64_t address, const Reading& reading);
   bool set_register(unsigned index, unsigned size, const Range& range);
   bool set_memory(std::uint64_t address, unsigned size, const Range& range);
   // Nothing is left to be carried into a register: turns() is limited to those in which it is not, or its bounds are known.
@@ -137,6 +148,8 @@ class Growth final : public Observer {
     std::uint64_t now = 0, step = 0;
   };
   enum class FlagsOf : std::uint8_t { kNothing, kDifference, kSum };
+  // A part of a number that a counter has given in two registers.
+  enum class Part : std::uint8_t { kNone, kLow, kHigh, kHighInPlace };
   // What is known by bounds: integers, or the bits of a number with binary point.
   struct Bounds {
     Range range;
@@ -144,7 +157,18 @@ class Growth final : public Observer {
     unsigned constant_low = 0;  // of a register: so many low bytes are the same in every turn, whatever the bounds say
     bool is_floating = false;
     double least = 0, most = 0;
+    // By how much the number, of eight bytes, is ahead of the first look at that clock in the same turn.
+    Clock clock = Clock::kNone;
+    Range ahead;
+    Part part = Part::kNone;  // of that reading
+    unsigned reading = 0;
 
+    void forget_clock() {
+      clock = Clock::kNone;
+      ahead = {};
+      part = Part::kNone;
+      reading = 0;
+    }
     friend bool operator==(const Bounds&, const Bounds&) = default;
   };
   struct BoundedCell {
@@ -197,6 +221,12 @@ class Growth final : public Observer {
     went_both_ways_ |= may;
     return may;
   }
+  // growth_clocks.cc
+  Range ahead_of_first(const Reading& reading);
+  std::optional<Bounds> put_together(const Bounds& a, const Bounds& b) const;
+  static Bounds sum_of(const Bounds& a, const Bounds& b, const Range& result);
+  static Bounds difference_of(const Bounds& a, const Bounds& b, const Range& result);
+  void compare_bounds(const Bounds& a, const Bounds& b, unsigned size, std::uint32_t affected);
   // growth_ways.cc
   static bool joined(const Bounds& a, const Bounds& b, Bounds& both);
   void join_registers(Growth& other, const MachineState& there, MachineState& here);
@@ -292,6 +322,8 @@ class Growth final : public Observer {
   std::array<std::optional<Bounds>, 16> register_bounds_{};
   std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // vectors: of the low bytes, of bits 64-127
   std::vector<BoundedCell> bounded_;
+  std::vector<Bounds> readings_;  // of counters in this turn
+  std::array<std::optional<std::int64_t>, 4> first_ps_{};  // of each clock
   bool flags_bounded_ = false;  // then of these:
   Range flags_range_a_, flags_range_b_;
 };
