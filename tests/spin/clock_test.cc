@@ -225,6 +225,24 @@ class CallingLoop : public testing::Test {
         << "there are four looks in some turns and five in others";
   }
 
+  void expect_quotients(void (*loop)(LoopState*, long, long)) {
+    const std::int64_t period = clock_.poll_ps + clock_.gettime_ps;
+    constexpr long kMillisecond = 1'000, kTenth = 100'000;
+    state_.counter = 500'000;  // it is 5,000 now: less than nothing has passed
+    const auto prove_until = [&](long end, long divisor) {
+      return prove(stack_.call(loop, address(&state_), static_cast<std::uint64_t>(end), static_cast<std::uint64_t>(divisor)));
+    };
+    const PollLoopProof far = prove_until(100'000, kMillisecond);
+    ASSERT_TRUE(far.proven) << far.refusal.describe();
+    EXPECT_EQ(static_cast<std::int64_t>(far.turns), 64'000'000'000'000 / period + 1);
+    // Rules hold for a tenth of a second, the outcome for twelve of them.
+    clock_.poll_ps = 1'000'000 - clock_.gettime_ps;
+    state_.counter = 0;
+    const PollLoopProof near = prove_until(12, kTenth);
+    ASSERT_TRUE(near.proven) << near.refusal.describe();
+    EXPECT_EQ(near.turns, 995'000u) << "the rest of this second";
+  }
+
   static constexpr MemoryRange kLibrary[] = {{kPoll, 0x10'000}};
   TestStack stack_;
   LoopState state_{};
@@ -262,6 +280,9 @@ TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o2) { expect_on
 
 TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o0) { expect_pauses(loops_o0::poll_pausing); }
 TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o2) { expect_pauses(loops_o2::poll_pausing); }
+
+TEST_F(CallingLoop, quotients_of_either_sign_o0) { expect_quotients(loops_o0::poll_until_quotient); }
+TEST_F(CallingLoop, quotients_of_either_sign_o2) { expect_quotients(loops_o2::poll_until_quotient); }
 
 TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
 TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }

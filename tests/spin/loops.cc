@@ -342,6 +342,28 @@ void poll_pausing(LoopState* s, long ticks) {
   }
 }
 
+// Microseconds since a start, which may be later, divided as the processor does.
+void poll_until_quotient(LoopState* s, long end, long divisor) {
+  long now[2];
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->timeofday(now, nullptr);
+    long quotient = now[0] * 1'000'000 + now[1] - s->counter, rest;
+    asm volatile("cqto\n idivq %[divisor]" : "+a"(quotient), "=&d"(rest) : [divisor] "r"(divisor) : "cc");
+    if (quotient >= end) break;
+  }
+}
+
+// What an allocator gives in turn, with some work in each.
+void poll_with_two_buffers(LoopState* s) {
+  volatile char *mine = s->block, *other = s->block + 32;
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    for (int i = 0; i < 100; ++i) mine[i % 32] = static_cast<char>(i);
+    volatile char* const last = mine;
+    mine = other;
+    other = last;
+  }
+}
+
 // UCX's way: progress functions behind pointers that look at memory between polls.
 static __attribute__((noinline)) int progress(LoopState* s, int number) {
   int done = s->poll(s->cq[number], 16, s->wc);

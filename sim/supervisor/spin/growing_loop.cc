@@ -114,9 +114,13 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
   if (clock_.reads() == 0 || period_ps_ <= 0) return proof;
   look_further(at_entry, next, differ, is_poll, limits, turn, proof);
   steps += steps_;
-  if (!proof.proven) {
-    proof = grow_within(at_entry, next, differ, is_poll, limits, turn, std::move(proof));
+  // Rules that do not hold for long, as a quotient is the same for some turns only.
+  constexpr std::int64_t kLongPs = 500'000'000'000;
+  const bool is_short = proof.proven && proof.turns < static_cast<std::uint64_t>(kLongPs / period_ps_) && limits.far_times;
+  if (!proof.proven || is_short) {
+    PollLoopProof within = grow_within(at_entry, next, differ, is_poll, limits, turn, is_short ? PollLoopProof{} : std::move(proof));
     steps += steps_;
+    if (!is_short || (within.proven && within.turns / 2 > proof.turns)) proof = std::move(within);
   }
   steps_ = steps;
   return proof;

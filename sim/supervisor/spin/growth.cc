@@ -39,6 +39,7 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   ways_ = 0;
   register_bounds_ = vector_bounds_ = high_bounds_ = {};
   bounded_.clear();
+  sign_size_ = 0;
   readings_.clear();
   first_ps_ = {};
   flags_bounded_ = false;
@@ -55,6 +56,7 @@ void Growth::forget(std::uint16_t mask) {
   vector_bounds_ = high_bounds_ = {};
   growing_flags_ = flags_set_ = 0;
   flags_bounded_ = false;
+  sign_size_ = 0;
 }
 
 GrowingRegister Growth::widened(const GrowingRegister& grows, std::uint64_t value) {
@@ -93,6 +95,7 @@ bool Growth::read(const Instruction& in, const Operand& operand, unsigned size, 
 }
 
 bool Growth::write_register(unsigned index, unsigned size, std::uint64_t step) {
+  if (index == kRax || index == kRdx) sign_size_ = 0;
   GrowingRegister& grows = registers_[index];
   step &= size_mask(size);
   if (size >= 4) {
@@ -114,6 +117,7 @@ bool Growth::write(const Operand& operand, unsigned size, std::uint64_t step) {
     case Operand::Kind::kRegister:
       return write_register(operand.index, size, step);
     case Operand::Kind::kHighByte:
+      sign_size_ = 0;
       return (step == 0 && registers_[operand.index].step == 0 && !register_bounds_[operand.index]) ||
              fail(Reason::kGrowingPart);
     case Operand::Kind::kMemory:

@@ -324,6 +324,7 @@ class Growth final : public Observer {
   std::vector<BoundedCell> bounded_;
   std::vector<Bounds> readings_;  // of counters in this turn
   std::array<std::optional<std::int64_t>, 4> first_ps_{};  // of each clock
+  unsigned sign_size_ = 0;  // so many bytes of rdx are the sign of as many of rax, whatever they are; 0: it is not known
   bool flags_bounded_ = false;  // then of these:
   Range flags_range_a_, flags_range_b_;
 };

@@ -312,8 +312,7 @@ bool Growth::bounded_condition(const Instruction& in) {
     const __int128 rest = state_->registers.gpr[index] & ~0xffull;
     whole = {.range = {rest, rest + 1}, .size = 8};
   }
-  registers_[index] = {};
-  constant_low_[index] = 0;
+  if (!write_register(index, 8, 0)) return false;
   register_bounds_[index] = whole;
   return true;
 }
@@ -441,7 +440,7 @@ bool Growth::bounded_quotient(const Instruction& in) {
     return false;
   }
   const Range signed_low = as_signed(low, size);
-  const bool is_extended = is_signed ? (signed_low.least >= 0 && high == Range{}) ||
+  const bool is_extended = is_signed ? sign_size_ == size || (signed_low.least >= 0 && high == Range{}) ||
                                            (signed_low.most < 0 && as_signed(high, size) == Range{-1, -1})
                                      : high == Range{};
   if (!is_extended) return fail(Reason::kUnsettled);
@@ -458,7 +457,9 @@ bool Growth::bounded_accumulator(const Instruction& in) {
   if (!read_range(in, kAccumulator, from, a)) return false;
   a = as_signed(a, from);
   if (in.op == Op::kExtendAccumulator) return write_range(kAccumulator, in.size, a);
-  return write_range(kUpper, in.size, {a.least < 0 ? -1 : 0, a.most < 0 ? -1 : 0});
+  if (!write_range(kUpper, in.size, {a.least < 0 ? -1 : 0, a.most < 0 ? -1 : 0})) return false;
+  sign_size_ = in.size;
+  return true;
 }
 
 }  // namespace verbatim::spin

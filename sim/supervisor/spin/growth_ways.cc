@@ -101,6 +101,7 @@ bool Growth::join(Growth& other, const MachineState& there, MachineState& here, 
   here.forget_flags(kArithmeticFlags);
   growing_flags_ = flags_set_ = 0;
   flags_bounded_ = false;
+  sign_size_ = 0;
   turns_ = std::min(turns_, other.turns_);
   turns_by_rule_ = std::min(turns_by_rule_, other.turns_by_rule_);
   reason_ = Reason::kNone;

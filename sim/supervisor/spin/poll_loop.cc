@@ -246,6 +246,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   }
   constexpr int kMostAttempts = 4;
   unsigned turn = limits.shortest_turn - 1, steps = 0;
+  bool ran_out = false;
   PollLoopProof refused;
   const Analysis analysis(*this, at_entry, memory, limits);
   interpreter_.allows_floating = clock != nullptr;
@@ -266,6 +267,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     restart(at_entry);
     proof = recur(at_entry, is_poll, limits, turn);
     steps += steps_;
+    ran_out |= proof.refusal.reason == Reason::kNoRecurrence;
     if (turn == 0) break;
     proof = grow(at_entry, interpreter_.state.registers, is_poll, limits, turn);
     steps += steps_;
@@ -284,6 +286,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   }
   if (limits.likely_polls != 0) proof.far_steps = steps;
   proof.steps = steps;
+  proof.ran_out = ran_out && !proof.proven;
   if (proof.proven) finish(proof, limits);
   return proof;
 }

@@ -122,6 +122,7 @@ struct PollPoint {
 struct PollLoopProof {
   bool proven = false;
   Refusal refusal;
+  bool ran_out = false;  // whatever stands against it: turns of more polls than were looked at may be proven with more steps
 
   // In the order of the cycle; the first is the one the analysis began at.
   std::vector<PollPoint> polls;
