@@ -17,6 +17,7 @@ namespace verbatim::spin::random_ways {
 namespace {
 
 constexpr std::uint64_t kPoll = 0x7fff'1000;  // never executed
+constexpr std::int64_t kPsOfCounter = 500;
 constexpr std::int64_t kInRow = 7'300;  // picoseconds: 14 or 15 steps of the counter
 constexpr unsigned kKept[] = {kRbx, kRbp, kR12, kR13};
 
@@ -81,7 +82,8 @@ struct RandomWays : testing::Test {
     to.move(kRcx, start);
     to.bytes({0x48, 0x29, 0xc8});  // sub rax, rcx
     to.bytes({0x49, 0x89, 0xc0});  // mov r8, rax
-    for (const unsigned index : {kRcx, kRdx, kRsi, kRdi, kR9, kR10}) to.move(index, rng.chance(1, 2) ? rng.below(100) : rng.next());
+    for (const unsigned index : {kRcx, kRdx, kRsi, kRdi, kR9, kR10})
+      to.move(index, rng.chance(1, 2) ? rng.below(100) : rng.next());
     for (const unsigned index : kKept) {
       if (rng.chance(1, 2)) to.move(index, rng.below(1000));
     }
@@ -148,8 +150,7 @@ struct RandomWays : testing::Test {
       } else if (!thread.step()) {
         if (thread.stop().reason != Reason::kClockRead) return std::nullopt;
         time += reads++ == 0 ? clock_.counter_ps : kInRow;
-        const auto counter = static_cast<std::uint64_t>(static_cast<__int128>(time) * static_cast<std::int64_t>(clock_.counter_hz) /
-                                                        1'000'000'000'000);
+        const auto counter = static_cast<std::uint64_t>(time / kPsOfCounter);
         now.gpr[kRax] = counter & 0xffff'ffff;
         now.gpr[kRdx] = counter >> 32;
         now.rip += 2;
@@ -169,8 +170,8 @@ struct RandomWays : testing::Test {
     reads_twice_ = rng.chance(1, 3);
     const std::int64_t period = clock_.poll_ps + clock_.counter_ps + (reads_twice_ ? kInRow : 0);
     const std::int64_t all_turns = (clock_.poll_ps > 10'000'000'000 ? 64'000'000'000'000 : 1'000'000'000'000) / period;
-    const auto ticks = static_cast<std::uint64_t>(period / 500);
-    const std::uint64_t start = static_cast<std::uint64_t>(clock_.look_ps / 500) - rng.below(4) * ticks * 3;
+    const auto ticks = static_cast<std::uint64_t>(period / kPsOfCounter);
+    const std::uint64_t start = static_cast<std::uint64_t>(clock_.look_ps / kPsOfCounter) - rng.below(4) * ticks * 3;
     write_loop(rng, start, rng.below(static_cast<std::uint64_t>(all_turns) + 8) * ticks);
     State entry;
     for (auto& byte : entry.memory) byte = static_cast<std::uint8_t>(rng.chance(1, 2) ? 0 : rng.next());

@@ -45,9 +45,9 @@ support::RunRequest request(const std::string& variant, const std::string& wait_
   return {.commands = {"server=" + command, "client=" + command + " server"}};
 }
 
-Score score(const std::string& variant, const std::string& wait_case, int microseconds) {
+Score score(const std::string& variant, const std::string& wait_case, int microseconds, const std::string& time_limit) {
   support::RunRequest asked = request(variant, wait_case, microseconds);
-  asked.options = {"--stuck-after", "2s", "--time-limit", "10s"};
+  asked.options = {"--stuck-after", "2s", "--time-limit", time_limit};
   Score score;
   const double before = support::cpu_of_children();
   score.run = support::run(asked);

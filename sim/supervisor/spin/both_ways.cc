@@ -1,6 +1,6 @@
-// A turn may go one way in some of the turns that are looked at, and another in the others, as a clock has it: the part of a second
-// is more than that of the start, or less. Both ways are followed from the jump to where they meet, where only what both have left
-// is known (Growth::join). What the turn goes on with is the state of the way that the first turn takes.
+// A loop may go one way in some of the turns that are looked at, and another in the others, as a clock has it: the part of a
+// second is more than that of the start, or less. Both ways are followed from the jump to where they meet, where only what both
+// have left is known (Growth::join). What the turn goes on with is the state of the way that the first turn takes.
 #include <algorithm>
 #include <bit>
 
@@ -26,7 +26,8 @@ std::optional<std::vector<MemoryRange>> in_words(const std::vector<MemoryRange>&
   std::vector<MemoryRange> words;
   for (const MemoryRange& range : stores) {
     if (!std::has_single_bit(range.length)) return std::nullopt;
-    for (std::uint64_t at = 0; at < range.length; at += kWord) words.push_back({range.address + at, std::min(range.length, kWord)});
+    for (std::uint64_t at = 0; at < range.length; at += kWord)
+      words.push_back({range.address + at, std::min(range.length, kWord)});
   }
   return words;
 }
@@ -71,11 +72,13 @@ bool SpinProver::go_both_ways(const Limits& limits) {
   const std::uint64_t first = is_taken ? in->target : in->next, second = is_taken ? in->next : in->target;
   growth_.settle_rests();
   Growth at_fork = growth_;
+  const unsigned steps = steps_;  // what is tried is no part of the turn
   bool met = true;
   const auto go = [&](std::uint64_t way, std::span<const Place> until, std::vector<Place>* places) {
     growth_ = at_fork;
     now = fork;
     now.registers.rip = way;
+    steps_ = steps;
     own_stop_ = {};
     const std::size_t begin = memory_.begin_way();
     growth_.begin_way();
@@ -90,6 +93,7 @@ bool SpinProver::go_both_ways(const Limits& limits) {
   const auto give_up = [&] {
     growth_ = at_fork;
     now = fork;
+    steps_ = steps;
     own_stop_ = {Reason::kUnsettled, fork.registers.rip, ""};
     return false;
   };

@@ -201,7 +201,8 @@ bool SpinProver::show_counter(std::int64_t ps, std::uint64_t counter, bool with_
                                                .units_per_second = model.counter_hz,
                                                .whole = growth_.bounds(static_cast<__int128>(counter), most_step)});
   } else {
-    is_set &= growth_.set_register(kRax, 4, counter & kMost, step, kMost) && growth_.set_register(kRdx, 4, counter >> 32, 0, kMost);
+    is_set &= growth_.set_register(kRax, 4, counter & kMost, step, kMost) &&
+              growth_.set_register(kRdx, 4, counter >> 32, 0, kMost);
   }
   return is_set || refuse_clock(growth_.reason());
 }

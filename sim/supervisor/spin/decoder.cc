@@ -462,7 +462,8 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
       out.needs_vectors = vector_needs(out.source, out.size == 32);
       return is_vector(out.source) || is_memory(out.source);
     case Op::kVectorAlign:
-      if (visible != 3 || !is_vector(out.destination) || out.size != 16 || out.source2.kind != Operand::Kind::kImmediate) return false;
+      if (visible != 3 || !is_vector(out.destination) || out.size != 16) return false;
+      if (out.source2.kind != Operand::Kind::kImmediate) return false;
       out.source2 = out.source;
       out.source = out.destination;
       out.aligned = is_memory(out.source2);

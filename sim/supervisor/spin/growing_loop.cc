@@ -118,7 +118,8 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
   constexpr std::int64_t kLongPs = 500'000'000'000;
   const bool is_short = proof.proven && proof.turns < static_cast<std::uint64_t>(kLongPs / period_ps_) && limits.far_times;
   if (!proof.proven || is_short) {
-    PollLoopProof within = grow_within(at_entry, next, differ, is_poll, limits, turn, is_short ? PollLoopProof{} : std::move(proof));
+    PollLoopProof by_rules = is_short ? PollLoopProof{} : std::move(proof);
+    PollLoopProof within = grow_within(at_entry, next, differ, is_poll, limits, turn, std::move(by_rules));
     steps += steps_;
     if (!is_short || (within.proven && within.turns / 2 > proof.turns)) proof = std::move(within);
   }

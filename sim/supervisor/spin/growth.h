@@ -7,9 +7,9 @@
 // turn are those that were assumed at its beginning, then by induction every turn up to that number goes like this one.
 //
 // What is computed of clocks may follow no rule. Where so many turns are looked at, it is known by its bounds in them (range.h):
-// a comparison has to come out the same for all that lies within, and a turn must not read what the one before has left so. Where it
-// does not, both outcomes are bounds again: of what a SETcc, CMOVcc, ADC or SBB makes of it, and behind a jump of all that the two
-// ways have left where they meet (growth_ways.cc).
+// a comparison has to come out the same for all that lies within, and a turn must not read what the one before has left so. Where
+// it does not, both outcomes are bounds again: of what a SETcc, CMOVcc, ADC or SBB makes of it, and behind a jump of all that the
+// two ways have left where they meet (growth_ways.cc).
 #pragma once
 
 #include <array>
@@ -99,8 +99,8 @@ class Growth final : public Observer {
   // What is known of memory that a way has stored.
   struct Content;
   std::vector<Content> contents(const std::vector<MemoryRange>& stores);
-  // The other way ends `there`, where this one ends `here`; `mine` and `others` are the contents of the same memory. What is not the
-  // same is known by its bounds, or unknown. False: cannot be told.
+  // The other way ends `there`, where this one ends `here`; `mine` and `others` are the contents of the same memory. What is not
+  // the same is known by its bounds, or unknown. False: cannot be told.
   bool join(Growth& other, const MachineState& there, MachineState& here, const std::vector<Content>& mine,
             const std::vector<Content>& others);
   // Whether something has come out both ways, which Horizon::goes_both_ways allows.

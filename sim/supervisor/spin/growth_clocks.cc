@@ -82,7 +82,8 @@ Growth::Bounds Growth::difference_of(const Bounds& a, const Bounds& b, const Ran
 }
 
 void Growth::compare_bounds(const Bounds& a, const Bounds& b, unsigned size, std::uint32_t affected) {
-  const bool is_relative = size == kWhole && a.clock != Clock::kNone && a.clock == b.clock && is_plain(a.range) && is_plain(b.range);
+  const bool is_relative =
+      size == kWhole && a.clock != Clock::kNone && a.clock == b.clock && is_plain(a.range) && is_plain(b.range);
   if (!is_relative) return set_bounded_flags(FlagsOf::kDifference, a.range, b.range, size, affected, affected);
   const __int128 least = std::min(a.ahead.least, b.ahead.least);
   const Range from{-least, -least};

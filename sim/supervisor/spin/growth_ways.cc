@@ -1,4 +1,4 @@
-// Where two ways through a turn meet again: some turns have taken the one, some the other, and what they have left is not the same.
+// Where two ways through a turn meet again: some turns have taken the one, some the other, and have not left the same.
 #include <algorithm>
 
 #include "sim/supervisor/spin/alu.h"
