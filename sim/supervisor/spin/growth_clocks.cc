@@ -15,8 +15,11 @@ __int128 floor_divide(__int128 a, __int128 b) { return a / b - (a % b != 0 && a 
 
 Range around(const Range& a, const Range& b) { return {a.least + b.least, a.most + b.most}; }
 
+constexpr __int128 kSignOf64 = static_cast<__int128>(1) << 63;
 // Whether the number is itself, and no other modulo 2^64.
-bool is_plain(const Range& range) { return range.least >= 0 && range.most < static_cast<__int128>(1) << 63; }
+bool is_plain(const Range& range) { return range.least >= 0 && range.most < kSignOf64; }
+// The same of what lies between two such numbers.
+bool is_near(const Range& ahead) { return ahead.least > -kSignOf64 / 2 && ahead.most < kSignOf64 / 2; }
 
 }  // namespace
 
@@ -83,7 +86,8 @@ Growth::Bounds Growth::difference_of(const Bounds& a, const Bounds& b, const Ran
 
 void Growth::compare_bounds(const Bounds& a, const Bounds& b, unsigned size, std::uint32_t affected) {
   const bool is_relative =
-      size == kWhole && a.clock != Clock::kNone && a.clock == b.clock && is_plain(a.range) && is_plain(b.range);
+      size == kWhole && a.clock != Clock::kNone && a.clock == b.clock && is_plain(a.range) && is_plain(b.range) &&
+      is_near(a.ahead) && is_near(b.ahead);
   if (!is_relative) return set_bounded_flags(FlagsOf::kDifference, a.range, b.range, size, affected, affected);
   const __int128 least = std::min(a.ahead.least, b.ahead.least);
   const Range from{-least, -least};
