@@ -103,6 +103,7 @@ struct RandomWays : testing::Test {
     if (rng.chance(1, 4)) some(1);
     static constexpr unsigned kConditions[] = {2, 3, 6, 7, 12, 13, 14, 15};
     const unsigned condition = kConditions[rng.below(std::size(kConditions))];
+    bool sets = true;
     if (rng.chance(1, 4)) {
       to.bytes({0x0f, 0x90 + condition, 0xc1});  // setcc cl
     } else if (rng.chance(1, 4)) {
@@ -110,6 +111,7 @@ struct RandomWays : testing::Test {
     } else if (rng.chance(1, 4)) {
       to.bytes({0x48, rng.chance(1, 2) ? 0x19u : 0x11u, rng.chance(1, 2) ? 0xc9u : 0xd1u});  // sbb or adc of rcx and rcx or rdx
     } else {
+      sets = false;
       to.bytes({0x0f, 0x80 + condition});
       to.number(0, 4);
       const std::size_t jump = to.at();
@@ -120,6 +122,14 @@ struct RandomWays : testing::Test {
       some(rng.below(3));
       to.aim(jump, first);
       to.aim(first, to.at());
+    }
+    if (sets) {
+      to.bytes({0x48, 0x85, 0xc9, 0x0f, 0x84});  // test rcx, rcx; jz: what was set decides
+      to.number(0, 4);
+      const std::size_t jump = to.at();
+      to.bytes({0x4d, 0x89, 0x47, 0x40});  // mov [r15 + 64], r8
+      some(2);
+      to.aim(jump, to.at());
     }
     some(3);
     to.bytes({0xe9});
