@@ -30,12 +30,14 @@ TEST_P(AllWaitingLoops, cost_nothing_while_parked) {
   for (const std::string& wait_case : cases_of(GetParam())) {
     // Reads of a clock and looks at a flag cost little enough where they are executed.
     if (wait_case != "clock_and_flag" && not_proven(GetParam()).count(wait_case) != 0) continue;
+    // A run of some cases takes a quarter of a second in itself, give or take ten milliseconds on a machine that is busy.
+    constexpr double kMost = 0.009;
     double least_short = 1e9, least_long = 1e9;
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 3 || (i < 12 && least_long - least_short > kMost); ++i) {
       least_short = std::min(least_short, score(GetParam(), wait_case, 10'000).cpu_seconds);
       least_long = std::min(least_long, score(GetParam(), wait_case, 9'000'000).cpu_seconds);
     }
-    EXPECT_LT(least_long - least_short, 0.009) << wait_case;
+    EXPECT_LT(least_long - least_short, kMost) << wait_case;
   }
 }
 
