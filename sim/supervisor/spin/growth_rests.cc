@@ -1,5 +1,6 @@
 // Division by shifts, in several steps: what one shift takes away is carried into what is left only where the next leaves it.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "sim/supervisor/spin/alu.h"
@@ -61,9 +62,11 @@ void Growth::settle_rests(const Instruction& in) {
   const Operand& from = is_move || is_flagless_shift(in.op) ? in.source : in.destination;
   const bool carries = (is_move || shifts) && in.size >= 4 && in.destination.kind == Operand::Kind::kRegister &&
                        from.kind == Operand::Kind::kRegister;
-  for (unsigned index = 0; index < 16; ++index) {
-    const bool is_read = (in.needs & known_bits(index, 8)) != 0;
-    if (is_read && !(carries && from.index == index && rests_[index].size >= in.size)) settle_rest(index);
+  static_assert(known_bits(0, 8) == 0x1'0001'0001);
+  for (std::uint64_t read = (in.needs | in.needs >> 16 | in.needs >> 32) & 0xffff; read != 0; read &= read - 1) {
+    const auto index = static_cast<unsigned>(std::countr_zero(read));
+    if (rests_[index].bits == 0 || (carries && from.index == index && rests_[index].size >= in.size)) continue;
+    settle_rest(index);
   }
 }
 
