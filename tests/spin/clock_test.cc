@@ -191,6 +191,58 @@ class CallingLoop : public testing::Test {
     EXPECT_EQ(proof.refusal.reason, Reason::kUnevenClock) << proof.refusal.describe();
   }
 
+  // Past the part of a second at which a comparison comes out otherwise, and past many seconds.
+  void expect_both_ways(void (*loop)(LoopState*, long)) {
+    const std::int64_t period = clock_.poll_ps + clock_.gettime_ps;
+    state_.counter = 500'000;
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 100), false);
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    const auto left = (1'000'000'000'000 - clock_.look_ps - clock_.gettime_ps) / period;
+    EXPECT_EQ(static_cast<std::int64_t>(proof.turns), left + 1);
+    expect_seconds(loop, 100, period, 64);
+    expect_seconds(loop, 30, period, 8);
+  }
+  void expect_one_way(void (*loop)(LoopState*, long)) {
+    state_.counter = 500'000;
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 100));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    const auto turns = static_cast<std::int64_t>(proof.turns);
+    EXPECT_LT(clock_.look_ps + turns * (clock_.poll_ps + clock_.gettime_ps), 500'000'000'000);
+  }
+
+  // The counter goes on by 50.2 with each look: four of them are 200 or 201.
+  void expect_pauses(void (*loop)(LoopState*, long)) {
+    clock_.cost_in_row = [](std::int64_t) -> std::int64_t { return 25'100; };
+    clock_.poll_ps = 20'300;
+    const std::int64_t period = clock_.poll_ps + clock_.counter_ps + 4 * clock_.cost_in_row(0);
+    expect_seconds(loop, 200, period, 64);
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 200), false);
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    const std::uint64_t carry = 1ull << 32, now = static_cast<std::uint64_t>(clock_.look_ps / 500);
+    EXPECT_NEAR(static_cast<double>(proof.turns), static_cast<double>((carry - now % carry) * 500) / static_cast<double>(period),
+                0.02 * static_cast<double>(proof.turns)) << "until the lower half of the counter has a carry";
+    EXPECT_EQ(prove(stack_.call(loop, address(&state_), 201)).refusal.reason, Reason::kUnsettled)
+        << "there are four looks in some turns and five in others";
+  }
+
+  void expect_quotients(void (*loop)(LoopState*, long, long)) {
+    const std::int64_t period = clock_.poll_ps + clock_.gettime_ps;
+    constexpr long kMillisecond = 1'000, kTenth = 100'000;
+    state_.counter = 500'000;  // it is 5,000 now: less than nothing has passed
+    const auto prove_until = [&](long end, long divisor) {
+      return prove(stack_.call(loop, address(&state_), static_cast<std::uint64_t>(end), static_cast<std::uint64_t>(divisor)));
+    };
+    const PollLoopProof far = prove_until(100'000, kMillisecond);
+    ASSERT_TRUE(far.proven) << far.refusal.describe();
+    EXPECT_EQ(static_cast<std::int64_t>(far.turns), 64'000'000'000'000 / period + 1);
+    // Rules hold for a tenth of a second, the outcome for twelve of them.
+    clock_.poll_ps = 1'000'000 - clock_.gettime_ps;
+    state_.counter = 0;
+    const PollLoopProof near = prove_until(12, kTenth);
+    ASSERT_TRUE(near.proven) << near.refusal.describe();
+    EXPECT_EQ(near.turns, 995'000u) << "the rest of this second";
+  }
+
   static constexpr MemoryRange kLibrary[] = {{kPoll, 0x10'000}};
   TestStack stack_;
   LoopState state_{};
@@ -220,6 +272,17 @@ TEST_F(CallingLoop, a_time_written_over_o0) { expect_milliseconds(loops_o0::poll
 TEST_F(CallingLoop, a_time_written_over_o2) { expect_milliseconds(loops_o2::poll_writing_over); }
 TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o0) { expect_not_kept(loops_o0::poll_keeping_millisecond); }
 TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o2) { expect_not_kept(loops_o2::poll_keeping_millisecond); }
+
+TEST_F(CallingLoop, both_ways_of_a_difference_o0) { expect_both_ways(loops_o0::poll_until_difference); }
+TEST_F(CallingLoop, both_ways_of_a_difference_o2) { expect_both_ways(loops_o2::poll_until_difference); }
+TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o0) { expect_one_way(loops_o0::poll_leaving_early_times); }
+TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o2) { expect_one_way(loops_o2::poll_leaving_early_times); }
+
+TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o0) { expect_pauses(loops_o0::poll_pausing); }
+TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o2) { expect_pauses(loops_o2::poll_pausing); }
+
+TEST_F(CallingLoop, quotients_of_either_sign_o0) { expect_quotients(loops_o0::poll_until_quotient); }
+TEST_F(CallingLoop, quotients_of_either_sign_o2) { expect_quotients(loops_o2::poll_until_quotient); }
 
 TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
 TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }

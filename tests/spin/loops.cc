@@ -308,6 +308,62 @@ void poll_keeping_millisecond(LoopState* s, long end) {
   }
 }
 
+// As timersub has it: a second is borrowed where less of one has passed than at the start.
+void poll_until_difference(LoopState* s, long end) {
+  long now[2], passed[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    passed[0] = now[0];
+    passed[1] = now[1] - s->counter;
+    if (passed[1] < 0) {
+      --passed[0];
+      passed[1] += 1'000'000;
+    }
+    if (passed[0] >= end) break;
+  }
+}
+
+// What the turns of the first part of a second have left stays there in the second.
+void poll_leaving_early_times(LoopState* s, long end) {
+  long now[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    if (now[1] < s->counter) s->iterations = now[1];
+    if (now[0] >= end) break;
+  }
+}
+
+// Some time between two polls.
+void poll_pausing(LoopState* s, long ticks) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    const long until = static_cast<long>(__rdtsc()) + ticks;
+    while (static_cast<long>(__rdtsc()) < until) {
+    }
+  }
+}
+
+// Microseconds since a start, which may be later, divided as the processor does.
+void poll_until_quotient(LoopState* s, long end, long divisor) {
+  long now[2];
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->timeofday(now, nullptr);
+    long quotient = now[0] * 1'000'000 + now[1] - s->counter, rest;
+    asm volatile("cqto\n idivq %[divisor]" : "+a"(quotient), "=&d"(rest) : [divisor] "r"(divisor) : "cc");
+    if (quotient >= end) break;
+  }
+}
+
+// What an allocator gives in turn, with some work in each.
+void poll_with_two_buffers(LoopState* s) {
+  volatile char *mine = s->block, *other = s->block + 32;
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    for (int i = 0; i < 100; ++i) mine[i % 32] = static_cast<char>(i);
+    volatile char* const last = mine;
+    mine = other;
+    other = last;
+  }
+}
+
 // UCX's way: progress functions behind pointers that look at memory between polls.
 static __attribute__((noinline)) int progress(LoopState* s, int number) {
   int done = s->poll(s->cq[number], 16, s->wc);

@@ -63,6 +63,11 @@ struct LoopState {
   void poll_until_halves(LoopState*, long end); \
   void poll_writing_over(LoopState*, long end); \
   void poll_keeping_millisecond(LoopState*, long end); \
+  void poll_until_difference(LoopState*, long end); \
+  void poll_leaving_early_times(LoopState*, long end); \
+  void poll_pausing(LoopState*, long ticks);    \
+  void poll_until_quotient(LoopState*, long end, long divisor); \
+  void poll_with_two_buffers(LoopState*);      \
   void poll_nested(LoopState*);                \
   void poll_reading_scratch(LoopState*);       \
   void poll_reading_flags(LoopState*);         \

@@ -435,5 +435,23 @@ TEST_F(PollLoop, result_of_an_empty_poll_is_what_the_predicate_says) {
 
 #undef BOTH
 
+// The shortest turn is no proof, and the next longer one takes more steps than there are.
+TEST_F(PollLoop, says_that_more_steps_may_prove_it) {
+  for (const auto loop : {loops_o0::poll_with_two_buffers, loops_o2::poll_with_two_buffers}) {
+    const Registers entry = first_poll(stack.call(loop, address(&state)));
+    Limits limits;
+    limits.steps = 100;
+    EXPECT_TRUE(prove(entry, limits).ran_out);
+    const PollLoopProof proof = prove(entry);
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_EQ(proof.polls.size(), 2u);
+    EXPECT_FALSE(proof.ran_out);
+    limits.steps = proof.cycle_length - 1;
+    const PollLoopProof shorter = prove(entry, limits);
+    EXPECT_FALSE(shorter.proven);
+    EXPECT_TRUE(shorter.ran_out) << shorter.refusal.describe();
+  }
+}
+
 }  // namespace
 }  // namespace verbatim::spin

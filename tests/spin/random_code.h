@@ -128,6 +128,7 @@ inline const Template kVector[] = {
     {M(VPUNPCKHQDQ), Form::kVex3}, {M(PEXTRD), Form::kRmXmmImm},   {M(PEXTRQ), Form::kRmXmmImm},
     {M(VPEXTRD), Form::kRmXmmImm}, {M(VPEXTRQ), Form::kRmXmmImm},
     {M(VPSLLQ), Form::kXmmXmmImm}, {M(VPSRLD), Form::kXmmXmmImm},  {M(VEXTRACTI128), Form::kXmmYmmImm},
+    {M(PALIGNR), Form::kXmmXmmImm},
 };
 #undef M
 

@@ -28,7 +28,7 @@ bool is_built(const std::string& variant);
 std::vector<std::string> cases_of(const std::string& variant);
 
 support::RunRequest request(const std::string& variant, const std::string& wait_case, int microseconds);
-Score score(const std::string& variant, const std::string& wait_case, int microseconds);
+Score score(const std::string& variant, const std::string& wait_case, int microseconds, const std::string& time_limit = "10s");
 
 // Every case of the variant; fails the test for those that are not parked by proof and not in `known`, and for known ones
 // that are. Prints a line for each that is not, and the sum.

@@ -50,6 +50,18 @@ TEST(Turns, that_come_to_their_own_end_time_and_again_are_part_of_a_longer_one) 
   }
 }
 
+// Once or twice in nine seconds: a second is borrowed in some turns and not in others; times of one turn are compared.
+TEST(Turns, that_go_either_way_by_a_clock_are_proven_together) {
+  for (const char* variant : {"gcc-O0", "gcc-O2"}) {
+    for (const char* wait_case : {"deadline_timeval", "cycles_between"}) {
+      const Score result = score(variant, wait_case, 9'000'000);
+      ASSERT_EQ(result.run.code, 0) << result.run.story();
+      EXPECT_EQ(result.how, How::kByProof);
+      for (const auto& thread : result.run.report["waiting"]) EXPECT_LE(thread["parks"], 3) << variant << " " << wait_case << thread;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Compiled, WaitingLoops, ::testing::Values("gcc-O0", "gcc-O2"),
                          [](const auto& info) { return info.param.substr(0, 3) + "_" + info.param.substr(4); });
 

@@ -26,6 +26,7 @@ bool SpinProver::pass_clock(const Limits& limits) {
   const bool enters = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kSystemCall && model->call;
   if (!gets_time && !gets_day && !asks_time && !yields && !counts && !enters) return false;
   own_stop_ = {};
+  if (follows_growth_) growth_.settle_rests();
   if (!clock_.may_read()) return refuse_clock(Reason::kClockRead);
   if (enters) return call_kernel();
   if (yields) clock_.pass(model->yield_ps);
@@ -82,7 +83,10 @@ bool SpinProver::show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_
       return refuse_clock(Reason::kUnevenClock);
     } else {
       const Range bounds = growth_.bounds(part_ps, period_ps_);
-      is_set = growth_.set_memory(to, 8, Range{bounds.least / unit_ps, bounds.most / unit_ps});
+      is_set = growth_.set_time(to, {.clock = unit_ps == kPsPerNs ? Growth::Clock::kNanoseconds : Growth::Clock::kMicroseconds,
+                                     .ps = part_ps,
+                                     .units_per_second = static_cast<std::uint64_t>(kPsPerSecond / unit_ps),
+                                     .whole = {bounds.least / unit_ps, bounds.most / unit_ps}});
     }
     if (!is_set) return refuse_clock(growth_.reason());
   }
@@ -165,39 +169,42 @@ bool SpinProver::read_counter() {
   const bool with_processor = in->bytes[1] == 0x01 && in->bytes[2] == 0xf9;
   if (in->bytes[0] != 0x0f || (in->bytes[1] != 0x31 && !with_processor)) return refuse_clock(Reason::kClockRead);
   const ClockModel& model = *clock_.model();
-  const auto at = static_cast<unsigned __int128>(clock_.read(model.counter_ps));
-  const auto counter = static_cast<std::uint64_t>(at * model.counter_hz / kPsPerSecond);
-  const std::uint64_t low = counter & 0xffff'ffff;
-  std::uint64_t step = 0;
-  bool is_uneven = false;
-  if (follows_growth_) {
-    const auto grows = static_cast<unsigned __int128>(period_ps_) * model.counter_hz;
-    is_uneven = grows % kPsPerSecond != 0;
-    if (is_uneven && !growth_.has_horizon()) return refuse_clock(Reason::kUnevenClock);
-    step = static_cast<std::uint64_t>(grows / kPsPerSecond);
-    // While the lower half has no carry.
-    if (!growth_.crosses_seconds()) growth_.keep_within(low, static_cast<__int128>(step) + is_uneven, 0, 0xffff'ffff);
-  }
-  const auto put = [&](unsigned index, std::uint64_t value, std::uint64_t each_turn) {
+  const std::int64_t ps = clock_.read(model.counter_ps);
+  const auto counter = static_cast<std::uint64_t>(static_cast<unsigned __int128>(ps) * model.counter_hz / kPsPerSecond);
+  const auto put = [&state](unsigned index, std::uint64_t value) {
     state.registers.gpr[index] = value;
     state.known |= known_bits(index, 8);
-    if (!follows_growth_) return true;
-    if (growth_.crosses_seconds()) {
-      const Range whole = growth_.bounds(static_cast<__int128>(counter), static_cast<__int128>(step) + is_uneven);
-      const Range upper{whole.least >> 32, whole.most >> 32};
-      return growth_.set_register(index, 4, index == kRdx ? upper : upper.is_single() ? whole : Range{0, 0xffff'ffff});
-    }
-    if (each_turn == 0 || !is_uneven) return growth_.set_register(index, 4, value, each_turn, 0xffff'ffff);
-    // Of each turn's share the rest may add up to one more.
-    const Range bounds = growth_.bounds(static_cast<__int128>(value), static_cast<__int128>(each_turn) + 1);
-    return growth_.set_register(index, 4, bounds);
   };
-  if (!put(kRax, low, is_uneven ? std::max<std::uint64_t>(step, 1) : step) || !put(kRdx, counter >> 32, 0) ||
-      (with_processor && !put(kRcx, 0, 0))) {
-    return refuse_clock(growth_.reason());
-  }
+  put(kRax, counter & 0xffff'ffff);
+  put(kRdx, counter >> 32);
+  if (with_processor) put(kRcx, 0);
   state.registers.rip = in->next;
-  return true;
+  return !follows_growth_ || show_counter(ps, counter, with_processor);
+}
+
+// The counter of the turn that is followed is in the registers.
+bool SpinProver::show_counter(std::int64_t ps, std::uint64_t counter, bool with_processor) {
+  const ClockModel& model = *clock_.model();
+  constexpr std::uint64_t kMost = 0xffff'ffff;
+  const auto grows = static_cast<unsigned __int128>(period_ps_) * model.counter_hz;
+  const bool is_uneven = grows % kPsPerSecond != 0;
+  if (is_uneven && !growth_.has_horizon()) return refuse_clock(Reason::kUnevenClock);
+  const auto step = static_cast<std::uint64_t>(grows / kPsPerSecond);
+  // Of each turn's share the rest may add up to one more.
+  const __int128 most_step = static_cast<__int128>(step) + is_uneven;
+  // While the lower half has no carry.
+  if (!growth_.crosses_seconds()) growth_.keep_within(counter & kMost, most_step, 0, kMost);
+  bool is_set = !with_processor || growth_.set_register(kRcx, 4, 0, 0, kMost);
+  if (growth_.crosses_seconds() || is_uneven) {
+    is_set &= growth_.set_counter(kRax, kRdx, {.clock = Growth::Clock::kCounter,
+                                               .ps = ps,
+                                               .units_per_second = model.counter_hz,
+                                               .whole = growth_.bounds(static_cast<__int128>(counter), most_step)});
+  } else {
+    is_set &= growth_.set_register(kRax, 4, counter & kMost, step, kMost) &&
+              growth_.set_register(kRdx, 4, counter >> 32, 0, kMost);
+  }
+  return is_set || refuse_clock(growth_.reason());
 }
 
 }  // namespace verbatim::spin

@@ -461,6 +461,14 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
       out.aligned = !out.vex && is_memory(out.source);
       out.needs_vectors = vector_needs(out.source, out.size == 32);
       return is_vector(out.source) || is_memory(out.source);
+    case Op::kVectorAlign:
+      if (visible != 3 || !is_vector(out.destination) || out.size != 16) return false;
+      if (out.source2.kind != Operand::Kind::kImmediate) return false;
+      out.source2 = out.source;
+      out.source = out.destination;
+      out.aligned = is_memory(out.source2);
+      out.needs_vectors = vector_needs(out.source, false) | vector_needs(out.source2, false);
+      return is_vector(out.source2) || is_memory(out.source2);
     case Op::kVectorShiftBytesLeft:
     case Op::kVectorShiftBytesRight:
       if (!is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;

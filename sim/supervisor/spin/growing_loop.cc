@@ -94,6 +94,7 @@ bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_pol
     polls.back().cells = growth_.cells_in(polls.back().written);
     if (i != 0) polls.back().look_ps = clock_.poll();
     if (!reads_zeros(*poll) || !return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll)) return false;
+    if (!arguments_known(*poll)) return false;
     if (!arguments_grow(*poll)) continue;
     own_stop_ = {Reason::kGrowingCall, interpreter_.state.registers.rip, ""};
     return false;
@@ -113,9 +114,14 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
   if (clock_.reads() == 0 || period_ps_ <= 0) return proof;
   look_further(at_entry, next, differ, is_poll, limits, turn, proof);
   steps += steps_;
-  if (!proof.proven) {
-    proof = grow_within(at_entry, next, differ, is_poll, limits, turn, std::move(proof));
+  // Rules that do not hold for long, as a quotient is the same for some turns only.
+  constexpr std::int64_t kLongPs = 500'000'000'000;
+  const bool is_short = proof.proven && proof.turns < static_cast<std::uint64_t>(kLongPs / period_ps_) && limits.far_times;
+  if (!proof.proven || is_short) {
+    PollLoopProof by_rules = is_short ? PollLoopProof{} : std::move(proof);
+    PollLoopProof within = grow_within(at_entry, next, differ, is_poll, limits, turn, std::move(by_rules));
     steps += steps_;
+    if (!is_short || (within.proven && within.turns / 2 > proof.turns)) proof = std::move(within);
   }
   steps_ = steps;
   return proof;
@@ -198,6 +204,17 @@ void SpinProver::look_further(const Registers& at_entry, const Registers& next, 
 // The same, for so many turns at most; 0: for as long as its rules hold, and by nothing else.
 PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
                                   const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon) {
+  PollLoopProof proof = follow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
+  if (proof.proven || !growth_.went_both_ways()) return proof;
+  const unsigned steps = steps_;
+  horizon.goes_both_ways = false;
+  proof = follow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
+  steps_ += steps;
+  return proof;
+}
+
+PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
+                                    const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon) {
   PollLoopProof proof;
   const PollEntry first = *is_poll(at_entry.rip);
   const std::uint64_t end = next.rip;
@@ -241,6 +258,8 @@ PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& ne
 
   bool holds = clock_.reads() == 0 || clock_.period_ps() == period_ps_;
   for (const unsigned index : kKept) {
+    // Where only one of two ways leaves something there, it is unknown what that is.
+    holds &= (known_bits(index, 8) & ~interpreter_.state.known) == 0;
     if ((forgotten >> index & 1) != 0) continue;
     GrowingRegister left = growth_.registers()[index];
     if (assumed[index].size == 8) left = growth_.widened(left, interpreter_.state.registers.gpr[index]);
@@ -265,6 +284,14 @@ PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& ne
   for (const MemoryRange& range : proof.remade) holds &= !is_read(range.address, range.length);
   // All that changes was read, so it was assumed to.
   for (const ByteRun& run : differ) holds &= !growth_.changes(run.address, run.bytes.size(), nullptr);
+  // Nor does anything change that the first turn has not read, and another way has.
+  for (const ByteRun& run : changed(reads, memory_.values(reads))) {
+    for (std::uint64_t at = run.address; at < run.address + run.bytes.size(); ++at) {
+      holds &= std::any_of(growth_.assumed().begin(), growth_.assumed().end(), [&](const GrowingCell& cell) {
+        return overlap(at, 1, cell.address, cell.size);
+      });
+    }
+  }
   if (!holds) {
     proof.refusal = {Reason::kUnevenGrowth, end, ""};
     return proof;

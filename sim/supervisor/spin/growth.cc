@@ -24,6 +24,7 @@ constexpr __int128 kFar = static_cast<__int128>(1) << 100;
 void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon) {
   registers_ = registers;
   constant_low_ = {};
+  rests_ = {};
   cells_.clear();
   assumed_.clear();
   constant_.clear();
@@ -33,8 +34,14 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   growing_flags_ = flags_set_ = 0;
   horizon_ = horizon.turns;
   crosses_seconds_ = horizon.crosses_seconds;
+  may_go_both_ways_ = horizon_ != 0 && horizon.goes_both_ways;
+  went_both_ways_ = false;
+  ways_ = 0;
   register_bounds_ = vector_bounds_ = high_bounds_ = {};
   bounded_.clear();
+  sign_size_ = 0;
+  readings_.clear();
+  first_ps_ = {};
   flags_bounded_ = false;
 }
 
@@ -42,12 +49,14 @@ void Growth::forget(std::uint16_t mask) {
   for (unsigned index = 0; index < 16; ++index) {
     if ((mask >> index & 1) == 0) continue;
     registers_[index] = {};
+    rests_[index] = {};
     constant_low_[index] = 0;
     register_bounds_[index].reset();
   }
   vector_bounds_ = high_bounds_ = {};
   growing_flags_ = flags_set_ = 0;
   flags_bounded_ = false;
+  sign_size_ = 0;
 }
 
 GrowingRegister Growth::widened(const GrowingRegister& grows, std::uint64_t value) {
@@ -86,14 +95,17 @@ bool Growth::read(const Instruction& in, const Operand& operand, unsigned size, 
 }
 
 bool Growth::write_register(unsigned index, unsigned size, std::uint64_t step) {
+  if (index == kRax || index == kRdx) sign_size_ = 0;
   GrowingRegister& grows = registers_[index];
   step &= size_mask(size);
   if (size >= 4) {
     grows = step == 0 ? GrowingRegister{} : GrowingRegister{step, static_cast<std::uint8_t>(size)};
     constant_low_[index] = 0;
+    rests_[index] = {};
     register_bounds_[index].reset();
     return true;
   }
+  settle_rest(index);
   if (step != 0) return fail(Reason::kGrowingPart);
   if (grows.step != 0 || register_bounds_[index])
     constant_low_[index] = std::max(constant_low_[index], static_cast<std::uint8_t>(size));
@@ -105,6 +117,7 @@ bool Growth::write(const Operand& operand, unsigned size, std::uint64_t step) {
     case Operand::Kind::kRegister:
       return write_register(operand.index, size, step);
     case Operand::Kind::kHighByte:
+      sign_size_ = 0;
       return (step == 0 && registers_[operand.index].step == 0 && !register_bounds_[operand.index]) ||
              fail(Reason::kGrowingPart);
     case Operand::Kind::kMemory:
@@ -153,7 +166,7 @@ bool Growth::is_constant(std::uint64_t address, std::uint64_t length) {
 bool Growth::load(std::uint64_t address, unsigned size, Value& value) {
   value.step = 0;
   if (uses_memory(address, size) == Uses::kBounds) return fail(Reason::kGrowingResult);
-  if (!memory_.load(address, size, value.now)) return fail(memory_.fault());
+  if (!memory_->load(address, size, value.now)) return fail(memory_->fault());
   std::uint64_t next = value.now;
   const bool is_new = changes(address, size, reinterpret_cast<std::uint8_t*>(&next));
   for (const GrowingCell& cell : cells_) {
@@ -190,7 +203,7 @@ bool Growth::keep_rest(const GrowingCell& of, std::uint64_t address, unsigned si
   if (address + size >= end) return true;
   if (horizon_ == 0) return fail(Reason::kGrowingPart);
   std::uint64_t now = 0;
-  if (!memory_.load(of.address, of.size, now)) return fail(memory_.fault());
+  if (!memory_->load(of.address, of.size, now)) return fail(memory_->fault());
   Bounds whole{.range = as_unsigned(bounds(now, as_signed(of.step, of.size)), of.size), .size = of.size};
   keep_above(of.address, whole, address + size);
   return true;
@@ -214,6 +227,8 @@ void Growth::keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from) 
 }
 
 bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
+  // What the turn reads first on one way it must not write first on another.
+  if (ways_ != 0 && changes(address, size, nullptr)) return fail(Reason::kGrowingPart);
   for (std::size_t i = 0; i < cells_.size();) {
     const GrowingCell& cell = cells_[i];
     if (!overlap(address, size, cell.address, cell.size)) {

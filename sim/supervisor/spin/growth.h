@@ -7,7 +7,9 @@
 // turn are those that were assumed at its beginning, then by induction every turn up to that number goes like this one.
 //
 // What is computed of clocks may follow no rule. Where so many turns are looked at, it is known by its bounds in them (range.h):
-// a comparison has to come out the same for all that lies within, and a turn must not read what the one before has left so.
+// a comparison has to come out the same for all that lies within, and a turn must not read what the one before has left so. Where
+// it does not, both outcomes are bounds again: of what a SETcc, CMOVcc, ADC or SBB makes of it, and behind a jump of all that the
+// two ways have left where they meet (growth_ways.cc).
 #pragma once
 
 #include <array>
@@ -35,6 +37,8 @@ struct GrowingCell {
 struct Horizon {
   std::uint64_t turns = 0;
   bool crosses_seconds = false;
+  // Whether a comparison may come out one way in some of them, and the other way in others.
+  bool goes_both_ways = true;
 };
 
 // The same of a general register. Of four bytes: the upper half is zero in every turn.
@@ -53,7 +57,7 @@ inline constexpr std::uint64_t kEveryTurn = ~0ull;
 
 class Growth final : public Observer {
  public:
-  explicit Growth(MemoryView& memory) : memory_(memory) {}
+  explicit Growth(MemoryView& memory) : memory_(&memory) {}
 
   // Nothing grows but the registers given; and of the bytes in `changed`, with their values of the next turn, those that
   // the turn reads: each by as much as it changes.
@@ -71,9 +75,41 @@ class Growth final : public Observer {
   // which it is no more than `most`. False: see reason().
   bool set_register(unsigned index, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
   bool set_memory(std::uint64_t address, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
-  // Or something that is known by its bounds. It needs a horizon.
+  // Or something that is known by its bounds. It needs a horizon. A clock's time is in units of its own, `ps` in the turn that is
+  // followed, and grows by as much each turn whatever of it is shown: so two of the same turn are known relative to each other.
+  enum class Clock : std::uint8_t { kNone, kCounter, kNanoseconds, kMicroseconds };
+  struct Reading {
+    Clock clock = Clock::kNone;
+    std::int64_t ps = 0;
+    std::uint64_t units_per_second = 0;
+    Range whole;  // what is shown
+  };
+  // The low and the high half of what a counter shows, in two registers of four bytes.
+  bool set_counter(unsigned low, unsigned high, const Reading& reading);
+  bool set_time(std::uint64_t address, const Reading& reading);
   bool set_register(unsigned index, unsigned size, const Range& range);
   bool set_memory(std::uint64_t address, unsigned size, const Range& range);
+  // Nothing is left to be carried into a register: turns() is limited to those in which it is not, or its bounds are known.
+  void settle_rests();
+
+  // Both ways of a jump are followed, one after the other. What one has found to be read first is so for the other as well.
+  void begin_way() { ++ways_; }
+  void end_way() { --ways_; }
+  void take_over(const Growth& way);
+  // What is known of memory that a way has stored.
+  struct Content;
+  std::vector<Content> contents(const std::vector<MemoryRange>& stores);
+  // The other way ends `there`, where this one ends `here`; `mine` and `others` are the contents of the same memory. What is not
+  // the same is known by its bounds, or unknown. False: cannot be told.
+  bool join(Growth& other, const MachineState& there, MachineState& here, const std::vector<Content>& mine,
+            const std::vector<Content>& others);
+  // Whether something has come out both ways, which Horizon::goes_both_ways allows.
+  bool went_both_ways() const { return went_both_ways_; }
+  bool may_go_both_ways() const { return may_go_both_ways_; }
+  void note_both_ways() { went_both_ways_ = true; }
+  // Whether the way that the turn takes is not the one of all turns.
+  bool is_unsettled() const { return reason_ == Reason::kUnsettled; }
+
   // turns() is limited to those in which value + n·step lies from `least` to `most`.
   void keep_within(__int128 value, __int128 step, __int128 least, __int128 most);
   // The bounds of value + n·step in the turns looked at.
@@ -104,7 +140,7 @@ class Growth final : public Observer {
   // Whether bytes there change each turn that have not been read yet; their values of the next turn go into `next`, if any.
   bool changes(std::uint64_t address, std::uint64_t length, std::uint8_t* next) const;
   // Whether all of the register follows its rule.
-  bool is_whole(unsigned index) const { return constant_low_[index] == 0 && !is_bounded(index); }
+  bool is_whole(unsigned index) const { return constant_low_[index] == 0 && rests_[index].bits == 0 && !is_bounded(index); }
 
  private:
   // An operand: its value in this turn, and its step; both zero-extended from the operand's size.
@@ -112,6 +148,8 @@ class Growth final : public Observer {
     std::uint64_t now = 0, step = 0;
   };
   enum class FlagsOf : std::uint8_t { kNothing, kDifference, kSum };
+  // A part of a number that a counter has given in two registers.
+  enum class Part : std::uint8_t { kNone, kLow, kHigh, kHighInPlace };
   // What is known by bounds: integers, or the bits of a number with binary point.
   struct Bounds {
     Range range;
@@ -119,16 +157,40 @@ class Growth final : public Observer {
     unsigned constant_low = 0;  // of a register: so many low bytes are the same in every turn, whatever the bounds say
     bool is_floating = false;
     double least = 0, most = 0;
+    // By how much the number, of eight bytes, is ahead of the first look at that clock in the same turn.
+    Clock clock = Clock::kNone;
+    Range ahead;
+    Part part = Part::kNone;  // of that reading
+    unsigned reading = 0;
+
+    void forget_clock() {
+      clock = Clock::kNone;
+      ahead = {};
+      part = Part::kNone;
+      reading = 0;
+    }
+    friend bool operator==(const Bounds&, const Bounds&) = default;
   };
   struct BoundedCell {
     std::uint64_t address = 0;
     Bounds bounds;
   };
   enum class Uses : std::uint8_t { kConstant, kRule, kBounds };
+  // What a shift to the right has taken away from a register. While that is not carried into what is left, the register follows
+  // its rule; another shift may take away what would show it. The number that was shifted is register·2^bits + low, and each turn
+  // adds register's step·2^bits + step.
+  struct Rest {
+    unsigned bits = 0;  // 0: there is none
+    unsigned size = 8;  // of the register
+    __int128 low = 0, step = 0;
+
+    friend bool operator==(const Rest&, const Rest&) = default;
+  };
   // What has to be as it was when an instruction is followed in another way.
   struct Rules {
     std::array<GrowingRegister, 16> registers{};
     std::array<std::uint8_t, 16> constant_low{};
+    std::array<Rest, 16> rests{};
     std::vector<GrowingCell> cells, assumed;
     std::size_t constants = 0;
     std::vector<BoundedCell> bounded;
@@ -152,6 +214,23 @@ class Growth final : public Observer {
   bool bounded_product(const Instruction& in);
   bool bounded_quotient(const Instruction& in);
   bool bounded_accumulator(const Instruction& in);
+  bool bounded_condition(const Instruction& in);
+  // Whether the condition cannot be settled, but may come out either way.
+  bool may_be_either() {
+    const bool may = reason_ == Reason::kUnsettled && may_go_both_ways_;
+    went_both_ways_ |= may;
+    return may;
+  }
+  // growth_clocks.cc
+  Range ahead_of_first(const Reading& reading);
+  std::optional<Bounds> put_together(const Bounds& a, const Bounds& b) const;
+  static Bounds sum_of(const Bounds& a, const Bounds& b, const Range& result);
+  static Bounds difference_of(const Bounds& a, const Bounds& b, const Range& result);
+  void compare_bounds(const Bounds& a, const Bounds& b, unsigned size, std::uint32_t affected);
+  // growth_ways.cc
+  static bool joined(const Bounds& a, const Bounds& b, Bounds& both);
+  void join_registers(Growth& other, const MachineState& there, MachineState& here);
+  void join_vectors(const Growth& other, const MachineState& there, MachineState& here);
   // growth_vectors.cc
   bool bounded_vector(const Instruction& in);
   bool bounded_halves(const Instruction& in);
@@ -191,7 +270,12 @@ class Growth final : public Observer {
   bool follow_address(const Instruction& in);
   bool follow_accumulator(const Instruction& in);
   bool masked(const Value& a, std::uint64_t mask, Value& result);
-  bool shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result);
+  bool shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result, Rest& rest);
+  Rest rest_of(const Operand& operand) const;
+  bool leave_rest(const Operand& operand, unsigned size, Rest rest);
+  void keep_rest_within(const Rest& rest);
+  void settle_rest(unsigned index);
+  void settle_rests(const Instruction& in);
 
   bool read(const Instruction& in, const Operand& operand, unsigned size, Value& value);
   bool read_register(unsigned index, unsigned size, Value& value);
@@ -215,10 +299,11 @@ class Growth final : public Observer {
   void keep_unsigned(const Value& value, unsigned size);
   void keep_signed(const Value& value, unsigned size);
 
-  MemoryView& memory_;
+  MemoryView* memory_;
   const MachineState* state_ = nullptr;  // of the instruction that is followed
   std::uint64_t address_ = 0;            // of its operand in memory
   std::array<GrowingRegister, 16> registers_{};
+  std::array<Rest, 16> rests_{};
   std::array<std::uint8_t, 16> constant_low_{};  // so many low bytes of a growing register were overwritten
   std::vector<GrowingCell> cells_, assumed_;
   std::vector<MemoryRange> constant_;  // was read as the same in each turn
@@ -232,11 +317,23 @@ class Growth final : public Observer {
   unsigned flags_size_ = 0;
   std::uint64_t horizon_ = 0;
   bool crosses_seconds_ = false;
+  bool may_go_both_ways_ = false, went_both_ways_ = false;
+  unsigned ways_ = 0;  // of a jump, within each other
   std::array<std::optional<Bounds>, 16> register_bounds_{};
   std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // vectors: of the low bytes, of bits 64-127
   std::vector<BoundedCell> bounded_;
+  std::vector<Bounds> readings_;  // of counters in this turn
+  std::array<std::optional<std::int64_t>, 4> first_ps_{};  // of each clock
+  unsigned sign_size_ = 0;  // so many bytes of rdx are the sign of as many of rax, whatever they are; 0: it is not known
   bool flags_bounded_ = false;  // then of these:
   Range flags_range_a_, flags_range_b_;
+};
+
+struct Growth::Content {
+  MemoryRange range;
+  std::uint64_t now = 0, step = 0;
+  bool is_bounded = false;
+  Bounds bounds;
 };
 
 }  // namespace verbatim::spin

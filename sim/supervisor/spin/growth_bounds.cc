@@ -46,7 +46,7 @@ Growth::Uses Growth::uses(const Instruction& in) const {
   for (unsigned index = 0; index < 16; ++index) {
     if ((in.needs & known_bits(index, 8)) == 0) continue;
     if (register_bounds_[index]) return Uses::kBounds;
-    if (registers_[index].step != 0) most = Uses::kRule;
+    if (registers_[index].step != 0 || rests_[index].bits != 0) most = Uses::kRule;
   }
   for (const Operand* operand : {&in.destination, &in.source, &in.source2}) {
     if (is_vector(*operand) && (vector_bounds_[operand->index] || high_bounds_[operand->index])) return Uses::kBounds;
@@ -59,6 +59,7 @@ Growth::Uses Growth::uses(const Instruction& in) const {
 }
 
 bool Growth::read_register_bounds(unsigned index, unsigned size, Bounds& bounds) {
+  settle_rest(index);
   const unsigned low = constant_low_[index];
   if (low != 0) {
     const __int128 value = state_->registers.gpr[index] & size_mask(size);
@@ -71,6 +72,11 @@ bool Growth::read_register_bounds(unsigned index, unsigned size, Bounds& bounds)
     if (size == bounds.size) return true;
     // A part of it, or all of it with zeros above.
     if (bounds.is_floating) return fail(Reason::kGrowingPart);
+    if (bounds.size < size && bounds.size < 4) {
+      bounds = {.range = {0, static_cast<__int128>(size_mask(size))}, .size = size};
+      return true;
+    }
+    if (size < bounds.size) bounds.forget_clock();
     bounds.range = size < bounds.size ? narrowest(bounds.range, size) : as_unsigned(bounds.range, bounds.size);
     bounds.size = size;
     return true;
@@ -89,6 +95,7 @@ bool Growth::load_bounds(std::uint64_t address, unsigned size, Bounds& bounds) {
     if (cell.address != address || size > cell.bounds.size || (cell.bounds.is_floating && size != cell.bounds.size))
       return fail(Reason::kGrowingPart);
     bounds = cell.bounds;
+    if (size < bounds.size) bounds.forget_clock();
     bounds.size = size;
     if (!bounds.is_floating) bounds.range = narrowest(bounds.range, size);
     return true;
@@ -228,6 +235,8 @@ bool Growth::follow_bounds(const Instruction& in) {
     case Op::kExtendAccumulator:
     case Op::kSpreadSign:
       return bounded_accumulator(in);
+    case Op::kSetcc:
+      return bounded_condition(in);
     default:
       return in.op >= Op::kVectorMove ? bounded_vector(in) : fail(Reason::kGrowingResult);
   }
@@ -244,24 +253,38 @@ bool Growth::bounded_move(const Instruction& in) {
         return in.size == in.source_size ? write_bounds(in.destination, in.size, bounds) : fail(Reason::kGrowingPart);
       }
       if (in.op == Op::kMov && in.size > in.source_size) bounds.range = as_unsigned(bounds.range, in.source_size);
-      if (in.op == Op::kMovsx) bounds.range = narrowest(as_signed(bounds.range, in.source_size), in.size);
+      if (in.op == Op::kMovsx && in.size != in.source_size) {
+        bounds.range = narrowest(as_signed(bounds.range, in.source_size), in.size);
+        bounds.forget_clock();
+      }
       return write_bounds(in.destination, in.size, bounds);
     case Op::kCmovcc: {
       const auto condition = static_cast<unsigned>(in.condition);
-      if (!settle(in, condition)) return false;
+      if (!settle(in, condition)) {
+        Bounds both;
+        return may_be_either() && read_bounds(in, in.source, in.size, bounds) &&
+               read_bounds(in, in.destination, in.size, other) && joined(bounds, other, both) &&
+               write_bounds(in.destination, in.size, both);
+      }
       const Operand& from = condition_holds(condition, state_->registers.flags) ? in.source : in.destination;
       return read_bounds(in, from, in.size, bounds) && write_bounds(in.destination, in.size, bounds);
     }
     case Op::kLea: {
       const unsigned size = in.address32 ? 4 : in.size;
-      Range sum{static_cast<std::int64_t>(in.displacement), static_cast<std::int64_t>(in.displacement)};
+      const Range displaced{static_cast<std::int64_t>(in.displacement), static_cast<std::int64_t>(in.displacement)};
+      Bounds sum{.range = displaced, .size = size};
       for (const auto& [index, scale] : {std::pair<unsigned, unsigned>{in.base, 1u}, {in.index, in.scale}}) {
         if (index == Instruction::kNoRegister) continue;
         if (!read_register_bounds(index, size, bounds)) return false;
         if (bounds.is_floating) return fail(Reason::kGrowingResult);
-        sum = {sum.least + bounds.range.least * scale, sum.most + bounds.range.most * scale};
+        if (scale != 1) bounds.forget_clock();
+        bounds.range = {bounds.range.least * scale, bounds.range.most * scale};
+        sum = sum_of(sum, bounds, {sum.range.least + bounds.range.least, sum.range.most + bounds.range.most});
       }
-      return write_range(in.destination, in.size, as_unsigned(sum, size));
+      sum.range = narrowest(as_unsigned(sum.range, size), in.size);
+      sum.size = in.size;
+      if (size < in.size) sum.forget_clock();
+      return write_bounds(in.destination, in.size, sum);
     }
     case Op::kPush:
       return read_bounds(in, in.source, 8, bounds) && store_bounds(stack - 8, 8, bounds);
@@ -273,41 +296,86 @@ bool Growth::bounded_move(const Instruction& in) {
   }
 }
 
+// Zero or one.
+bool Growth::bounded_condition(const Instruction& in) {
+  if (!settle(in, static_cast<unsigned>(in.condition))) {
+    if (!may_be_either()) return false;
+  } else {
+    return write(in.destination, 1, 0);
+  }
+  constexpr Range kEither{0, 1};
+  if (is_memory(in.destination)) return store_bounds(address_, 1, {.range = kEither, .size = 1});
+  if (in.destination.kind != Operand::Kind::kRegister) return fail(Reason::kGrowingPart);
+  const unsigned index = in.destination.index;
+  Bounds whole{.range = kEither, .size = 1};
+  if (!register_bounds_[index] && registers_[index].step == 0) {
+    const __int128 rest = state_->registers.gpr[index] & ~0xffull;
+    whole = {.range = {rest, rest + 1}, .size = 8};
+  }
+  if (!write_register(index, 8, 0)) return false;
+  register_bounds_[index] = whole;
+  return true;
+}
+
 bool Growth::bounded_sum(const Instruction& in) {
-  Range a, b;
+  Bounds a, b;
   const unsigned size = in.size;
-  if (!read_range(in, in.destination, size, a)) return false;
-  constexpr Range kOne{1, 1};
+  if (!read_bounds(in, in.destination, size, a)) return false;
+  if (a.is_floating) return fail(Reason::kGrowingResult);
+  const Bounds one{.range = {1, 1}, .size = size};
   switch (in.op) {
     case Op::kNot:
-      return write_range(in.destination, size, {-1 - a.most, -1 - a.least});
+      return write_range(in.destination, size, {-1 - a.range.most, -1 - a.range.least});
     case Op::kNeg:
-      set_bounded_flags(FlagsOf::kDifference, {}, a, size, kArithmeticFlags, kArithmeticFlags);
-      return write_range(in.destination, size, {-a.most, -a.least});
+      set_bounded_flags(FlagsOf::kDifference, {}, a.range, size, kArithmeticFlags, kArithmeticFlags);
+      return write_range(in.destination, size, {-a.range.most, -a.range.least});
     case Op::kInc:
     case Op::kDec: {
       const bool up = in.op == Op::kInc;
-      set_bounded_flags(up ? FlagsOf::kSum : FlagsOf::kDifference, a, kOne, size, kArithmeticFlags & ~kCf,
+      set_bounded_flags(up ? FlagsOf::kSum : FlagsOf::kDifference, a.range, one.range, size, kArithmeticFlags & ~kCf,
                         kArithmeticFlags & ~kCf);
-      return write_range(in.destination, size, *combine(up ? Op::kAdd : Op::kSub, a, kOne, size));
+      const Range result = *combine(up ? Op::kAdd : Op::kSub, a.range, one.range, size);
+      return write_bounds(in.destination, size, up ? sum_of(a, one, result) : difference_of(a, one, result));
     }
     default:
       break;
   }
   const bool carries = in.op == Op::kAdc || in.op == Op::kSbb, is_sum = in.op == Op::kAdd || in.op == Op::kAdc;
-  if (carries && !settle(in, static_cast<unsigned>(Condition::kB))) return false;
-  if (!read_range(in, in.source, size, b)) return false;
-  const std::int64_t carry = carries && (state_->registers.flags & kCf) != 0 ? 1 : 0;
-  const Range with{b.least + carry, b.most + carry};
-  set_bounded_flags(is_sum ? FlagsOf::kSum : FlagsOf::kDifference, a, b, size, kArithmeticFlags,
-                    carries ? 0 : kArithmeticFlags);
-  return in.op == Op::kCmp || write_range(in.destination, size, *combine(is_sum ? Op::kAdd : Op::kSub, a, with, size));
+  Range carry{};
+  if (carries && !settle(in, static_cast<unsigned>(Condition::kB))) {
+    if (!may_be_either()) return false;
+    carry = {0, 1};
+  } else if (carries && (state_->registers.flags & kCf) != 0) {
+    carry = one.range;
+  }
+  if (!read_bounds(in, in.source, size, b)) return false;
+  if (b.is_floating) return fail(Reason::kGrowingResult);
+  if (!is_sum && in.destination.kind == Operand::Kind::kRegister && in.source.kind == Operand::Kind::kRegister &&
+      in.destination.index == in.source.index) {
+    a = b = {.size = size};  // nothing is left of it
+  }
+  if (is_sum || carries) {
+    set_bounded_flags(is_sum ? FlagsOf::kSum : FlagsOf::kDifference, a.range, b.range, size, kArithmeticFlags,
+                      carries ? 0 : kArithmeticFlags);
+  } else {
+    compare_bounds(a, b, size, kArithmeticFlags);
+  }
+  if (in.op == Op::kCmp) return true;
+  b.range = {b.range.least + carry.least, b.range.most + carry.most};
+  if (carries) b.forget_clock();
+  if (const auto whole = put_together(a, b); whole && in.op == Op::kAdd) return write_bounds(in.destination, size, *whole);
+  const Range result = *combine(is_sum ? Op::kAdd : Op::kSub, a.range, b.range, size);
+  return write_bounds(in.destination, size, is_sum ? sum_of(a, b, result) : difference_of(a, b, result));
 }
 
 bool Growth::bounded_logic(const Instruction& in) {
   Bounds first, second;
   if (!read_bounds(in, in.destination, in.size, first) || !read_bounds(in, in.source, in.size, second)) return false;
   if (first.is_floating || second.is_floating) return fail(Reason::kGrowingResult);
+  if (const auto whole = put_together(first, second); whole && in.op == Op::kOr) {
+    set_bounded_flags(FlagsOf::kDifference, whole->range, {}, in.size, kArithmeticFlags, kArithmeticFlags);
+    return write_bounds(in.destination, in.size, *whole);
+  }
   const Range &a = first.range, &b = second.range;
   const bool is_same = in.destination.kind == Operand::Kind::kRegister && in.source.kind == Operand::Kind::kRegister &&
                        in.destination.index == in.source.index;
@@ -322,15 +390,22 @@ bool Growth::bounded_logic(const Instruction& in) {
 
 bool Growth::bounded_shift(const Instruction& in) {
   const bool has_flags = !is_flagless_shift(in.op);
-  Range a, by;
-  if (!read_range(in, has_flags ? in.destination : in.source, in.size, a)) return false;
+  Bounds shifted;
+  Range by;
+  if (!read_bounds(in, has_flags ? in.destination : in.source, in.size, shifted)) return false;
+  if (shifted.is_floating) return fail(Reason::kGrowingResult);
+  const Range& a = shifted.range;
   if (!read_range(in, has_flags ? in.source : in.source2, has_flags ? 1 : in.size, by)) return false;
   const std::optional<Range> result = combine(in.op, a, by, in.size);
   if (!result || in.size < 4) return fail(Reason::kGrowingResult);
   if (has_flags && (static_cast<unsigned>(by.least) & (in.size == 8 ? 63 : 31)) != 0) {
     set_bounded_flags(FlagsOf::kDifference, *result, {}, in.size, kArithmeticFlags, kZf | kSf);
   }
-  return write_range(in.destination, in.size, *result);
+  constexpr Range kToHigh{32, 32};
+  const bool is_high = shifted.part == Part::kHigh && in.size == 8 && by == kToHigh && (in.op == Op::kShl || in.op == Op::kShlx);
+  if (!is_high) return write_range(in.destination, in.size, *result);
+  return write_bounds(in.destination, in.size,
+                      {.range = *result, .size = in.size, .part = Part::kHighInPlace, .reading = shifted.reading});
 }
 
 bool Growth::bounded_product(const Instruction& in) {
@@ -365,7 +440,7 @@ bool Growth::bounded_quotient(const Instruction& in) {
     return false;
   }
   const Range signed_low = as_signed(low, size);
-  const bool is_extended = is_signed ? (signed_low.least >= 0 && high == Range{}) ||
+  const bool is_extended = is_signed ? sign_size_ == size || (signed_low.least >= 0 && high == Range{}) ||
                                            (signed_low.most < 0 && as_signed(high, size) == Range{-1, -1})
                                      : high == Range{};
   if (!is_extended) return fail(Reason::kUnsettled);
@@ -382,7 +457,9 @@ bool Growth::bounded_accumulator(const Instruction& in) {
   if (!read_range(in, kAccumulator, from, a)) return false;
   a = as_signed(a, from);
   if (in.op == Op::kExtendAccumulator) return write_range(kAccumulator, in.size, a);
-  return write_range(kUpper, in.size, {a.least < 0 ? -1 : 0, a.most < 0 ? -1 : 0});
+  if (!write_range(kUpper, in.size, {a.least < 0 ? -1 : 0, a.most < 0 ? -1 : 0})) return false;
+  sign_size_ = in.size;
+  return true;
 }
 
 }  // namespace verbatim::spin

@@ -52,7 +52,7 @@ bool Growth::floating_bounds(const Instruction&, const Operand& operand, unsigne
       return true;
     }
     if (!is_constant(address_, size)) return fail(Reason::kGrowingPart);
-    if (!memory_.load(address_, size, bits)) return fail(memory_.fault());
+    if (!memory_->load(address_, size, bits)) return fail(memory_->fault());
   }
   double value = 0;
   if (size == 4) {
@@ -160,7 +160,7 @@ bool Growth::floating_sign(const Instruction& in) {
     bits = state_->vectors.lane[other.index][0];
   } else {
     if (!is_constant(address_, in.size)) return fail(Reason::kGrowingPart);
-    if (!memory_.load(address_, 8, bits)) return fail(memory_.fault());
+    if (!memory_->load(address_, 8, bits)) return fail(memory_->fault());
   }
   const std::uint64_t sign = 1ull << (8 * number.size - 1), mask = size_mask(number.size);
   const bool clears = in.op == Op::kVectorAnd ? (bits & mask) == sign - 1

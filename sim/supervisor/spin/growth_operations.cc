@@ -15,24 +15,29 @@ bool same_register(const Instruction& in) {
          in.destination.index == in.source.index;
 }
 
+// Something else than where to go on.
+bool takes_condition(Op op) { return op == Op::kSetcc || op == Op::kCmovcc || op == Op::kAdc || op == Op::kSbb; }
+
 }  // namespace
 
 bool Growth::follow(const Instruction& in, const MachineState& state, std::uint64_t address) {
   state_ = &state;
   address_ = address;
+  settle_rests(in);
   const bool is_floating = in.op >= Op::kFloatFromInteger;
   if (horizon_ == 0) return is_floating ? fail(Reason::kGrowingResult) : follow_rule(in);
   const Uses what = is_floating ? Uses::kBounds : uses(in);
-  if (what == Uses::kConstant) return follow_rule(in);
+  if (what == Uses::kConstant) return follow_rule(in) || (takes_condition(in.op) && may_be_either() && follow_bounds(in));
   if (what == Uses::kRule) {
     // By a rule, if it holds in all the turns that are looked at.
-    const Rules before{registers_, constant_low_, cells_, assumed_, constant_.size(),
+    const Rules before{registers_, constant_low_, rests_, cells_, assumed_, constant_.size(),
                        bounded_,   turns_,        growing_flags_, flags_set_};
     const bool has_rule = follow_rule(in);
     if (has_rule && (turns_ >= horizon_ || turns_ == before.turns)) return true;
     if (has_rule) turns_by_rule_ = std::min(turns_by_rule_, turns_);
     registers_ = before.registers;
     constant_low_ = before.constant_low;
+    rests_ = before.rests;
     cells_ = before.cells;
     assumed_ = before.assumed;
     constant_.resize(before.constants);
@@ -151,13 +156,15 @@ bool Growth::follow_move(const Instruction& in) {
   const unsigned condition = static_cast<unsigned>(in.condition);
   switch (in.op) {
     case Op::kMov:
-    case Op::kMovsx:
+    case Op::kMovsx: {
       if (!read(in, in.source, in.source_size, value)) return false;
+      const Rest rest = rest_of(in.source);
       if (value.step != 0 && in.size > in.source_size) {
         in.op == Op::kMov ? keep_unsigned(value, in.source_size) : keep_signed(value, in.source_size);
         value.step = sign_extend(value.step, in.source_size);
       }
-      return write(in.destination, in.size, value.step);
+      return write(in.destination, in.size, value.step) && leave_rest(in.destination, in.size, rest);
+    }
     case Op::kSetcc:
       return settle(in, condition) && write(in.destination, 1, 0);
     default: {  // a source in memory is read whether the condition holds or not
@@ -263,10 +270,10 @@ bool Growth::follow_one_operand(const Instruction& in) {
   }
 }
 
-bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result) {
+bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result, Rest& rest) {
   const unsigned bits = 8 * size;
   result = {};
-  if (a.step == 0) return true;
+  if (a.step == 0 && rest.bits == 0) return true;
   if (count >= bits) return fail(Reason::kGrowingResult);
   if (op == Op::kRol || op == Op::kRor || op == Op::kRorx) {
     // Low bits that stay the same go to the top, and the rest grows below them.
@@ -282,13 +289,20 @@ bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value
     return true;
   }
   const bool is_arithmetic = op == Op::kSar || op == Op::kSarx;
-  is_arithmetic ? keep_signed(a, size) : keep_unsigned(a, size);
-  const std::uint64_t low = (1ull << count) - 1;
-  const auto step = static_cast<std::int64_t>(sign_extend(a.step, size));
+  // With what shifts before have taken away.
+  const __int128 one = static_cast<__int128>(1) << rest.bits, above = one << bits;
+  const __int128 now = (is_arithmetic ? as_signed(a.now, size) : static_cast<__int128>(a.now)) * one + rest.low;
+  const __int128 step = as_signed(a.step, size) * one + rest.step;
+  is_arithmetic ? keep_within(now, step, -above / 2, above / 2 - 1) : keep_within(now, step, 0, above - 1);
+  rest.bits += count;
+  rest.size = size;
   // By the nearest whole number, while the rest has no carry.
-  const std::int64_t whole = (step >> count) + static_cast<std::int64_t>((a.step & low) > low / 2);
+  const __int128 below = static_cast<__int128>(1) << rest.bits, low = step & (below - 1);
+  const __int128 whole = (step >> rest.bits) + (low > (below - 1) / 2 ? 1 : 0);
   result.step = static_cast<std::uint64_t>(whole) & size_mask(size);
-  keep_within(a.now & low, static_cast<__int128>(step) - (static_cast<__int128>(whole) << count), 0, low);
+  rest.low = now & (below - 1);
+  rest.step = step - whole * below;
+  if (rest.step == 0) rest = {};
   return true;
 }
 
@@ -299,13 +313,15 @@ bool Growth::follow_shift(const Instruction& in) {
   if (!read(in, has_flags ? in.source : in.source2, has_flags ? 1 : in.size, by)) return false;
   if (by.step != 0) return fail(Reason::kGrowingResult);
   const unsigned count = static_cast<unsigned>(by.now) & (in.size == 8 ? 63 : 31);
-  if (count == 0) return write(in.destination, in.size, a.step);  // no flag changes
-  if (!shifted(in.op, a, count, in.size, result)) return false;
+  Rest rest = rest_of(has_flags ? in.destination : in.source);
+  const bool grows = a.step != 0 || rest.bits != 0;
+  if (count == 0) return write(in.destination, in.size, a.step) && leave_rest(in.destination, in.size, rest);  // no flag changes
+  if (!shifted(in.op, a, count, in.size, result, rest)) return false;
   if (has_flags) {
     const bool rotates = in.op == Op::kRol || in.op == Op::kRor;
-    set_flags(a.step == 0 ? FlagsOf::kSum : FlagsOf::kNothing, a, {}, in.size, rotates ? kCf | kOf : kArithmeticFlags);
+    set_flags(grows ? FlagsOf::kNothing : FlagsOf::kSum, a, {}, in.size, rotates ? kCf | kOf : kArithmeticFlags);
   }
-  return write(in.destination, in.size, result.step);
+  return write(in.destination, in.size, result.step) && leave_rest(in.destination, in.size, rest);
 }
 
 bool Growth::follow_multiplication(const Instruction& in) {

@@ -99,6 +99,7 @@ enum class Op : std::uint8_t {
   kVectorExtractHalf,   // VEXTRACTI128 into a register
   kVectorExtract,       // PEXTRD, PEXTRQ: an element of `size` bytes
   kVectorShuffle32,     // PSHUFD
+  kVectorAlign,         // PALIGNR: 16 bytes of `source` above `source2`
   kVectorMoveMask,      // PMOVMSKB
   kVectorTest,          // PTEST
   kVectorZeroUpper,     // VZEROUPPER

@@ -243,6 +243,18 @@ bool Interpreter::execute_vector(const Instruction& in) {
       }
       put_vector(in, in.destination.index, size, result);
       return true;
+    case Op::kVectorAlign: {
+      if (!get_vector(in, in.source, size, a) || !get_vector(in, in.source2, size, b)) return false;
+      const std::uint64_t words[] = {b[0], b[1], a[0], a[1], 0, 0};
+      const unsigned bytes = std::min<unsigned>(in.immediate & 0xff, 32), from = bytes / 8, bits = 8 * (bytes % 8);
+      for (unsigned i = 0; i < 2; ++i) {
+        const std::uint64_t upper = from + i + 1 < std::size(words) ? words[from + i + 1] : 0;
+        const std::uint64_t lower = from + i < std::size(words) ? words[from + i] : 0;
+        result[i] = bits == 0 ? lower : lower >> bits | upper << (64 - bits);
+      }
+      put_vector(in, in.destination.index, size, result);
+      return true;
+    }
     case Op::kVectorMoveMask:
       if (!get_vector(in, in.source, size, a)) return false;
       for (unsigned i = 0; i < 4; ++i) value |= byte_signs(a[i]) << (8 * i);

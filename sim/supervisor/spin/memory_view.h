@@ -103,6 +103,22 @@ class MemoryView {
   // The values now of the bytes that `runs` names, one after the other.
   std::vector<std::uint8_t> values(const std::vector<ByteRun>& runs);
 
+  // Stores from here on can be taken back, which leaves memory as it is now; that something was read stays noted. Such ways nest.
+  // Needs tracking. The result is what take_back() and end_way() want.
+  std::size_t begin_way() {
+    ++ways_;
+    return undo_.size();
+  }
+  // Where this way has stored so far, each store for itself and the parts that lie in different pages as well.
+  std::vector<MemoryRange> stores_since(std::size_t begin) const;
+  void take_back(std::size_t begin);
+  // The stores of the way stay.
+  void end_way() {
+    if (--ways_ == 0) undo_.clear();
+  }
+  // Whether all bytes there were written since begin_tracking(), and no call may have overwritten them since.
+  bool is_written(const MemoryRange& range);
+
   // A call has returned to `stack_pointer`: what lies up to `reach` bytes below may have been overwritten and
   // is not readable until it is written again. Needs tracking.
   void leave_stale(std::uint64_t stack_pointer, std::uint64_t reach);
@@ -112,6 +128,14 @@ class MemoryView {
   static constexpr std::uint64_t kEachByte = 0x0101'0101'0101'0101;
   static constexpr std::size_t kUsualRuns = 32;  // a loop touches fewer, mostly
   enum class Value { kAnchor, kNow };
+  struct Page;
+  static constexpr unsigned kMostStored = 32;  // bytes
+  // What a store has overwritten, and how that was marked.
+  struct Undo {
+    Page* page = nullptr;
+    unsigned offset = 0, n = 0;
+    std::array<std::uint8_t, kMostStored> bytes{}, marks{};
+  };
   using Bytes = std::array<std::uint8_t, kPageSize>;
   struct Page {
     std::uint64_t number = 0;
@@ -158,6 +182,7 @@ class MemoryView {
   bool prepare_write(Page& page);
   bool note_read(Page& page, unsigned offset, unsigned n);
   void note_write(Page& page, unsigned offset, unsigned n);
+  void note_undo(Page& page, unsigned offset, unsigned n);
   // Calls visit(offset) for all lines.
   template <class Visit>
   static void for_each_line(std::uint64_t lines, Visit visit);
@@ -184,6 +209,8 @@ class MemoryView {
   std::vector<Page*> anchored_;  // pages written since the anchor
   std::vector<MemoryRange> recent_writes_, recent_reads_;
   bool notes_recent_ = false;
+  std::vector<Undo> undo_;
+  unsigned ways_ = 0;  // that have begun and not ended
 };
 
 }  // namespace verbatim::spin

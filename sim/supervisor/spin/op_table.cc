@@ -219,6 +219,7 @@ constexpr Row kVectorRows[] = {
     {ZYDIS_MNEMONIC_VPSRLDQ, Op::kVectorShiftBytesRight},
     {ZYDIS_MNEMONIC_PSHUFD, Op::kVectorShuffle32},
     {ZYDIS_MNEMONIC_VPSHUFD, Op::kVectorShuffle32},
+    {ZYDIS_MNEMONIC_PALIGNR, Op::kVectorAlign},
     {ZYDIS_MNEMONIC_PMOVMSKB, Op::kVectorMoveMask},
     {ZYDIS_MNEMONIC_VPMOVMSKB, Op::kVectorMoveMask},
     {ZYDIS_MNEMONIC_PTEST, Op::kVectorTest},

@@ -112,9 +112,15 @@ bool SpinProver::return_empty(std::uint64_t result, const Limits& limits) {
 
 bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits,
                              std::optional<PollEntry>& poll) {
+  const bool goes_on = step_to_poll(is_poll, limits, poll);
+  if (follows_growth_) growth_.settle_rests();
+  return goes_on;
+}
+
+bool SpinProver::step_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll) {
   while (true) {
     if (!step(limits)) {
-      if (pass_clock(limits)) continue;
+      if (pass_clock(limits) || go_both_ways(limits)) continue;
       // The poll functions lie in the library.
       if (own_stop_.reason != Reason::kLibraryCall) return false;
       poll = is_poll(interpreter_.state.registers.rip);
@@ -240,6 +246,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   }
   constexpr int kMostAttempts = 4;
   unsigned turn = limits.shortest_turn - 1, steps = 0;
+  bool ran_out = false;
   PollLoopProof refused;
   const Analysis analysis(*this, at_entry, memory, limits);
   interpreter_.allows_floating = clock != nullptr;
@@ -260,6 +267,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     restart(at_entry);
     proof = recur(at_entry, is_poll, limits, turn);
     steps += steps_;
+    ran_out |= proof.refusal.reason == Reason::kNoRecurrence;
     if (turn == 0) break;
     proof = grow(at_entry, interpreter_.state.registers, is_poll, limits, turn);
     steps += steps_;
@@ -278,6 +286,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   }
   if (limits.likely_polls != 0) proof.far_steps = steps;
   proof.steps = steps;
+  proof.ran_out = ran_out && !proof.proven;
   if (proof.proven) finish(proof, limits);
   return proof;
 }

@@ -108,7 +108,7 @@ TwoRanges multiply_wide(const Range& a, const Range& b, unsigned size, bool is_s
   const Wide mask = modulus(size) - 1;
   if (is_signed) {
     const Range whole = product(as_signed(a, size), as_signed(b, size));
-    return {as_unsigned(whole, size), as_unsigned({whole.least >> (8 * size), whole.most >> (8 * size)}, size)};
+    return {narrowest(whole, size), narrowest({whole.least >> (8 * size), whole.most >> (8 * size)}, size)};
   }
   // Up to 128 bits without a sign.
   using Unsigned = unsigned __int128;
@@ -128,7 +128,7 @@ std::optional<TwoRanges> divide(const Range& dividend, const Range& divisor, uns
   const Wide most = (d.least < 0 ? -d.least : d.least) - 1;
   Range rest{a.least < 0 ? -most : 0, a.most > 0 ? most : 0};
   if (quotient.is_single()) rest = {a.least - quotient.least * d.least, a.most - quotient.least * d.least};
-  return TwoRanges{as_unsigned(quotient, size), as_unsigned(rest, size)};
+  return TwoRanges{narrowest(quotient, size), narrowest(rest, size)};
 }
 
 std::optional<bool> compare(unsigned condition, const Range& a, const Range& b, unsigned size) {

@@ -122,6 +122,7 @@ struct PollPoint {
 struct PollLoopProof {
   bool proven = false;
   Refusal refusal;
+  bool ran_out = false;  // whatever stands against it: turns of more polls than were looked at may be proven with more steps
 
   // In the order of the cycle; the first is the one the analysis began at.
   std::vector<PollPoint> polls;
@@ -235,6 +236,8 @@ class SpinProver {
                             const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof proof);
   PollLoopProof grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
                         const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon);
+  PollLoopProof follow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
+                          const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon);
   void look_further(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
                     const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof& proof);
   bool follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
@@ -245,8 +248,17 @@ class SpinProver {
                               unsigned& steps);
   PollLoopProof prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits);
   unsigned find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned longer_than);
+  bool step_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
   bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
   PollPoint poll_point(const PollEntry& entry);
+  // both_ways.cc
+  struct Place {
+    std::uint64_t rip = 0, stack = 0;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  Place place() const { return {interpreter_.state.registers.rip, interpreter_.state.registers.gpr[kRsp]}; }
+  bool go_both_ways(const Limits& limits);
+  bool follow_way(const Limits& limits, std::span<const Place> until, std::vector<Place>* places);
   bool step_to_read(const Registers& at_entry, std::uint64_t return_address, const Limits& limits);
   // clock_reads.cc
   bool pass_clock(const Limits& limits);
@@ -260,6 +272,7 @@ class SpinProver {
   bool show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to);
   bool show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_ps);
   bool read_counter();
+  bool show_counter(std::int64_t ps, std::uint64_t counter, bool with_processor);
   bool call_kernel();
 
   CodeCache code_;
@@ -267,6 +280,7 @@ class SpinProver {
   Interpreter interpreter_{code_, memory_};
   Growth growth_{memory_};
   bool follows_growth_ = false;
+  unsigned ways_ = 0;  // of jumps, within each other
   std::uint64_t way_ = 0;  // a number for the jumps since it was 0
   TurnClock clock_;
   std::int64_t period_ps_ = 0;  // of a turn that reads clocks, once it is known

@@ -228,7 +228,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       few_turns_ = proof.refusal.reason == spin::Reason::kFewTurns ? few_turns_ + 1 : 0;
       may_be_far_ = few_turns_ > kFewTurnsBeforeFar;
       if (few_turns_ == 0 && failures_ > kFailuresBeforeFar) short_polls_ = 1;
-      if (proof.refusal.reason == spin::Reason::kNoRecurrence && failures_ >= kFailuresBeforeFar)
+      if (proof.ran_out && failures_ >= kFailuresBeforeFar)
         turn_steps_ = std::min(2 * turn_steps_, kMostPollSteps);
       if (few_turns_ == 0 || may_be_far_) failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
       if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
