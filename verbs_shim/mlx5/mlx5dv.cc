@@ -41,6 +41,12 @@ Refusal refuse(const char* function) {
 
 extern "C" {
 
+// Headers before rdma-core 55 declare neither.
+#pragma GCC visibility push(default)
+int mlx5dv_get_data_direct_sysfs_path(ibv_context*, char*, std::size_t) { return refuse(__func__); }
+ibv_mr* mlx5dv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int, int) { return refuse(__func__); }
+#pragma GCC visibility pop
+
 ibv_dm* mlx5dv_alloc_dm(ibv_context*, ibv_alloc_dm_attr*, mlx5dv_alloc_dm_attr*) { return refuse(__func__); }
 mlx5dv_var* mlx5dv_alloc_var(ibv_context*, std::uint32_t) { return refuse(__func__); }
 ibv_cq_ex* mlx5dv_create_cq(ibv_context*, ibv_cq_init_attr_ex*, mlx5dv_cq_init_attr*) { return refuse(__func__); }
