@@ -179,7 +179,7 @@ const std::vector<Coverage> kCoverage = {
     {"sendfile", "sendfile_kinds"},
     {"`FILE*` on sockets", "stdio_socket tcp_file"},
     {"select, poll, ppoll", "select_sets server"},
-    {"epoll, edge and level", "epoll_edges epoll_mixed"},
+    {"epoll, edge and level", "epoll_edges epoll_mixed epoll_nested"},
     {"all of these with verbs descriptors",
      "event_mix Semantics.events_are_waited_for_among_other_descriptors"},
     {"getaddrinfo, getifaddrs", "addresses Sockets.names_and_addresses_resolve"},
