@@ -1,5 +1,5 @@
-// Sets of sets: who waits at the outermost hears of a change at the innermost, by epoll_wait, poll and select, level and edge; how
-// deep they nest, and that none watches itself.
+// Sets of sets: who waits at the outermost hears of a change at the innermost, by epoll_wait, poll and select, level and edge;
+// how deep they nest, and that none watches itself.
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
