@@ -183,7 +183,8 @@ const std::vector<Coverage> kCoverage = {
     {"all of these with verbs descriptors",
      "event_mix Semantics.events_are_waited_for_among_other_descriptors"},
     {"getaddrinfo, getifaddrs", "addresses Sockets.names_and_addresses_resolve"},
-    {"route netlink", "Network.ip_shows_the_hosts_own_addresses Network.ip_shows_the_route_to_the_other_hosts"},
+    {"route netlink", "Network.ip_shows_the_hosts_own_addresses Network.ip_shows_the_route_to_the_other_hosts "
+                      "Network.ip_tells_the_route_to_one_address Network.answers_of_netlink_are_acknowledged"},
     {"latency and bandwidth of the management network",
      "Network.a_datagram_takes_the_latency_and_its_bytes Sockets.distance_takes_time "
      "Shell.iperf3_measures_the_management_network"},
