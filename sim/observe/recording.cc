@@ -14,7 +14,23 @@ namespace {
 
 constexpr std::size_t kBlock = 256 * 1024;
 constexpr std::size_t kMostBytes = std::size_t{16} << 30;  // of a recording without compression
+constexpr std::size_t kMostNumberBytes = 10;
 enum Tag : std::uint64_t { kEnd = 0, kString = 1, kSlot = 2, kLine = 3, kFile = 4, kFirstSlot = 8 };
+
+// The number as LEB128 at `to`, where there is room for kMostNumberBytes; its end.
+char* write_number(char* to, std::uint64_t number) {
+  while (number >= 0x80) {
+    *to++ = static_cast<char>(number | 0x80);
+    number >>= 7;
+  }
+  *to++ = static_cast<char>(number);
+  return to;
+}
+
+// As zigzag numbers: 0, -1, 1, -2 …
+std::uint64_t unsigned_of(std::int64_t number) {
+  return static_cast<std::uint64_t>(number) << 1 ^ static_cast<std::uint64_t>(number >> 63);
+}
 
 }  // namespace
 
@@ -38,11 +54,8 @@ RecordingWriter::RecordingWriter(std::FILE* file)
 RecordingWriter::~RecordingWriter() = default;
 
 void RecordingWriter::put(std::uint64_t number) {
-  while (number >= 0x80) {
-    buffer_.push_back(static_cast<char>(number | 0x80));
-    number >>= 7;
-  }
-  buffer_.push_back(static_cast<char>(number));
+  char bytes[kMostNumberBytes];
+  buffer_.insert(buffer_.end(), bytes, write_number(bytes, number));
 }
 
 void RecordingWriter::put_text(std::string_view text) {
@@ -91,13 +104,16 @@ std::uint32_t RecordingWriter::slot(std::string_view component, std::string_view
 void RecordingWriter::entry(std::uint32_t number, std::int64_t time_ps, std::span<const std::uint64_t> values,
                             std::span<const std::byte> bytes) {
   Slot& slot = slots_[number];
-  put(kFirstSlot + number);
-  put_signed(time_ps - last_time_);
+  // Of each record there is one, so its numbers are put together before the buffer grows.
+  char row[(2 + kMostValues) * kMostNumberBytes];
+  char* end = write_number(row, kFirstSlot + number);
+  end = write_number(end, unsigned_of(time_ps - last_time_));
   last_time_ = time_ps;
   for (std::uint32_t i = 0; i < slot.values; ++i) {
-    put_signed(static_cast<std::int64_t>(values[i] - slot.last[i]));
+    end = write_number(end, unsigned_of(static_cast<std::int64_t>(values[i] - slot.last[i])));
     slot.last[i] = values[i];
   }
+  buffer_.insert(buffer_.end(), row, end);
   if (slot.has_bytes) put_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   flush_if_full();
 }

@@ -58,9 +58,6 @@ class RecordingWriter {
   struct Compressor;
 
   void put(std::uint64_t number);
-  void put_signed(std::int64_t number) {
-    put(static_cast<std::uint64_t>(number) << 1 ^ static_cast<std::uint64_t>(number >> 63));
-  }
   void put_text(std::string_view text);
   void flush_if_full();
   void flush(bool is_end);

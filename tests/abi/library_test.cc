@@ -48,6 +48,11 @@ std::set<std::string> exports(const std::string& library) {
   return found;
 }
 
+// What rdma-core 56 (Debian 13) has and 44 (Debian 12) has not.
+constexpr const char* kNewerThanDebian12[] = {
+    "ibv_cmd_create_cq_ex2@IBVERBS_PRIVATE_34", "ibv_wr_opcode_str@IBVERBS_PRIVATE_34",
+    "mlx5dv_get_data_direct_sysfs_path@MLX5_1.25", "mlx5dv_reg_dmabuf_mr@MLX5_1.25"};
+
 class Library : public testing::TestWithParam<std::pair<const char*, std::size_t>> {
  protected:
   std::string built() const { return kBuilt + "/" + GetParam().first; }
@@ -58,7 +63,11 @@ TEST_P(Library, exports_what_the_distribution_s_exports) {
   const std::set<std::string> ours = exports(built());
   EXPECT_EQ(ours.size(), GetParam().second);
   if (!std::filesystem::exists(installed())) GTEST_SKIP() << "rdma-core is not installed";
-  EXPECT_EQ(ours, exports(installed()));
+  std::set<std::string> theirs = exports(installed());
+  for (const char* newer : kNewerThanDebian12) {
+    if (ours.contains(newer)) theirs.insert(newer);
+  }
+  EXPECT_EQ(ours, theirs);
 }
 
 TEST_P(Library, needs_only_libc_and_the_runtime) {
@@ -85,8 +94,8 @@ TEST_P(Library, is_mapped_at_its_image_base) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Built, Library,
-                         testing::Values(std::pair<const char*, std::size_t>{"libibverbs.so.1", 146},
-                                         std::pair<const char*, std::size_t>{"libmlx5.so.1", 128}));
+                         testing::Values(std::pair<const char*, std::size_t>{"libibverbs.so.1", 148},
+                                         std::pair<const char*, std::size_t>{"libmlx5.so.1", 130}));
 
 // In the C library a thread of the runtime could be taken for one that executes its program (on_poke).
 TEST(runtime, calls_no_more_of_libc_than_it_must) {

@@ -16,6 +16,7 @@ void ibv_copy_ah_attr_from_kern(ibv_ah_attr*, ib_uverbs_ah_attr*);
 void ibv_copy_qp_attr_from_kern(ibv_qp_attr*, ib_uverbs_qp_attr*);
 void ibv_copy_path_rec_from_kern(ibv_sa_path_rec*, ib_user_path_rec*);
 void ibv_copy_path_rec_to_kern(ib_user_path_rec*, ibv_sa_path_rec*);
+const char* ibv_wr_opcode_str(ibv_wr_opcode);
 }
 
 namespace {
@@ -48,6 +49,15 @@ TEST_F(Installed, texts_are_the_same) {
   compare("ibv_node_type_str", ibv_node_type_str);
   compare("ibv_port_state_str", ibv_port_state_str);
   compare("ibv_event_type_str", ibv_event_type_str);
+}
+
+// The library of Debian 12 has no such function.
+TEST(Opcodes, have_the_names_of_rdma_core_56) {
+  EXPECT_STREQ(ibv_wr_opcode_str(IBV_WR_RDMA_WRITE), "rdma-write");
+  EXPECT_STREQ(ibv_wr_opcode_str(IBV_WR_SEND_WITH_INV), "send-with-inv");
+  EXPECT_STREQ(ibv_wr_opcode_str(IBV_WR_ATOMIC_WRITE), "atomic-write");
+  EXPECT_STREQ(ibv_wr_opcode_str(static_cast<ibv_wr_opcode>(IBV_WR_ATOMIC_WRITE + 1)), "unknown");
+  EXPECT_STREQ(ibv_wr_opcode_str(static_cast<ibv_wr_opcode>(-1)), "unknown");
 }
 
 TEST_F(Installed, rates_are_the_same) {

@@ -4,6 +4,7 @@
 //   --programs FOLDER  the own programs of another build
 //   --runs N           each row N times
 //   --option WORD      for `verbatim run`, again for each word
+#include <gnu/libc-version.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,6 +57,10 @@ int update(Table table, const Setting& setting, const Choice& choice) {
   for (Row& row : table.rows) {
     if (!choice(row)) continue;
     ++rows;
+    if (row.c_library != gnu_get_libc_version()) {
+      std::printf("%s: left as it is, the table's \"c_library\" is %s\n", row.name.c_str(), row.c_library.c_str());
+      continue;
+    }
     std::vector<std::string> packages;
     for (const auto& [package, version] : row.packages) packages.push_back(package);
     const auto installed = installed_versions(packages);

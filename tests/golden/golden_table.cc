@@ -1,5 +1,7 @@
 #include "tests/golden/golden_table.h"
 
+#include <gnu/libc-version.h>
+
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -47,6 +49,7 @@ Table read_table(const std::string& path) {
   for (const Json& text : table.text.at("rows")) {
     Row row;
     row.name = text.at("name");
+    row.c_library = table.text.at("c_library");
     row.commands = text.at("commands").get<std::vector<std::string>>();
     row.options = text.value("options", row.options);
     row.packages = text.value("packages", row.packages);
@@ -89,6 +92,9 @@ std::string reason_to_skip(const Row& row, const std::map<std::string, std::stri
     if (here != version) reasons.push_back(package + " " + here + " (table: " + version + ")");
   }
   if (!reasons.empty()) return joined(reasons, ", ");
+  if (row.c_library != gnu_get_libc_version()) {
+    return row.name + " (C library " + gnu_get_libc_version() + ", table: " + row.c_library + ")";
+  }
   if (!row.digest.empty()) return "";
   return row.name + " (no digest: its runs differed when the table was made" +
          (row.needs.empty() ? "" : "; it executes " + joined(row.needs, ", ")) + ")";

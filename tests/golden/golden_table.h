@@ -17,8 +17,10 @@ struct Row {
   std::string name;
   std::vector<std::string> commands;
   std::vector<std::string> options;
+  // Of the C library: another one makes other system calls, which are part of the digest.
+  std::string c_library;
   // Debian packages with the versions that the digest was made with; none: a program of the project's own, which
-  // is compared everywhere.
+  // is compared wherever the C library has the same version.
   std::map<std::string, std::string> packages;
   // What its programs execute and what the machine decides until the simulator does: instructions that are not patched.
   std::vector<std::string> needs;

@@ -9,6 +9,7 @@
 namespace verbatim::golden {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -126,16 +127,19 @@ TEST(Comparison, names_what_it_skips) {
   other.rows.push_back(other.rows[0]);
   other.rows.back().digest = "";
   other.rows.back().needs = {"rdrand"};
+  other.rows.push_back(other.rows[0]);
+  other.rows.back().c_library = "1.0";
   const std::string libc = installed_versions({"libc6"})["libc6"];
   const Comparison result = compare(other, {});
-  EXPECT_EQ(result.rows, 3u);
+  EXPECT_EQ(result.rows, 4u);
   EXPECT_EQ(result.compared, 1u);
   EXPECT_THAT(result.skipped,
               ElementsAre("libc6 " + (libc.empty() ? "not installed" : libc) +
                               " (table: 1.0), no-such-package not installed (table: 2.0)",
                           HasSubstr("tcp (no digest: its runs differed when the table was made; it executes "
-                                    "rdrand)")));
-  EXPECT_THAT(result.summary(), HasSubstr("golden: 3 rows, 1 compared, 2 skipped: libc6 "));
+                                    "rdrand)"),
+                          AllOf(HasSubstr("tcp (C library "), HasSubstr(", table: 1.0)"))));
+  EXPECT_THAT(result.summary(), HasSubstr("golden: 4 rows, 1 compared, 3 skipped: libc6 "));
 }
 
 }  // namespace

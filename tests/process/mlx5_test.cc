@@ -11,14 +11,14 @@ namespace {
 using support::RunReport;
 using testing::HasSubstr;
 
-TEST(Mlx5, is_refused_where_a_program_asks_and_the_run_names_each_call_once) {
+TEST(Mlx5, has_no_capability_and_is_refused_and_the_run_names_each_call_once) {
   support::RunRequest request = {.commands = {"server=" + support::quoted(PROCESS_FOLDER "/mlx5")}};
   const RunReport slices = support::run(request);
   EXPECT_EQ(slices.code, 0) << slices.story();
   EXPECT_EQ(slices.output("server"), "mlx5_0\nrefused\n") << slices.story();
   EXPECT_EQ(slices.report["determinism"], "exact") << slices.story();
   EXPECT_EQ(slices.report["warnings"].size(), 4u) << slices.story();
-  for (const char* name : {"mlx5dv_open_device", "mlx5dv_query_device", "mlx5dv_devx_get_event", "mlx5dv_devx_alloc_uar"}) {
+  for (const char* name : {"mlx5dv_open_device", "mlx5dv_get_clock_info", "mlx5dv_devx_get_event", "mlx5dv_devx_alloc_uar"}) {
     EXPECT_THAT(slices.report["warnings"].dump(), HasSubstr(std::string(name) + " is refused (EOPNOTSUPP)"));
   }
   request.options = {"--call-by-call"};

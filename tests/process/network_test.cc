@@ -134,6 +134,52 @@ TEST(Network, ip_shows_the_route_to_the_other_hosts) {
   EXPECT_EQ(run.output("server"), "10.0.0.0/8 dev eth0 proto kernel scope link src 10.0.0.1 \n");
 }
 
+// By which Open MPI 5 finds out whether a peer can be reached.
+TEST(Network, ip_tells_the_route_to_one_address) {
+  const std::pair<const char*, const char*> kRoutes[] = {
+      {"10.0.0.2", "10.0.0.2 dev eth0 src 10.0.0.1 uid 0 \n    cache \n"},
+      {"10.0.0.1", "local 10.0.0.1 dev lo src 10.0.0.1 uid 0 \n    cache <local> \n"},
+      {"127.0.0.9", "local 127.0.0.9 dev lo src 127.0.0.1 uid 0 \n    cache <local> \n"},
+      {"10.0.0.2 from 10.0.0.1", "10.0.0.2 from 10.0.0.1 dev eth0 uid 0 \n    cache \n"},
+      {"10.0.0.2 from 10.0.0.2", ""},
+      {"8.8.8.8", ""},
+      {"8.8.8.8 oif eth0", "8.8.8.8 dev eth0 src 10.0.0.1 uid 0 \n    cache \n"},
+      {"::1", "local ::1 from :: dev lo table local proto kernel src ::1 metric 0 pref medium\n"},
+      {"fd00::a00:2", "fd00::a00:2 from :: dev eth0 proto kernel src fd00::a00:1 metric 256 pref medium\n"},
+      {"fd01::1", ""}};
+  std::string command = "server=sh -c 'exec 2>&1; ", expected;
+  for (const auto& [question, answer] : kRoutes) {
+    command += std::string("ip route get ") + question + "; ";
+    expected += answer[0] == '\0' ? "RTNETLINK answers: Network is unreachable\n" : answer;
+  }
+  const RunReport run = support::run({.commands = {command + "true'"}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), expected);
+}
+
+// Who asks for it is told once more that all went well, as libnl does.
+TEST(Network, answers_of_netlink_are_acknowledged) {
+  const support::TemporaryFolder folder;
+  const std::string script = folder.path() + "/ask.py";
+  std::ofstream(script) << R"PY(
+import socket, struct
+for flags in (1, 5):
+  s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+  body = struct.pack('BBBBBBBBI', 2, 32, 0, 0, 0, 0, 0, 0, 0) + struct.pack('HH', 8, 1) + socket.inet_aton('10.0.0.2')
+  s.send(struct.pack('IHHII', 16 + len(body), 26, flags, 7, 0) + body)
+  s.setblocking(False)
+  told = []
+  try:
+    while True:
+      told.append(struct.unpack('HHIIi', s.recv(4096)[4:20]))
+  except BlockingIOError:
+    print([(kind, sequence, error if kind == 2 else '') for kind, _, sequence, _, error in told])
+)PY";
+  const RunReport run = support::run({.commands = {"server=python3 " + support::quoted(script)}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "[(24, 7, '')]\n[(24, 7, ''), (2, 7, 0)]\n");
+}
+
 // Each adapter beyond the first has an interface, an address, a network and a name of its own.
 constexpr char kRails[] = R"PY(
 import fcntl, os, socket, struct

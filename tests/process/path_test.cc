@@ -31,6 +31,17 @@ TEST(Paths, what_the_trees_lack_is_not_there_by_any_spelling_or_call) {
   EXPECT_EQ(support::run(request).digest(), run.digest());
 }
 
+// What hwloc of Debian 13 looks for, by which Open MPI and UCX ask about the machine.
+TEST(Paths, what_many_machines_lack_is_lacked_without_a_word) {
+  const RunReport run = support::run(
+      {.commands = {"server=sh -c 'cat /sys/devices/cpu_atom/cpus /sys/devices/cpu_core/cpus /sys/devices/cpu_lowpower/cpus "
+                    "/sys/kernel/mm/mempolicy/weighted_interleave/node0 /dev/cpuset/cpus 2>&1; ls /sys/bus/soc/devices 2>&1; true'"}});
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.report["warnings"].size(), 0u) << run.report["warnings"];
+  EXPECT_EQ(run.report["refused_files"], 0);
+  EXPECT_NE(run.output("server").find("cpu_atom"), std::string::npos) << run.story();
+}
+
 TEST(Paths, strict_warn_lets_the_machines_files_through_and_says_so) {
   support::RunRequest request;
   request.commands = {"server=sh -c 'cat /proc/vmstat > /dev/null && cd /sys && cat ../proc/vmstat > /dev/null && "

@@ -179,11 +179,12 @@ const std::vector<Coverage> kCoverage = {
     {"sendfile", "sendfile_kinds"},
     {"`FILE*` on sockets", "stdio_socket tcp_file"},
     {"select, poll, ppoll", "select_sets server"},
-    {"epoll, edge and level", "epoll_edges epoll_mixed"},
+    {"epoll, edge and level", "epoll_edges epoll_mixed epoll_nested"},
     {"all of these with verbs descriptors",
      "event_mix Semantics.events_are_waited_for_among_other_descriptors"},
     {"getaddrinfo, getifaddrs", "addresses Sockets.names_and_addresses_resolve"},
-    {"route netlink", "Network.ip_shows_the_hosts_own_addresses Network.ip_shows_the_route_to_the_other_hosts"},
+    {"route netlink", "Network.ip_shows_the_hosts_own_addresses Network.ip_shows_the_route_to_the_other_hosts "
+                      "Network.ip_tells_the_route_to_one_address Network.answers_of_netlink_are_acknowledged"},
     {"latency and bandwidth of the management network",
      "Network.a_datagram_takes_the_latency_and_its_bytes Sockets.distance_takes_time "
      "Shell.iperf3_measures_the_management_network"},

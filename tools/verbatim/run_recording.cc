@@ -43,20 +43,25 @@ RunRecording::~RunRecording() {
   if (lines_ != nullptr) std::fclose(lines_);
 }
 
+std::uint32_t& RunRecording::slot_of(std::uint32_t component, std::uint32_t kind) {
+  const std::size_t place = std::size_t{component} * kKinds + kind;
+  if (slots_.size() <= place) slots_.resize((std::size_t{component} + 1) * kKinds, kNoSlot);
+  return slots_[place];
+}
+
 std::uint32_t RunRecording::slot(std::uint32_t component, std::uint32_t kind, std::string_view name, std::uint32_t values,
                                  bool has_bytes) {
-  if (slots_.size() <= component) slots_.resize(component + 1);
-  std::vector<std::uint32_t>& kinds = slots_[component];
-  if (kinds.empty()) kinds.assign(kKinds, kNoSlot);
-  if (kinds[kind] == kNoSlot) kinds[kind] = writer_.slot(components_.name(ComponentId{component}), name, values, has_bytes);
-  return kinds[kind];
+  std::uint32_t& own = slot_of(component, kind);
+  if (own == kNoSlot) own = writer_.slot(components_.name(ComponentId{component}), name, values, has_bytes);
+  return own;
 }
 
 void RunRecording::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
   // Of other bytes only hashes are ever shown.
   const bool has_bytes = record.event == TraceEvent::kProgramOutput;
   const auto kind = static_cast<std::uint32_t>(record.event);
-  const std::uint32_t own = slot(record.component, kind, names_of(record.event).name, values_of(record.event), has_bytes);
+  std::uint32_t own = slot_of(record.component, kind);
+  if (own == kNoSlot) own = slot(record.component, kind, names_of(record.event).name, values_of(record.event), has_bytes);
   writer_.entry(own, record.time_ps, record.values, bytes);
 }
 

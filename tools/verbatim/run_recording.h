@@ -34,6 +34,7 @@ class RunRecording final : public TraceSink, public FactObserver {
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
 
  private:
+  std::uint32_t& slot_of(std::uint32_t component, std::uint32_t kind);
   // Of records and facts of a component, one for each kind.
   std::uint32_t slot(std::uint32_t component, std::uint32_t kind, std::string_view name, std::uint32_t values,
                      bool has_bytes = false);
@@ -42,7 +43,7 @@ class RunRecording final : public TraceSink, public FactObserver {
   observe::RecordingWriter writer_;
   RunFacts facts_;
   std::FILE* lines_;
-  std::vector<std::vector<std::uint32_t>> slots_;  // by component and kind; kNoSlot: not yet
+  std::vector<std::uint32_t> slots_;  // by component and kind; kNoSlot: not yet
 };
 
 }  // namespace verbatim::cli

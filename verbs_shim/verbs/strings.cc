@@ -86,3 +86,19 @@ extern "C" const char* ibv_event_type_str(ibv_event_type type) {
   static_assert(sizeof(kTexts) / sizeof(kTexts[0]) == IBV_EVENT_WQ_FATAL + 1);
   return text_of(kTexts, type);
 }
+
+// Headers before rdma-core 50 do not declare it, nor name the work request of a flush.
+extern "C" __attribute__((visibility("default"))) const char* ibv_wr_opcode_str(ibv_wr_opcode opcode) {
+  static const char* const kTexts[] = {
+      "rdma-write",           "rdma-write-with-imm",
+      "send",                 "send-with-imm",
+      "rdma-read",            "atomic-cmp-and-swp",
+      "atomic-fetch-and-add", "local-inv",
+      "bind-mw",              "send-with-inv",
+      "tso",                  "driver1",
+      nullptr,                nullptr,
+      "flush",                "atomic-write",
+  };
+  static_assert(sizeof(kTexts) / sizeof(kTexts[0]) == IBV_WR_ATOMIC_WRITE + 1);
+  return text_of(kTexts, opcode);
+}

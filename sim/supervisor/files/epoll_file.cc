@@ -1,44 +1,112 @@
 #include "sim/supervisor/files/epoll_file.h"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace verbatim::supervisor {
 
 namespace {
+
 constexpr std::uint64_t kNothingReported = ~0ull;
+constexpr std::size_t kMostNested = 4;  // steps from the outermost to the innermost (EP_MAX_NESTS)
+
+}  // namespace
+
+EpollFile::~EpollFile() {
+  for (const auto& [fd, interest] : interests_) forget(interest);
 }
 
-std::uint32_t EpollFile::pending(const Interest& interest) const {
+std::uint32_t EpollFile::pending(const Interest& interest, std::set<const EpollFile*>& idle) {
   const VirtualFilePtr file = interest.file.lock();
   if (file == nullptr || !interest.armed) return 0;
-  if ((interest.event.events & EPOLLET) != 0 && interest.reported_generation == file->generation()) return 0;
-  return file->readiness() & (interest.event.events | EPOLLERR | EPOLLHUP);
+  if ((interest.event.events & EPOLLET) != 0 && interest.reported_generation == generation_of(interest, *file)) return 0;
+  const std::uint32_t wanted = interest.event.events | EPOLLERR | EPOLLHUP;
+  if (interest.inner == nullptr) return file->readiness() & wanted;
+  return interest.inner->is_ready(idle) ? (POLLIN | POLLRDNORM) & wanted : 0;
+}
+
+bool EpollFile::is_ready(std::set<const EpollFile*>& idle) const {
+  if (idle.contains(this)) return false;
+  for (const auto& [fd, interest] : interests_) {
+    if (pending(interest, idle) != 0) return true;
+  }
+  idle.insert(this);
+  return false;
 }
 
 std::uint32_t EpollFile::readiness() const {
-  for (const auto& [fd, interest] : interests_) {
-    if (pending(interest) != 0) return POLLIN | POLLRDNORM;
+  std::set<const EpollFile*> idle;
+  return is_ready(idle) ? POLLIN | POLLRDNORM : 0;
+}
+
+// An instance has become more ready when what it watches has.
+std::uint64_t EpollFile::generation_of(const Interest& interest, const VirtualFile& file) {
+  std::uint64_t generation = file.generation();
+  if (interest.inner == nullptr) return generation;
+  for (const VirtualFilePtr& watched : interest.inner->watched()) generation += watched->generation();
+  return generation;
+}
+
+// Layer n: all that are n steps away, by whichever way. None can be reached from itself, so there is a last one.
+std::vector<std::set<const EpollFile*>> EpollFile::layers(Direction direction) const {
+  std::vector<std::set<const EpollFile*>> layers{{this}};
+  for (;;) {
+    std::set<const EpollFile*> next;
+    for (const EpollFile* one : layers.back()) {
+      if (direction == Direction::kOut) next.insert(one->outer_.begin(), one->outer_.end());
+      if (direction == Direction::kOut) continue;
+      for (const auto& [fd, interest] : one->interests_) {
+        if (interest.inner != nullptr && !interest.file.expired()) next.insert(interest.inner);
+      }
+    }
+    if (next.empty()) return layers;
+    layers.push_back(std::move(next));
   }
-  return 0;
+}
+
+bool EpollFile::may_watch(const EpollFile& inner) const {
+  const auto below = inner.layers(Direction::kIn), above = layers(Direction::kOut);
+  for (const auto& layer : below) {
+    if (layer.contains(this)) return false;
+  }
+  return (above.size() - 1) + 1 + (below.size() - 1) <= kMostNested;
+}
+
+EpollFile::Interest EpollFile::make_interest(const VirtualFilePtr& file, const epoll_event& event) {
+  auto* inner = dynamic_cast<EpollFile*>(file.get());
+  if (inner != nullptr) inner->outer_.insert(this);
+  return {file, inner, event, kNothingReported, true};
+}
+
+void EpollFile::forget(const Interest& interest) {
+  const VirtualFilePtr file = interest.file.lock();
+  if (file == nullptr || interest.inner == nullptr) return;
+  interest.inner->outer_.erase(interest.inner->outer_.find(this));
 }
 
 int EpollFile::control(int operation, int fd, const VirtualFilePtr& file, const epoll_event& event) {
   auto it = interests_.find(fd);
   if (it != interests_.end() && it->second.file.lock() != file) {  // the number was closed and given out again
+    forget(it->second);
     interests_.erase(it);
     it = interests_.end();
   }
   switch (operation) {
     case EPOLL_CTL_ADD:
       if (it != interests_.end()) return -EEXIST;
-      interests_[fd] = {file, event, kNothingReported, true};
+      if (const auto* inner = dynamic_cast<const EpollFile*>(file.get())) {
+        if (!may_watch(*inner)) return -ELOOP;
+      }
+      interests_[fd] = make_interest(file, event);
       break;
     case EPOLL_CTL_MOD:
       if (it == interests_.end()) return -ENOENT;
-      it->second = {file, event, kNothingReported, true};
+      forget(it->second);
+      it->second = make_interest(file, event);
       break;
     case EPOLL_CTL_DEL:
       if (it == interests_.end()) return -ENOENT;
+      forget(it->second);
       interests_.erase(it);
       break;
     default:
@@ -51,6 +119,7 @@ int EpollFile::control(int operation, int fd, const VirtualFilePtr& file, const 
 std::int64_t EpollFile::take(std::size_t limit,
                              const std::function<bool(std::size_t index, const epoll_event& event)>& tell) {
   std::size_t told = 0;
+  std::set<const EpollFile*> idle;
   for (auto it = interests_.begin(); it != interests_.end() && told < limit;) {
     Interest& interest = it->second;
     const VirtualFilePtr file = interest.file.lock();
@@ -58,12 +127,12 @@ std::int64_t EpollFile::take(std::size_t limit,
       it = interests_.erase(it);
       continue;
     }
-    if (const std::uint32_t events = pending(interest)) {
+    if (const std::uint32_t events = pending(interest, idle)) {
       epoll_event event = interest.event;
       event.events = events;
       if (!tell(told, event)) return told > 0 ? static_cast<std::int64_t>(told) : -EFAULT;
       ++told;
-      interest.reported_generation = file->generation();
+      interest.reported_generation = generation_of(interest, *file);
       if ((interest.event.events & EPOLLONESHOT) != 0) interest.armed = false;
     }
     ++it;
@@ -71,12 +140,27 @@ std::int64_t EpollFile::take(std::size_t limit,
   return static_cast<std::int64_t>(told);
 }
 
+void EpollFile::collect(std::vector<VirtualFilePtr>& files, std::set<const VirtualFile*>& known) const {
+  for (const auto& [fd, interest] : interests_) {
+    VirtualFilePtr file = interest.file.lock();
+    if (file == nullptr || !known.insert(file.get()).second) continue;
+    files.push_back(std::move(file));
+    if (interest.inner != nullptr) interest.inner->collect(files, known);
+  }
+}
+
 std::vector<VirtualFilePtr> EpollFile::watched() const {
   std::vector<VirtualFilePtr> files;
-  for (const auto& [fd, interest] : interests_) {
-    if (VirtualFilePtr file = interest.file.lock()) files.push_back(std::move(file));
-  }
+  std::set<const VirtualFile*> known;
+  collect(files, known);
   return files;
+}
+
+void add_with_watched(std::vector<VirtualFilePtr>& files, VirtualFilePtr file) {
+  const auto* const epoll = dynamic_cast<const EpollFile*>(file.get());
+  files.push_back(std::move(file));
+  if (epoll == nullptr) return;
+  for (VirtualFilePtr& watched : epoll->watched()) files.push_back(std::move(watched));
 }
 
 }  // namespace verbatim::supervisor

@@ -24,10 +24,7 @@ class AsyncContext::Poll final : public Waiter {
  public:
   Poll(AsyncContext& context, AsyncOrigin origin, const VirtualFilePtr& file, std::uint32_t events)
       : context_(context), origin_(std::move(origin)), open_(file), events_(events) {
-    files_.push_back(file);
-    if (const auto* epoll = dynamic_cast<const EpollFile*>(file.get())) {
-      for (const VirtualFilePtr& watched : epoll->watched()) files_.push_back(watched);
-    }
+    add_with_watched(files_, file);
     for (const VirtualFilePtr& watched : files_) watched->add_waiter(*this);
   }
   ~Poll() {

@@ -408,8 +408,8 @@ class Kernel {
   // A socket address of the program's; nullopt and -errno.
   static std::optional<std::vector<std::byte>> load_name(Process& process, std::uint64_t address,
                                                          std::uint64_t length, int* error);
-  static bool store_name(Process& process, std::span<const std::byte> name, std::uint64_t address,
-                         std::uint64_t length_address);
+  // As much of a socket's name as there is room for, and its whole length; 0 or -errno.
+  static int store_name(Process& process, std::span<const std::byte> name, std::uint64_t address, std::uint64_t length_address);
   // nullopt inside: none given. The outer nullopt: EFAULT or EINVAL in `error`.
   std::optional<Instant> load_deadline(Thread& thread, std::uint64_t timespec_address, int* error);
   std::uint32_t readiness_of(Process& process, int fd, bool* valid) const;

@@ -229,10 +229,10 @@ Kernel::Outcome Kernel::sys_recvfrom(Thread& thread) {
   to.parts.push_back({static_cast<std::uint64_t>(a[1]), to.length});
   IncomingMessage message;
   const Outcome outcome = receive(thread, socket, to, static_cast<int>(a[3]), message);
-  const bool named = outcome && outcome->result >= 0 && a[4] != 0;
-  if (named && !store_name(thread.process(), message.from, static_cast<std::uint64_t>(a[4]),
-                           static_cast<std::uint64_t>(a[5]))) {
-    return Answer{-EFAULT};
+  if (outcome && outcome->result >= 0 && a[4] != 0) {
+    const int error =
+        store_name(thread.process(), message.from, static_cast<std::uint64_t>(a[4]), static_cast<std::uint64_t>(a[5]));
+    if (error != 0) return Answer{error};
   }
   return outcome;
 }

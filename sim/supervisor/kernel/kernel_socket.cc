@@ -36,13 +36,14 @@ std::optional<std::vector<std::byte>> Kernel::load_name(Process& process, std::u
   return name;
 }
 
-bool Kernel::store_name(Process& process, std::span<const std::byte> name, std::uint64_t address,
-                        std::uint64_t length_address) {
-  if (address == 0 || length_address == 0) return true;
-  const auto room = process.memory().load<socklen_t>(length_address);
-  if (!room) return false;
-  return process.memory().put(address, name.first(std::min<std::size_t>(*room, name.size()))) &&
-         process.memory().store(length_address, static_cast<socklen_t>(name.size()));
+int Kernel::store_name(Process& process, std::span<const std::byte> name, std::uint64_t address, std::uint64_t length_address) {
+  const auto room = process.memory().load<std::int32_t>(length_address);
+  if (!room) return -EFAULT;
+  if (*room < 0) return -EINVAL;
+  const auto shown = name.first(std::min<std::size_t>(static_cast<std::size_t>(*room), name.size()));
+  const bool stored = (shown.empty() || process.memory().put(address, shown)) &&
+                      process.memory().store(length_address, static_cast<socklen_t>(name.size()));
+  return stored ? 0 : -EFAULT;
 }
 
 Kernel::Outcome Kernel::sys_socket(Thread& thread) {
@@ -140,11 +141,11 @@ Kernel::Outcome Kernel::sys_accept(Thread& thread) {
   if (socket == nullptr) {
     return wait_or_give_up(thread, {listener}, listener->nonblocking(), listener->read_timeout, "accept");
   }
-  std::vector<std::byte> name;
-  socket->name(true, name);
-  if (!store_name(thread.process(), name, static_cast<std::uint64_t>(a[1]),
-                  static_cast<std::uint64_t>(a[2]))) {
-    return Answer{-EFAULT};
+  if (a[1] != 0) {
+    std::vector<std::byte> name;
+    socket->name(true, name);
+    const int error = store_name(thread.process(), name, static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]));
+    if (error != 0) return Answer{error};
   }
   return install(thread.process(), socket, call.number == SYS_accept4 && (a[3] & SOCK_NONBLOCK) != 0);
 }
@@ -165,9 +166,8 @@ Kernel::Outcome Kernel::sys_socket_name(Thread& thread) {
   if (socket == nullptr) return bad;
   std::vector<std::byte> name;
   if (const int error = socket->name(call.number == SYS_getpeername, name)) return Answer{error};
-  const bool stored = store_name(thread.process(), name, static_cast<std::uint64_t>(call.arguments[1]),
-                                 static_cast<std::uint64_t>(call.arguments[2]));
-  return Answer{stored ? 0 : -EFAULT};
+  return Answer{store_name(thread.process(), name, static_cast<std::uint64_t>(call.arguments[1]),
+                           static_cast<std::uint64_t>(call.arguments[2]))};
 }
 
 }  // namespace verbatim::supervisor

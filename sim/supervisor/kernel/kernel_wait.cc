@@ -72,7 +72,7 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
     entry.revents = static_cast<short>(
         valid_fd ? events & (static_cast<std::uint16_t>(entry.events) | POLLERR | POLLHUP) : POLLNVAL);
     if (entry.revents != 0) ++ready;
-    if (VirtualFilePtr file = process.file(entry.fd)) files.push_back(std::move(file));
+    if (VirtualFilePtr file = process.file(entry.fd)) add_with_watched(files, std::move(file));
   }
   Instant deadline = kNever;
   if (thread.retried()) {
@@ -125,7 +125,7 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
         result[k][word] |= bit;
         ++ready;
       }
-      if (VirtualFilePtr file = process.file(fd)) files.push_back(std::move(file));
+      if (VirtualFilePtr file = process.file(fd)) add_with_watched(files, std::move(file));
     }
   }
   Instant deadline = kNever;
@@ -218,8 +218,8 @@ Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
     if (error != 0) return Answer{error};
   }
   if (!ready && now() < deadline) {
-    std::vector<VirtualFilePtr> files = epoll->watched();
-    files.insert(files.begin(), own);
+    std::vector<VirtualFilePtr> files;
+    add_with_watched(files, own);
     return wait_for(thread, std::move(files), deadline, "epoll_wait");
   }
   const auto tell = [&](std::size_t index, const epoll_event& event) {
@@ -269,12 +269,10 @@ bool Kernel::keep_nothing(Thread& thread, Answer& answer) {
     for (std::size_t at = 0; at < memory.size(); at += sizeof(pollfd)) {
       pollfd asked;
       std::memcpy(&asked, memory.data() + at, sizeof asked);
-      if (const VirtualFilePtr file = process.file(asked.fd)) files.push_back(file);
+      if (VirtualFilePtr file = process.file(asked.fd)) add_with_watched(files, std::move(file));
     }
   } else {
-    const VirtualFilePtr file = process.file(static_cast<int>(a[0]));
-    if (const auto* epoll = dynamic_cast<const EpollFile*>(file.get())) files = epoll->watched();
-    if (file != nullptr) files.push_back(file);
+    if (VirtualFilePtr file = process.file(static_cast<int>(a[0]))) add_with_watched(files, std::move(file));
   }
   thread.keep_nothing(answer.result, slept, std::move(memory), files);
   return true;

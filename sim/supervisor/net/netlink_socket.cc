@@ -9,8 +9,10 @@
 #include <linux/rtnetlink.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "sim/supervisor/net/interfaces.h"
@@ -59,6 +61,18 @@ class Message {
   }
   std::vector<std::byte> bytes_;
 };
+
+// The attributes behind a request's body of `body_size` bytes.
+template <class Visit>
+void for_each_attribute(std::span<const std::byte> request, std::size_t body_size, const Visit& visit) {
+  for (std::size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(body_size); at + sizeof(rtattr) <= request.size();) {
+    rtattr attribute;
+    std::memcpy(&attribute, request.data() + at, sizeof attribute);
+    if (attribute.rta_len < sizeof attribute || attribute.rta_len > request.size() - at) break;
+    visit(attribute.rta_type, request.subspan(at + sizeof attribute, attribute.rta_len - sizeof attribute));
+    at += RTA_ALIGN(attribute.rta_len);
+  }
+}
 
 // As Linux's 8021q tells of the interface of a VLAN.
 void add_vlan(Message& message, const Interface::Vlan& vlan) {
@@ -163,6 +177,107 @@ void add_routes(const HostSpec& host, const nlmsghdr& request, std::uint32_t por
   }
 }
 
+// What a request for the route to one address says.
+struct RouteQuestion {
+  std::optional<IpAddress> to, from;
+  std::uint32_t interface = 0;  // 0: any
+};
+
+RouteQuestion route_question(int family, std::span<const std::byte> request) {
+  RouteQuestion question;
+  const std::size_t size = family == AF_INET ? 4 : 16;
+  for_each_attribute(request, sizeof(rtmsg), [&](std::uint16_t type, std::span<const std::byte> value) {
+    if (type == RTA_OIF && value.size() >= sizeof question.interface) {
+      std::memcpy(&question.interface, value.data(), sizeof question.interface);
+    }
+    if ((type != RTA_DST && type != RTA_SRC) || value.size() < size) return;
+    std::uint32_t v4 = 0;
+    std::array<std::uint8_t, 16> v6{};
+    std::memcpy(family == AF_INET ? static_cast<void*>(&v4) : v6.data(), value.data(), size);
+    (type == RTA_DST ? question.to : question.from) = family == AF_INET ? IpAddress::v4(ntohl(v4)) : IpAddress::v6(v6);
+  });
+  return question;
+}
+
+// Where packets to an address go, and from which address.
+struct FoundRoute {
+  bool is_local = false;
+  int interface = 0;
+  IpAddress source;
+};
+
+std::optional<FoundRoute> find_route(const HostSpec& host, const RouteQuestion& question) {
+  if (!question.to) return std::nullopt;
+  const IpAddress& to = *question.to;
+  const std::vector<Interface> interfaces = interfaces_of(host);
+  const auto is_own = [&](const IpAddress& address) {
+    return std::ranges::any_of(interfaces, [&](const Interface& one) { return one.v4 == address || one.v6 == address; });
+  };
+  if (question.from && !is_own(*question.from)) return std::nullopt;
+  for (const Interface& one : interfaces) {
+    if (one.v4 == to || one.v6 == to) return FoundRoute{true, kLoopbackIndex, to};
+    if (one.is_loopback() && to.is_v4() && to.loopback()) return FoundRoute{true, kLoopbackIndex, one.v4};
+  }
+  const std::vector<ib::IpInterface> own = addresses_of(host);
+  for (const ib::IpRoute& route : routes_of(host)) {
+    const int interface = interface_index(route.adapter);
+    if (question.interface != 0 && static_cast<int>(question.interface) != interface) continue;
+    if (to.is_v4()) {
+      if (ib::network_of(to.as_v4(), route.network.prefix_bits) != route.network.address) continue;
+      return FoundRoute{false, interface, IpAddress::v4(own[route.adapter].address)};
+    }
+    const ib::Gid network = ib::ipv6_gid(0, route.network.subnet6);
+    if (!std::equal(network.raw, network.raw + 8, to.bytes().begin())) continue;
+    return FoundRoute{false, interface, IpAddress::v6(own[route.adapter].v6().raw)};
+  }
+  // To an interface that is named without one, Linux takes IPv4 addresses to be at its other end.
+  for (const Interface& one : interfaces) {
+    if (to.is_v4() && question.interface != 0 && one.index == static_cast<int>(question.interface)) {
+      return FoundRoute{false, one.index, one.v4};
+    }
+  }
+  return std::nullopt;
+}
+
+// 0, or -errno.
+int add_route(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int family, std::span<const std::byte> bytes,
+              std::vector<std::byte>& answer) {
+  if (family != AF_INET && family != AF_INET6) return -EOPNOTSUPP;
+  const RouteQuestion question = route_question(family, bytes);
+  const std::optional<FoundRoute> found = find_route(host, question);
+  if (!found) return -ENETUNREACH;
+  const bool v4 = family == AF_INET;
+  const auto size = static_cast<std::uint8_t>(v4 ? 4 : 16);
+  const auto bits = static_cast<std::uint8_t>(size * 8);
+  const auto address = [&](const IpAddress& of) { return of.bytes().data() + (v4 ? 12 : 0); };
+  constexpr std::uint32_t kLocal = 0x80000000;  // RTCF_LOCAL
+  rtmsg body{};
+  body.rtm_family = static_cast<std::uint8_t>(family);
+  body.rtm_dst_len = bits;
+  body.rtm_src_len = question.from || !v4 ? bits : std::uint8_t{0};
+  body.rtm_table = !v4 && found->is_local ? RT_TABLE_LOCAL : RT_TABLE_MAIN;
+  body.rtm_protocol = v4 ? RTPROT_UNSPEC : RTPROT_KERNEL;
+  body.rtm_type = found->is_local ? RTN_LOCAL : RTN_UNICAST;
+  body.rtm_flags = v4 ? RTM_F_CLONED | (found->is_local ? kLocal : 0) : 0;
+  Message message(RTM_NEWROUTE, request.nlmsg_seq, port, body);
+  message.add(RTA_TABLE, body.rtm_table);
+  message.add(RTA_DST, address(*question.to), size);
+  if (question.from || !v4) message.add(RTA_SRC, address(question.from.value_or(IpAddress{})), size);
+  message.add(RTA_OIF, static_cast<std::uint32_t>(found->interface));
+  if (!question.from || !v4) message.add(RTA_PREFSRC, address(found->source), size);
+  if (v4) {
+    message.add(RTA_UID, 0);
+  } else {
+    const std::uint8_t medium = 0;  // preference
+    message.add(RTA_PRIORITY, found->is_local ? 0 : 256);
+    message.add(RTA_PREF, &medium, sizeof medium);
+  }
+  const rta_cacheinfo used{};
+  message.add(RTA_CACHEINFO, &used, sizeof used);
+  message.end(answer);
+  return 0;
+}
+
 // A list in datagrams of whole messages, none longer than those of Linux: getifaddrs(3) has room for 4096 bytes.
 void push_list(const std::vector<std::byte>& list, std::deque<std::vector<std::byte>>& datagrams) {
   constexpr std::size_t kMostBytes = 3776;  // NLMSG_GOODSIZE
@@ -180,18 +295,12 @@ void push_list(const std::vector<std::byte>& list, std::deque<std::vector<std::b
 
 // The interface that a request for one names: by index or by an attribute.
 std::string named_interface(std::span<const std::byte> request) {
-  std::size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(ifinfomsg));
-  while (at + sizeof(rtattr) <= request.size()) {
-    rtattr attribute;
-    std::memcpy(&attribute, request.data() + at, sizeof attribute);
-    if (attribute.rta_len < sizeof attribute || attribute.rta_len > request.size() - at) break;
-    if (attribute.rta_type == IFLA_IFNAME) {
-      const auto* text = reinterpret_cast<const char*>(request.data() + at + sizeof attribute);
-      return {text, strnlen(text, attribute.rta_len - sizeof attribute)};
-    }
-    at += RTA_ALIGN(attribute.rta_len);
-  }
-  return {};
+  std::string name;
+  for_each_attribute(request, sizeof(ifinfomsg), [&](std::uint16_t type, std::span<const std::byte> value) {
+    const auto* text = reinterpret_cast<const char*>(value.data());
+    if (type == IFLA_IFNAME) name.assign(text, strnlen(text, value.size()));
+  });
+  return name;
 }
 
 }  // namespace
@@ -238,21 +347,27 @@ IoResult NetlinkSocket::send(Process& process, OutgoingMessage& message) {
     add_addresses(host_, request, port_, family, strict ? static_cast<int>(wanted.ifa_index) : 0, answer);
   } else if (request.nlmsg_type == RTM_GETROUTE && all) {
     add_routes(host_, request, port_, family, answer);
+  } else if (request.nlmsg_type == RTM_GETROUTE) {
+    error = add_route(host_, request, port_, family, bytes, answer);
   } else if (!all || request.nlmsg_type < RTM_BASE || request.nlmsg_type > RTM_MAX) {
     error = -EOPNOTSUPP;
   }  // other lists (neighbours, rules) are empty
   if (error != 0 || !all) {
-    if (answer.empty()) {
-      const nlmsghdr header{NLMSG_LENGTH(sizeof(nlmsgerr)), NLMSG_ERROR, 0, request.nlmsg_seq, port_};
-      const nlmsgerr body_of_error{error, request};
-      answer.resize(NLMSG_SPACE(sizeof body_of_error));
-      std::memcpy(answer.data(), &header, sizeof header);
-      std::memcpy(answer.data() + NLMSG_HDRLEN, &body_of_error, sizeof body_of_error);
-    } else {
+    const bool has_answer = !answer.empty();
+    if (has_answer) {
       const std::uint16_t alone = 0;  // not one of several
       std::memcpy(answer.data() + offsetof(nlmsghdr, nlmsg_flags), &alone, sizeof alone);
+      answers_.push_back(std::move(answer));
     }
-    answers_.push_back(std::move(answer));
+    if (!has_answer || (request.nlmsg_flags & NLM_F_ACK) != 0) {
+      const std::uint16_t flags = error == 0 ? NLM_F_CAPPED : 0;
+      const nlmsghdr header{NLMSG_LENGTH(sizeof(nlmsgerr)), NLMSG_ERROR, flags, request.nlmsg_seq, port_};
+      const nlmsgerr body_of_error{error, request};
+      std::vector<std::byte> told(NLMSG_SPACE(sizeof body_of_error));
+      std::memcpy(told.data(), &header, sizeof header);
+      std::memcpy(told.data() + NLMSG_HDRLEN, &body_of_error, sizeof body_of_error);
+      answers_.push_back(std::move(told));
+    }
   } else {
     push_list(answer, answers_);
     const nlmsghdr header{NLMSG_LENGTH(sizeof(int)), NLMSG_DONE, NLM_F_MULTI, request.nlmsg_seq, port_};

@@ -89,9 +89,11 @@ void add_processor(VirtualTree& tree, std::uint64_t timestamp_counter_hz) {
   // No firmware tables, no hypervisor.
   tree.mark_absent("/sys/firmware");
   tree.mark_absent("/sys/hypervisor");
-  // No memory behind CXL, no graphics processors that adapters reach, no numbered slots.
+  // No memory behind CXL, no graphics processors that adapters reach, no numbered slots, no processors of several kinds, no
+  // weights of memory nodes; groups of processors are not mounted.
   for (const char* absent :
-       {"/sys/bus/cxl", "/sys/bus/dax", "/sys/bus/pci/slots", "/sys/kernel/mm/memory_peers", "/dev/kfd"}) {
+       {"/sys/bus/cxl", "/sys/bus/dax", "/sys/bus/pci/slots", "/sys/kernel/mm/memory_peers", "/dev/kfd", "/sys/devices/cpu_atom",
+        "/sys/devices/cpu_core", "/sys/devices/cpu_lowpower", "/sys/bus/soc", "/sys/kernel/mm/mempolicy", "/dev/cpuset"}) {
     tree.mark_absent(absent);
   }
 }

@@ -14,6 +14,12 @@ int main(void) {
   socklen_t size = sizeof name;
   EXPECT(bind(a, (struct sockaddr*)&name, sizeof name) == 0 &&
          getsockname(a, (struct sockaddr*)&name, &size) == 0);
+  // How long a name is can be asked without room for it, as libfabric does; not so where its length goes.
+  socklen_t length = 0, negative = (socklen_t)-1;
+  EXPECT(getsockname(a, NULL, &length) == 0 && length == sizeof name);
+  EXPECT(getsockname(a, NULL, &length) == -1 && errno == EFAULT);
+  EXPECT(getsockname(a, (struct sockaddr*)&name, NULL) == -1 && errno == EFAULT);
+  EXPECT(getsockname(a, (struct sockaddr*)&name, &negative) == -1 && errno == EINVAL);
   EXPECT(name.sin_port != 0 && bind(b, (struct sockaddr*)&name, sizeof name) == -1 && errno == EADDRINUSE);
   EXPECT(send(b, "x", 1, 0) == -1 && errno == EDESTADDRREQ);
   EXPECT(sendto(b, "hello", 5, 0, (struct sockaddr*)&name, sizeof name) == 5);
@@ -23,6 +29,8 @@ int main(void) {
   size = sizeof from;
   EXPECT(recvfrom(a, bytes, 16, MSG_PEEK, (struct sockaddr*)&from, &size) == 5);
   EXPECT(size == sizeof from && from.sin_family == AF_INET && from.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
+  length = 0;
+  EXPECT(recvfrom(a, bytes, 16, MSG_PEEK, (struct sockaddr*)1, &length) == 5 && length == sizeof from);
   EXPECT(recvfrom(a, bytes, 16, 0, NULL, NULL) == 5 && memcmp(bytes, "hello", 5) == 0);
   EXPECT(recv(a, bytes, 16, 0) == 0);
   EXPECT(recv(a, bytes, 4, MSG_TRUNC) == 14 && memcmp(bytes, "more", 4) == 0);
