@@ -313,7 +313,6 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
       {"PATH", kProgramPath}, {"HOME", protocol::kHome}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
   for (const auto& [key, value] : spec.environment) environment[key] = value;
   for (const auto& [key, value] : environment) request.environment.push_back(key + "=" + value);
-  process.set_environment(request.environment);
   request.working_directory = native_working_folder(spec, kernel_.paths_of(process));
   request.shim_directory = options_.shim_directory;
   request.region_fd = process.region().fd();
@@ -321,6 +320,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   request.core = core_;
   auto patches = std::make_unique<code::CodePatches>(options_.machine.jumps);
   equip(request, spec.host, stream + "/at_random", *patches);
+  process.set_environment(request.environment);
 
   LaunchedProcess launched = start_process(request);
   if (!launched.error.empty()) {

@@ -23,6 +23,7 @@
 
 #include "sim/core/sanitizer.h"
 #include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/machine/needed_libraries.h"
 #include "verbs_shim/protocol/environment.h"
 #include "verbs_shim/protocol/layout.h"
 
@@ -264,6 +265,7 @@ std::vector<std::string> padded_environment(const LaunchRequest& request) {
   add_to_loader(environment, "GLIBC_TUNABLES", "glibc.pthread.rseq=0");
   add_to_loader(environment, "LD_PRELOAD",
                 through + "libverbatim_runtime.so:" + through + "libibverbs.so.1:" + through + "libmlx5.so.1");
+  if (!request.first_library.empty()) environment.front().insert(sizeof "LD_PRELOAD=" - 1, request.first_library + ":");
   std::size_t size = request.path.size() + 1;
   for (const std::string& text : request.arguments) size += text.size() + 1;
   for (const std::string& text : environment) size += text.size() + 1;
@@ -292,6 +294,17 @@ std::string inspect_program(const std::string& name, const std::string& working_
 bool asks_for_privilege(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0;
+}
+
+// It looks for leaks by stopping the program as a debugger does (ptrace), and ends it with an error where it cannot.
+void suit_address_sanitizer(LaunchRequest& request) {
+  const DynamicNames names = dynamic_names_of(request.path);
+  if (!names.has_address_sanitizer()) return;
+  request.first_library = names.library_to_be_first();
+  const bool is_decided = std::ranges::any_of(request.environment, [](const std::string& text) {
+    return text.starts_with("LSAN_OPTIONS=") || text.find("detect_leaks") != std::string::npos;
+  });
+  if (!is_decided) request.environment.emplace_back("LSAN_OPTIONS=detect_leaks=0");
 }
 
 LaunchedProcess launch(const LaunchRequest& request) {

@@ -28,6 +28,7 @@ struct LaunchRequest {
   std::string path;  // absolute
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // "NAME=value"
+  std::string first_library;             // preloaded before all others; empty: none
   std::string working_directory;
   std::string shim_directory;
   int region_fd = -1;
@@ -52,6 +53,10 @@ struct LaunchedProcess {
   std::string error;            // not empty: nothing runs
   bool is_machines = false;  // the machine has no room for one more process
 };
+
+// What a program built with AddressSanitizer needs: its runtime before all libraries, and no search for leaks unless the
+// environment decides about it.
+void suit_address_sanitizer(LaunchRequest& request);
 
 // Returns when the shim is in place in the process, or the process has ended before.
 LaunchedProcess launch(const LaunchRequest& request);

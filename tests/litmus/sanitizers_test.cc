@@ -1,4 +1,4 @@
-// Programs built with ThreadSanitizer, by two compilers: they run, tell of the races that they have and of no others.
+// Programs built with sanitizers, by two compilers: they run, tell of the mistakes that they have and of no others.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,24 +18,31 @@ bool finds_its_place_without_layout() {
   return bits <= 28;
 }
 
-class ThreadSanitizer : public ::testing::TestWithParam<const char*> {
+class Sanitizers : public ::testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(program())) GTEST_SKIP() << GetParam() << " is not installed";
-  }
+  static std::string program(const std::string& name) { return std::string(LITMUS_FOLDER) + "/" + name + "-" + GetParam(); }
 
-  static std::string program() { return std::string(LITMUS_FOLDER) + "/handed_buffer-" + GetParam(); }
+  void SetUp() override {
+    if (!std::filesystem::exists(program("overrun"))) GTEST_SKIP() << GetParam() << " is not installed";
+  }
 
   static support::RunReport run(const std::string& variant, std::vector<std::string> options = {}) {
     support::RunRequest request;
-    const std::string command = support::quoted(program()) + " " + variant;
+    const std::string command = support::quoted(program("handed_buffer")) + " " + variant;
     request.commands = {"server=" + command, "client=" + command + " server"};
+    request.options = std::move(options);
+    return support::run(request);
+  }
+
+  static support::RunReport run_overrun(const std::string& variant, std::vector<std::string> options = {}) {
+    support::RunRequest request;
+    request.commands = {"server=" + support::quoted(program("overrun")) + " " + variant};
     request.options = std::move(options);
     return support::run(request);
   }
 };
 
-TEST_P(ThreadSanitizer, what_a_completion_orders_is_no_race) {
+TEST_P(Sanitizers, what_a_completion_orders_is_no_race) {
   const support::RunReport usual = run("fixed");
   EXPECT_EQ(usual.code, 0) << usual.story();
   std::vector<std::vector<std::string>> ways = {{}, {"--call-by-call"}, {"--assume-missing", "pidfd"}};
@@ -46,7 +53,7 @@ TEST_P(ThreadSanitizer, what_a_completion_orders_is_no_race) {
   }
 }
 
-TEST_P(ThreadSanitizer, a_race_is_told_with_its_lines) {
+TEST_P(Sanitizers, a_race_is_told_with_its_lines) {
   const support::RunReport found = run("buggy");
   EXPECT_EQ(found.code, 1) << found.story();
   const std::string& told = found.errors("client");
@@ -56,12 +63,25 @@ TEST_P(ThreadSanitizer, a_race_is_told_with_its_lines) {
   EXPECT_EQ(run("buggy", {"--call-by-call"}).digest(), found.digest());
 }
 
-TEST_P(ThreadSanitizer, no_seed_makes_a_race_of_what_is_ordered) {
+TEST_P(Sanitizers, no_seed_makes_a_race_of_what_is_ordered) {
   const support::RunReport seeds = run("fixed", {"--freedom", "spec", "--seeds", "1..10"});
   EXPECT_EQ(seeds.code, 0) << seeds.story();
 }
 
-INSTANTIATE_TEST_SUITE_P(By, ThreadSanitizer, ::testing::Values("gcc", "clang"),
+// gcc's runtime of AddressSanitizer is a library that has to be the first of all, which the simulator's would be.
+TEST_P(Sanitizers, a_write_behind_a_buffer_is_told_with_its_line) {
+  const support::RunReport fixed = run_overrun("fixed");
+  EXPECT_EQ(fixed.code, 0) << fixed.story();
+  EXPECT_EQ(fixed.output("server"), "1\n") << fixed.story();
+  const support::RunReport found = run_overrun("buggy");
+  EXPECT_EQ(found.code, 1) << found.story();
+  const std::string& told = found.errors("server");
+  EXPECT_NE(told.find("AddressSanitizer: heap-buffer-overflow"), std::string::npos) << found.story();
+  EXPECT_NE(told.find("overrun.c:14"), std::string::npos) << found.story();
+  EXPECT_EQ(run_overrun("buggy", {"--call-by-call"}).digest(), found.digest());
+}
+
+INSTANTIATE_TEST_SUITE_P(By, Sanitizers, ::testing::Values("gcc", "clang"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
