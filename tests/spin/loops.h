@@ -73,6 +73,13 @@ struct LoopState {
   void poll_reading_flags(LoopState*);         \
   void poll_reading_stack(LoopState*);         \
   void poll_reading_old_stack(LoopState*);     \
+  void poll_popping_stack(LoopState*, long step);\
+  void poll_popping_for_nothing(LoopState*); \
+  void poll_storing_popped(LoopState*);      \
+  void poll_comparing_popped(LoopState*);    \
+  void poll_looking_where_popped(LoopState*);\
+  void poll_keeping_popped(LoopState*);      \
+  void poll_asking_with_popped(LoopState*);  \
   void poll_reading_vector(LoopState*);        \
   void poll_without_arguments(LoopState*);     \
   void poll_with_temporary(LoopState*);        \

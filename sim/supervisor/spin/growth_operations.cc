@@ -24,6 +24,8 @@ bool Growth::follow(const Instruction& in, const MachineState& state, std::uint6
   state_ = &state;
   address_ = address;
   settle_rests(in);
+  // Nobody reads it before it has another value, so it grows as little as any other.
+  if (pops_unknown(in, state, *memory_) && registers_[kRsp].step == 0) return write_register(in.destination.index, 8, 0);
   const bool is_floating = in.op >= Op::kFloatFromInteger;
   if (horizon_ == 0) return is_floating ? fail(Reason::kGrowingResult) : follow_rule(in);
   const Uses what = is_floating ? Uses::kBounds : uses(in);
