@@ -442,7 +442,8 @@ void poll_popping_stack(LoopState* s, long step) {
 #define POLL_POPPING(name, then)                                                                                      \
   void name(LoopState* s) {                                                                                           \
     while (s->poll(s->cq[0], 1, s->wc) == 0) {                                                                        \
-      asm volatile("sub $8, %%rsp\n pop %%rcx\n" then : "=m"(s->counter) : : "rcx", "rdx", "rbx", "rdi", "cc", "memory"); \
+      asm volatile("mov $7, %%ecx\n sub $8, %%rsp\n pop %%rcx\n" then                                                 \
+                   : "=m"(s->counter) : : "rcx", "rdx", "rbx", "cc", "memory");                                       \
     }                                                                                                                 \
   }
 POLL_POPPING(poll_popping_for_nothing, "mov $5, %%ecx\n mov %%rcx, %0")
@@ -453,7 +454,7 @@ POLL_POPPING(poll_keeping_popped, "sub $8, %%rsp\n pop %%rbx")
 
 void poll_asking_with_popped(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
-    asm volatile("sub $8, %%rsp\n pop %%rdi\n mov $1, %%esi\n lea %[wc], %%rdx\n call *%[poll]"
+    asm volatile("mov $7, %%edi\n sub $8, %%rsp\n pop %%rdi\n mov $1, %%esi\n lea %[wc], %%rdx\n call *%[poll]"
                  :
                  : [poll] "m"(s->poll), [wc] "m"(s->wc)
                  : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
