@@ -211,6 +211,13 @@ void poll_reading_a_half(LoopState* s) {
   }
 }
 
+void poll_inserting(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->iterations = s->iterations + 1;
+    asm volatile("pxor %%xmm5, %%xmm5\n pinsrq $1, %0, %%xmm5" : : "r"(s->iterations) : "xmm5");
+  }
+}
+
 void poll_with_clock(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0 && __rdtsc() != 0) {
   }

@@ -234,6 +234,7 @@ BOTH(other_values_that_change_are_not_proven, {
   EXPECT_EQ(prove_loop(poll_walking).refusal.reason, Reason::kGrowingAddress);
   EXPECT_EQ(prove_loop(poll_shuffling).refusal.reason, Reason::kGrowingResult);
   EXPECT_EQ(prove_loop(poll_reading_a_half).refusal.reason, Reason::kGrowingPart);
+  EXPECT_EQ(prove_loop(poll_inserting).refusal.reason, Reason::kGrowingPart);
 })
 
 BOTH(counters_of_two_queues_differ_between_the_polls, {
