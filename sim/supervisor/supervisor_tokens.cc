@@ -476,9 +476,9 @@ void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) 
   token_.give(region, thread.slot(), before);
 }
 
-// A thread that is woken from another processor must not interrupt the one that is about to sleep: that would take two switches
-// more. One that is woken from its own processor has to: its waker would enter the kernel once more to sleep. The scheduling class
-// SCHED_BATCH has the first rule (sched(7)).
+// A thread that is woken from another processor must not interrupt the one that is about to sleep: that would take two
+// switches more. One that is woken from its own processor has to: its waker would enter the kernel once more to sleep. The
+// scheduling class SCHED_BATCH has the first rule (sched(7)).
 void Supervisor::Impl::set_preempting(Thread& thread, bool preempts) {
   if (thread.native_tid() <= 0) return;
   const sched_param none{};
