@@ -211,6 +211,11 @@ void poll_reading_a_half(LoopState* s) {
   }
 }
 
+// BSF of nothing leaves its result undefined.
+void poll_keeping_nothing(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) asm volatile("xor %%ecx, %%ecx\n bsf %%rcx, %%rbx" : : : "rcx", "rbx", "cc");
+}
+
 void poll_inserting(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     s->iterations = s->iterations + 1;

@@ -344,6 +344,14 @@ BOTH(popped_word_that_nobody_has_written_is_unknown, {
   EXPECT_TRUE(proof.proven) << proof.refusal.describe();
 })
 
+BOTH(register_that_is_unknown_after_a_turn_does_not_recur, {
+  Registers entry = first_poll(stack.call(poll_keeping_nothing, address(&state)));
+  for (const std::uint64_t value : {0, 5}) {  // unknown parts are shown as 0
+    entry.gpr[kRbx] = value;
+    EXPECT_EQ(prove(entry).refusal.reason, Reason::kUnevenGrowth) << value;
+  }
+})
+
 BOTH(popped_word_that_is_used_is_refused, {
   const auto expect_refused = [&](auto* loop, Reason reason, const char* mnemonic) {
     const PollLoopProof proof = prove_loop(loop);
