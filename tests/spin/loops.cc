@@ -211,6 +211,18 @@ void poll_reading_a_half(LoopState* s) {
   }
 }
 
+// BSF of nothing leaves its result undefined.
+void poll_keeping_nothing(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) asm volatile("xor %%ecx, %%ecx\n bsf %%rcx, %%rbx" : : : "rcx", "rbx", "cc");
+}
+
+void poll_inserting(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->iterations = s->iterations + 1;
+    asm volatile("pxor %%xmm5, %%xmm5\n pinsrq $1, %0, %%xmm5" : : "r"(s->iterations) : "xmm5");
+  }
+}
+
 void poll_with_clock(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0 && __rdtsc() != 0) {
   }
@@ -419,6 +431,45 @@ void poll_reading_old_stack(LoopState* s) {
     asm volatile("movq $5, -256(%%rsp)" : : : "memory");
     if (s->poll(s->cq[1], 1, s->wc) != 0) break;
     asm volatile("mov -256(%%rsp), %%rax" : : : "rax", "memory");
+  }
+}
+
+// glibc's way into a system call that is a cancellation point (__syscall_cancel, glibc 2.41): it drops a word that it has not
+// written. What grows is left below the stack pointer.
+void poll_popping_stack(LoopState* s, long step) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    asm volatile(
+        "push $202\n call 1f\n pop %%rdx\n jmp 3f\n"
+        "1: sub $16, %%rsp\n push 0x18(%%rsp)\n call 2f\n pop %%rdx\n pop %%rcx\n"
+        "cmp $0xfffffffffffff000, %%rax\n ja 2f\n add $8, %%rsp\n"
+        "2: ret\n"
+        "3: push %[grows]\n push %[grows]\n push %[grows]\n push %[grows]\n add $32, %%rsp"
+        :
+        : [grows] "r"(s->iterations), "a"(0L)
+        : "rcx", "rdx", "cc", "memory");
+    s->iterations = s->iterations + step;
+  }
+}
+
+#define POLL_POPPING(name, then)                                                                                      \
+  void name(LoopState* s) {                                                                                           \
+    while (s->poll(s->cq[0], 1, s->wc) == 0) {                                                                        \
+      asm volatile("mov $7, %%ecx\n sub $8, %%rsp\n pop %%rcx\n" then                                                 \
+                   : "=m"(s->counter) : : "rcx", "rdx", "rbx", "cc", "memory");                                       \
+    }                                                                                                                 \
+  }
+POLL_POPPING(poll_popping_for_nothing, "mov $5, %%ecx\n mov %%rcx, %0")
+POLL_POPPING(poll_storing_popped, "mov %%rcx, %0")
+POLL_POPPING(poll_comparing_popped, "cmp $1, %%rcx")
+POLL_POPPING(poll_looking_where_popped, "mov (%%rcx), %%rdx")
+POLL_POPPING(poll_keeping_popped, "sub $8, %%rsp\n pop %%rbx")
+
+void poll_asking_with_popped(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    asm volatile("mov $7, %%edi\n sub $8, %%rsp\n pop %%rdi\n mov $1, %%esi\n lea %[wc], %%rdx\n call *%[poll]"
+                 :
+                 : [poll] "m"(s->poll), [wc] "m"(s->wc)
+                 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
   }
 }
 

@@ -53,6 +53,8 @@ struct LoopState {
   void poll_walking(LoopState*);               \
   void poll_shuffling(LoopState*);             \
   void poll_reading_a_half(LoopState*);        \
+  void poll_keeping_nothing(LoopState*);       \
+  void poll_inserting(LoopState*);             \
   void poll_with_clock(LoopState*);            \
   void poll_timed(LoopState*, long end);        \
   void poll_yielding(LoopState*);              \
@@ -73,6 +75,13 @@ struct LoopState {
   void poll_reading_flags(LoopState*);         \
   void poll_reading_stack(LoopState*);         \
   void poll_reading_old_stack(LoopState*);     \
+  void poll_popping_stack(LoopState*, long step);\
+  void poll_popping_for_nothing(LoopState*); \
+  void poll_storing_popped(LoopState*);      \
+  void poll_comparing_popped(LoopState*);    \
+  void poll_looking_where_popped(LoopState*);\
+  void poll_keeping_popped(LoopState*);      \
+  void poll_asking_with_popped(LoopState*);  \
   void poll_reading_vector(LoopState*);        \
   void poll_without_arguments(LoopState*);     \
   void poll_with_temporary(LoopState*);        \

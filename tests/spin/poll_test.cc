@@ -234,6 +234,7 @@ BOTH(other_values_that_change_are_not_proven, {
   EXPECT_EQ(prove_loop(poll_walking).refusal.reason, Reason::kGrowingAddress);
   EXPECT_EQ(prove_loop(poll_shuffling).refusal.reason, Reason::kGrowingResult);
   EXPECT_EQ(prove_loop(poll_reading_a_half).refusal.reason, Reason::kGrowingPart);
+  EXPECT_EQ(prove_loop(poll_inserting).refusal.reason, Reason::kGrowingPart);
 })
 
 BOTH(counters_of_two_queues_differ_between_the_polls, {
@@ -328,6 +329,42 @@ BOTH(stack_below_a_poll_is_undefined,
 
 BOTH(stack_written_before_a_poll_is_undefined_after_it,
      { EXPECT_EQ(prove_loop(poll_reading_old_stack).refusal.reason, Reason::kStaleStack); })
+
+// Whether it recurs or counts; what is popped was another number in the turn before.
+BOTH(popped_word_that_nobody_has_written_is_unknown, {
+  for (const std::uint64_t step : {0, 3}) {
+    const Registers entry = first_poll(stack.call(poll_popping_stack, address(&state), step));
+    const PollLoopProof proof = prove(entry);
+    ASSERT_TRUE(proof.proven) << step << ": " << proof.refusal.describe();
+    EXPECT_EQ(proof.grows(), step != 0);
+    for (const ByteRun& run : proof.reads) EXPECT_GE(run.address, entry.gpr[kRsp]) << "what is popped is not depended on";
+    for (const int turns : {1, 2, 50}) expect_after(proof, entry, turns);
+  }
+  const PollLoopProof proof = prove_loop(poll_popping_for_nothing);
+  EXPECT_TRUE(proof.proven) << proof.refusal.describe();
+})
+
+BOTH(register_that_is_unknown_after_a_turn_does_not_recur, {
+  Registers entry = first_poll(stack.call(poll_keeping_nothing, address(&state)));
+  for (const std::uint64_t value : {0, 5}) {  // unknown parts are shown as 0
+    entry.gpr[kRbx] = value;
+    EXPECT_EQ(prove(entry).refusal.reason, Reason::kUnevenGrowth) << value;
+  }
+})
+
+BOTH(popped_word_that_is_used_is_refused, {
+  const auto expect_refused = [&](auto* loop, Reason reason, const char* mnemonic) {
+    const PollLoopProof proof = prove_loop(loop);
+    EXPECT_FALSE(proof.proven);
+    EXPECT_EQ(proof.refusal.reason, reason) << proof.refusal.describe();
+    EXPECT_EQ(proof.refusal.mnemonic, mnemonic);
+  };
+  expect_refused(poll_storing_popped, Reason::kUndefinedValue, "mov");
+  expect_refused(poll_comparing_popped, Reason::kUndefinedValue, "cmp");
+  expect_refused(poll_looking_where_popped, Reason::kUndefinedValue, "mov");
+  expect_refused(poll_asking_with_popped, Reason::kUndefinedValue, "call");
+  expect_refused(poll_keeping_popped, Reason::kStaleStack, "pop");
+})
 
 BOTH(vector_register_after_a_poll_is_undefined, {
   const PollLoopProof proof = prove_loop(poll_reading_vector);

@@ -41,7 +41,9 @@ enum class Form {
   kVex3,
   kVex3Imm,
   kR32Xmm,
-  kRmXmmImm
+  kRmXmmImm,
+  kXmmRmImm,
+  kVexXmmRmImm
 };
 
 struct Template {
@@ -129,6 +131,9 @@ inline const Template kVector[] = {
     {M(VPEXTRD), Form::kRmXmmImm}, {M(VPEXTRQ), Form::kRmXmmImm},
     {M(VPSLLQ), Form::kXmmXmmImm}, {M(VPSRLD), Form::kXmmXmmImm},  {M(VEXTRACTI128), Form::kXmmYmmImm},
     {M(PALIGNR), Form::kXmmXmmImm},
+    {M(PINSRD), Form::kXmmRmImm},  {M(PINSRQ), Form::kXmmRmImm},   {M(VPINSRD), Form::kVexXmmRmImm},
+    {M(VPINSRQ), Form::kVexXmmRmImm}, {M(MOVDDUP), Form::kXmmXmm}, {M(MOVDDUP), Form::kXmmMem},
+    {M(VMOVDDUP), Form::kXmmXmm},  {M(VMOVDDUP), Form::kXmmMem},
 };
 #undef M
 
@@ -317,6 +322,15 @@ class Generator {
         xmm(false);
         imm(rng_.below(256));
         return;
+      case Form::kVexXmmRmImm:
+        xmm(false);
+        [[fallthrough]];
+      case Form::kXmmRmImm:
+        size_ = chosen.mnemonic == ZYDIS_MNEMONIC_PINSRD || chosen.mnemonic == ZYDIS_MNEMONIC_VPINSRD ? 4 : 8;
+        xmm(false);
+        rm();
+        imm(rng_.below(256));
+        return;
       case Form::kR32Xmm:
         gpr(4);
         xmm(wide);
@@ -335,7 +349,10 @@ class Generator {
       case ZYDIS_MNEMONIC_MOVQ:
       case ZYDIS_MNEMONIC_MOVSD:
       case ZYDIS_MNEMONIC_MOVHPS:
+      case ZYDIS_MNEMONIC_MOVDDUP:
         return 8;
+      case ZYDIS_MNEMONIC_VMOVDDUP:
+        return wide ? 32 : 8;
       default:
         return wide ? 32 : 16;
     }

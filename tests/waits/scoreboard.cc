@@ -27,7 +27,6 @@ std::set<std::string> not_proven(const std::string& variant) {
       "clock_and_flag"};
   // Memory that the sanitizer frees is not given again at once.
   if (variant == "gcc-asan") cases.insert({"coroutines_in_a_deque", "reactor_that_allocates"});
-  if (variant == "gcc-v3") cases.insert("coroutines_in_a_deque");
   return cases;
 }
 

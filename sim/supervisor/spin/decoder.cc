@@ -498,8 +498,26 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
              !is_vector(out.destination) && translator.bytes(0) == out.size;
     case Op::kVectorBroadcast:
       if (visible != 2 || !is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
-      out.needs_vectors = vector_needs(out.source, false);
+      if (from.mnemonic == ZYDIS_MNEMONIC_VMOVDDUP && out.size == 32) {  // each half for itself
+        out.op = Op::kVectorUnpackLow;
+        out.source2 = out.source;
+      }
+      out.needs_vectors = vector_needs(out.source, out.op == Op::kVectorUnpackLow);
       return is_vector(out.source) || is_memory(out.source);
+    case Op::kVectorInsert: {
+      Operand at = out.source2;
+      if (visible == 3) {
+        out.source2 = out.source;
+        out.source = out.destination;
+      } else if (!translator.operand(3, at)) {
+        return false;
+      }
+      out.size = out.source_size;
+      out.needs = operand_needs(out.source2, out.size);
+      out.needs_vectors = vector_needs(out.source, false);
+      return is_vector(out.destination) && is_vector(out.source) && at.kind == Operand::Kind::kImmediate &&
+             (out.source2.kind == Operand::Kind::kRegister || is_memory(out.source2));
+    }
     case Op::kVectorMoveMask:
       if (out.destination.kind != Operand::Kind::kRegister || !is_vector(out.source)) return false;
       out.size = static_cast<std::uint8_t>(translator.bytes(1));

@@ -24,6 +24,8 @@ bool Growth::follow(const Instruction& in, const MachineState& state, std::uint6
   state_ = &state;
   address_ = address;
   settle_rests(in);
+  // Nobody reads it before it has another value, so it grows as little as any other.
+  if (pops_unknown(in, state, *memory_) && registers_[kRsp].step == 0) return write_register(in.destination.index, 8, 0);
   const bool is_floating = in.op >= Op::kFloatFromInteger;
   if (horizon_ == 0) return is_floating ? fail(Reason::kGrowingResult) : follow_rule(in);
   const Uses what = is_floating ? Uses::kBounds : uses(in);
@@ -485,11 +487,11 @@ bool Growth::follow_string(const Instruction& in) {
 // Vector registers hold nothing that grows.
 bool Growth::follow_vector(const Instruction& in) {
   const unsigned length = in.op == Op::kVectorBroadcast ? in.source_size : in.size;
-  if (is_memory(in.source) || is_memory(in.source2)) {
-    if (!is_constant(address_, length)) return fail(Reason::kGrowingPart);
-  } else if (in.source.kind == Operand::Kind::kRegister) {
+  if ((is_memory(in.source) || is_memory(in.source2)) && !is_constant(address_, length)) return fail(Reason::kGrowingPart);
+  for (const Operand* operand : {&in.source, &in.source2}) {
+    if (operand->kind != Operand::Kind::kRegister) continue;
     Value value;
-    if (!read_register(in.source.index, length, value)) return false;
+    if (!read_register(operand->index, length, value)) return false;
     if (value.step != 0) return fail(Reason::kGrowingPart);
   }
   if (in.op == Op::kVectorTest) set_flags(FlagsOf::kSum, {}, {}, 8, kArithmeticFlags);

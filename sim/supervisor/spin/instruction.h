@@ -94,10 +94,11 @@ enum class Op : std::uint8_t {
   kVectorSub,           // the same
   kVectorUnpackLow, kVectorUnpackHigh,  // PUNPCKLBW … PUNPCKLQDQ, PUNPCKHBW … PUNPCKHQDQ
   kVectorShiftBytesLeft, kVectorShiftBytesRight,  // PSLLDQ, PSRLDQ
-  kVectorBroadcast,     // VPBROADCASTB …
+  kVectorBroadcast,     // VPBROADCASTB …, MOVDDUP of 16 bytes
   kVectorShiftLeft, kVectorShiftRight,  // elements of `source_size` bytes, by an immediate
   kVectorExtractHalf,   // VEXTRACTI128 into a register
   kVectorExtract,       // PEXTRD, PEXTRQ: an element of `size` bytes
+  kVectorInsert,        // PINSRD, PINSRQ: `source2` is an element of `size` bytes, the rest of the 128 bits comes from `source`
   kVectorShuffle32,     // PSHUFD
   kVectorAlign,         // PALIGNR: 16 bytes of `source` above `source2`
   kVectorMoveMask,      // PMOVMSKB

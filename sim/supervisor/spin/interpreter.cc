@@ -126,6 +126,11 @@ bool Interpreter::execute(const Instruction& in) {
     case Op::kPush:
       return get(in, in.source, 8, a) && push(a);
     case Op::kPop:
+      if (pops_unknown(in, state, memory_)) {
+        state.registers.gpr[kRsp] += 8;
+        state.forget_gpr(in.destination.index);
+        return true;
+      }
       if (!pop(a)) return false;
       put_gpr(in.destination.index, 8, a);
       return true;

@@ -37,6 +37,13 @@ struct MachineState {
   }
 };
 
+// Whether this is a POP of stack that a call may have overwritten. So functions drop words that align the stack, which they have
+// never written. The register is unknown then. One that a call keeps is not taken for such a word.
+inline bool pops_unknown(const Instruction& in, const MachineState& state, MemoryView& memory) {
+  return in.op == Op::kPop && (kCallKeeps >> in.destination.index & 1) == 0 &&
+         memory.is_stale(state.registers.gpr[kRsp], 8);
+}
+
 // Where and why interpretation ended.
 struct Stop {
   Reason reason = Reason::kNone;

@@ -193,6 +193,15 @@ bool Interpreter::execute_vector(const Instruction& in) {
       value = state.vectors.lane[in.source.index][at * size / 8] >> (8 * (at * size % 8));
       return put(in, in.destination, size, value & (~0ull >> (64 - 8 * size)));
     }
+    case Op::kVectorInsert: {
+      if (!get(in, in.source2, size, value)) return false;
+      result = state.vectors.lane[in.source.index];
+      const unsigned byte = static_cast<unsigned>(in.immediate * size % 16), shift = 8 * (byte % 8);
+      std::uint64_t& lane = result[byte / 8];
+      lane = (lane & ~(~0ull >> (64 - 8 * size) << shift)) | value << shift;
+      put_vector(in, in.destination.index, 16, result);
+      return true;
+    }
     case Op::kVectorShiftBytesLeft:
     case Op::kVectorShiftBytesRight: {
       if (!get_vector(in, in.source, size, a)) return false;

@@ -262,6 +262,17 @@ bool MemoryView::is_written(const MemoryRange& range) {
   return true;
 }
 
+bool MemoryView::is_stale(std::uint64_t address, unsigned n) {
+  if (!is_tracking_) return false;
+  for (std::uint64_t at = std::max(address, stale_from_); at < std::min(address + n, stale_to_); ++at) {
+    Page* const in = page(at / kPageSize, at % kPageSize, 1);
+    if (in == nullptr) return false;  // it cannot be read at all
+    const bool has_marks = in->tracked == tracking_ && (in->marked & lines_of(at % kPageSize, 1)) != 0;
+    if (!has_marks || (in->marks[at % kPageSize] & kFresh) == 0) return true;
+  }
+  return false;
+}
+
 void MemoryView::leave_stale(std::uint64_t stack_pointer, std::uint64_t reach) {
   CHECK(is_tracking_);
   // What an earlier call has left above this one's stack is as stale as before.

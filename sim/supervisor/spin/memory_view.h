@@ -119,6 +119,9 @@ class MemoryView {
   // Whether all bytes there were written since begin_tracking(), and no call may have overwritten them since.
   bool is_written(const MemoryRange& range);
 
+  // Whether a call may have overwritten some of the bytes there since they were last written.
+  bool is_stale(std::uint64_t address, unsigned n);
+
   // A call has returned to `stack_pointer`: what lies up to `reach` bytes below may have been overwritten and
   // is not readable until it is written again. Needs tracking.
   void leave_stale(std::uint64_t stack_pointer, std::uint64_t reach);

@@ -207,7 +207,11 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
       continue;
     }
     clock_.poll();
-    if (same_at_entry(now, at_entry, *first) && memory_.reads_unchanged()) break;
+    // What is unknown there is 0 in `now`, and no more the same for that.
+    const bool knows_kept = std::ranges::all_of(kPreserved, [&](unsigned index) {
+      return (known_bits(index, 8) & ~interpreter_.state.known) == 0;
+    });
+    if (knows_kept && same_at_entry(now, at_entry, *first) && memory_.reads_unchanged()) break;
     if (polls == limits.polls) {
       proof.refusal = {Reason::kManyPolls, now.rip, ""};
       proof.steps = steps_;

@@ -28,6 +28,9 @@ enum Gpr : std::uint8_t {
   kR15
 };
 
+// Those that a call leaves as they were (System V ABI, x86-64), a bit each.
+inline constexpr std::uint16_t kCallKeeps = 1 << kRbx | 1 << kRsp | 1 << kRbp | 1 << kR12 | 1 << kR13 | 1 << kR14 | 1 << kR15;
+
 // Bits of RFLAGS that arithmetic sets and that programs test.
 inline constexpr std::uint32_t kCf = 1, kPf = 1 << 2, kAf = 1 << 4, kZf = 1 << 6, kSf = 1 << 7, kOf = 1 << 11;
 inline constexpr std::uint32_t kArithmeticFlags = kCf | kPf | kAf | kZf | kSf | kOf;
