@@ -166,6 +166,29 @@ TEST(RunFolder, goes_with_a_simulator_that_is_killed) {
   EXPECT_EQ(entries_of(machine.folder.path()), 0u);
 }
 
+// At moments a hundredth of a millisecond apart, from before the folder is made.
+TEST(RunFolder, goes_whenever_its_simulator_is_killed) {
+  const Machine machine;
+  const auto now_us = [] {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
+  };
+  for (int wait_us = 0; wait_us < 1500; wait_us += 10) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const RunFolder folder(keeper());
+      while (true) pause();
+    }
+    for (const auto until = now_us() + wait_us; now_us() < until;) {
+    }
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    for (int tries = 0; tries < 500 && entries_of(machine.folder.path()) != 0; ++tries) usleep(10'000);
+    ASSERT_EQ(entries_of(machine.folder.path()), 0u) << "killed after " << wait_us << " us";
+  }
+}
+
 TEST(RunFolder, does_without_a_keeper) {
   const Machine machine;
   { const RunFolder folder("/no/such/program"); }  // writes to nobody, and SIGPIPE is not ignored here

@@ -15,6 +15,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -60,6 +62,14 @@ void remove_leftovers(const std::string& folder) {
     if (flock(lock, LOCK_EX | LOCK_NB) == 0) remove_folder(entry.path().c_str());
     close(lock);
   }
+}
+
+std::string random_name() {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  std::random_device random;
+  std::string name = kPrefix;
+  for (int i = 0; i < 8; ++i) name += kLetters[random() % kLetters.size()];
+  return name;
 }
 
 void make_folder(const std::string& path, mode_t mode) {
@@ -131,13 +141,12 @@ pid_t start_keeper(const std::string& program, const std::string& folder, int en
 RunFolder::RunFolder(const std::string& keeper_program) {
   const std::string folder = temporary_folder();
   remove_leftovers(folder);
-  make_locked(folder);
-  int ends[2];
   ended_keepers.reap();
-  if (keeper_program.empty() || pipe2(ends, O_CLOEXEC) != 0) return;
-  read_end_ = ends[0];
-  alive_ = ends[1];
-  keeper_ = start_keeper(keeper_program, path_, read_end_);
+  do {
+    path_ = folder + "/" + random_name();
+    // Before the folder is made: the simulator may be killed at any moment.
+    keep(keeper_program);
+  } while (!make_locked(folder));
 }
 
 void RunFolder::clear() {
@@ -148,30 +157,48 @@ void RunFolder::clear() {
 
 void RunFolder::await_ended_keepers() { ended_keepers.await(); }
 
-void RunFolder::make_locked(const std::string& folder) {
-  for (;;) {
-    path_ = folder + "/" + kPrefix + "XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr)
-      throw std::system_error(errno, std::generic_category(),
-                              "cannot make the folder of the run in " + folder + " (set TMPDIR)");
-    lock_ = open((path_ + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    struct stat status;
-    if (lock_ < 0 || flock(lock_, LOCK_EX) != 0 || fstat(lock_, &status) != 0)
-      throw std::system_error(errno, std::generic_category(), "cannot lock the folder of the run " + path_);
-    // Before it was locked another run may have taken it for a leftover, and removed it.
-    if (status.st_nlink != 0) return;
-    close(lock_);
-  }
+void RunFolder::keep(const std::string& keeper_program) {
+  int ends[2];
+  if (keeper_program.empty() || pipe2(ends, O_CLOEXEC) != 0) return;
+  read_end_ = ends[0];
+  alive_ = ends[1];
+  keeper_ = start_keeper(keeper_program, path_, read_end_);
 }
 
-RunFolder::~RunFolder() {
-  remove_folder(path_.c_str());
+void RunFolder::release_keeper() {
   if (alive_ >= 0) {
     [[maybe_unused]] const ssize_t told = write(alive_, "", 1);  // the folder is gone
     close(alive_);
     close(read_end_);
   }
   if (keeper_ > 0) ended_keepers.add(keeper_);
+  alive_ = read_end_ = keeper_ = -1;
+}
+
+bool RunFolder::make_locked(const std::string& folder) {
+  const auto fail = [this](const std::string& sentence) {
+    const int error = errno;
+    release_keeper();
+    throw std::system_error(error, std::generic_category(), sentence);
+  };
+  if (mkdir(path_.c_str(), 0700) != 0) {
+    if (errno != EEXIST) fail("cannot make the folder of the run in " + folder + " (set TMPDIR)");
+    release_keeper();
+    return false;
+  }
+  lock_ = open((path_ + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  struct stat status;
+  if (lock_ < 0 || flock(lock_, LOCK_EX) != 0 || fstat(lock_, &status) != 0) fail("cannot lock the folder of the run " + path_);
+  // Before it was locked another run may have taken it for a leftover, and removed it.
+  if (status.st_nlink != 0) return true;
+  release_keeper();
+  close(lock_);
+  return false;
+}
+
+RunFolder::~RunFolder() {
+  remove_folder(path_.c_str());
+  release_keeper();
   if (lock_ >= 0) close(lock_);
 }
 

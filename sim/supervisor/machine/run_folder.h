@@ -48,7 +48,10 @@ class RunFolder {
   std::string keep_in(const std::string& folder) const;
 
  private:
-  void make_locked(const std::string& folder);
+  void keep(const std::string& keeper_program);
+  void release_keeper();
+  // False: it is another one's, or was taken for a leftover.
+  bool make_locked(const std::string& folder);
 
   std::string path_;
   int lock_ = -1;
