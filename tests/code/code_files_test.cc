@@ -101,7 +101,7 @@ std::string content_of(const std::string& path) {
 }
 
 TEST(CodeTable, gives_back_what_the_search_found) {
-  const std::string path = testing::TempDir() + "code_table_test.table";
+  const std::string path = testing::TempDir() + "code_table_test." + std::to_string(getpid());
   const std::string library = "/proc/self/exe";
   ASSERT_EQ(CodeTable::write(path, {kLoader, library, "/etc/passwd", "/no/such/file"}), "");
   const CodeTable table(path);
@@ -137,6 +137,7 @@ TEST(CodeTable, gives_back_what_the_search_found) {
   const int fd = open(kLoader.c_str(), O_RDONLY);
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   EXPECT_EQ(ahead.of(link)->path, CodeFiles().of(link)->path);
+  std::filesystem::remove(path);
   close(fd);
 }
 

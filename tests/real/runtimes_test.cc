@@ -65,7 +65,7 @@ TEST_P(Java, calls_verbs) {
   const std::string library = folder.path() + "/libverbs_jni.so";
   const cli::Finished built = cli::run_command(
       {"sh", "-c",
-       "javac -d " + support::quoted(folder.path()) + " " + support::quoted(REAL_FOLDER "/Verbs.java") +
+       "LC_ALL=C.UTF-8 javac -d " + support::quoted(folder.path()) + " " + support::quoted(REAL_FOLDER "/Verbs.java") +
            " && home=$(dirname $(dirname $(readlink -f $(command -v javac)))) && gcc -shared -fPIC -O2 -I$home/include "
            "-I$home/include/linux " +
            support::quoted(REAL_FOLDER "/verbs_jni.c") + " -libverbs -o " + support::quoted(library)});
