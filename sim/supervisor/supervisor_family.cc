@@ -210,7 +210,7 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
   request.switches_randomisation_off = options_.machine.fixed_layout;
   request.code_files = &code_files_;
   request.patches = &patches;
-  suit_address_sanitizer(request);
+  suit_sanitizers(request);
 }
 
 // The process has been launched and runs in its loader: its first thread brings the first request.

@@ -296,11 +296,12 @@ bool asks_for_privilege(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0;
 }
 
-// It looks for leaks by stopping the program as a debugger does (ptrace), and ends it with an error where it cannot.
-void suit_address_sanitizer(LaunchRequest& request) {
+// AddressSanitizer looks for leaks by stopping the program as a debugger does (ptrace); it ends it with an error where it cannot.
+void suit_sanitizers(LaunchRequest& request) {
   const DynamicNames names = dynamic_names_of(request.path);
+  request.trace.has_thread_sanitizer = names.has_thread_sanitizer();
   if (!names.has_address_sanitizer()) return;
-  request.first_library = names.library_to_be_first();
+  request.first_library = names.needed_first();
   const bool is_decided = std::ranges::any_of(request.environment, [](const std::string& text) {
     return text.starts_with("LSAN_OPTIONS=") || text.find("detect_leaks") != std::string::npos;
   });

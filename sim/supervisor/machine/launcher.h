@@ -55,8 +55,8 @@ struct LaunchedProcess {
 };
 
 // What a program built with AddressSanitizer needs: its runtime before all libraries, and no search for leaks unless the
-// environment decides about it.
-void suit_address_sanitizer(LaunchRequest& request);
+// environment decides about it; and whether ThreadSanitizer wants libraries elsewhere.
+void suit_sanitizers(LaunchRequest& request);
 
 // Returns when the shim is in place in the process, or the process has ended before.
 LaunchedProcess launch(const LaunchRequest& request);

@@ -119,30 +119,9 @@ std::optional<Places> LoaderTrace::find_places(const std::vector<Mapping>& all, 
                          .stack_pointer = stack_pointer,
                          .program = *of_program,
                          .loader = *of_loader},
-                   !has_room_for_layout()                                           ? protocol::kTakenEnd
-                   : is_watched_by_thread_sanitizer(*of_program, stack.told[AT_PHDR]) ? protocol::kWatchedLibrariesEnd
-                                                                                      : protocol::kLibrariesEnd);
-}
-
-// Such a program calls its runtime by name (gcc) or has it within and lends it to its libraries (clang): either way the names of
-// its dynamic symbols have __tsan_init.
-bool LoaderTrace::is_watched_by_thread_sanitizer(std::span<const Elf64_Phdr> headers, std::uint64_t headers_at) {
-  const auto part = [&](std::uint32_t type) { return std::ranges::find(headers, type, &Elf64_Phdr::p_type); };
-  const auto own = part(PT_PHDR), dynamic = part(PT_DYNAMIC);
-  if (own == headers.end() || dynamic == headers.end()) return false;
-  const std::uint64_t bias = headers_at - own->p_vaddr;
-  constexpr std::uint64_t kMostEntries = 512, kMostNames = 16 << 20;
-  std::vector<Elf64_Dyn> entries(std::min(dynamic->p_memsz / sizeof(Elf64_Dyn), kMostEntries));
-  if (!memory_.read(dynamic->p_vaddr + bias, std::as_writable_bytes(std::span(entries)))) return false;
-  std::uint64_t at = 0, size = 0;
-  for (const Elf64_Dyn& entry : entries) {
-    if (entry.d_tag == DT_STRTAB) at = entry.d_un.d_ptr;
-    if (entry.d_tag == DT_STRSZ) size = entry.d_un.d_val;
-  }
-  std::string names(std::min(size, kMostNames), '\0');
-  if (!memory_.read(at + bias, std::as_writable_bytes(std::span(names)))) return false;
-  constexpr std::string_view kName("\0__tsan_init\0", 13);
-  return names.find(kName) != std::string::npos;
+                   !has_room_for_layout()         ? protocol::kTakenEnd
+                   : params_.has_thread_sanitizer ? protocol::kWatchedLibrariesEnd
+                                                  : protocol::kLibrariesEnd);
 }
 
 // The block of argc, argv, envp and the auxiliary vector is written anew: what it tells of the machine and how long it is

@@ -32,6 +32,7 @@ struct LoaderTraceParams {
   std::uint32_t extended_control = 0;
   bool stops_at_memory_maps = true;  // false: look at every system call
   bool removes_vdso = true;
+  bool has_thread_sanitizer = false;  // the program is built with it, and its libraries lie elsewhere (layout.h)
   Credentials credentials;
   std::string seen_path;  // AT_EXECFN where it is not the file's own path, and no longer than it
 };
@@ -58,7 +59,6 @@ class LoaderTrace {
 
   std::optional<FirstStack> read_stack(std::uint64_t stack_pointer);
   std::optional<Places> find_places(const std::vector<Mapping>& all, const FirstStack& stack, std::uint64_t stack_pointer);
-  bool is_watched_by_thread_sanitizer(std::span<const Elf64_Phdr> headers, std::uint64_t headers_at);
   std::optional<std::vector<Elf64_Phdr>> program_headers(std::uint64_t at, std::uint64_t count);
   bool write_stack(FirstStack stack, const Places& places, user_regs_struct& registers);
   bool make_room(std::vector<Mapping>& all, const Places& places, user_regs_struct& registers);

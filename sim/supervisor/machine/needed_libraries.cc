@@ -60,7 +60,8 @@ DynamicNames dynamic_names_of(const std::string& path) {
   });
   if (holder == parts.end()) return {};
   const auto bytes = file.read<char>(holder->p_offset + (at - holder->p_vaddr), std::min(size, kMostNames));
-  DynamicNames names{{}, std::string(bytes.begin(), bytes.end())};
+  DynamicNames names;
+  names.all.assign(bytes.begin(), bytes.end());
   for (const Elf64_Dyn& entry : entries) {
     if (entry.d_tag == DT_NULL) break;
     const std::uint64_t name = entry.d_un.d_val;
@@ -69,12 +70,9 @@ DynamicNames dynamic_names_of(const std::string& path) {
   return names;
 }
 
-bool DynamicNames::has_address_sanitizer() const {
-  constexpr std::string_view kName("\0__asan_init\0", 13);
-  return all.find(kName) != std::string::npos;
-}
+bool DynamicNames::has_symbol(const std::string& name) const { return all.find('\0' + name + '\0') != std::string::npos; }
 
-std::string DynamicNames::library_to_be_first() const {
+std::string DynamicNames::needed_first() const {
   constexpr std::array<std::string_view, 2> kNames = {"libasan.so", "libclang_rt.asan"};
   for (const std::string& name : needed) {
     if (std::ranges::any_of(kNames, [&name](std::string_view start) { return name.starts_with(start); })) return name;

@@ -10,10 +10,14 @@ struct DynamicNames {
   std::vector<std::string> needed;  // libraries, in their order (DT_NEEDED)
   std::string all;                  // of symbols and libraries, each with a zero behind it
 
-  // Built with AddressSanitizer: it calls its runtime (gcc), or has it within and lends it to its libraries.
-  bool has_address_sanitizer() const;
+  // Programs built with a sanitizer call its runtime (gcc), or have it within and lend it to their libraries (clang).
+  bool has_address_sanitizer() const { return has_symbol("__asan_init"); }
+  bool has_thread_sanitizer() const { return has_symbol("__tsan_init"); }
   // The library that has to come before all others, or the program ends at once: AddressSanitizer's runtime. Empty: none.
-  std::string library_to_be_first() const;
+  std::string needed_first() const;
+
+ private:
+  bool has_symbol(const std::string& name) const;
 };
 
 // Of the program at `path`; empty when it is no such file of this machine's kind, or its tables do not lie within it.
