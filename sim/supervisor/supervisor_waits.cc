@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/supervisor/hang_causes.h"
+#include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/spec/held_run.h"
 #include "sim/supervisor/supervisor_impl.h"
 
@@ -19,6 +20,11 @@ std::string numbers_of(std::vector<PolledQueue> queues) {
     text += std::to_string(queues[i].number);
   }
   return text;
+}
+
+// " at app.c:88": of the loop in which a thread spins.
+std::string place_of_spin(const Process& process, const Parked& parked) {
+  return " at " + place_of_call(process.native_pid(), parked.code + 1);
 }
 
 }  // namespace
@@ -42,8 +48,8 @@ std::vector<std::string> Supervisor::Impl::waits(bool for_ever) {
             polls && !parked->queues.empty()
                 ? fmt::format("polls completion queue{}{}", numbers_of(parked->queues),
                               for_ever ? ", which nothing can fill any more," : "")
-                : fmt::format("spins on memory at {:#x}{}", parked->watched.empty() ? 0 : parked->watched.front().address,
-                                for_ever ? ", which nothing can change any more," : "");
+                : fmt::format("spins{} on memory at {:#x}{}", place_of_spin(*process, *parked), parked->awaited,
+                              for_ever ? ", which nothing can change any more," : "");
         add(fmt::format("{} {} since {}{}", who, what, in_seconds(parked->since),
                         polls ? causes.of_polls(*thread, parked->queues) : ""));
       } else if (thread->state() == Thread::State::kBlocked) {

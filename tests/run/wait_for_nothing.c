@@ -6,6 +6,7 @@
 //   local   counting nothing in a variable of the thread
 //   random  one of two queues, whichever a generator of random numbers says
 //   ring    one of four queues after the other
+//   flag    no queue: a flag in memory, whose address is printed, by way of a pointer on the stack
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -54,6 +55,12 @@ int main(int argc, char** argv) {
     struct ibv_cq* ring[4] = {cq};
     for (int i = 1; i < 4; ++i) ring[i] = ibv_create_cq(context, 16, NULL, NULL, 0);
     for (unsigned i = 0; ibv_poll_cq(ring[i % 4], 1, &completion) == 0; i = (i + 1) % 4) continue;
+  } else if (strcmp(argv[1], "flag") == 0) {
+    static volatile int flag;
+    volatile int* volatile where = &flag;
+    printf("%p\n", (void*)where);
+    fflush(stdout);
+    while (*where == 0) continue;  // the flag
   }
   puts("the loop has ended");
   return 1;

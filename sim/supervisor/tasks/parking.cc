@@ -526,6 +526,23 @@ unsigned LoopAnalyst::effort_of_poke() const {
   return past_all != 0 && past_all % kPokesBetweenGreatest == 0 ? kMostEffort : effort;
 }
 
+namespace {
+
+// What a function may use below its stack pointer (System V ABI), and how far above it its frame, and its callers', are thought
+// to reach.
+constexpr std::uint64_t kRedZone = 128, kOwnFrames = 4096;
+
+// Of what a loop reads, the first that is not on its own stack: a pointer there leads to what it waits for. 0: it reads nothing.
+std::uint64_t awaited_of(const spin::SpinProof& proof) {
+  const std::uint64_t stack = proof.canonical.gpr[spin::kRsp] - kRedZone;
+  const auto is_elsewhere = [&](const spin::ByteRun& run) { return run.address - stack >= kRedZone + kOwnFrames; };
+  const auto found = std::ranges::find_if(proof.reads, is_elsewhere);
+  if (found != proof.reads.end()) return found->address;
+  return proof.reads.empty() ? 0 : proof.reads.front().address;
+}
+
+}  // namespace
+
 std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint64_t fs_base, std::uint64_t jump) {
   // What the signal has saved; pages of it are read once, and with those that the loop looks at.
   struct {
@@ -573,6 +590,8 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   }
   Parked parked;
   parked.kind = Parked::Kind::kSpin;
+  parked.code = proof.canonical.rip;
+  parked.awaited = awaited_of(proof);
   parked.watched = proof.reads;
   parked.watched.insert(parked.watched.end(), proof.writes.begin(), proof.writes.end());
   return parked;

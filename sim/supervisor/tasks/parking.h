@@ -62,6 +62,9 @@ struct Parked {
   std::int64_t most_looks = 0;  // it goes on with this look at the latest; 0: with none
   bool is_shown = false;        // memory is being changed on its behalf
   std::uint64_t epoch = 0;      // of memory, when the thread was parked
+  // kSpin: an instruction of the loop, and what it waits for as far as one can tell: an address that it reads outside of its own
+  // frames.
+  std::uint64_t code = 0, awaited = 0;
   std::vector<spin::MemoryRange> written;  // what has been written since, where all of it is known
 
   bool reads_clocks() const { return growing != nullptr && growing->period_ps != 0; }
