@@ -175,6 +175,8 @@ class Supervisor::Impl final : public ProcessTable {
   WaitingTime& waiting_time(Thread& thread);
   void note_refusal(Thread& thread, const std::string& why);
   void note_polling(Thread& thread, const protocol::ThreadSlot& slot);
+  void note_computing(Thread& thread, const protocol::ThreadSlot& slot);
+  void add_computing(Thread& thread, std::chrono::duration<double> passed);
   bool shows_something(Process& process, const SeenPoll& poll);
   bool show_past(Thread& thread, const Thread::Turn& turn);
   void finish_turn(Thread& thread, Thread::Turn turn);
@@ -291,7 +293,9 @@ class Supervisor::Impl final : public ProcessTable {
   WaitingTimes waiting_times_;
   std::map<std::uint32_t, std::uint64_t> polls_to_place_;  // by thread: the return address of a poll that may have a line
   Thread* polling_ = nullptr;  // gave the token back last and did nothing but poll
+  std::map<std::uint32_t, std::uint64_t> computes_at_;  // by thread: where it was when it was poked in vain
   std::chrono::steady_clock::time_point handed_back_{};  // when somebody gave it back last
+  std::chrono::steady_clock::time_point given_{};        // when it was given last
   // For the log: requests by kind, those that were answered ahead of their time, system calls by number.
   std::uint64_t asked_[16] = {};
   std::uint64_t answered_ahead_ = 0;

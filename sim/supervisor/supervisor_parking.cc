@@ -1,6 +1,9 @@
 // Threads that wait by running, see parking.h.
+#include <ucontext.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 
 #include "sim/supervisor/machine/code_place.h"
@@ -12,6 +15,7 @@ namespace verbatim::supervisor {
 namespace {
 constexpr unsigned kHandleRegister = 7;  // rdi, as the kernel numbers registers
 constexpr double kLongPolling = 0.1;     // seconds
+constexpr std::chrono::milliseconds kLongComputing{2};  // without a call: more than a hand-over takes on a busy machine
 }
 
 bool Supervisor::Impl::take_poke(Thread& thread) {
@@ -25,7 +29,10 @@ bool Supervisor::Impl::take_poke(Thread& thread) {
   auto parked = analyst_of(process).spin(static_cast<std::uint64_t>(slot.arguments[0]),
                                          static_cast<std::uint64_t>(slot.arguments[1]), jump);
   if (jump != 0) thread.brought_lines.ask_for(process.memory(), slot);
-  if (!parked) return false;
+  if (!parked) {
+    if (jump == 0) note_computing(thread, slot);
+    return false;
+  }
   if (!take_slice(thread)) return true;
   wake_who_changes(thread, parked->watched);
   thread.call().request = protocol::Request::kPoke;
@@ -191,15 +198,34 @@ void Supervisor::Impl::note_refusal(Thread& thread, const std::string& why) {
   polls_to_place_[thread.tid()] = address;
 }
 
+// The thread was poked and does not wait: it computes.
+void Supervisor::Impl::note_computing(Thread& thread, const protocol::ThreadSlot& slot) {
+  add_computing(thread, std::chrono::steady_clock::now() - given_);
+  std::uint64_t code = 0;
+  const std::uint64_t saved = static_cast<std::uint64_t>(slot.arguments[0]) + offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]);
+  if (thread.process().memory().read(saved, std::as_writable_bytes(std::span(&code, 1)))) computes_at_[thread.tid()] = code;
+}
+
+void Supervisor::Impl::add_computing(Thread& thread, std::chrono::duration<double> passed) {
+  WaitingTime& time = waiting_time(thread);
+  const double before = std::exchange(time.computing_seconds, time.computing_seconds + passed.count());
+  // To look for its line takes milliseconds: that is done after one second, after two, four, eight.
+  const bool is_much = time.computing_seconds >= 1 && std::ilogb(before) != std::ilogb(time.computing_seconds);
+  const auto at = computes_at_.find(thread.tid());
+  if (is_much && at != computes_at_.end()) time.computing_place = place_of_call(thread.process().native_pid(), at->second + 1);
+}
+
 // The thread gives the token back. What passed since somebody did so before went into its polls when that is all it did.
 void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& slot) {
   const auto now = std::chrono::steady_clock::now();
-  const auto passed = std::exchange(handed_back_, now);
+  const std::chrono::duration<double> passed = now - std::exchange(handed_back_, now);
   const bool polls = slot.request == protocol::Request::kPoll || slot.polls_alone > protocol::kPollsAlone;
-  if (!polls || running_ != &thread) return;
+  if (running_ != &thread) return;
+  if (!polls && now - given_ > kLongComputing) add_computing(thread, now - given_);
+  if (!polls) return;
   if (std::exchange(polling_, &thread) != &thread) return;
   WaitingTime& time = waiting_time(thread);
-  time.polling_seconds += std::chrono::duration<double>(now - passed).count();
+  time.polling_seconds += passed.count();
   // To look for its line takes milliseconds: that is done for those that will be told of.
   if (time.polling_seconds < kLongPolling) return;
   if (const auto poll = polls_to_place_.extract(thread.tid()); !poll.empty())

@@ -473,6 +473,7 @@ void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) 
   second_core_->count_hand_over();
   region.slot(thread.slot()).looks = second_core_->looks();
   if (second_core_->is_used() != thread.is_batch) set_preempting(thread, !second_core_->is_used());
+  given_ = std::chrono::steady_clock::now();
   token_.give(region, thread.slot(), before);
 }
 

@@ -130,6 +130,15 @@ TEST(Outcome, a_poll_loop_that_is_not_proven_to_wait_is_told) {
   EXPECT_EQ(parked.report["waiting"][0]["not_proven"], "");
 }
 
+// No virtual time passes meanwhile, so that whatever it looks for will not come.
+TEST(Outcome, a_program_that_computes_for_long_is_told_where) {
+  const RunReport result = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " busy", "client=true"});
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_THAT(result.err, ContainsRegex("server: wait_for_nothing \\(pid [0-9]+\\), thread [0-9]+: [0-9.]+ s of [0-9.]+ s in computation at or near "
+                                        "wait_for_nothing\\.c:[0-9]+, for which no virtual time passes"));
+  EXPECT_GT(result.report["waiting"][0]["computing_seconds"], 3.0);
+}
+
 // 106 days are as far as virtual time goes; a sleep that ends there is as long as it says, and none ends early.
 TEST(Outcome, sleeps_are_of_any_length) {
   EXPECT_EQ(run({"server=sleep 105d"}).report["virtual_time_ps"].get<std::int64_t>() / 1'000'000'000'000,

@@ -6,6 +6,7 @@
 //   local   counting nothing in a variable of the thread
 //   random  one of two queues, whichever a generator of random numbers says
 //   ring    one of four queues after the other
+//   busy    no queue: a flag, looked at between random numbers for some seconds, of which it tells now and then
 //   flag    no queue: a flag in memory, whose address is printed, by way of a pointer on the stack
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -55,6 +56,15 @@ int main(int argc, char** argv) {
     struct ibv_cq* ring[4] = {cq};
     for (int i = 1; i < 4; ++i) ring[i] = ibv_create_cq(context, 16, NULL, NULL, 0);
     for (unsigned i = 0; ibv_poll_cq(ring[i % 4], 1, &completion) == 0; i = (i + 1) % 4) continue;
+  } else if (strcmp(argv[1], "busy") == 0) {
+    static volatile int flag;
+    unsigned long random = 1;
+    for (int told = 0; told < 400; ++told) {
+      for (long i = 0; i < 10000000 && flag == 0; ++i) random = random * 6364136223846793005 + 1442695040888963407;
+      printf("%lu\n", random);
+      fflush(stdout);
+    }
+    return 0;
   } else if (strcmp(argv[1], "flag") == 0) {
     static volatile int flag;
     volatile int* volatile where = &flag;

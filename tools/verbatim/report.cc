@@ -134,7 +134,7 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
 }
 
 std::vector<std::string> slow_waits(const supervisor::RunResult& result, double wall_seconds) {
-  constexpr double kWorthSaying = 0.2;  // seconds
+  constexpr double kWorthSaying = 0.2, kLongComputing = 3;  // seconds
   std::vector<std::string> sentences;
   for (const supervisor::WaitingTime& time : result.waiting) {
     if (time.polling_seconds < kWorthSaying || time.polling_seconds < wall_seconds / 10) continue;
@@ -144,6 +144,13 @@ std::vector<std::string> slow_waits(const supervisor::RunResult& result, double 
     if (!time.place.empty()) sentence += " at " + time.place;
     sentence += ", not proven to wait";
     sentences.push_back(time.refusal.empty() ? sentence : sentence + ": it " + time.refusal);
+  }
+  for (const supervisor::WaitingTime& time : result.waiting) {
+    if (time.computing_seconds < kLongComputing || time.computing_seconds < wall_seconds / 10) continue;
+    sentences.push_back(fmt::format("{}: {:.1f} s of {:.1f} s in computation{}, for which no virtual time passes; if it waits for memory "
+                                    "to change, that could not be proven",
+                                    time.thread, time.computing_seconds, wall_seconds,
+                                    time.computing_place.empty() ? "" : " at or near " + time.computing_place));
   }
   return sentences;
 }
@@ -317,7 +324,9 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                        {"parks", time.parks},
                        {"polling_seconds", time.polling_seconds},
                        {"place", time.place},
-                       {"not_proven", time.refusal}});
+                       {"not_proven", time.refusal},
+                       {"computing_seconds", time.computing_seconds},
+                       {"computing_place", time.computing_place}});
   }
   Json diagnoses = Json::array();
   for (const observe::DiagnosisLog::Entry& entry : figures.diagnoses) {

@@ -44,7 +44,8 @@ struct Verdict {
 std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunResult& result,
                                      const RunFigures& figures);
 
-// A sentence for each thread that spent a good part of the run's real time in a poll loop that was not proven to wait.
+// A sentence for each thread that spent a good part of the run's real time in a poll loop that was not proven to wait, or in
+// computation.
 std::vector<std::string> slow_waits(const supervisor::RunResult& result, double wall_seconds);
 
 // Why verbs were refused and messages failed: the first few of each process. That something is not supported is no news to a
