@@ -185,6 +185,7 @@ class Supervisor::Impl final : public ProcessTable {
   LoopAnalyst& analyst_of(Process& process);
   bool follow_clock(Thread& thread);
   bool is_alone_for_long(Process& process);
+  void check_shared(Process& process);
   void check_watched(Process& ran);
   bool wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched);
   bool is_watched(Thread& thread, const Parked& parked) const;

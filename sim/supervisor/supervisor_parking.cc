@@ -99,6 +99,17 @@ void Supervisor::Impl::on_memory_written(Process& process, const ProcessMemory::
     const auto& watched = thread->parked()->watched;
     if (std::ranges::any_of(watched, [&](const auto& run) { return changes(process.memory(), written, run); })) thread->unpark();
   }
+  for (Process* const other : on_host_[process.host_index()]) {
+    if (other != &process && other->alive) check_shared(*other);
+  }
+}
+
+// Memory has been written that may be shared with the process: whoever waits there for a change looks.
+void Supervisor::Impl::check_shared(Process& process) {
+  for (auto& thread : process.threads()) {
+    const Parked* const parked = thread->parked();
+    if (parked != nullptr && !parked->is_shown && parked->shared_has_changed(process.memory())) thread->unpark();
+  }
 }
 
 // Nobody else of the host does anything before something outside happens: who is about to look at a completion queue, and has not

@@ -142,6 +142,15 @@ TEST(SharedTurns, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
+// What an adapter writes into memory that processes share is seen by each that waits for it, whoever registered it.
+TEST(SharedMemory, slices_and_call_by_call) {
+  const std::string program = support::quoted(SHARED_MEMORY) + " fixed";
+  const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
+  expect_equal(runs);
+  EXPECT_NE(runs.slices.output("client").find("worker 2 has answered 30"), std::string::npos) << runs.slices.story();
+  EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 2, runs.call_by_call.report["hand_overs"].get<int>());
+}
+
 // Whoever is stopped looks no more, and counts no more, until it is continued.
 TEST(StoppedPoller, slices_and_call_by_call) {
   support::RunRequest request;

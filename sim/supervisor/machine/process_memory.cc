@@ -32,21 +32,57 @@ bool ProcessMemory::is_in_region(host::ProgramAddress start, std::uint64_t lengt
   return start < kEnd && start + length > protocol::kRegionAddress;
 }
 
+namespace {
+
 // /proc/PID/pagemap has 64 bits for each page (Linux, admin-guide/mm/pagemap): present, and of a file or shared.
+class PageMap {
+ public:
+  explicit PageMap(pid_t pid) : fd_(open(("/proc/" + std::to_string(pid) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~PageMap() {
+    if (fd_ >= 0) close(fd_);
+  }
+  PageMap(const PageMap&) = delete;
+  PageMap& operator=(const PageMap&) = delete;
+
+  bool is_private(host::ProgramAddress start, std::uint64_t length) {
+    for (std::uint64_t page = start / kPage; page <= (start + length - 1) / kPage; ++page) {
+      if (!is_private(page)) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool is_private(std::uint64_t page) {
+    if (page == last_) return last_is_private_;
+    constexpr std::uint64_t kPresent = 1ull << 63, kShared = 1ull << 61;
+    std::uint64_t entry = 0;
+    last_ = page;
+    last_is_private_ = fd_ >= 0 && pread(fd_, &entry, sizeof entry, static_cast<off_t>(page * sizeof entry)) == sizeof entry &&
+                       (entry & (kPresent | kShared)) == kPresent;
+    return last_is_private_;
+  }
+
+  int fd_;
+  std::uint64_t last_ = ~0ull;  // the page that was asked for last
+  bool last_is_private_ = false;
+};
+
+}  // namespace
+
 bool ProcessMemory::is_private(host::ProgramAddress start, std::uint64_t length) const {
   settle();
-  constexpr std::uint64_t kPresent = 1ull << 63, kShared = 1ull << 61;
-  const std::string path = "/proc/" + std::to_string(pid_) + "/pagemap";
-  const int pages = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (pages < 0) return false;
-  bool is_private = true;
-  for (std::uint64_t page = start / kPage; is_private && page <= (start + length - 1) / kPage; ++page) {
-    std::uint64_t entry = 0;
-    is_private = pread(pages, &entry, sizeof entry, static_cast<off_t>(page * sizeof entry)) == sizeof entry &&
-                 (entry & (kPresent | kShared)) == kPresent;
+  return PageMap(pid_).is_private(start, length);
+}
+
+std::vector<std::size_t> ProcessMemory::shared_among(std::span<const spin::ByteRun> runs) const {
+  settle();
+  PageMap pages(pid_);
+  std::vector<std::size_t> shared;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::uint64_t length = runs[i].bytes.size();
+    if (length != 0 && !is_in_region(runs[i].address, length) && !pages.is_private(runs[i].address, length)) shared.push_back(i);
   }
-  close(pages);
-  return is_private;
+  return shared;
 }
 
 std::size_t ProcessMemory::read_present(host::ProgramAddress from, std::span<std::byte> to) const {

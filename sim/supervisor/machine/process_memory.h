@@ -47,6 +47,8 @@ class ProcessMemory final : public host::ProgramMemory {
   static bool is_in_region(host::ProgramAddress start, std::uint64_t length);
   // Whether the pages are mapped and nobody else's: no file, no memory that other processes may share.
   bool is_private(host::ProgramAddress start, std::uint64_t length) const;
+  // Which of the runs other processes may write to: those that are not private, nor in the region.
+  std::vector<std::size_t> shared_among(std::span<const spin::ByteRun> runs) const;
 
   // Copies the ranges one after the other, in as few system calls as the kernel allows; false when a byte is unmapped. For one
   // who looks at the same places again and again.

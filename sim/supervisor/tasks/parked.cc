@@ -109,6 +109,18 @@ bool Parked::touches_before(std::int64_t look, const spin::MemoryRange& bytes) c
   return false;
 }
 
+bool Parked::shared_has_changed(const ProcessMemory& memory) const {
+  if (!shared_) shared_ = memory.shared_among(watched);
+  if (shared_->empty()) return false;
+  std::vector<spin::ByteRun> runs;
+  for (const std::size_t i : *shared_) runs.push_back(watched[i]);
+  const PresentBytes now(memory, runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!now.equal(i, runs[i])) return true;
+  }
+  return false;
+}
+
 void Parked::note_write(std::uint64_t address, std::uint64_t length) {
   constexpr std::size_t kMost = 16;  // more are not worth to be kept: then their number is not that of the epochs
   if (written.size() < kMost) written.push_back({address, length});

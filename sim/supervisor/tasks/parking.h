@@ -93,9 +93,13 @@ struct Parked {
   bool changes(std::span<const spin::ByteRun> runs) const;
 
   bool polls(std::uint32_t context, std::uint32_t cq_number) const;
+  // Whether what it watches of memory that other processes may write has other values now.
+  bool shared_has_changed(const ProcessMemory& memory) const;
 
  private:
   void show(ProcessMemory& memory, std::vector<spin::ByteRun> then);
+
+  mutable std::optional<std::vector<std::size_t>> shared_;  // which of `watched`; not known before somebody asks
 };
 
 // The caller's registers that a call keeps become these where POLL_ENTRY has stored them; the stack pointer is as it was.

@@ -1,0 +1,90 @@
+// As servers of several processes do it: one has the queue pair and registers memory that it shares with its workers; those wait
+// for what the other end writes there. One looks at memory alone, one at a completion queue of its own in between, one sleeps
+// between its looks. Each tells when it has seen each flag, and answers it in the same memory, which the other end reads.
+// `shared_memory buggy|fixed [server]` as litmus.h has it.
+#include <sys/wait.h>
+#include <time.h>
+
+#include "tests/litmus/litmus.h"
+
+enum { kTimes = 30, kWorkers = 3, kLine = 64 };
+
+static long long now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+static void nap(long ns) {
+  const struct timespec time = {0, ns};
+  nanosleep(&time, NULL);
+}
+
+static volatile uint32_t* flag_of(uint8_t* shared, int worker) { return (volatile uint32_t*)(shared + 4096 * worker); }
+static volatile uint32_t* answer_of(uint8_t* shared, int worker) { return flag_of(shared, worker) + kLine / sizeof(uint32_t); }
+
+static int work(uint8_t* shared, int worker) {
+  struct ibv_context* const own = worker == 1 ? open_first_device() : NULL;
+  struct ibv_cq* const idle = own != NULL ? ibv_create_cq(own, 4, NULL, NULL, 0) : NULL;
+  struct ibv_wc wc;
+  for (uint32_t i = 1; i <= kTimes; ++i) {
+    while (*flag_of(shared, worker) < i) {
+      if (idle != NULL) MUST(ibv_poll_cq(idle, 1, &wc) == 0);
+      if (worker == 2) nap(3000);
+    }
+    printf("worker %d: %u at %lld\n", worker, i, now_ns());
+    *answer_of(shared, worker) = i;
+  }
+  return 0;
+}
+
+static void serve(struct litmus* l) {
+  const size_t bytes = kWorkers * 4096;
+  uint8_t* const shared =
+      mmap((void*)0x20000000, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  MUST(shared != MAP_FAILED);
+  struct ibv_mr* const mr =
+      ibv_reg_mr(l->pd, shared, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+  MUST(mr != NULL);
+  pid_t workers[kWorkers];
+  for (int i = 0; i < kWorkers; ++i) {
+    workers[i] = fork();
+    if (workers[i] == 0) exit(work(shared, i));
+  }
+  const struct rc_address mine = {.rkey = mr->rkey, .address = (uintptr_t)shared};
+  tcp_write(l->tcp, &mine, sizeof mine);
+  for (int i = 0; i < kWorkers; ++i) {
+    int status = 0;
+    MUST(waitpid(workers[i], &status, 0) == workers[i] && status == 0);
+  }
+}
+
+static void ask(struct litmus* l) {
+  tcp_read(l->tcp, &l->theirs[0], sizeof l->theirs[0]);
+  volatile uint32_t* const word = (volatile uint32_t*)l->memory;
+  for (uint32_t i = 1; i <= kTimes; ++i) {
+    for (int worker = 0; worker < kWorkers; ++worker) {
+      nap(9000 + 7 * (long)i);
+      word[0] = i;
+      MUST(litmus_send(l, 0, IBV_WR_RDMA_WRITE, l->memory, 4, 4096 * worker, IBV_SEND_SIGNALED) == 0);
+      litmus_wait(l->send_cq);
+      int reads = 0;
+      do {
+        MUST(litmus_send(l, 0, IBV_WR_RDMA_READ, l->memory + kLine, 4, 4096 * worker + kLine, IBV_SEND_SIGNALED) == 0);
+        litmus_wait(l->send_cq);
+        MUST(++reads < 1000);
+      } while (word[kLine / sizeof(uint32_t)] != i);
+      printf("worker %d has answered %u after %d reads, at %lld\n", worker, i, reads, now_ns());
+    }
+  }
+}
+
+int main(int argc, char** argv) {
+  struct litmus l;
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  litmus_start(&l, argc, argv, 1, 4, 4096);
+  litmus_meet(&l);
+  l.server == NULL ? serve(&l) : ask(&l);
+  litmus_meet(&l);
+  return 0;
+}
