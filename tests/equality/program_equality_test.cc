@@ -147,7 +147,7 @@ TEST(SharedMemory, slices_and_call_by_call) {
   const std::string program = support::quoted(SHARED_MEMORY) + " fixed";
   const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
   expect_equal(runs);
-  EXPECT_NE(runs.slices.output("client").find("worker 2 has answered 30"), std::string::npos) << runs.slices.story();
+  EXPECT_NE(runs.slices.output("client").find("worker 3 has answered 10"), std::string::npos) << runs.slices.story();
   EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 2, runs.call_by_call.report["hand_overs"].get<int>());
 }
 

@@ -1,13 +1,14 @@
 // As servers of several processes do it: one has the queue pair and registers memory that it shares with its workers; those wait
-// for what the other end writes there. One looks at memory alone, one at a completion queue of its own in between, one sleeps
-// between its looks. Each tells when it has seen each flag, and answers it in the same memory, which the other end reads.
+// for what the other end writes there. One looks at memory alone, one at a completion queue of its own in between, one at one of
+// two such queues that a generator of random numbers says, one sleeps between its looks. Each tells when it has seen each flag,
+// and answers it in the same memory, which the other end reads.
 // `shared_memory buggy|fixed [server]` as litmus.h has it.
 #include <sys/wait.h>
 #include <time.h>
 
 #include "tests/litmus/litmus.h"
 
-enum { kTimes = 30, kWorkers = 3, kLine = 64 };
+enum { kTimes = 10, kWorkers = 4, kLine = 64 };
 
 static long long now_ns(void) {
   struct timespec time;
@@ -24,12 +25,15 @@ static volatile uint32_t* flag_of(uint8_t* shared, int worker) { return (volatil
 static volatile uint32_t* answer_of(uint8_t* shared, int worker) { return flag_of(shared, worker) + kLine / sizeof(uint32_t); }
 
 static int work(uint8_t* shared, int worker) {
-  struct ibv_context* const own = worker == 1 ? open_first_device() : NULL;
-  struct ibv_cq* const idle = own != NULL ? ibv_create_cq(own, 4, NULL, NULL, 0) : NULL;
+  struct ibv_context* const own = worker == 1 || worker == 3 ? open_first_device() : NULL;
+  struct ibv_cq* idle[2] = {NULL, NULL};
+  for (int i = 0; own != NULL && i < 2; ++i) MUST((idle[i] = ibv_create_cq(own, 4, NULL, NULL, 0)) != NULL);
   struct ibv_wc wc;
+  uint32_t random = 1;
   for (uint32_t i = 1; i <= kTimes; ++i) {
     while (*flag_of(shared, worker) < i) {
-      if (idle != NULL) MUST(ibv_poll_cq(idle, 1, &wc) == 0);
+      if (worker == 3) random = random * 1664525 + 1013904223;
+      if (own != NULL) MUST(ibv_poll_cq(idle[random >> 31], 1, &wc) == 0);
       if (worker == 2) nap(3000);
     }
     printf("worker %d: %u at %lld\n", worker, i, now_ns());
