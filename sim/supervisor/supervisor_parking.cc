@@ -139,9 +139,9 @@ bool Supervisor::Impl::someone_parked(std::size_t host) const {
 // skipped. Nothing: it is parked. Else the answer, which asks for the next poll too when only that is missing.
 std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   Process& process = thread.process();
-  // Of the system call that found nothing, if the thread knows what it was told.
-  const Thread::Nothing* const nothing = (thread.call().number & protocol::kKnowsAnswer) != 0 ? thread.still_nothing() : nullptr;
-  const Answer go_on{.result = protocol::kPollsAlone, .repeats = nothing != nullptr};
+  // Of the system calls that found nothing, those of which the thread knows what it was told.
+  const Thread::KnownCalls known = thread.still_nothing(thread.call().number >> protocol::kKnownCallsShift);
+  const Answer go_on{.result = protocol::kPollsAlone, .repeats = known_places(known)};
   const bool was_parked = thread.take_unparked();
   if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return go_on;
   const PendingCall& call = thread.call();
@@ -160,7 +160,7 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   if (shows_something(process, poll)) return go_on;
   LoopAnalyst& analyst = analyst_of(process);
   thread.brought_lines.use(process.region().mailbox(thread.slot()), process.memory());
-  auto parked = analyst.poll_loop(call, registers, poll, nothing);
+  auto parked = analyst.poll_loop(call, registers, poll, known);
   thread.brought_lines.ask_for(process.memory(), process.region().slot(thread.slot()));
   if (!parked) {
     if (analyst.polls_to_pass() != 0) note_refusal(thread, analyst.poll_refusal());
@@ -294,7 +294,7 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   Horizon::Bounds until{turn.due, {}};
   if (goes_on) until = horizon_of_slice(thread.process());
   until.until = std::max(until.until, turn.due);
-  grant(thread, {.result = polls, .repeats = turn.parked->asks_kernel}, turn.start, until);
+  grant(thread, {.result = polls, .repeats = turn.parked->known_calls}, turn.start, until);
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }
 

@@ -495,7 +495,7 @@ void Supervisor::Impl::fill_slot(Thread& thread, const Answer& answer, Instant s
   slot.action = answer.action;
   slot.action_arguments[0] = answer.arguments[0];
   slot.action_arguments[1] = answer.arguments[1];
-  slot.repeats = answer.repeats ? 1 : 0;
+  slot.repeats = answer.repeats;
   slot.clock_ps = to_ps(start);
   slot.doorbell_count = 0;
   slot.polls_alone = 0;

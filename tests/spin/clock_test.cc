@@ -298,7 +298,7 @@ TEST_F(ClockLoop, known_call_of_the_kernel_is_passed) {
     const Registers entry = thread_.state.registers;
     const auto prove = [&](const KnownCall& call) {
       ClockModel clock = kClock;
-      clock.call = call;
+      clock.calls = {call};
       return prover_.prove_poll_loop(entry, is_poll, memory_, {}, &clock);
     };
     KnownCall call{.number = 0, .arguments = 3, .passed = {7, address(state_.wc), 8}, .result = kAgain, .cost_ps = 150'000};

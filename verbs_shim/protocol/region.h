@@ -23,8 +23,8 @@ enum class Request : std::uint32_t {
   kPoll,        // a poll of a completion queue that has shown nothing so far, or sched_yield() in a loop. arguments: [0] cost ps,
                 // and of a queue [1] device handle,
                 // [2] CQ number, [3] arena offset of the entry it will look at, [4] its sequence once written,
-                // [5] address of clock_gettime, which such a loop may call; number: kKnowsAnswer, kStartsPoll and kYields
-                // of repeated_calls.h. The program's registers at the call are in
+                // [5] address of clock_gettime, which such a loop may call; number: kStartsPoll, kYields and the known
+                // calls of repeated_calls.h. The program's registers at the call are in
                 // poll_registers. Answered with how many more polls that show nothing the thread may let pass by itself
                 // before it asks again, if it makes no other request
   kPoke,        // the thread was found running without a call for a while: arguments[0]: its ucontext_t, [1]: fs base,
@@ -184,8 +184,8 @@ struct alignas(64) ThreadSlot {
   // By whose rights the thread names files of the machine; 0: by those of whoever runs the simulator.
   std::uint32_t file_user, file_group;
   std::uint32_t real_group;
-  // 1: `result` is the answer to the same system call until the horizon, too, and it takes action_arguments[0] beyond what any
-  // call costs, ps; with the answer to kPoll: the answer that the thread knows is so.
+  // Of which system calls the answers are known until the horizon, see repeated_calls.h. The present one takes
+  // action_arguments[0] beyond what any call costs, ps.
   std::uint32_t repeats;
   std::uint64_t state_address;    // the shim's own: what it keeps for the thread
   std::uint32_t has_own_storage;  // and whether it keeps that in the C library's storage of the thread

@@ -8,10 +8,16 @@
 
 namespace verbatim::protocol {
 
-// Bits of the number that comes with Request::kPoll: the thread knows the answer to its last system call, which found nothing;
-// it is in ibv_start_poll(cq, attributes), not in ibv_poll_cq(cq, count, completions); it is in sched_yield(), and no completion
-// queue is looked at.
-inline constexpr std::uint32_t kKnowsAnswer = 1, kStartsPoll = 2, kYields = 4;
+// Of so many different calls that found nothing a thread knows the answers, each by its place in a list.
+inline constexpr std::uint32_t kMostKnownCalls = 4, kAllKnownCalls = (1 << kMostKnownCalls) - 1;
+
+// Bits of the number that comes with Request::kPoll: the thread is in ibv_start_poll(cq, attributes), not in ibv_poll_cq(cq, count,
+// completions); it is in sched_yield(), and no completion queue is looked at; behind them, the calls whose answers it knows.
+inline constexpr std::uint32_t kStartsPoll = 2, kYields = 4, kKnownCallsShift = 8;
+
+// What the supervisor says with an answer (ThreadSlot::repeats): the calls whose known answers are so until the horizon, a bit for
+// each place, and behind them the place at which the present call is kept, from 1 on; 0: it is not.
+inline constexpr std::uint32_t kKeptAtShift = 8;
 
 // A relative sleep: it finds nothing either, and takes as long whenever it is made.
 inline bool is_sleep(std::uint32_t number, const std::int64_t (&arguments)[6]) {
@@ -27,6 +33,7 @@ inline bool finds_nothing(std::uint32_t number, const std::int64_t (&arguments)[
     case SYS_poll:
       return result == 0 && arguments[2] == 0;
     case SYS_read:
+    case SYS_write:  // a file that is full, or /dev/infiniband/rdma_cm that is asked for an event
     case SYS_recvfrom:
     case SYS_accept:
     case SYS_accept4:
@@ -55,7 +62,8 @@ inline unsigned arguments_of(std::uint32_t number) {
   }
 }
 
-// What such a call reads of the program's memory, in bytes, besides its arguments: a poll its descriptors, a sleep its time.
+// What such a call reads of the program's memory, in bytes, besides its arguments: a poll its descriptors, a sleep its time, a
+// write what is written.
 struct CallMemory {
   std::uint64_t address = 0, length = 0;
 };
@@ -65,6 +73,8 @@ CallMemory memory_of_call(std::uint32_t number, const A (&a)[6]) {
   switch (number) {
     case SYS_poll:
       return {static_cast<std::uint64_t>(a[0]), static_cast<std::uint64_t>(a[1]) * kPollDescriptor};
+    case SYS_write:
+      return {static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2])};
     case SYS_nanosleep:
       return {static_cast<std::uint64_t>(a[0]), kTimespec};
     case SYS_clock_nanosleep:

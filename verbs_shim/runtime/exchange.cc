@@ -242,7 +242,7 @@ bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64
   const std::int64_t before = slot.clock_ps;
   hand_over();
   // It was parked; else the slice goes on as if there had been no poke.
-  if (slot.clock_ps != before) thread_state().repeated_call.forget();
+  if (slot.clock_ps != before) thread_state().repeated_calls.forget();
   const bool waited = slot.result != protocol::kVainPoke;
   Raised(slot).raise_all(mask);
   return waited;
@@ -274,13 +274,13 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
   ThreadSlot& slot = *my_slot;
   ThreadState& state = thread_state();
   // Polls before and after a call that finds nothing again are still in a row.
-  if (request == Request::kSystemCall && state.repeated_call.answers(number, arguments) &&
-      passes_locally(costs().system_call_ps + state.repeated_call.extra_ps)) {
-    return state.repeated_call.result;
+  if (request == Request::kSystemCall && state.repeated_calls.known() != 0) {
+    const RepeatedCall* const same = state.repeated_calls.find(number, arguments);
+    if (same != nullptr && passes_locally(costs().system_call_ps + same->extra_ps)) return same->result;
   }
   state.polls_in_a_row = state.yields_in_a_row = 0;
   state.polls_allowed = protocol::kPollsAlone;
-  if (request != Request::kPoll) state.repeated_call.forget();
+  if (request != Request::kPoll && request != Request::kSystemCall) state.repeated_calls.forget();
   state.in_clock_row = false;
   while (true) {
     slot.request = request;
@@ -295,8 +295,9 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
     const Raised raised(slot);
     const std::uint32_t tid = slot.virtual_tid;
     const long result = again ? 0 : carry_out(slot, number, arguments, paths);
-    if (request == Request::kPoll && repeats == 0) state.repeated_call.forget();
-    if (!again && request == Request::kSystemCall && repeats != 0) state.repeated_call.keep(number, arguments, result, extra_ps);
+    state.repeated_calls.keep_only(again ? 0 : repeats & protocol::kAllKnownCalls);
+    if (const std::uint32_t kept_at = repeats >> protocol::kKeptAtShift; !again && kept_at != 0)
+      state.repeated_calls.keep(kept_at - 1, number, arguments, result, extra_ps);
     if (request == Request::kCommand && !again && result >= 0) {
       memcpy(reinterpret_cast<void*>(arguments[1]), my_mailbox().bytes, static_cast<std::size_t>(arguments[0]));
     }
@@ -465,7 +466,7 @@ void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
     ++my_slot->polls_alone;
     return;
   }
-  if (state.repeated_call.is_known) kind |= protocol::kKnowsAnswer;
+  kind |= state.repeated_calls.known() << protocol::kKnownCallsShift;
   const long allowed = ask_to_wait(kind,
                                   {cost_ps, static_cast<long>(context), static_cast<long>(cq_number),
                                    static_cast<long>(offset), static_cast<long>(sequence),

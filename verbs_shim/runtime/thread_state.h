@@ -26,7 +26,7 @@ struct ThreadState {
   bool in_clock_row = false;
   bool waits = false;  // since its last call it has only looked at queues, yielded or read clocks, as far as it counts calls
   std::int64_t clock_row_start_ps = 0;
-  RepeatedCall repeated_call;
+  RepeatedCalls repeated_calls;
   // signal_frame.cc
   stack_t program_stack = {};  // ss_size 0: there is none
   std::uint64_t reserved = 0;

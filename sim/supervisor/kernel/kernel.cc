@@ -357,7 +357,7 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
     const bool nothing = (!was_blocked || sleeps) && outcome->action == protocol::Action::kReturn &&
                          protocol::finds_nothing(call.number, call.arguments, outcome->result);
     const bool again = thread.repeats_nothing(nothing);
-    outcome->repeats = nothing && !thread.may_be_late() && keep_nothing(thread, *outcome);
+    if (nothing && !thread.may_be_late()) keep_nothing(thread, *outcome);
     if (again || (call.number == protocol::kFileRightsCall && outcome->result == 0)) return outcome;
     tracer_.record(thread.process().host().component, TraceEvent::kSystemCall, thread.tid(), call.number,
                    static_cast<std::uint64_t>(outcome->result));

@@ -248,14 +248,14 @@ Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
 }
 
 // The call has found nothing, or slept: what it depends on is kept with the thread. False: it may find something else.
-bool Kernel::keep_nothing(Thread& thread, Answer& answer) {
+void Kernel::keep_nothing(Thread& thread, Answer& answer) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
   Process& process = thread.process();
   const protocol::CallMemory read = protocol::memory_of_call(call.number, a);
-  if (read.length > protocol::kMostCallMemory) return false;
+  if (read.length > protocol::kMostCallMemory) return;
   std::vector<std::uint8_t> memory(read.length);
-  if (!process.memory().read(read.address, std::as_writable_bytes(std::span(memory)))) return false;
+  if (!process.memory().read(read.address, std::as_writable_bytes(std::span(memory)))) return;
   std::vector<VirtualFilePtr> files;
   Duration slept = Duration::zero();
   if (protocol::is_sleep(call.number, a)) {
@@ -263,7 +263,7 @@ bool Kernel::keep_nothing(Thread& thread, Answer& answer) {
     std::memcpy(&asked, memory.data(), sizeof asked);
     slept = now() - thread.called_at();
     // A process that was stopped meanwhile has slept longer.
-    if (slept != add_ns(Instant{}, std::max<std::int64_t>(to_ns(asked), 0)) - Instant{}) return false;
+    if (slept != add_ns(Instant{}, std::max<std::int64_t>(to_ns(asked), 0)) - Instant{}) return;
     answer.arguments[0] = to_ps(slept);
   } else if (call.number == SYS_poll) {
     for (std::size_t at = 0; at < memory.size(); at += sizeof(pollfd)) {
@@ -274,8 +274,7 @@ bool Kernel::keep_nothing(Thread& thread, Answer& answer) {
   } else {
     if (VirtualFilePtr file = process.file(static_cast<int>(a[0]))) add_with_watched(files, std::move(file));
   }
-  thread.keep_nothing(answer.result, slept, std::move(memory), files);
-  return true;
+  answer.repeats = thread.keep_nothing(answer.result, slept, std::move(memory), files);
 }
 
 Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, kNever, "pause"); }

@@ -23,7 +23,7 @@ bool SpinProver::pass_clock(const Limits& limits) {
   const bool gets_time = calls(model->gettime), gets_day = calls(model->timeofday), asks_time = calls(model->time);
   const bool yields = calls(model->yield);
   const bool counts = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kClockRead;
-  const bool enters = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kSystemCall && model->call;
+  const bool enters = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kSystemCall && !model->calls.empty();
   if (!gets_time && !gets_day && !asks_time && !yields && !counts && !enters) return false;
   own_stop_ = {};
   if (follows_growth_) growth_.settle_rests();
@@ -136,13 +136,21 @@ bool SpinProver::call_kernel() {
   MachineState& state = interpreter_.state;
   const Instruction* const in = code_.fetch(state.registers.rip, memory_);
   CHECK(in != nullptr);
-  const KnownCall& call = *clock_.model()->call;
   if (in->bytes[0] != 0x0f || in->bytes[1] != 0x05) return refuse_clock(Reason::kSystemCall);
   if (!is_fixed_argument(kRax, 8)) return false;
-  if (state.registers.gpr[kRax] != call.number) return refuse_clock(Reason::kSystemCall);
+  const auto asks = [&](const KnownCall& known) {
+    if (state.registers.gpr[kRax] != known.number) return false;
+    for (unsigned i = 0; i < known.arguments; ++i) {
+      if (state.registers.gpr[kPassed[i]] != known.passed[i]) return false;
+    }
+    return true;
+  };
+  const std::vector<KnownCall>& calls = clock_.model()->calls;
+  const auto found = std::ranges::find_if(calls, asks);
+  if (found == calls.end()) return refuse_clock(Reason::kSystemCall);
+  const KnownCall& call = *found;
   for (unsigned i = 0; i < call.arguments; ++i) {
     if (!is_fixed_argument(kPassed[i], 8)) return false;
-    if (state.registers.gpr[kPassed[i]] != call.passed[i]) return refuse_clock(Reason::kSystemCall);
   }
   if (follows_growth_ && !growth_.may_read(call.address, call.bytes.size())) return refuse_clock(growth_.reason());
   for (std::size_t i = 0; i < call.bytes.size(); ++i) {

@@ -37,7 +37,7 @@ struct ClockModel {
   std::uint64_t counter_hz = 0;
   // What a read costs that follows others, when the first of them began so long ago.
   std::int64_t (*cost_in_row)(std::int64_t since_row_began_ps) = nullptr;
-  std::optional<KnownCall> call;
+  std::vector<KnownCall> calls;
   // What the clock of that number shows at virtual time 0, in nanoseconds; nullopt: it is not followed.
   std::function<std::optional<std::int64_t>(std::int64_t clock)> base_ns;
 };

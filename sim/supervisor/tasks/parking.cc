@@ -171,8 +171,21 @@ LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loo
       credit_(kFirstCredit) {}
 LoopAnalyst::~LoopAnalyst() = default;
 
+namespace {
+
+// Each once.
+void add_files_of(const Thread::Nothing* call, std::vector<VirtualFilePtr>& files) {
+  if (call == nullptr) return;
+  for (const std::weak_ptr<VirtualFile>& asked : call->files) {
+    VirtualFilePtr file = asked.lock();
+    if (std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
+  }
+}
+
+}  // namespace
+
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
-                                             const SeenPoll& seen, const Thread::Nothing* nothing) {
+                                             const SeenPoll& seen, const Thread::KnownCalls& known) {
   // It may have been told to let more pass than it did.
   const std::int64_t passed = std::min(seen.polls_before, polls_to_pass_) + 1;
   polls_of_slice_ += (kSlicesOfAverage * passed - polls_of_slice_) / kSlicesOfAverage;
@@ -200,7 +213,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   } else {
     const std::uint64_t entry = registers.rip;
     spin::ClockModel clock =
-        clock_model(poll.arguments[0], static_cast<std::uint64_t>(poll.arguments[5]), seen.at, nothing);
+        clock_model(poll.arguments[0], static_cast<std::uint64_t>(poll.arguments[5]), seen.at, known);
     if (seen.yields) clock.yield = 0;
     const spin::PollEntry kind = seen.yields                                    ? kYield
                                  : (poll.number & protocol::kStartsPoll) != 0 ? kStartPoll
@@ -213,7 +226,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     credit_ -= within.steps > kPollSteps ? proof.steps : proof.far_steps;
     const bool is_private = !proof.proven || grows_in_private(proof);
     // What the kernel's answer depends on, such as the table of descriptors, may be another thread's to change.
-    const bool may_change = nothing != nullptr && process_.threads().size() > 1;
+    const bool may_change = known_places(known) != 0 && process_.threads().size() > 1;
     const bool is_alone = proof.period_ps == 0 || (!may_change && !writes_registered(proof));
     if (!proof.proven || !is_private || !is_alone) {
       ++counts_.refusals;
@@ -275,9 +288,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     parked.looks.push_back(takes_time ? Duration(last_->polls[i].look_ps) : seen.cost * static_cast<std::int64_t>(i));
   parked.proof = last_;
   parked.queues = std::move(*queues);
-  if (takes_time && nothing != nullptr) {
-    for (const std::weak_ptr<VirtualFile>& file : nothing->files) parked.files.push_back(file.lock());
-    parked.asks_kernel = true;
+  if (takes_time) {
+    parked.known_calls = known_places(known);
+    for (const Thread::Nothing* const call : known) add_files_of(call, parked.files);
   }
   if (last_->grows() || takes_time) {
     parked.growing = last_;
@@ -416,7 +429,7 @@ bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
 }
 
 spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look,
-                                          const Thread::Nothing* nothing) const {
+                                          const Thread::KnownCalls& known) const {
   const HostSpec& host = process_.host();
   spin::ClockModel model;
   model.look_ps = to_ps(look);
@@ -429,9 +442,10 @@ spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t ge
   model.gettime_ps = host.costs.clock_read_ps;
   model.counter_ps = host.costs.timestamp_counter_ps;
   model.counter_hz = host.timestamp_counter_hz;
-  if (nothing != nullptr) {
+  for (const Thread::Nothing* const nothing : known) {
+    if (nothing == nullptr) continue;
     const std::uint32_t number = nothing->call.number;
-    spin::KnownCall& call = model.call.emplace();
+    spin::KnownCall& call = model.calls.emplace_back();
     call.number = number;
     call.arguments = protocol::arguments_of(number);
     std::copy_n(nothing->call.arguments, call.passed.size(), call.passed.begin());
@@ -460,7 +474,7 @@ std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const Thread& thread, c
   row_.is_stepping = true;
   // Which of the functions it is says the model: clock_gettime is the one that is not the other.
   const bool is_gettime = at_entry.rip != process_.region().header().timeofday_function;
-  spin::ClockModel model = clock_model(0, is_gettime ? at_entry.rip : 0, now, nullptr);
+  spin::ClockModel model = clock_model(0, is_gettime ? at_entry.rip : 0, now, {});
   model.yield = model.time = 0;
   spin::ClockStep step = follower_->step_in_row(limits(kPollSteps), model, to_ps(row_began));
   row_.is_stepping = false;

@@ -12,8 +12,8 @@
 // many turns only: then it goes on by itself.
 // A turn may have thousands of looks, at times of their own (spin/far_turn.cc): it is followed by interpreting it once, with the
 // effort that polls which were passed over have earned.
-// A loop may ask the kernel in vain, or sleep, between its looks, as often as it likes if the call is always the same: what the
-// call found is known (Thread::Nothing), and the files that it asked wake the thread, too. It takes time, as reading clocks does:
+// A loop may ask the kernel in vain, or sleep, between its looks, as often as it likes by a few different calls: what they found
+// is known (Thread::Nothing), and the files that they asked wake the thread, too. It takes time, as reading clocks does:
 // A loop may read clocks between its looks (sim/supervisor/spin/turn_clock.h). Then what a turn does it does at several times,
 // and a change comes in the middle of it: the thread goes on with the look before, in the past, up to the time of the change,
 // with memory as it was. So it also does before another thread of its process runs, which finds memory as of that time
@@ -49,9 +49,9 @@ struct Parked {
   std::vector<Duration> looks{Duration::zero()};
   // kPoll: what is looked at, each once.
   std::vector<PolledQueue> queues;
-  // kPoll: what a call of the kernel in the turn asks for in vain; it wakes the thread, too.
+  // kPoll: what calls of the kernel in the turn ask for in vain; it wakes the thread, too.
   std::vector<VirtualFilePtr> files;
-  bool asks_kernel = false;
+  std::uint32_t known_calls = 0;  // the places of those calls, see known_places()
   // Bytes that wake the thread when they are changed, with the values that they are to have now.
   std::vector<spin::ByteRun> watched;
   // kPoll: what is known of a turn.
@@ -117,7 +117,7 @@ class LoopAnalyst {
 
   // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
   std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], const SeenPoll& seen,
-                                  const Thread::Nothing* nothing);
+                                  const Thread::KnownCalls& known);
   // The thread was poked, or trapped at the jump by which its loop goes back (0: it was poked). If its loop is proven, its saved
   // registers and memory are set to the canonical state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base, std::uint64_t jump);
@@ -172,7 +172,7 @@ class LoopAnalyst {
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
   bool writes_registered(const spin::PollLoopProof& proof) const;
-  spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const Thread::Nothing* nothing) const;
+  spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const Thread::KnownCalls& known) const;
 
   Process& process_;
   LoopTraps traps_;

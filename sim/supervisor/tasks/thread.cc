@@ -164,33 +164,61 @@ Duration Thread::take_lateness(protocol::ThreadSlot& slot) {
 }
 
 bool Thread::repeats_nothing(bool nothing) {
-  const bool again = nothing && nothing_ && nothing_->call.number == call_.number &&
-                     protocol::ask_the_same(call_.number, call_.arguments, nothing_->call.arguments);
-  nothing_.reset();
-  if (nothing) nothing_ = Nothing{.call = call_};
+  if (!nothing) {
+    nothings_.clear();
+    oldest_nothing_ = 0;
+    return false;
+  }
+  const auto same = std::ranges::find_if(nothings_, [this](const Nothing& other) {
+    return other.call.number == call_.number && protocol::ask_the_same(call_.number, call_.arguments, other.call.arguments);
+  });
+  const bool again = same != nothings_.end();
+  if (again) {
+    nothing_ = static_cast<std::size_t>(same - nothings_.begin());
+  } else if (nothings_.size() < protocol::kMostKnownCalls) {
+    nothing_ = nothings_.size();
+    nothings_.emplace_back();
+  } else {
+    nothing_ = std::exchange(oldest_nothing_, (oldest_nothing_ + 1) % nothings_.size());
+  }
+  nothings_[nothing_] = Nothing{.call = call_};
   return again;
 }
 
-void Thread::keep_nothing(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
-                          const std::vector<VirtualFilePtr>& files) {
-  if (!nothing_) return;
-  nothing_->result = result;
-  nothing_->slept = slept;
-  nothing_->memory = std::move(memory);
+std::uint32_t Thread::keep_nothing(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
+                                   const std::vector<VirtualFilePtr>& files) {
+  Nothing& nothing = nothings_.at(nothing_);
+  nothing.result = result;
+  nothing.slept = slept;
+  nothing.memory = std::move(memory);
   for (const VirtualFilePtr& file : files) {
-    nothing_->files.push_back(file);
-    nothing_->generations.push_back(file->generation());
+    nothing.files.push_back(file);
+    nothing.generations.push_back(file->generation());
   }
-  nothing_->repeats = true;
+  nothing.repeats = true;
+  return known_places(still_nothing(protocol::kAllKnownCalls)) | static_cast<std::uint32_t>(nothing_ + 1) << protocol::kKeptAtShift;
 }
 
-const Thread::Nothing* Thread::still_nothing() const {
-  if (!nothing_ || !nothing_->repeats) return nullptr;
-  for (std::size_t i = 0; i < nothing_->files.size(); ++i) {
-    const VirtualFilePtr file = nothing_->files[i].lock();
-    if (file == nullptr || file->generation() != nothing_->generations[i]) return nullptr;
+bool Thread::is_still_so(const Nothing& nothing) {
+  for (std::size_t i = 0; i < nothing.files.size(); ++i) {
+    const VirtualFilePtr file = nothing.files[i].lock();
+    if (file == nullptr || file->generation() != nothing.generations[i]) return false;
   }
-  return &*nothing_;
+  return nothing.repeats;
+}
+
+Thread::KnownCalls Thread::still_nothing(std::uint32_t places) const {
+  KnownCalls known{};
+  for (std::size_t i = 0; i < nothings_.size(); ++i) {
+    if ((places >> i & 1) != 0 && is_still_so(nothings_[i])) known[i] = &nothings_[i];
+  }
+  return known;
+}
+
+std::uint32_t known_places(const Thread::KnownCalls& known) {
+  std::uint32_t places = 0;
+  for (std::size_t i = 0; i < known.size(); ++i) places |= static_cast<std::uint32_t>(known[i] != nullptr) << i;
+  return places;
 }
 
 void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -25,6 +26,7 @@
 #include "sim/supervisor/tasks/signal_queue.h"
 #include "sim/supervisor/files/virtual_file.h"
 #include "verbs_shim/protocol/region.h"
+#include "verbs_shim/protocol/repeated_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -67,7 +69,7 @@ struct Answer {
   std::int64_t result = 0;
   protocol::Action action = protocol::Action::kReturn;
   std::int64_t arguments[2] = {0, 0};
-  bool repeats = false;  // the same call has the same answer until the thread's horizon
+  std::uint32_t repeats = 0;  // of which calls the thread knows the answers until its horizon, as ThreadSlot::repeats
 };
 
 // Attributes that a thread has from the one that made it, and that have no effect here (sched(7), ioprio_get(2)).
@@ -192,10 +194,10 @@ class Thread final : public Waiter {
   bool expects_late_call() const { return expects_late_call_; }
   // How much later than it could the thread makes the call that it has handed over.
   Duration take_lateness(protocol::ThreadSlot& slot);
-  // The present call is answered; `nothing`: it has found that there is nothing, and changed nothing. Whether the thread's
-  // call before was the same.
+  // The present call is answered; `nothing`: it has found that there is nothing, and changed nothing. Whether one of the last few
+  // different calls of a row of such was the same.
   bool repeats_nothing(bool nothing);
-  // The last call, if it found nothing, where it looked, and what it did beyond what any call costs: sleep.
+  // One of these calls, where it looked, and what it did beyond what any call costs: sleep.
   struct Nothing {
     PendingCall call;
     std::int64_t result = 0;
@@ -205,10 +207,13 @@ class Thread final : public Waiter {
     std::vector<std::uint64_t> generations;
     bool repeats = false;  // it would find the same, as long as the files do not change
   };
-  void keep_nothing(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
-                    const std::vector<VirtualFilePtr>& files);
-  // What it found is so now, too.
-  const Nothing* still_nothing() const;
+  // What the present one found. The places of those whose answers are so now, too, and where this one is, as ThreadSlot::repeats
+  // has it.
+  std::uint32_t keep_nothing(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
+                             const std::vector<VirtualFilePtr>& files);
+  // Of the calls at these places, those whose answers are so now, too; by place, nullptr for others.
+  using KnownCalls = std::array<const Nothing*, protocol::kMostKnownCalls>;
+  KnownCalls still_nothing(std::uint32_t places) const;
   // When the present call was made: now, or before it where a turn is finished that was passed over.
   Instant called_at() const { return called_at_; }
   void set_called_at(Instant when) { called_at_ = when; }
@@ -279,10 +284,13 @@ class Thread final : public Waiter {
   void on_doorbell();
   void on_telling();
   std::int64_t looks_of_parked() const;
+  static bool is_still_so(const Nothing& nothing);
 
   Engine& engine_;
   Choices& choices_;
-  std::optional<Nothing> nothing_;
+  std::vector<Nothing> nothings_;  // different calls in a row that found nothing
+  std::size_t nothing_ = 0;        // which of them is the last call
+  std::size_t oldest_nothing_ = 0;
   Instant called_at_{};
   Process& process_;
   std::uint32_t slot_;
@@ -328,5 +336,8 @@ class Thread final : public Waiter {
   int spin_expected_ = 0;  // for so many slices
   std::uint32_t poke_after_us_ = 0;
 };
+
+// A bit for each place that has a call.
+std::uint32_t known_places(const Thread::KnownCalls& known);
 
 }  // namespace verbatim::supervisor
