@@ -94,6 +94,49 @@ static int reads_eventfd(void) {
   return 0;
 }
 
+// Asks two files in turn, one by writing to what is full, as a reader of events and one who sends do.
+static int asks_two_files(void) {
+  const int events = eventfd(0, EFD_NONBLOCK), full = eventfd(0, EFD_NONBLOCK);
+  const uint64_t most = UINT64_MAX - 1, one = 1;
+  uint64_t value;
+  if (write(full, &most, sizeof most) != (ssize_t)sizeof most) return -1;
+  unsigned turns = 0;
+  while (POLL(w.cq) == 0) {
+    ++turns;
+    if (read(events, &value, sizeof value) != -1 || errno != EAGAIN) return -1;
+    if (write(full, &one, sizeof one) != -1 || errno != EAGAIN) return -1;
+    if (read(events, &value, sizeof value) != -1 || errno != EAGAIN) return -1;
+  }
+  close(events);
+  close(full);
+  return (int)turns;
+}
+
+static uint64_t now_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec) / 1000;
+}
+
+// A progress engine that asks for connections every ten milliseconds, by a clock that it reads each time.
+static int progresses(void) {
+  const int events = eventfd(0, EFD_NONBLOCK);
+  static uint64_t last;
+  uint64_t value;
+  unsigned asked = 0;
+  last = now_us();
+  while (POLL(w.cq) == 0) {
+    const uint64_t now = now_us();
+    if (now - last > 10000) {
+      last = now;
+      ++asked;
+      if (read(events, &value, sizeof value) != -1 || errno != EAGAIN) return -1;
+    }
+  }
+  close(events);
+  return (int)asked;
+}
+
 const struct wait_case kKernelCases[] = {{"yields", yields},
                                          {"sleeps_zero", sleeps_zero},
                                          {"nanosleeps", nanosleeps},
@@ -104,4 +147,6 @@ const struct wait_case kKernelCases[] = {{"yields", yields},
                                          {"polls_descriptors", polls_descriptors},
                                          {"receives", receives},
                                          {"reads_eventfd", reads_eventfd},
+                                         {"asks_two_files", asks_two_files},
+                                         {"progresses", progresses},
                                          {NULL, NULL}};

@@ -1,5 +1,6 @@
 // Poll loops whose state does not recur, because of values that grow each turn.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -15,6 +16,21 @@ constexpr unsigned kPassed[] = {kRdi, kRsi, kRdx};
 
 // Fewer are not worth it.
 std::uint64_t fewest_turns(const Limits& limits, unsigned turn) { return std::max(limits.fewest_polls / turn, 2U); }
+
+// Where it is a clock that makes the loop do something else. It is about to, and the turns until then are soon executed, but not
+// for nothing.
+std::uint64_t fewest_by_clock(const Limits& limits, unsigned turn) {
+  constexpr std::uint64_t kFewer = 16, kLeast = 128;
+  const std::uint64_t fewest = fewest_turns(limits, turn);
+  return std::min(fewest, std::max(fewest / kFewer, kLeast));
+}
+
+// Where to look next for an end that lies between the two: their mean, by their ratio while they are far apart.
+std::uint64_t between(std::uint64_t low, std::uint64_t high) {
+  constexpr std::uint64_t kFar = 4;
+  if (high / kFar <= low) return low + (high - low) / 2;
+  return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(low) * static_cast<double>(high)));
+}
 
 // Bytes of `before` that have another value in `after`, with that value.
 std::vector<ByteRun> changed(const std::vector<ByteRun>& before, const std::vector<std::uint8_t>& after) {
@@ -139,7 +155,8 @@ PollLoopProof SpinProver::grow_within(const Registers& at_entry, const Registers
   PollLoopProof bounded;
   int tries = 0;
   bool is_other = false;
-  for (std::uint64_t horizon = kFarthest; horizon >= fewest && tries < kTries;) {
+  for (std::uint64_t horizon = kFarthest; tries < kTries;) {
+    if (horizon < (by_rule < fewest ? fewest : fewest_by_clock(limits, turn))) break;
     PollLoopProof further = grow_to(at_entry, next, differ, is_poll, limits, turn, {horizon, false});
     steps += steps_;
     if (further.proven) {
@@ -159,14 +176,16 @@ PollLoopProof SpinProver::grow_within(const Registers& at_entry, const Registers
     if (is_first && by_rule < failed && failed > fewest) {
       horizon = std::max(by_rule, fewest);  // a counter comes to its end then
     } else {
-      horizon = bounded.proven ? bounded.turns + (failed - bounded.turns) / 2 : failed / 2;
+      horizon = bounded.proven ? between(bounded.turns, failed) : failed / 2;
     }
   }
   steps_ = steps;
   if (bounded.proven) return bounded;
   if (failed != 0 && !is_other) {
-    proof.refusal = {by_rule < fewest ? Reason::kFewTurns : Reason::kUnsettled, next.rip, ""};
-    if (by_rule < fewest) proof.turns = (by_rule + 1) * turn;
+    // Until a counter comes to its end; else at most until a clock comes to where the loop does something else.
+    const bool is_few = by_rule < fewest;
+    proof.refusal = {is_few ? Reason::kFewTurns : Reason::kUnsettled, next.rip, ""};
+    proof.turns = (is_few ? by_rule + 1 : failed) * turn;
   }
   return proof;
 }
@@ -296,7 +315,9 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
     proof.refusal = {Reason::kUnevenGrowth, end, ""};
     return proof;
   }
-  if (growth_.turns() < fewest_turns(limits, turn)) {
+  const std::uint64_t fewest = fewest_turns(limits, turn);
+  const bool is_by_clock = horizon.turns != 0 && growth_.turns_by_rule() >= fewest;
+  if (growth_.turns() < (is_by_clock ? fewest_by_clock(limits, turn) : fewest)) {
     proof.refusal = {Reason::kFewTurns, end, ""};
     proof.turns = (growth_.turns() + 1) * turn;
     return proof;

@@ -40,8 +40,8 @@ void Growth::settle_rest(unsigned index) {
   const std::uint64_t before = turns_;
   keep_rest_within(rest);
   if (horizon_ == 0 || turns_ >= horizon_ || turns_ == before) return;
-  // Not for as long as is looked at.
-  turns_by_rule_ = std::min(turns_by_rule_, std::exchange(turns_, before));
+  // Not for as long as is looked at, so by bounds, which end nothing.
+  turns_ = before;
   const __int128 one = static_cast<__int128>(1) << rest.bits;
   const std::uint64_t now = state_->registers.gpr[index] & size_mask(rest.size);
   const Range all = bounds(now * one + rest.low, as_signed(registers_[index].step, rest.size) * one + rest.step);

@@ -238,6 +238,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
                                      : "reads a clock and writes to registered memory");
       last_.reset();
       tries_of_longer_ -= tries_of_longer_ != 0;
+      // The first time that a clock decides, it is about to.
+      const bool is_soon = proof.refusal.reason == spin::Reason::kFewTurns ||
+                           (proof.refusal.reason == spin::Reason::kUnsettled && failures_ == 0 && proof.turns != spin::kEveryTurn);
       few_turns_ = proof.refusal.reason == spin::Reason::kFewTurns ? few_turns_ + 1 : 0;
       may_be_far_ = few_turns_ > kFewTurnsBeforeFar;
       if (few_turns_ == 0 && failures_ > kFailuresBeforeFar) short_polls_ = 1;
@@ -250,7 +253,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       else if (may_be_far_ && credit_ <= 0) asks_to_skip_ = kSkippedWithoutCredit;
       // Behind what it does then, there may be many turns. Where turns of many polls were proven before, it has come to one
       // that is not like them: the next may be.
-      if (proof.refusal.reason == spin::Reason::kFewTurns) {
+      if (is_soon) {
         polls_to_skip_ = std::max(static_cast<std::uint32_t>(proof.turns), within.likely_polls);
         polls_to_pass_ += polls_to_skip_;
       }
