@@ -23,7 +23,8 @@ bool SpinProver::pass_clock(const Limits& limits) {
   const bool gets_time = calls(model->gettime), gets_day = calls(model->timeofday), asks_time = calls(model->time);
   const bool yields = calls(model->yield);
   const bool counts = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kClockRead;
-  const bool enters = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kSystemCall && !model->calls.empty();
+  const bool enters =
+      own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kSystemCall && !model->calls.empty();
   if (!gets_time && !gets_day && !asks_time && !yields && !counts && !enters) return false;
   own_stop_ = {};
   if (follows_growth_) growth_.settle_rests();

@@ -3,13 +3,13 @@
 #include <ucontext.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/tasks/process.h"
+#include "sim/supervisor/tasks/vector_context.h"
 #include "verbs_shim/protocol/clocks.h"
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/repeated_calls.h"
@@ -71,64 +71,6 @@ spin::Limits limits(unsigned steps, unsigned effort = 0) {
   limits.libraries = kLibrary;
   return limits;
 }
-
-// The vector registers in a signal frame (Intel SDM 1, 13.4): the FXSAVE area, whose software bytes say which parts the frame
-// has room for (Linux, asm/sigcontext.h); the header, which says what it holds, the rest being zero; the upper halves of AVX.
-class VectorContext {
- public:
-  VectorContext(ProcessMemory& memory, std::uint64_t state) : memory_(memory), state_(state) {
-    if (state == 0 || !read()) return;
-    const bool has_high = (software_[1] & kAvx) != 0;
-    if ((held_ & kSse) == 0) low_ = {};
-    if (has_high && (held_ & kAvx) != 0 && !read_part(kHigh, high_)) return;
-    registers_.known = has_high ? 0xffff'ffff : 0xffff;
-    for (unsigned r = 0; r < 16; ++r) registers_.lane[r] = {low_[r][0], low_[r][1], high_[r][0], high_[r][1]};
-  }
-
-  const spin::VectorRegisters& registers() const { return registers_; }
-  // Whether all halves that `wanted` knows have a place in the frame.
-  bool holds(const spin::VectorRegisters& wanted) const { return (wanted.known & ~registers_.known) == 0; }
-  // Writes what the frame does not say already.
-  void set(const spin::VectorRegisters& wanted) {
-    const auto low = low_, high = high_;
-    const std::uint64_t held = held_;
-    for (unsigned r = 0; r < 16; ++r) {
-      if (wanted.known >> r & 1) std::copy_n(wanted.lane[r].begin(), 2, low_[r].begin());
-      if (wanted.known >> (16 + r) & 1) std::copy_n(wanted.lane[r].begin() + 2, 2, high_[r].begin());
-    }
-    if (low_ != low) {
-      held_ |= kSse;
-      memory_.write(state_ + kLow, std::as_bytes(std::span(low_)));
-    }
-    if (high_ != high) {
-      held_ |= kAvx;
-      memory_.write(state_ + kHigh, std::as_bytes(std::span(high_)));
-    }
-    if (held_ != held) memory_.write(state_ + kHeader, std::as_bytes(std::span(&held_, 1)));
-  }
-
- private:
-  static constexpr std::uint64_t kLow = 160, kSoftware = 464, kHeader = 512, kHigh = 576;
-  static constexpr std::uint64_t kSse = 2, kAvx = 4;
-
-  template <class Part>
-  bool read_part(std::uint64_t offset, Part& part) {
-    const spin::MemoryRange range{state_ + offset, sizeof part};
-    return memory_.read_ranges({&range, 1}, reinterpret_cast<std::uint8_t*>(&part));
-  }
-  bool read() {
-    constexpr std::uint64_t kMagic = 0x46505853;
-    return read_part(kSoftware, software_) && (software_[0] & 0xffff'ffff) == kMagic && (software_[1] & kSse) != 0 &&
-           read_part(kHeader, held_) && read_part(kLow, low_);
-  }
-
-  ProcessMemory& memory_;
-  std::uint64_t state_;
-  std::array<std::uint64_t, 2> software_{};  // magic and size, then the parts
-  std::uint64_t held_ = 0;
-  std::array<std::array<std::uint64_t, 2>, 16> low_{}, high_{};
-  spin::VectorRegisters registers_;
-};
 
 }  // namespace
 
@@ -240,7 +182,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       tries_of_longer_ -= tries_of_longer_ != 0;
       // The first time that a clock decides, it is about to.
       const bool is_soon = proof.refusal.reason == spin::Reason::kFewTurns ||
-                           (proof.refusal.reason == spin::Reason::kUnsettled && failures_ == 0 && proof.turns != spin::kEveryTurn);
+                           (failures_ == 0 && proof.refusal.reason == spin::Reason::kUnsettled &&
+                            proof.turns != spin::kEveryTurn);
       few_turns_ = proof.refusal.reason == spin::Reason::kFewTurns ? few_turns_ + 1 : 0;
       may_be_far_ = few_turns_ > kFewTurnsBeforeFar;
       if (few_turns_ == 0 && failures_ > kFailuresBeforeFar) short_polls_ = 1;

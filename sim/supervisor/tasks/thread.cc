@@ -196,7 +196,8 @@ std::uint32_t Thread::keep_nothing(std::int64_t result, Duration slept, std::vec
     nothing.generations.push_back(file->generation());
   }
   nothing.repeats = true;
-  return known_places(still_nothing(protocol::kAllKnownCalls)) | static_cast<std::uint32_t>(nothing_ + 1) << protocol::kKeptAtShift;
+  const auto place = static_cast<std::uint32_t>(nothing_ + 1);
+  return known_places(still_nothing(protocol::kAllKnownCalls)) | place << protocol::kKeptAtShift;
 }
 
 bool Thread::is_still_so(const Nothing& nothing) {
