@@ -11,12 +11,13 @@ namespace verbatim::protocol {
 // Of so many different calls that found nothing a thread knows the answers, each by its place in a list.
 inline constexpr std::uint32_t kMostKnownCalls = 4, kAllKnownCalls = (1 << kMostKnownCalls) - 1;
 
-// Bits of the number that comes with Request::kPoll: the thread is in ibv_start_poll(cq, attributes), not in ibv_poll_cq(cq, count,
-// completions); it is in sched_yield(), and no completion queue is looked at; behind them, the calls whose answers it knows.
+// Bits of the number that comes with Request::kPoll: the thread is in ibv_start_poll(cq, attributes), not in
+// ibv_poll_cq(cq, count, completions); it is in sched_yield(), and no completion queue is looked at; behind them, the calls whose
+// answers it knows.
 inline constexpr std::uint32_t kStartsPoll = 2, kYields = 4, kKnownCallsShift = 8;
 
-// What the supervisor says with an answer (ThreadSlot::repeats): the calls whose known answers are so until the horizon, a bit for
-// each place, and behind them the place at which the present call is kept, from 1 on; 0: it is not.
+// What the supervisor says with an answer (ThreadSlot::repeats): the calls whose known answers are so until the horizon, a bit
+// for each place, and behind them the place at which the present call is kept, from 1 on; 0: it is not.
 inline constexpr std::uint32_t kKeptAtShift = 8;
 
 // A relative sleep: it finds nothing either, and takes as long whenever it is made.

@@ -24,7 +24,8 @@ void RepeatedCalls::keep(std::uint32_t place, std::uint32_t number, const long (
 const RepeatedCall* RepeatedCalls::find(std::uint32_t number, const long (&arguments)[6]) const {
   for (std::uint32_t place = 0; place < protocol::kMostKnownCalls; ++place) {
     const RepeatedCall& call = calls_[place];
-    if ((known_ >> place & 1) == 0 || call.number != number || !protocol::ask_the_same(number, arguments, call.arguments)) continue;
+    if ((known_ >> place & 1) == 0 || call.number != number) continue;
+    if (!protocol::ask_the_same(number, arguments, call.arguments)) continue;
     const protocol::CallMemory read = protocol::memory_of_call(number, arguments);
     // A poll reads its descriptors, and writes that nothing has come, which is there.
     unsigned char now[protocol::kMostCallMemory];
