@@ -174,7 +174,8 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
       break;
     default:
       polling_ = nullptr;
-      cost = kernel_.cost(thread) + thread.scheduling_delay(kBeforeCall);
+      cost = kernel_.cost(thread);
+      if (!thread.asks_once_more()) cost += thread.scheduling_delay(kBeforeCall);
   }
   const Instant due = slice_end_ + cost;
   places_.tell_lateness(thread, due);

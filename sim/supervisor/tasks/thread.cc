@@ -163,18 +163,28 @@ Duration Thread::take_lateness(protocol::ThreadSlot& slot) {
   return late;
 }
 
+std::size_t Thread::place_among_nothings() const {
+  const auto same = std::ranges::find_if(nothings_, [this](const Nothing& other) {
+    return other.call.number == call_.number && protocol::ask_the_same(call_.number, call_.arguments, other.call.arguments);
+  });
+  return static_cast<std::size_t>(same - nothings_.begin());
+}
+
+bool Thread::asks_once_more() const {
+  return call_.request == protocol::Request::kSystemCall && !protocol::is_sleep(call_.number, call_.arguments) &&
+         place_among_nothings() != nothings_.size();
+}
+
 bool Thread::repeats_nothing(bool nothing) {
   if (!nothing) {
     nothings_.clear();
     oldest_nothing_ = 0;
     return false;
   }
-  const auto same = std::ranges::find_if(nothings_, [this](const Nothing& other) {
-    return other.call.number == call_.number && protocol::ask_the_same(call_.number, call_.arguments, other.call.arguments);
-  });
-  const bool again = same != nothings_.end();
+  const std::size_t place = place_among_nothings();
+  const bool again = place != nothings_.size();
   if (again) {
-    nothing_ = static_cast<std::size_t>(same - nothings_.begin());
+    nothing_ = place;
   } else if (nothings_.size() < protocol::kMostKnownCalls) {
     nothing_ = nothings_.size();
     nothings_.emplace_back();

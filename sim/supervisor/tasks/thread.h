@@ -197,6 +197,8 @@ class Thread final : public Waiter {
   // The present call is answered; `nothing`: it has found that there is nothing, and changed nothing. Whether one of the last few
   // different calls of a row of such was the same.
   bool repeats_nothing(bool nothing);
+  // Whether the present call, which is to be made, is one of these, and no sleep: the thread looks once more, and is not late for it.
+  bool asks_once_more() const;
   // One of these calls, where it looked, and what it did beyond what any call costs: sleep.
   struct Nothing {
     PendingCall call;
@@ -285,6 +287,7 @@ class Thread final : public Waiter {
   void on_telling();
   std::int64_t looks_of_parked() const;
   static bool is_still_so(const Nothing& nothing);
+  std::size_t place_among_nothings() const;  // of the present call; their number: it is none of them
 
   Engine& engine_;
   Choices& choices_;
