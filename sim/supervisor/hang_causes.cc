@@ -224,6 +224,10 @@ std::string HangCauses::why_no_send(const hca::QueuePairState& qp) const {
     if (!dropped.empty()) return fmt::format("{}: {}", sends, dropped);
     if (!qp.peer.empty() && !peer.is_known) return fmt::format("{}, and its peer ({}) does not exist (any more)", sends, qp.peer);
   }
+  if (peer.is_known && peer.state.state < ib::QpState::kRtr) {
+    return fmt::format("{}, and its peer, {}, is in state {}: what comes before RTR is dropped{}", sends, peer.title,
+                       ib::name_of(peer.state.state), qp.sends_again ? "" : "; with timeout 0 nothing is sent again");
+  }
   if (qp.signaled == 0) return fmt::format("{}, none of them signaled, so they complete without an entry", sends);
   return sends + " that nobody has answered yet";
 }
