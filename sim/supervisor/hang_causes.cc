@@ -215,7 +215,9 @@ std::string HangCauses::why_no_send(const hca::QueuePairState& qp) const {
   if (qp.sends == 0) return qp.last_is_unsignaled ? fmt::format("{}: its last send was not signaled, so it completes without an entry", name) : "";
   if (qp.state < ib::QpState::kRts) return fmt::format("{} and is in state {}: nothing is sent before RTS", sends, ib::name_of(qp.state));
   const Peer peer = peer_of(qp);
-  if (qp.waits_for_receive) {
+  // It may be trying again just now.
+  const bool is_starved = peer.is_known && peer.state.receives == 0 && peer.state.type != ib::QpType::kXrcSend;
+  if (qp.waits_for_receive || (qp.rnr_naks > 0 && is_starved)) {
     return fmt::format("{}, and its peer{} has no receive posted for {} ({} so far)", sends,
                        peer.is_known ? ", " + peer.title + "," : "", qp.sends == 1 ? "it" : "them", count(qp.rnr_naks, "RNR NAK"));
   }

@@ -1,6 +1,6 @@
 // Programs with one of the classic confusions each: `confusions CASE` on the server, with `server` behind it on the client. The
-// client's request fails, it prints the status and ends with 1; the server waits and ends with 0. With some nothing fails: both wait
-// for ever. Any other name: nothing is wrong.
+// client's request fails, it prints the status and ends with 1; the server waits and ends with 0. With some nothing fails, and
+// both wait for ever. Any other name: nothing is wrong.
 #include <endian.h>
 
 #include "tests/equality/rc_pair.h"

@@ -32,7 +32,9 @@ class ForeignMemoryTest : public ::testing::TestWithParam<Way> {
     std::memset(start, 'a', count * kPage);
     return reinterpret_cast<std::uint64_t>(start);
   }
-  static void protect(std::uint64_t page, int protection) { EXPECT_EQ(mprotect(reinterpret_cast<void*>(page), kPage, protection), 0); }
+  static void protect(std::uint64_t page, int protection) {
+    EXPECT_EQ(mprotect(reinterpret_cast<void*>(page), kPage, protection), 0);
+  }
   std::size_t read(std::uint64_t from, std::size_t length) {
     const spin::MemoryRange range{from, length};
     return memory_.read(std::span(&range, 1), got_.data());

@@ -62,8 +62,8 @@ TEST(Layout, of_moved_programs_is_the_same_many_times) {
   for (int i = 0; i < 20; ++i) expect_like_usual({"--assume-missing", "layout"});
 }
 
-// Its length is that of the libraries that a machine happens to have. The shell's libraries are found by it, and those that Python
-// loads later.
+// Its length is that of the libraries that a machine happens to have. The shell's libraries are found by it, and those that
+// Python loads later.
 TEST(Layout, does_not_depend_on_how_many_libraries_the_loaders_cache_knows) {
   const std::string script =
       "import ctypes, ctypes.util\nctypes.CDLL('libibverbs.so.1')\n"

@@ -259,10 +259,12 @@ int probe_memory_calls() {
 int probe_memory_file() {
   return access_memory(
       [](pid_t pid, const iovec& to, const iovec& from) {
-        return by_memory_file(pid, [&](int fd) { return pread(fd, to.iov_base, to.iov_len, reinterpret_cast<off_t>(from.iov_base)); });
+        const auto place = reinterpret_cast<off_t>(from.iov_base);
+        return by_memory_file(pid, [&](int fd) { return pread(fd, to.iov_base, to.iov_len, place); });
       },
       [](pid_t pid, const iovec& from, const iovec& to) {
-        return by_memory_file(pid, [&](int fd) { return pwrite(fd, from.iov_base, from.iov_len, reinterpret_cast<off_t>(to.iov_base)); });
+        const auto place = reinterpret_cast<off_t>(to.iov_base);
+        return by_memory_file(pid, [&](int fd) { return pwrite(fd, from.iov_base, from.iov_len, place); });
       });
 }
 
