@@ -40,6 +40,7 @@ struct QueuePairState {
   bool waits_for_receive = false;  // the peer has none for what is being sent
   std::uint64_t rnr_naks = 0;   // ever
   std::uint32_t timeouts = 0;   // since the last answer
+  bool sends_again = true;      // what nobody answers; not with a timeout of 0
   std::uint32_t send_entries = 0, recv_entries = 0, send_most = 0, send_full = 0;
   std::uint32_t recv_least = 0;  // receives when a message took one, it included, at the least
   std::uint64_t received = 0;    // receives of its own that were taken, or flushed

@@ -126,7 +126,14 @@ class Reader {
     std::vector<FailureCause> causes;
     // Of receives the responder has told why.
     if (diagnosis == nullptr) {
-      add_said(causes, join("QP ", self.qpn, ": "), self, line.time_ps);
+      const std::string begin = join("QP ", self.qpn, ": ");
+      const TraceLine* last = said(begin, line.time_ps, self.component, false);
+      const TraceLine* place = said(begin + "what has come cannot be placed", line.time_ps, self.component, false);
+      if (place != nullptr && place->time_ps == last->time_ps) {
+        causes.push_back({place->values.substr(begin.size()), std::string(remedy_for(place->values))});
+      } else {
+        add_said(causes, begin, self, line.time_ps);
+      }
     } else if (WcStatus(status) == WcStatus::kRetryExceeded) {
       add_retry_causes(causes, self, text, line.time_ps);
     } else if (WcStatus(status) == WcStatus::kRnrRetryExceeded) {
@@ -203,7 +210,7 @@ class Reader {
 
   void add_retry_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
     const std::uint64_t qpn = peer_number(text);
-    add_drop_causes(causes, self, qpn, until_ps);
+    add_drop_causes(causes, self, qpn, number_after(text, "LID ").value_or(0), until_ps);
     if (causes.empty()) add_psn_causes(causes, self, qpn, until_ps);
     add_answer_causes(causes, self, until_ps);
     const std::uint64_t exponent = number_after(text, "timeout exponent of ").value_or(0);
@@ -218,7 +225,7 @@ class Reader {
   }
 
   // Packets to the peer went no further.
-  void add_drop_causes(Causes& causes, const End& self, std::uint64_t qpn, std::int64_t until_ps) const {
+  void add_drop_causes(Causes& causes, const End& self, std::uint64_t qpn, std::uint64_t lid, std::int64_t until_ps) const {
     const TraceLine* last = nullptr;
     for (const TraceLine& line : facts_) {
       if (line.time_ps > until_ps) break;
@@ -241,6 +248,14 @@ class Reader {
         return add_state_cause(causes, peer, first->time_ps);
       case DropReason::kUnknownQp:
         return add_unknown_cause(causes, peer, first->time_ps);
+      case DropReason::kNoRoute: {
+        const std::uint64_t swapped = lid >> 8 | (lid & 0xff) << 8;
+        causes.push_back({join("no port of the fabric has LID ", lid, ", to which ", name_of(self), " sends",
+                               lid > 0xff && swapped < lid ? join(", the bytes of ", swapped, " in the other order") : ""),
+                          "ah_attr.dlid is the lid of the peer's port (ibv_query_port), in host byte order: check what is exchanged, and "
+                          "with ntohs once"});
+        return;
+      }
       case DropReason::kWrongSource:
         causes.push_back({name_of(peer) + " is connected to another queue pair than this one",
                           "dest_qp_num and the path (dlid, or dgid and sgid_index) of each side must name the other"});

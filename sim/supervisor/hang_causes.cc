@@ -215,7 +215,9 @@ std::string HangCauses::why_no_send(const hca::QueuePairState& qp) const {
   if (qp.sends == 0) return qp.last_is_unsignaled ? fmt::format("{}: its last send was not signaled, so it completes without an entry", name) : "";
   if (qp.state < ib::QpState::kRts) return fmt::format("{} and is in state {}: nothing is sent before RTS", sends, ib::name_of(qp.state));
   const Peer peer = peer_of(qp);
-  if (qp.waits_for_receive) {
+  // It may be trying again just now.
+  const bool is_starved = peer.is_known && peer.state.receives == 0 && peer.state.type != ib::QpType::kXrcSend;
+  if (qp.waits_for_receive || (qp.rnr_naks > 0 && is_starved)) {
     return fmt::format("{}, and its peer{} has no receive posted for {} ({} so far)", sends,
                        peer.is_known ? ", " + peer.title + "," : "", qp.sends == 1 ? "it" : "them", count(qp.rnr_naks, "RNR NAK"));
   }
@@ -223,6 +225,10 @@ std::string HangCauses::why_no_send(const hca::QueuePairState& qp) const {
     const std::string dropped = dropped_to({qp.peer});
     if (!dropped.empty()) return fmt::format("{}: {}", sends, dropped);
     if (!qp.peer.empty() && !peer.is_known) return fmt::format("{}, and its peer ({}) does not exist (any more)", sends, qp.peer);
+  }
+  if (peer.is_known && peer.state.state < ib::QpState::kRtr) {
+    return fmt::format("{}, and its peer, {}, is in state {}: what comes before RTR is dropped{}", sends, peer.title,
+                       ib::name_of(peer.state.state), qp.sends_again ? "" : "; with timeout 0 nothing is sent again");
   }
   if (qp.signaled == 0) return fmt::format("{}, none of them signaled, so they complete without an entry", sends);
   return sends + " that nobody has answered yet";

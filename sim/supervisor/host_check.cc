@@ -53,6 +53,9 @@ constexpr Replaceable kReplaceable[] = {
      "programs are moved to their addresses before they start", probe_moves,
      "nor can programs be moved (mremap, PR_SET_MM_MAP): permit personality(ADDR_NO_RANDOMIZE) in the container's seccomp "
      "profile, take a kernel with CONFIG_CHECKPOINT_RESTORE, and limit no address space (ulimit -Hv)"},
+    {"process-vm", "a child's memory can be read and written (process_vm_readv)", &MachineFacilities::memory_calls,
+     probe_memory_calls, "it is read and written through /proc/PID/mem; each access costs more", probe_memory_file,
+     "set kernel.yama.ptrace_scope to 0 or 1, and permit process_vm_readv in the container's seccomp profile"},
     {"pidfd", "a child's descriptors can be taken (pidfd_getfd)", &MachineFacilities::descriptor_copies, probe_descriptors,
      "programs are stopped for a moment and send what they hand on by exec and over sockets"},
     {"vdso", "the vDSO can be taken out of a program", &MachineFacilities::removable_vdso, probe_vdso,
@@ -73,8 +76,6 @@ constexpr Required kRequired[] = {
      "(ulimit -v)"},
     {"ptrace", "a child stops at exec, and makes calls for us (ptrace)", probe_tracing,
      "in a container add the capability SYS_PTRACE or a seccomp profile that permits ptrace"},
-    {"process-vm", "a child's memory can be read and written (process_vm_readv)", probe_memory_access,
-     "set kernel.yama.ptrace_scope to 0 or 1, and permit process_vm_readv in the container's seccomp profile"},
     {"close-range", "descriptors can be closed by the range (close_range)", probe_close_range,
      "the kernel must be 5.11 or later, and an older container engine must not refuse what it does not know"},
     {"passage", "descriptors can be handed on (socketpair)", probe_passage, "permit socketpair with AF_UNIX"},

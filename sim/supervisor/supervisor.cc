@@ -346,6 +346,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
 void Supervisor::Impl::adopt(Process& process) {
   process.memory().use(page_cache_, read_ahead_, write_behind_, memory_epochs_[process.host_index()]);
   process.memory().use(engine_);
+  if (!options_.machine.memory_calls) process.memory().do_without_calls();
   process.memory().set_write_listener(
       [this, &process](const ProcessMemory::Written& written) { on_memory_written(process, written); });
   process.memory().set_access_listener([this, &process] {

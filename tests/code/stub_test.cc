@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "sim/supervisor/code/processor.h"
@@ -276,6 +277,28 @@ TEST_F(StubTest, before_the_shim_is_there_system_calls_are_made) {
   state.flags = 2;
   run_with_state(&state, kFunction);
   EXPECT_EQ(state.gpr[0], static_cast<std::uint64_t>(getpid()));
+}
+
+// What the loader maps: rdi, rsi, rdx, r10, r8 and r9 as the call has them.
+TEST_F(StubTest, a_file_that_the_loader_reads_in_whole_gets_a_place_and_nothing_else_does) {
+  put(kRoom, make_whole_file_stub(kRoom, kFunction));
+  put(kFunction, {0xc3});
+  const auto asked_for = [](std::uint64_t address, std::uint64_t protection, std::uint64_t flags, std::uint64_t offset) {
+    State state = numbered();
+    state.gpr[7] = address, state.gpr[2] = protection, state.gpr[10] = flags, state.gpr[9] = offset;
+    State before = state;
+    run_with_state(&state, kRoom);
+    EXPECT_EQ(state.gpr[0], 9u);
+    const std::uint64_t found = state.gpr[7];
+    before.gpr[0] = state.gpr[0] = before.gpr[7] = state.gpr[7] = 0;
+    EXPECT_TRUE(std::ranges::equal(before.gpr, state.gpr));
+    return found;
+  };
+  EXPECT_EQ(asked_for(0, PROT_READ, MAP_PRIVATE, 0), protocol::kLoaderFilesAddress);
+  EXPECT_EQ(asked_for(0x1000, PROT_READ, MAP_PRIVATE, 0), 0x1000u);
+  EXPECT_EQ(asked_for(0, PROT_READ | PROT_EXEC, MAP_PRIVATE, 0), 0u);
+  EXPECT_EQ(asked_for(0, PROT_READ, MAP_PRIVATE | MAP_DENYWRITE, 0), 0u);
+  EXPECT_EQ(asked_for(0, PROT_READ, MAP_PRIVATE, 0x1000), 0u);
 }
 
 TEST_F(StubTest, out_of_reach_there_is_no_stub) {

@@ -34,6 +34,7 @@ struct Confusion {
   const char* evidence;  // said at the end of the run, and by explain
   const char* remedy;
   const char* more = "";  // said by explain alone
+  int code = 1;
 };
 
 class ConfusionTest : public ::testing::TestWithParam<Confusion> {};
@@ -52,7 +53,7 @@ TEST_P(ConfusionTest, is_explained_with_its_evidence) {
   std::vector<std::string> more = {"--keep-trace"};
   if (std::string(which.name) == "late-answer") more.insert(more.end(), {"--fault", R"({"action":"delay","from":"server","opcode":"Acknowledge","delay":"9 ms","every":1,"count":0})"});
   const cli::Finished run = run_confusion(which.name, out, more);
-  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  EXPECT_EQ(run.code, which.code) << run.out << run.err;
   EXPECT_THAT(run.err, HasSubstr("verbatim: the first cause: at ")) << run.out;
   EXPECT_THAT(run.err, HasSubstr(which.evidence));
   EXPECT_THAT(run.err, HasSubstr(which.remedy));
@@ -70,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, ConfusionTest,
     ::testing::Values(
         Confusion{"rkey-order", "but with 0x801, the same bytes in the other order", "convert the key once on each way",
-                  "wr_id 7 (confusions.c:72) completes with remote access error"},
+                  "wr_id 7 (confusions.c:88) completes with remote access error"},
         Confusion{"no-access", "was registered without IBV_ACCESS_REMOTE_WRITE", "add the missing right to the access flags of ibv_reg_mr"},
         Confusion{"qp-access", "lack IBV_ACCESS_REMOTE_WRITE", "give the responder's queue pair the right, too"},
         Confusion{"out-of-range", "are not within the memory with rkey 0x801", "check remote_addr and the length against the peer's region"},
@@ -79,19 +80,56 @@ INSTANTIATE_TEST_SUITE_P(
         Confusion{"wrong-psn", "takes PSN 100 for a repetition: its rq_psn is ahead of it", "rq_psn of each side must be sq_psn of the other"},
         Confusion{"mtu", "carries 1024 bytes where its path MTU is 512", "give both sides the smaller of the two ports' active_mtu"},
         Confusion{"no-receive", "had no receive posted for the message that came at 100.290018 ms", "post receives before the peer may send",
-                  "it posted one 118.295 us later (confusions.c:61)"},
+                  "it posted one 118.295 us later (confusions.c:75)"},
         Confusion{"short-receive", "the message has at least 1024 bytes, the receive for it 100", "post receives that hold the longest message"},
         Confusion{"late-answer", "after giving up", "the timeout is too short for this path"},
         Confusion{"gone", "the program of QP 72 of server had ended at 100.308284 ms with exit code 0", "look at why it ended"},
         Confusion{"lkey", "there is no memory with lkey 0x5d01", "put mr->lkey of the region that holds the buffer into each ibv_sge"},
         Confusion{"not-ready", "QP 72 of server, the peer, was in INIT until 150.248158 ms; your first packet came at 100.289250 ms",
                   "send only when the peer has told"},
+        Confusion{"address-order", "but 0x10000000, its bytes in the other order, is", "convert the address once on each way"},
+        Confusion{"qpn-order", "dest_qp_num 1207959552 is more than 16777215", "in host byte order: check what is exchanged"},
+        Confusion{"lid-order", "no port of the fabric has LID 512, to which QP 72 of client sends, the bytes of 2 in the other order",
+                  "ah_attr.dlid is the lid of the peer's port"},
+        Confusion{"no-rts", "QP 72 is in RTR; work requests are accepted from RTS on", "bring the queue pair to RTS first"},
+        Confusion{"no-local-write", "what has come cannot be placed: the memory with lkey 0x801 was registered without IBV_ACCESS_LOCAL_WRITE",
+                  "add the missing right to the access flags of ibv_reg_mr"},
+        Confusion{"unsignaled", "its send queue is full, and none of the 8 work requests in it is signaled",
+                  "set IBV_SEND_SIGNALED at least once in max_send_wr requests"},
+        Confusion{"unacknowledged", "destroys CQ 128 and waits for the acknowledgement of 1 events", "ibv_ack_cq_events or ibv_ack_async_event",
+                  "", 3},
+        Confusion{"busy", "objects of it are left", "destroy what was made of it first"},
         Confusion{"missing-bit", "INIT to RTR: attr_mask lacks IBV_QP_MIN_RNR_TIMER", "fill these attributes in and set their bits"}),
     [](const auto& test) {
       std::string name = test.param.name;
       std::ranges::replace(name, '-', '_');
       return name;
     });
+
+// Nothing fails: there is no first cause, and what everybody waits for has a remedy.
+TEST(Explain, a_run_that_waits_for_ever_says_what_to_do) {
+  const support::TemporaryFolder folder;
+  const cli::Finished unready = run_confusion("never-ready", folder.path() + "/unready");
+  EXPECT_EQ(unready.code, 3) << unready.out << unready.err;
+  EXPECT_THAT(unready.err, HasSubstr("QP 72 has 1 send posted, and its peer, QP 72 of server, is in state INIT: what comes before RTR is "
+                                     "dropped; with timeout 0 nothing is sent again"));
+  EXPECT_THAT(unready.err, HasSubstr("verbatim: so: send only when the peer has told, after its ibv_modify_qp to RTR"));
+  const cli::Finished starved = run_confusion("never-received", folder.path() + "/starved", {"--time-limit", "120ms"});
+  EXPECT_EQ(starved.code, 4) << starved.out << starved.err;
+  EXPECT_THAT(starved.err, HasSubstr("and its peer, QP 72 of server, has no receive posted for it ("));
+  EXPECT_THAT(starved.err, HasSubstr("verbatim: so: post receives before the peer may send; rnr_retry 7 tries for ever"));
+}
+
+// The program polls what is there, and ends well.
+TEST(Explain, a_completion_queue_that_overruns_is_told_of_though_nothing_fails) {
+  const support::TemporaryFolder folder;
+  const cli::Finished run = run_confusion("small-cq", folder.path() + "/run", {"--keep-trace"});
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("CQ 128: it overruns: a completion has come, and all 4 entries hold others that nobody has polled"));
+  const cli::Finished told = cli::verbatim({"explain", folder.path() + "/run"});
+  EXPECT_THAT(joined(told.out), HasSubstr("CQ 128 of client has overrun (IBV_EVENT_CQ_ERR)"));
+  EXPECT_THAT(joined(told.out), HasSubstr("so: give ibv_create_cq room for all requests"));
+}
 
 TEST(Explain, a_folder_without_a_trace_tells_what_run_json_has) {
   const support::TemporaryFolder folder;

@@ -1,6 +1,9 @@
 // Programs lie at the same addresses, whether randomisation is switched off or they are moved.
 #include <gmock/gmock.h>
 
+#include <sstream>
+
+#include "tests/cli/command.h"
 #include "tests/support/verbatim_run.h"
 
 namespace verbatim::process {
@@ -57,6 +60,34 @@ TEST(Layout, of_moved_programs_is_the_same_with_every_second_way) {
 // The kernel draws an address each time.
 TEST(Layout, of_moved_programs_is_the_same_many_times) {
   for (int i = 0; i < 20; ++i) expect_like_usual({"--assume-missing", "layout"});
+}
+
+// Its length is that of the libraries that a machine happens to have. The shell's libraries are found by it, and those that
+// Python loads later.
+TEST(Layout, does_not_depend_on_how_many_libraries_the_loaders_cache_knows) {
+  const std::string script =
+      "import ctypes, ctypes.util\nctypes.CDLL('libibverbs.so.1')\n"
+      "print(*(line.split()[0] for line in open('/proc/self/maps') if not line.endswith('ld.so.cache\\n')))";
+  support::RunRequest request{.commands = {"server=bash -c 'cat /proc/self/maps'", "client=python3 -c " + support::quoted(script)}};
+  if (cli::run_command({"python3", "-c", ""}).code != 0) GTEST_SKIP() << "python3 is not installed";
+  if (cli::run_command({"unshare", "-Ur", "--mount", "true"}).code != 0) GTEST_SKIP() << "this machine makes no name spaces of users";
+  const support::RunReport usual = support::run(request);
+  EXPECT_EQ(usual.code, 0) << usual.story();
+  for (const char* options : {"", "--call-by-call", "--assume-missing layout", "--assume-missing loader-stop"}) {
+    request.options.clear();
+    std::istringstream words(options);
+    for (std::string word; words >> word;) request.options.push_back(word);
+    const support::TemporaryFolder folder;
+    request.wrapper = {"unshare", "-Ur", "--mount", "sh", "-c",
+                       "cache=$0 && cp /etc/ld.so.cache $cache && chmod 644 $cache && truncate -s +300000 $cache && "
+                       "mount --bind $cache /etc/ld.so.cache && exec \"$@\"",
+                       folder.path() + "/cache"};
+    const support::RunReport other = support::run(request);
+    EXPECT_EQ(other.code, 0) << other.story();
+    EXPECT_EQ(other.output("server"), usual.output("server")) << options;
+    EXPECT_EQ(other.output("client"), usual.output("client")) << options;
+    EXPECT_EQ(other.digest(), usual.digest()) << options;
+  }
 }
 
 }  // namespace

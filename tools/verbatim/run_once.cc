@@ -27,6 +27,7 @@
 #include "sim/observe/pcap_sink.h"
 #include "sim/observe/race_windows.h"
 #include "sim/observe/recorder.h"
+#include "sim/observe/remedies.h"
 #include "sim/observe/remote_races.h"
 #include "sim/observe/text_trace_sink.h"
 #include "sim/supervisor/machine/limit_check.h"
@@ -304,10 +305,15 @@ std::string call_line(const supervisor::CallPlace& call, const ComponentTable& c
               call_values(name, call.number, call.wr_id, place_in_line(call.place)), "\n");
 }
 
-// The first cause of a failed run, in two lines.
-void tell_first_cause(const std::vector<observe::TraceLine>& facts) {
+// The first cause of a failed run, in two lines. Where nothing has failed and programs wait for ever, `sentences` say for what.
+void tell_first_cause(const std::vector<observe::TraceLine>& facts, const std::vector<std::string>& sentences) {
   const std::vector<observe::Failure> failures = observe::failures_of(facts);
-  if (failures.empty()) return;
+  if (failures.empty()) {
+    const auto remedy = [](const std::string& sentence) { return observe::remedy_for(sentence); };
+    const auto found = std::ranges::find_if(sentences, [&](const std::string& sentence) { return !remedy(sentence).empty(); });
+    if (found != sentences.end()) complain("so: " + std::string(remedy(*found)));
+    return;
+  }
   const observe::Failure& first = failures.front();
   complain("the first cause: at " + observe::in_milliseconds(first.time_ps) + ", " + first.what + ": " + first.causes.front().evidence);
   if (!first.causes.front().remedy.empty()) complain("so: " + first.causes.front().remedy + " (`verbatim explain " + first.subject + "`)");
@@ -520,7 +526,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
   for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
   for (const std::string& sentence : verdict.sentences) complain(sentence);
   if (verdict.code != kAsExpected && report == nullptr)
-    tell_first_cause(observers.facts.lines(figures.diagnoses, figures.checks));
+    tell_first_cause(observers.facts.lines(figures.diagnoses, figures.checks), verdict.sentences);
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
   if (answer != nullptr) tell_run(*answer, run_json(), verdict, failures);

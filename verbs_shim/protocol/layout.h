@@ -38,6 +38,9 @@ inline constexpr std::uint64_t kTakenBegin = 0x6f00'0000'0000, kTakenEnd = 0x7ff
 // for room only where more than 28 bits are random.
 inline constexpr std::uint64_t kWatchedLibrariesEnd = 0x7ebf'fff8'0000;
 
+// What the loader reads in whole, while it does. Linux takes this for a wish.
+inline constexpr std::uint64_t kLoaderFilesAddress = 0x3100'0000'0000;
+
 // Replacements of instructions lie within the reach of a near jump (2 GiB) of the code they belong to: of programs at
 // fixed addresses, of position-independent ones, and of libraries at each place.
 inline constexpr std::uint64_t kPatchAreas[] = {0x0010'0000, 0x5555'5500'0000, kLibrariesEnd, kTakenEnd, kWatchedLibrariesEnd};

@@ -62,6 +62,7 @@ QueuePairState state_of(QueuePair& qp) {
   state.waits_for_receive = qp.requester.waits_for_receive();
   state.rnr_naks = qp.requester.rnr_naks();
   state.timeouts = qp.requester.timeouts();
+  state.sends_again = qp.attributes.timeout != 0;
   state.send_most = record.send_most;
   state.send_full = record.send_full;
   state.recv_least = qp.own_receives.least();

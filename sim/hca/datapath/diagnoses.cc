@@ -174,6 +174,12 @@ void Diagnoses::tell(const QueuePair& qp, const std::string& text, const std::st
   adapter_.tracer.diagnose({adapter_.id, qp.context.program.process, 0, join("QP ", qp.number, ": ", text), unanswered});
 }
 
+void Diagnoses::on_overrun(const CompletionQueue& cq, std::uint32_t number, std::uint32_t depth) {
+  adapter_.tracer.diagnose({adapter_.id, cq.context.program.process, 0,
+                            join("CQ ", number, ": it overruns: a completion has come, and all ", depth,
+                                 " entries hold others that nobody has polled; nothing completes on it any more")});
+}
+
 std::string Diagnoses::unknown_key(std::uint32_t key, bool is_remote) const {
   const char* const kind = is_remote ? "rkey" : "lkey";
   const std::uint32_t swapped = __builtin_bswap32(key);
@@ -202,6 +208,12 @@ std::string Diagnoses::why_not(const Context& owner, std::uint32_t pd, std::uint
     const std::string misses = va < region->iova                     ? join("begins ", region->iova - va, " bytes before it")
                                : va >= region_end                    ? join("begins ", va - region_end, " bytes behind it")
                                                                      : join("ends ", end - region_end, " bytes behind it");
+    const std::uint64_t swapped = __builtin_bswap64(va);
+    const bool was_swapped = swapped >= region->iova && swapped < region_end && length <= region_end - swapped;
+    if (was_swapped) {
+      return join("the address ", Hex{va}, " is not within the memory with ", kind, " ", Hex{key}, ", ",
+                  range(region->iova, region->length), ", but ", Hex{swapped}, ", its bytes in the other order, is");
+    }
     return join("the bytes ", range(va, length), " are not within the memory with ", kind, " ", Hex{key}, ", ",
                 range(region->iova, region->length), ": the range ", misses);
   }

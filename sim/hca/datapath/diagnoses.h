@@ -17,6 +17,7 @@
 namespace verbatim::hca {
 
 struct Adapter;
+class CompletionQueue;
 class Context;
 class QueuePair;
 
@@ -45,6 +46,8 @@ class Diagnoses {
   void on_receive(const QueuePair& qp, const RecvWork& work) {
     if (!starved_.empty()) [[unlikely]] tell_late_receive(qp, work);
   }
+  // A completion has come for which its queue has no room.
+  void on_overrun(const CompletionQueue& cq, std::uint32_t number, std::uint32_t depth);
   // Work of a queue pair completes with an error.
   void on_failed_work(const QueuePair& qp, const Requester::Finished& finished);
   // Work cannot be done as it names something wrong; it completes with an error when its turn comes.

@@ -111,6 +111,7 @@ void CompletionQueue::write(const protocol::Cqe& incomplete, bool solicited, boo
   if (is_full()) {
     record(entry, {});
     overrun_ = true;
+    adapter_.diagnoses.on_overrun(*this, params_.number, params_.depth);
     adapter_.notifier.async_event(*this, ib::AsyncEventType::kCqError);
     fail_users();
     return;

@@ -202,4 +202,23 @@ std::vector<std::uint8_t> make_memory_map_stub(std::uint64_t site, std::uint64_t
   return std::move(code.bytes());
 }
 
+std::vector<std::uint8_t> make_whole_file_stub(std::uint64_t at, std::uint64_t next) {
+  Assembler code(at);
+  code.put({0x48, 0x85, 0xff});        // test %rdi, %rdi          no address is asked for
+  code.put({0x75, 0x1a});              // jne 1f
+  code.put({0x83, 0xfa, 0x01});        // cmp $PROT_READ, %edx
+  code.put({0x75, 0x15});              // jne 1f
+  code.put({0x41, 0x83, 0xfa, 0x02});  // cmp $MAP_PRIVATE, %r10d  of a library it has MAP_DENYWRITE besides
+  code.put({0x75, 0x0f});              // jne 1f
+  code.put({0x4d, 0x85, 0xc9});        // test %r9, %r9            from the beginning
+  code.put({0x75, 0x0a});              // jne 1f
+  code.put({0x48, 0xbf});              // movabs $place, %rdi
+  code.value(protocol::kLoaderFilesAddress);
+  code.put({0xb8, 9, 0, 0, 0});        // 1: mov $9, %eax
+  code.put({kJump});
+  code.relative(next);
+  CHECK(code.reachable());
+  return std::move(code.bytes());
+}
+
 }  // namespace verbatim::code

@@ -51,4 +51,10 @@ inline constexpr unsigned kEarlyCallEntry = 11;
 std::vector<std::uint8_t> make_memory_map_stub(std::uint64_t site, std::uint64_t at);
 inline constexpr unsigned kMemoryMapSize = 7;
 
+// What comes before it, and stays: a file that the loader reads in whole, the cache of libraries' names, is mapped where no
+// library lies, so that its length moves none. Goes on at `next`.
+std::vector<std::uint8_t> make_whole_file_stub(std::uint64_t at, std::uint64_t next);
+// In place of the "mov"; the "syscall" behind it is left.
+inline constexpr unsigned kMemoryMapJump = 5;
+
 }  // namespace verbatim::code

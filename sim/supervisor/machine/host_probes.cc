@@ -212,7 +212,11 @@ int probe_tracing() {
   return result;
 }
 
-int probe_memory_access() {
+namespace {
+
+// A word of a child is read, changed, and read again; 0 or an errno.
+template <class Read, class Write>
+int access_memory(Read read, Write write) {
   static volatile int word = 42;
   const pid_t pid = fork();
   if (pid == 0) {
@@ -221,17 +225,47 @@ int probe_memory_access() {
   }
   int copy = 0;
   if (pid < 0) return errno;
-  iovec local{&copy, sizeof copy};
+  const iovec local{&copy, sizeof copy};
   const iovec remote{const_cast<int*>(&word), sizeof copy};
   errno = 0;
-  bool works = process_vm_readv(pid, &local, 1, &remote, 1, 0) == sizeof copy && copy == 42;
+  bool works = read(pid, local, remote) == sizeof copy && copy == 42;
   copy = 43;
-  works = works && process_vm_writev(pid, &local, 1, &remote, 1, 0) == sizeof copy;
+  works = works && write(pid, local, remote) == sizeof copy;
   copy = 0;
-  works = works && process_vm_readv(pid, &local, 1, &remote, 1, 0) == sizeof copy && copy == 43;
+  works = works && read(pid, local, remote) == sizeof copy && copy == 43;
   const int result = error_if(!works);
   end_process(pid);
   return result;
+}
+
+template <class Transfer>
+ssize_t by_memory_file(pid_t pid, Transfer transfer) {
+  const int memory = open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
+  if (memory < 0) return -1;
+  const ssize_t n = transfer(memory);
+  const int error = errno;
+  close(memory);
+  errno = error;
+  return n;
+}
+
+}  // namespace
+
+int probe_memory_calls() {
+  return access_memory([](pid_t pid, const iovec& to, const iovec& from) { return process_vm_readv(pid, &to, 1, &from, 1, 0); },
+                       [](pid_t pid, const iovec& from, const iovec& to) { return process_vm_writev(pid, &from, 1, &to, 1, 0); });
+}
+
+int probe_memory_file() {
+  return access_memory(
+      [](pid_t pid, const iovec& to, const iovec& from) {
+        const auto place = reinterpret_cast<off_t>(from.iov_base);
+        return by_memory_file(pid, [&](int fd) { return pread(fd, to.iov_base, to.iov_len, place); });
+      },
+      [](pid_t pid, const iovec& from, const iovec& to) {
+        const auto place = reinterpret_cast<off_t>(to.iov_base);
+        return by_memory_file(pid, [&](int fd) { return pwrite(fd, from.iov_base, from.iov_len, place); });
+      });
 }
 
 int probe_descriptors() {

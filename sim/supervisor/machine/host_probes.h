@@ -22,7 +22,9 @@ int probe_system_call_traps();
 // A child stops at exec; its registers can be read and set, its code written.
 int probe_tracing();
 // process_vm_readv and process_vm_writev.
-int probe_memory_access();
+int probe_memory_calls();
+// Reading and writing another process's memory through /proc/PID/mem.
+int probe_memory_file();
 // A descriptor of a child is taken by its number, through pidfd_open and pidfd_getfd.
 int probe_descriptors();
 // close_range with both of its flags.

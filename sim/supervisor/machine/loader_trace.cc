@@ -307,7 +307,6 @@ void LoaderTrace::patch_mapped(const std::vector<Mapping>& all) {
 
 void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all, const Places& places) {
   const std::uint64_t loader = places.loader.target();
-  if (!params_.stops_at_memory_maps) return;
   for (const Mapping& mapping : all) {
     const bool of_loader = mapping.begin >= loader && mapping.begin < places.libraries_end;
     if (!mapping.executable || !of_loader || !mapping.name.starts_with('/')) continue;
@@ -317,17 +316,25 @@ void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all, const Place
       if (offset < mapping.offset || offset - mapping.offset + code::kMemoryMapSize > mapping.end - mapping.begin)
         continue;
       const std::uint64_t site = mapping.begin + (offset - mapping.offset);
-      const std::uint64_t room = patches_.take_room(kMapStubRoom);
+      const std::uint64_t room = patches_.take_room(2 * kMapStubRoom);
       if (room == 0 || !in_reach(room, site, site + code::kMemoryMapSize)) continue;
-      const std::vector<std::uint8_t> stub = code::make_memory_map_stub(site, room);
-      Watched watched{site, room, room + stub.size(), std::vector<std::byte>(code::kMemoryMapSize)};
-      memory_.read(site, watched.original);
-      memory_.write_code(room, std::as_bytes(std::span(stub)));
-      const std::vector<std::uint8_t> bytes = code::make_jump(site, code::kMemoryMapSize, room);
-      memory_.write_code(site, std::as_bytes(std::span(bytes)));
-      watched_.push_back(std::move(watched));
+      const std::uint64_t stop = room + kMapStubRoom;
+      if (params_.stops_at_memory_maps) {
+        const std::vector<std::uint8_t> stub = code::make_memory_map_stub(site, stop);
+        memory_.write_code(stop, std::as_bytes(std::span(stub)));
+        watched_.push_back({site, room, stop, stop + stub.size()});
+      }
+      write_whole_file_stub(room, params_.stops_at_memory_maps ? stop : site + code::kMemoryMapJump);
+      const std::vector<std::uint8_t> jump = code::make_jump(site, code::kMemoryMapJump, room);
+      memory_.write_code(site, std::as_bytes(std::span(jump)));
     }
   }
+}
+
+void LoaderTrace::write_whole_file_stub(std::uint64_t at, std::uint64_t next) {
+  const std::vector<std::uint8_t> stub = code::make_whole_file_stub(at, next);
+  CHECK(stub.size() <= kMapStubRoom);
+  memory_.write_code(at, std::as_bytes(std::span(stub)));
 }
 
 int LoaderTrace::next_stop(int signal, std::span<const int> pipes, std::span<std::string> output) {
@@ -372,7 +379,7 @@ void LoaderTrace::run(std::span<const int> pipes, std::span<std::string> output)
       on_mapped(registers.rax, registers.rsi, static_cast<int>(registers.r8), registers.r9);
     } else if (signal == SIGTRAP) {
       const auto at = [&](const Watched& watched) {
-        return registers.rip > watched.stub && registers.rip <= watched.stub_end;
+        return registers.rip > watched.stop && registers.rip <= watched.stop_end;
       };
       if (registers.rax == protocol::kAttachMark && registers.rip >= protocol::kRuntimeImage &&
           registers.rip < protocol::kVerbsImage) {
@@ -422,7 +429,7 @@ void LoaderTrace::on_mapped(std::uint64_t address, std::uint64_t length, int fd,
 }
 
 void LoaderTrace::detach(int signal) {
-  for (const Watched& watched : watched_) memory_.write_code(watched.site, watched.original);
+  for (const Watched& watched : watched_) write_whole_file_stub(watched.stub, watched.site + code::kMemoryMapJump);
   watched_.clear();
   ptrace(PTRACE_DETACH, pid_, nullptr, signal);
 }

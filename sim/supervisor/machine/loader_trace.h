@@ -4,7 +4,8 @@
 // itself asks what the processor is, and so do functions that choose others (IFUNC) while the libraries are linked.
 //
 // The loader's own memory-mapping call is made to stop at a breakpoint when it maps code. Of a loader in which that call
-// is not found, every system call is looked at instead.
+// is not found, every system call is looked at instead. Where it is found, the loader's cache of libraries' names, which has
+// another length on every machine, is mapped away from the libraries, then and whenever the program loads one later.
 #pragma once
 
 #include <sys/types.h>
@@ -66,6 +67,7 @@ class LoaderTrace {
   static void populate(const std::vector<Mapping>& all, std::uint64_t stack, std::vector<RemoteCall>& calls);
   void patch_mapped(const std::vector<Mapping>& all);
   void watch_memory_maps(const std::vector<Mapping>& all, const Places& places);
+  void write_whole_file_stub(std::uint64_t at, std::uint64_t next);
   // Continues until the next stop; 0: the process has ended. Otherwise the signal it stopped with.
   int next_stop(int signal, std::span<const int> pipes, std::span<std::string> output);
   bool answer_trap(user_regs_struct& registers);
@@ -81,10 +83,9 @@ class LoaderTrace {
   code::CodeFiles& files_;
   code::CodePatches& patches_;
   ProcessMemory memory_;
-  // Breakpoints in the stubs of the loader's memory-mapping calls, and what they took the place of.
+  // The loader's memory-mapping calls, what stays in their place, and what has a breakpoint until the shim is there.
   struct Watched {
-    std::uint64_t site, stub, stub_end;
-    std::vector<std::byte> original;
+    std::uint64_t site, stub, stop, stop_end;
   };
   std::vector<Watched> watched_;
   bool in_system_call_ = false;

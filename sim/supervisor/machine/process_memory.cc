@@ -1,11 +1,9 @@
 #include "sim/supervisor/machine/process_memory.h"
 
 #include <fcntl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "verbs_shim/protocol/layout.h"
@@ -24,7 +22,6 @@ ProcessMemory::~ProcessMemory() {
   if (cache_ != nullptr) cache_->forget(*this);
   if (read_ahead_ != nullptr) read_ahead_->forget(*this);
   if (write_behind_ != nullptr) write_behind_->forget(*this);
-  if (mem_fd_ >= 0) close(mem_fd_);
 }
 
 bool ProcessMemory::is_in_region(host::ProgramAddress start, std::uint64_t length) {
@@ -71,12 +68,12 @@ class PageMap {
 
 bool ProcessMemory::is_private(host::ProgramAddress start, std::uint64_t length) const {
   settle();
-  return PageMap(pid_).is_private(start, length);
+  return PageMap(bytes_.reached_through()).is_private(start, length);
 }
 
 std::vector<std::size_t> ProcessMemory::shared_among(std::span<const spin::ByteRun> runs) const {
   settle();
-  PageMap pages(pid_);
+  PageMap pages(bytes_.reached_through());
   std::vector<std::size_t> shared;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::uint64_t length = runs[i].bytes.size();
@@ -87,10 +84,8 @@ std::vector<std::size_t> ProcessMemory::shared_among(std::span<const spin::ByteR
 
 std::size_t ProcessMemory::read_present(host::ProgramAddress from, std::span<std::byte> to) const {
   settle();
-  const iovec local{to.data(), to.size()};
-  const iovec remote{reinterpret_cast<void*>(from), to.size()};
-  const ssize_t n = process_vm_readv(pid_, &local, 1, &remote, 1, 0);
-  return n > 0 ? static_cast<std::size_t>(n) : 0;
+  const spin::MemoryRange range{from, to.size()};
+  return bytes_.read(std::span(&range, 1), to.data());
 }
 
 bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
@@ -128,13 +123,6 @@ void ProcessMemory::note_write() {
   if (epoch_ != nullptr) ++*epoch_;
 }
 
-std::size_t ProcessMemory::write_some(host::ProgramAddress to, std::span<const std::byte> from) {
-  const iovec local{const_cast<std::byte*>(from.data()), from.size()};
-  const iovec remote{reinterpret_cast<void*>(to), from.size()};
-  const ssize_t n = process_vm_writev(pid_, &local, 1, &remote, 1, 0);
-  return n > 0 ? static_cast<std::size_t>(n) : 0;
-}
-
 bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
   settle();
@@ -147,10 +135,10 @@ bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> fr
 bool ProcessMemory::write_bytes(host::ProgramAddress to, std::span<const std::byte> from) {
   bool is_complete = true;
   while (!from.empty()) {
-    std::size_t done = write_some(to, from);
+    std::size_t done = bytes_.write(to, from);
     if (done == 0) {
       done = to_page_end(to, from.size());
-      is_complete &= write_protected(to, from.first(done));
+      is_complete &= bytes_.write_anyway(to, from.first(done)) == done;
     }
     to += done;
     from = from.subspan(done);
@@ -169,7 +157,7 @@ bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byt
   if (access_listener_) access_listener_();
   settle();
   note_write();
-  if (!write_protected(to, from)) return write(to, from);
+  if (bytes_.write_anyway(to, from) != from.size()) return write(to, from);
   if (write_listener_) write_listener_({to, from});
   return true;
 }
@@ -180,7 +168,7 @@ bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from
   note_write();
   Written written{to, from};
   for (std::size_t done = 1; done > 0 && !from.empty();) {
-    done = write_some(to, from);
+    done = bytes_.write(to, from);
     to += done;
     from = from.subspan(done);
   }
@@ -200,21 +188,9 @@ bool ProcessMemory::copy_ranges(std::span<const spin::MemoryRange> ranges, std::
 
 bool ProcessMemory::copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const {
   settle();
-  constexpr std::size_t kMost = 64;
-  while (!ranges.empty()) {
-    iovec remote[kMost];
-    const std::size_t n = std::min(kMost, ranges.size());
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      remote[i] = {reinterpret_cast<void*>(ranges[i].address), ranges[i].length};
-      bytes += ranges[i].length;
-    }
-    const iovec local{to, bytes};
-    if (process_vm_readv(pid_, &local, 1, remote, n, 0) != static_cast<ssize_t>(bytes)) return false;
-    to += bytes;
-    ranges = ranges.subspan(n);
-  }
-  return true;
+  std::size_t bytes = 0;
+  for (const spin::MemoryRange& range : ranges) bytes += range.length;
+  return bytes_.read(ranges, reinterpret_cast<std::byte*>(to)) == bytes;
 }
 
 PresentBytes::PresentBytes(const ProcessMemory& memory, std::span<const spin::ByteRun> runs) : is_mapped_(runs.size(), true) {
@@ -232,30 +208,9 @@ PresentBytes::PresentBytes(const ProcessMemory& memory, std::span<const spin::By
     is_mapped_[i] = memory.copy_ranges(std::span(ranges).subspan(i, 1), bytes_.data() + begins_[i]);
 }
 
-bool ProcessMemory::write_protected(host::ProgramAddress to, std::span<const std::byte> from) {
-  if (mem_fd_ < 0) {
-    mem_fd_ = open(("/proc/" + std::to_string(pid_) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
-    if (mem_fd_ < 0) return false;
-  }
-  return pwrite(mem_fd_, from.data(), from.size(), static_cast<off_t>(to)) == static_cast<ssize_t>(from.size());
-}
-
 bool ProcessMemory::is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) {
-  std::FILE* maps = std::fopen(("/proc/" + std::to_string(pid_) + "/maps").c_str(), "re");
-  if (maps == nullptr) return false;
-  host::ProgramAddress covered = start;
-  const host::ProgramAddress end = start + length;
-  char line[512];
-  while (covered < end && std::fgets(line, sizeof line, maps) != nullptr) {
-    unsigned long low, high;
-    char protection[5];
-    if (std::sscanf(line, "%lx-%lx %4s", &low, &high, protection) != 3) continue;
-    if (high <= covered) continue;
-    if (low > covered || protection[0] != 'r' || (writable && protection[1] != 'w')) break;
-    covered = high;
-  }
-  std::fclose(maps);
-  return covered >= end && end >= start;
+  const unsigned rights = ForeignMemory::kRead | (writable ? ForeignMemory::kWrite : 0u);
+  return start + length >= start && bytes_.permitted(start, length, rights) == length;
 }
 
 std::optional<std::string> ProcessMemory::load_string(host::ProgramAddress from, std::size_t limit) {

@@ -1,4 +1,4 @@
-// A simulated program's address space, reached with process_vm_readv and process_vm_writev: what DMA does to memory.
+// A simulated program's address space: what DMA does to memory, and system calls.
 #pragma once
 
 #include <sys/types.h>
@@ -11,6 +11,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/host/program_memory.h"
+#include "sim/supervisor/machine/foreign_memory.h"
 #include "sim/supervisor/machine/page_cache.h"
 #include "sim/supervisor/machine/read_ahead.h"
 #include "sim/supervisor/machine/touches_ahead.h"
@@ -22,12 +23,14 @@ namespace verbatim::supervisor {
 
 class ProcessMemory final : public host::ProgramMemory {
  public:
-  explicit ProcessMemory(pid_t pid) : pid_(pid) {}
+  explicit ProcessMemory(pid_t pid) : bytes_(pid) {}
   ~ProcessMemory() override;
 
   // The thread whose address space it is; a process's first may end before the others.
-  pid_t reached_through() const { return pid_; }
-  void reach_through(pid_t tid) { pid_ = tid; }
+  pid_t reached_through() const { return bytes_.reached_through(); }
+  void reach_through(pid_t tid) { bytes_.reach_through(tid); }
+  // As where process_vm_readv and process_vm_writev are refused.
+  void do_without_calls() { bytes_.do_without_calls(); }
 
   bool read(host::ProgramAddress from, std::span<std::byte> to) override;
   // Pages are written whatever their protection, as pinned ones are by an adapter.
@@ -111,13 +114,8 @@ class ProcessMemory final : public host::ProgramMemory {
   void settle() const {
     if (write_behind_ != nullptr && write_behind_->keeps_any()) [[unlikely]] write_behind_->flush(epoch_);
   }
-  // Through process_vm_writev; how many bytes.
-  std::size_t write_some(host::ProgramAddress to, std::span<const std::byte> from);
-  // Through /proc/PID/mem.
-  bool write_protected(host::ProgramAddress to, std::span<const std::byte> from);
 
-  pid_t pid_;
-  int mem_fd_ = -1;
+  mutable ForeignMemory bytes_;
   PageCache* cache_ = nullptr;
   ReadAhead* read_ahead_ = nullptr;
   WriteBehind* write_behind_ = nullptr;

@@ -50,6 +50,7 @@ struct MachineFacilities {
   bool overcommit = true;              // the shim's heap is reserved in full size
   bool call_traps = true;              // system calls trap until that has proved worth replacing; otherwise once
   bool fixed_layout = true;            // otherwise programs are moved to their addresses
+  bool memory_calls = true;            // process_vm_readv and process_vm_writev; otherwise /proc/PID/mem
   bool descriptor_copies = true;       // otherwise programs are stopped and send what they have open
   bool removable_vdso = true;          // otherwise it stays where it is, and nobody is told
 

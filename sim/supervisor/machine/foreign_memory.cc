@@ -1,0 +1,157 @@
+#include "sim/supervisor/machine/foreign_memory.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// PROCMAP_QUERY of linux/fs.h (Linux 6.11), which older headers lack.
+struct MapsQuery {
+  std::uint64_t size, flags, address;
+  std::uint64_t start, end, mapping_flags, page_size, offset, inode;
+  std::uint32_t device_major, device_minor, name_size, build_id_size;
+  std::uint64_t name, build_id;
+};
+static_assert(sizeof(MapsQuery) == 104);
+constexpr unsigned long kMapsQuery = _IOWR('f', 17, MapsQuery);
+
+std::string path_of(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
+
+}  // namespace
+
+int ForeignMemory::ProcessFile::open(pid_t pid) {
+  if (fd_ < 0) fd_ = ::open(path_of(pid, name_).c_str(), flags_ | O_CLOEXEC);
+  return fd_;
+}
+
+void ForeignMemory::ProcessFile::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+ForeignMemory::ForeignMemory(pid_t pid) : pid_(pid), memory_("mem", O_RDWR), maps_("maps", O_RDONLY) {}
+
+std::int64_t ForeignMemory::judged(std::int64_t answer) {
+  if (answer >= 0) return answer;
+  has_calls_ = errno != EPERM && errno != ENOSYS;
+  return has_calls_ ? 0 : -1;
+}
+
+std::size_t ForeignMemory::read(std::span<const spin::MemoryRange> from, std::byte* to) {
+  constexpr std::size_t kMost = 64;
+  std::size_t done = 0;
+  while (has_calls_ && !from.empty()) {
+    iovec remote[kMost];
+    const std::size_t n = std::min(kMost, from.size());
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      remote[i] = {reinterpret_cast<void*>(from[i].address), from[i].length};
+      bytes += from[i].length;
+    }
+    const iovec local{to + done, bytes};
+    const std::int64_t copied = judged(process_vm_readv(pid_, &local, 1, remote, n, 0));
+    if (copied < 0) break;
+    done += static_cast<std::size_t>(copied);
+    if (static_cast<std::size_t>(copied) != bytes) return done;
+    from = from.subspan(n);
+  }
+  return from.empty() ? done : done + read_by_file(from, to + done);
+}
+
+std::size_t ForeignMemory::read_by_file(std::span<const spin::MemoryRange> from, std::byte* to) {
+  std::size_t done = 0;
+  for (const spin::MemoryRange& range : from) {
+    const std::uint64_t length = permitted(range.address, range.length, kRead);
+    const std::size_t copied = length == 0 ? 0 : by_file([&](int fd) {
+      return pread(fd, to + done, length, static_cast<off_t>(range.address));
+    });
+    done += copied;
+    if (copied != range.length) break;
+  }
+  return done;
+}
+
+std::size_t ForeignMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
+  if (has_calls_) {
+    const iovec local{const_cast<std::byte*>(from.data()), from.size()};
+    const iovec remote{reinterpret_cast<void*>(to), from.size()};
+    const std::int64_t copied = judged(process_vm_writev(pid_, &local, 1, &remote, 1, 0));
+    if (copied >= 0) return static_cast<std::size_t>(copied);
+  }
+  return write_anyway(to, from.first(permitted(to, from.size(), kWrite)));
+}
+
+std::size_t ForeignMemory::write_anyway(host::ProgramAddress to, std::span<const std::byte> from) {
+  if (from.empty()) return 0;
+  return by_file([&](int fd) { return pwrite(fd, from.data(), from.size(), static_cast<off_t>(to)); });
+}
+
+template <class Transfer>
+std::size_t ForeignMemory::by_file(Transfer transfer) {
+  for (int tries = 0; tries < 2; ++tries) {
+    const int fd = memory_.open(pid_);
+    const ssize_t n = fd < 0 ? -1 : transfer(fd);
+    if (n != 0) return n > 0 ? static_cast<std::size_t>(n) : 0;
+    memory_.close();  // nothing is left of the program that was executed when it was opened
+  }
+  return 0;
+}
+
+std::uint64_t ForeignMemory::permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights) {
+  if (has_queries_) {
+    const std::uint64_t length = permitted_by_query(from, most, rights);
+    if (has_queries_) return length;
+  }
+  return permitted_by_text(from, most, rights);
+}
+
+std::uint64_t ForeignMemory::permitted_by_query(host::ProgramAddress from, std::uint64_t most, unsigned rights) {
+  std::uint64_t length = 0;
+  bool is_new = false;
+  while (length < most) {
+    MapsQuery query{};
+    query.size = sizeof query;
+    query.flags = rights;
+    query.address = from + length;
+    const int fd = maps_.open(pid_);
+    if (fd < 0) break;
+    if (ioctl(fd, kMapsQuery, &query) != 0) {
+      if (errno == ENOTTY) has_queries_ = false;
+      if (errno != ESRCH || is_new) break;
+      is_new = true;
+      maps_.close();
+      continue;
+    }
+    length = std::min(most, query.end - from);
+  }
+  return length;
+}
+
+std::uint64_t ForeignMemory::permitted_by_text(host::ProgramAddress from, std::uint64_t most, unsigned rights) const {
+  std::FILE* const maps = std::fopen(path_of(pid_, "maps").c_str(), "re");
+  if (maps == nullptr) return 0;
+  std::uint64_t length = 0;
+  char line[512];
+  while (length < most && std::fgets(line, sizeof line, maps) != nullptr) {
+    unsigned long low, high;
+    char protection[5];
+    if (std::sscanf(line, "%lx-%lx %4s", &low, &high, protection) != 3) continue;
+    if (high <= from + length) continue;
+    const bool has_rights = (!(rights & kRead) || protection[0] == 'r') && (!(rights & kWrite) || protection[1] == 'w');
+    if (low > from + length || !has_rights) break;
+    length = std::min<std::uint64_t>(most, high - from);
+  }
+  std::fclose(maps);
+  return length;
+}
+
+}  // namespace verbatim::supervisor
