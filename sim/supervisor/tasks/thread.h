@@ -197,7 +197,8 @@ class Thread final : public Waiter {
   // The present call is answered; `nothing`: it has found that there is nothing, and changed nothing. Whether one of the last few
   // different calls of a row of such was the same.
   bool repeats_nothing(bool nothing);
-  // Whether the present call, which is to be made, is one of these, and no sleep: the thread looks once more, and is not late for it.
+  // Whether the present call, which is to be made, is one of these, and no sleep: the thread looks once more, and is not late
+  // for it.
   bool asks_once_more() const;
   // One of these calls, where it looked, and what it did beyond what any call costs: sleep.
   struct Nothing {
