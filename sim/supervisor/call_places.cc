@@ -97,6 +97,11 @@ std::string CallPlaces::call_of(Thread& thread) {
       const std::uint64_t caller = process.memory().load<std::uint64_t>(stack).value_or(0);
       return text_of(process, caller, return_address(process, slot.poll_registers[kFrameRegister], stack));
     }
+    case protocol::Request::kAccess: {
+      // The line of the instruction itself, which no call comes before.
+      const auto argument = [&](int i) { return static_cast<std::uint64_t>(thread.call().arguments[i]); };
+      return text_of(process, argument(0) + 1, return_address(process, argument(2), argument(1)));
+    }
     default:
       break;
   }
