@@ -13,6 +13,7 @@ extern "C" {
 extern const char __ehdr_start;
 extern const char accesses_global, accesses_locked, accesses_exchanged, accesses_own, accesses_local, accesses_read_only;
 extern const char accesses_array, accesses_byte, accesses_called, accesses_frame, accesses_other_frame;
+extern const char accesses_taken, accesses_of_library, accesses_of_own;
 int accesses_counter = 0;
 extern const int accesses_constant = 1;
 }
@@ -39,11 +40,15 @@ accesses_called:    call *8(%rax)
   .type accesses_framed, @function
 accesses_framed:
   .cfi_startproc
-  .globl accesses_frame, accesses_other_frame
+  .globl accesses_frame, accesses_other_frame, accesses_taken, accesses_of_library, accesses_of_own
   push %rbp
   mov %rsp, %rbp
-accesses_frame:       mov %eax, -4(%rbp)
+accesses_frame:       mov %eax, -68(%rbp)
 accesses_other_frame: mov %eax, (%rcx)
+  lea -64(%rbp), %rdi
+accesses_taken:       mov %eax, -56(%rbp)
+accesses_of_library:  call memcpy@plt
+accesses_of_own:      call accesses_function
   pop %rbp
   ret
   .cfi_endproc
@@ -105,6 +110,13 @@ TEST_F(Accesses, others_come_between_reading_and_writing_where_nothing_locks) {
   ASSERT_TRUE(at(accesses_locked) && at(accesses_exchanged));
   EXPECT_EQ(at(accesses_locked)->divided, 0);
   EXPECT_EQ(at(accesses_exchanged)->divided, 0);
+}
+
+TEST_F(Accesses, what_others_may_get_the_address_of_is_found) {
+  EXPECT_TRUE(at(accesses_taken));
+  ASSERT_TRUE(at(accesses_of_library));
+  EXPECT_EQ(at(accesses_of_library)->size, 0);
+  EXPECT_FALSE(at(accesses_of_own));
 }
 
 TEST_F(Accesses, what_is_the_threads_own_or_never_changes_is_none) {

@@ -106,8 +106,8 @@ TEST_F(Explore, a_race_between_two_accesses_is_found_and_told_with_its_place) {
   for (const char* program : {"plain_counter", "plain_add", "claimed_slot"}) {
     const Finished run = explore(out_, {"--runs", "200", "--spec-accesses"}, pair_of(program, "buggy"));
     ASSERT_EQ(run.code, 1) << program << run.out << run.err;
-    expect_found(run.out, std::string("1\\. thread/[0-9]+, thread-before-access number [0-9]+, at [0-9.]+ us, at ") + program +
-                              "\\.c:[0-9]+.*: a thread comes later to an access to memory");
+    expect_found(run.out, std::string("1\\. thread/[0-9]+, thread-before-access number [0-9]+, until [0-9.]+ us, at ") + program +
+                              "\\.c:[0-9]+.* bytes at 0x[0-9a-f]+(, which become 0x[0-9a-f]+ meanwhile .*)?: a thread comes later to an access to memory");
     EXPECT_LE(nlohmann::json::parse(content(replay_))["decisions"].size(), 2u) << run.out;
     const Finished again = verbatim({"replay", "--quiet", replay_});
     EXPECT_NE(again.out.find("replay: the same failure, with the same digest"), std::string::npos) << again.out << again.err;

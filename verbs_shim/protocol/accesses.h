@@ -20,7 +20,7 @@ struct AccessPlace {
   std::uint8_t length = 0;   // of the instruction, bytes
   std::uint8_t divided = 0;  // bytes that it reads and then writes, others coming between as they like; 0: it does not
   std::uint8_t original = 0;  // the byte that the trap takes the place of
-  std::uint16_t reserved = 0;
+  std::uint16_t size = 0;     // bytes that it touches
 };
 static_assert(sizeof(AccessPlace) == 24);
 

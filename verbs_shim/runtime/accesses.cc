@@ -65,9 +65,10 @@ void be_late(const AccessPlace& place, ucontext_t* context) {
   std::uint64_t before = 0, after = 0;
   const bool is_divided = place.divided != 0 && copy_bytes(&before, reinterpret_cast<const void*>(at), place.divided);
   const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
-  const bool is_interrupted =
-      hand_over_access(place.address, static_cast<std::uint64_t>(registers[REG_RSP]),
-                       static_cast<std::uint64_t>(registers[REG_RBP]), mask_seen(mask));
+  const bool is_interrupted = hand_over_access(
+      {place.address, static_cast<std::uint64_t>(registers[REG_RSP]), static_cast<std::uint64_t>(registers[REG_RBP]), at,
+       place.size, is_divided ? 1u : 0u},
+      mask_seen(mask));
   go_out_of_replaced(registers);  // others may have run
   // A handler that runs now runs before the instruction, which has read nothing yet.
   if (!is_divided || is_interrupted || !copy_bytes(&after, reinterpret_cast<const void*>(at), place.divided)) return;

@@ -250,7 +250,7 @@ bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64
   return waited;
 }
 
-bool hand_over_access(std::uint64_t place, std::uint64_t stack, std::uint64_t frame, std::uint64_t mask) {
+bool hand_over_access(const std::uint64_t (&arguments)[6], std::uint64_t mask) {
   ThreadSlot& slot = *my_slot;
   ThreadState& state = thread_state();
   state.polls_in_a_row = state.yields_in_a_row = 0;
@@ -259,9 +259,7 @@ bool hand_over_access(std::uint64_t place, std::uint64_t stack, std::uint64_t fr
   state.in_clock_row = false;
   slot.signal_mask = mask;
   slot.request = Request::kAccess;
-  slot.arguments[0] = static_cast<std::int64_t>(place);
-  slot.arguments[1] = static_cast<std::int64_t>(stack);
-  slot.arguments[2] = static_cast<std::int64_t>(frame);
+  for (int i = 0; i < 6; ++i) slot.arguments[i] = static_cast<std::int64_t>(arguments[i]);
   hand_over();
   const Raised raised(slot);
   raised.raise_all(mask);

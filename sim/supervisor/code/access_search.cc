@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 namespace verbatim::code {
 
@@ -87,57 +88,116 @@ bool is_divided(const DecodedAccess& decoded, const ZydisDecodedOperand& operand
   return !locks && operand.size >= 8 && operand.size <= 64 && (operand.actions & kRead) != 0 && (operand.actions & kWrite) != 0;
 }
 
-// nullopt: it touches nothing that others may touch. `has_frame`: rbp is the function's frame pointer.
-std::optional<AccessPlace> place_of(const DecodedAccess& decoded, std::uint64_t address, bool has_frame,
-                                    const Variables& variables) {
-  if (touches_no_data(decoded.instruction.mnemonic)) return std::nullopt;
-  for (unsigned i = 0; i < decoded.instruction.operand_count_visible; ++i) {
-    const ZydisDecodedOperand& operand = decoded.operands[i];
-    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) continue;
-    if (operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS) continue;
-    const ZydisRegister base = operand.mem.base;
-    if (base == ZYDIS_REGISTER_RSP || (base == ZYDIS_REGISTER_RBP && has_frame)) continue;
-    const bool is_plain = ZydisRegisterGetClass(base) == ZYDIS_REGCLASS_GPR64;
-    if (!is_plain && base != ZYDIS_REGISTER_RIP && base != ZYDIS_REGISTER_NONE) continue;
-    AccessPlace place{.address = address,
-                      .displacement = static_cast<std::int32_t>(operand.mem.disp.value),
-                      .base = number_of(base),
-                      .index = number_of(operand.mem.index),
-                      .scale = operand.mem.scale,
-                      .length = decoded.instruction.length};
-    if (is_divided(decoded, operand)) place.divided = static_cast<std::uint8_t>(operand.size / 8);
-    const std::uint64_t variable = address + place.length + static_cast<std::uint64_t>(std::int64_t{place.displacement});
-    if (base == ZYDIS_REGISTER_RIP && !variables.hold(variable)) continue;
-    return place;
-  }
-  return std::nullopt;
-}
+// One function of a file.
+class FunctionSearch {
+ public:
+  FunctionSearch(std::span<const std::byte> file, const Variables& variables, std::uint64_t begin, std::uint64_t offset,
+                 std::uint64_t size)
+      : file_(file), variables_(variables), begin_(begin), offset_(offset), size_(size) {}
 
-// Of one function, whose code is `code`.
-void search_function(std::span<const std::byte> code, std::uint64_t address, std::uint64_t offset, const Variables& variables,
-                     std::vector<AccessSite>& found) {
-  bool has_pushed_frame = false, has_frame = false;
-  for (std::size_t at = 0; at < code.size();) {
-    DecodedAccess decoded;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&access_decoder(), code.data() + at, code.size() - at, &decoded.instruction,
-                                             decoded.operands))) {
-      return;
+  void search(std::vector<AccessSite>& found) {
+    each([&](const DecodedAccess& decoded, std::uint64_t) { note_frame(decoded); });
+    each([&](const DecodedAccess& decoded, std::uint64_t at) {
+      auto place = place_of(decoded, begin_ + at);
+      if (!place) return;
+      place->original = std::to_integer<std::uint8_t>(file_[offset_ + at]);
+      found.push_back({offset_ + at, *place});
+    });
+  }
+
+ private:
+  template <class Do>
+  void each(Do&& what) const {
+    for (std::uint64_t at = 0; at < size_;) {
+      DecodedAccess decoded;
+      if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&access_decoder(), file_.data() + offset_ + at, size_ - at,
+                                               &decoded.instruction, decoded.operands))) {
+        return;
+      }
+      what(decoded, at);
+      at += decoded.instruction.length;
     }
+  }
+
+  // What the function says of its frame, anywhere: where rbp leads to, and of what it takes the address.
+  void note_frame(const DecodedAccess& decoded) {
     const auto is_register = [&](unsigned operand, ZydisRegister name) {
       return decoded.operands[operand].type == ZYDIS_OPERAND_TYPE_REGISTER && decoded.operands[operand].reg.value == name;
     };
-    if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_PUSH && is_register(0, ZYDIS_REGISTER_RBP)) has_pushed_frame = true;
-    if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_MOV && has_pushed_frame && is_register(0, ZYDIS_REGISTER_RBP) &&
-        is_register(1, ZYDIS_REGISTER_RSP)) {
-      has_frame = true;
-    }
-    if (auto place = place_of(decoded, address + at, has_frame, variables)) {
-      place->original = std::to_integer<std::uint8_t>(code[at]);
-      found.push_back({offset + at, *place});
-    }
-    at += decoded.instruction.length;
+    const ZydisMnemonic mnemonic = decoded.instruction.mnemonic;
+    if (mnemonic == ZYDIS_MNEMONIC_MOV && is_register(0, ZYDIS_REGISTER_RBP) && is_register(1, ZYDIS_REGISTER_RSP))
+      has_frame_pointer_ = true;
+    if (mnemonic == ZYDIS_MNEMONIC_LEA && !is_register(0, ZYDIS_REGISTER_RSP) && !is_register(0, ZYDIS_REGISTER_RBP))
+      taken_.emplace_back(decoded.operands[1].mem.base, decoded.operands[1].mem.disp.value);
   }
-}
+
+  bool is_on_frame(ZydisRegister base) const {
+    return base == ZYDIS_REGISTER_RSP || (base == ZYDIS_REGISTER_RBP && has_frame_pointer_);
+  }
+
+  // Whether it may be part of something whose address is known elsewhere.
+  bool may_be_taken(const ZydisDecodedOperand& operand) const {
+    constexpr std::int64_t kMost = 256;  // bytes of it that are looked at
+    return std::ranges::any_of(taken_, [&](const auto& taken) {
+      return taken.first == operand.mem.base && operand.mem.disp.value >= taken.second &&
+             operand.mem.disp.value - taken.second < kMost;
+    });
+  }
+
+  // nullopt: it touches nothing that others may touch.
+  std::optional<AccessPlace> place_of(const DecodedAccess& decoded, std::uint64_t address) const {
+    const std::uint8_t length = decoded.instruction.length;
+    if (calls_library(decoded, address)) return AccessPlace{.address = address, .length = length};
+    if (touches_no_data(decoded.instruction.mnemonic)) return std::nullopt;
+    for (unsigned i = 0; i < decoded.instruction.operand_count_visible; ++i) {
+      const ZydisDecodedOperand& operand = decoded.operands[i];
+      if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) continue;
+      if (operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS) continue;
+      const ZydisRegister base = operand.mem.base;
+      if (is_on_frame(base) && !may_be_taken(operand)) continue;
+      const bool is_plain = ZydisRegisterGetClass(base) == ZYDIS_REGCLASS_GPR64;
+      if (!is_plain && base != ZYDIS_REGISTER_RIP && base != ZYDIS_REGISTER_NONE) continue;
+      AccessPlace place{.address = address,
+                        .displacement = static_cast<std::int32_t>(operand.mem.disp.value),
+                        .base = number_of(base),
+                        .index = number_of(operand.mem.index),
+                        .scale = operand.mem.scale,
+                        .length = length,
+                        .size = static_cast<std::uint16_t>(operand.size / 8)};
+      if (is_divided(decoded, operand)) place.divided = static_cast<std::uint8_t>(operand.size / 8);
+      const std::uint64_t variable = address + length + static_cast<std::uint64_t>(std::int64_t{place.displacement});
+      if (base == ZYDIS_REGISTER_RIP && !variables_.hold(variable)) continue;
+      return place;
+    }
+    return std::nullopt;
+  }
+
+  // By way of a table that the loader has filled: at once, or through a jump of the linker's.
+  bool calls_library(const DecodedAccess& decoded, std::uint64_t address) const {
+    if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_CALL) return false;
+    const ZydisDecodedOperand& to = decoded.operands[0];
+    if (to.type == ZYDIS_OPERAND_TYPE_MEMORY) return to.mem.base == ZYDIS_REGISTER_RIP;
+    if (to.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return false;
+    // Whatever part it lies in, code is mapped as the function's is.
+    const std::uint64_t target =
+        offset_ + (address - begin_) + decoded.instruction.length + static_cast<std::uint64_t>(to.imm.value.s);
+    constexpr std::uint8_t kBranch[] = {0xf3, 0x0f, 0x1e, 0xfa}, kJumpByTable[] = {0xff, 0x25}, kBound = 0xf2;
+    const auto holds = [&](std::uint64_t at, std::span<const std::uint8_t> bytes) {
+      return at <= file_.size() && file_.size() - at >= bytes.size() &&
+             std::memcmp(file_.data() + at, bytes.data(), bytes.size()) == 0;
+    };
+    std::uint64_t at = target;
+    if (holds(at, kBranch)) at += sizeof kBranch;
+    if (holds(at, {&kBound, 1})) ++at;
+    return holds(at, kJumpByTable);
+  }
+
+  std::span<const std::byte> file_;
+  const Variables& variables_;
+  const std::uint64_t begin_, offset_, size_;  // its first address, where that is in the file, and bytes
+  bool has_frame_pointer_ = false;
+  std::vector<std::pair<ZydisRegister, std::int64_t>> taken_;  // bases and displacements
+};
 
 }  // namespace
 
@@ -151,7 +211,7 @@ std::vector<AccessSite> search_accesses(const ElfImage& image, std::span<const s
     for (const ExecutablePart& part : image.executable()) {
       if (begin < part.address || begin >= part.address + part.size || begin >= function.end) continue;
       const std::uint64_t end = std::min(function.end, part.address + part.size), offset = part.offset + (begin - part.address);
-      search_function(file.subspan(offset, end - begin), begin, offset, variables, found);
+      FunctionSearch(file, variables, begin, offset, end - begin).search(found);
       searched = std::max(searched, end);
     }
   }

@@ -1,8 +1,10 @@
 // Searches a program's code for instructions that touch memory which other threads or an adapter may touch, too: a thread may be
 // late there (verbs_shim/protocol/accesses.h).
 //
-// Left out is what lies on the function's own frame, is thread-local or read-only, as far as the instruction tells. Code that
-// lies in no known function is left alone, and of a function what follows bytes that are no instruction.
+// Left out is what is thread-local or read-only, as far as the instruction tells, and what lies on the function's own frame,
+// unless the function takes the address of something there that may be part of it. Calls of libraries are places, too, since
+// these touch what their arguments point to: nothing is said of what. Code that lies in no known function is left alone, and of a
+// function what follows bytes that are no instruction.
 #pragma once
 
 #include <cstddef>
