@@ -60,6 +60,7 @@ void CallPlaces::tell_calls(Thread& thread, protocol::ThreadSlot& slot) {
 
 void CallPlaces::tell_lateness(Thread& thread, Instant now) {
   if (!are_wanted()) return;
+  tell_change(thread);
   const auto late = thread.take_late();
   if (!late) return;
   options_.on_place({.kind = CallPlace::Kind::kLate,
@@ -127,23 +128,38 @@ std::optional<std::uint64_t> value_there(Thread& thread) {
 
 }  // namespace
 
-void CallPlaces::note_access(Thread& thread) {
+void CallPlaces::note_access(Thread& thread, Instant due) {
   if (!are_wanted()) return;
-  if (const auto value = value_there(thread)) touched_[&thread] = *value;
+  const auto late = thread.take_late();
+  if (!late) return;
+  const CallPlace place{.kind = CallPlace::Kind::kLate,
+                        .component = thread.source(),
+                        .time_ps = to_ps(due),
+                        .site = std::string(late->site),
+                        .occurrence = late->occurrence,
+                        .place = call_of(thread)};
+  options_.on_place(place);
+  late_accesses_[&thread] = {place, value_there(thread)};
+}
+
+void CallPlaces::tell_change(Thread& thread) {
+  const auto late = late_accesses_.extract(&thread);
+  if (late.empty() || thread.call().request != protocol::Request::kAccess) return;
+  auto& [told, before] = late.mapped();
+  const auto now = value_there(thread);
+  if (!before || !now || *before == *now) return;
+  told.place += fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, *before);
+  options_.on_place(told);
 }
 
 std::string CallPlaces::access_of(Thread& thread) {
   const auto argument = [&](int i) { return static_cast<std::uint64_t>(thread.call().arguments[i]); };
   // The line of the instruction itself, which no call comes before.
-  std::string text = text_of(thread.process(), argument(0) + 1, return_address(thread.process(), argument(2), argument(1)));
+  const std::string text =
+      text_of(thread.process(), argument(0) + 1, return_address(thread.process(), argument(2), argument(1)));
   if (argument(4) == 0) return text;
-  text += fmt::format(", {} {} bytes at {:#x}", argument(5) != 0 ? "between reading and writing" : "before touching", argument(4),
-                      argument(3));
-  const auto before = touched_.extract(&thread);
-  const auto now = value_there(thread);
-  if (!before.empty() && now && *now != before.mapped())
-    text += fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, before.mapped());
-  return text;
+  return text + fmt::format(", {} {} bytes at {:#x}", argument(5) != 0 ? "between reading and writing" : "before touching",
+                            argument(4), argument(3));
 }
 
 // The C library's frames are small and come first.

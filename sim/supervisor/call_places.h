@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,8 +22,8 @@ class CallPlaces {
   bool are_wanted() const { return static_cast<bool>(options_.on_place); }
   // What the thread has posted and asked for since it got the token: the last kMaxCallNotes of it.
   void tell_calls(Thread& thread, protocol::ThreadSlot& slot);
-  // The thread is about to be late before an access to memory.
-  void note_access(Thread& thread);
+  // The thread is late before an access to memory until `due`: that is told, and once more if others change what it touches.
+  void note_access(Thread& thread, Instant due);
   // The thread has given the token back. If it is late with the call that it is in, or was late out of it, that is told.
   void tell_lateness(Thread& thread, Instant now);
 
@@ -31,11 +32,16 @@ class CallPlaces {
   std::string text_of(Process& process, std::uint64_t caller, std::uint64_t outer);
   std::string call_of(Thread& thread);
   std::string access_of(Thread& thread);
+  void tell_change(Thread& thread);
   std::string on_stack(Process& process, std::uint64_t stack, std::uint64_t frame);
 
   const SupervisorOptions& options_;
   std::map<std::pair<pid_t, std::uint64_t>, std::string> known_;
-  std::map<const Thread*, std::uint64_t> touched_;  // by who is late: what was there, if it is a word or less
+  struct LateAccess {
+    CallPlace told;
+    std::optional<std::uint64_t> before;  // what was there, if it is a word or less
+  };
+  std::map<const Thread*, LateAccess> late_accesses_;
 };
 
 }  // namespace verbatim::supervisor

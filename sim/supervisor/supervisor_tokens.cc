@@ -180,8 +180,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
       cost = kernel_.cost(thread) + thread.scheduling_delay(kBeforeCall);
   }
   const Instant due = slice_end_ + cost;
-  // What becomes of the memory that it is late to touch is known when it is.
-  call.request == protocol::Request::kAccess ? places_.note_access(thread) : places_.tell_lateness(thread, due);
+  call.request == protocol::Request::kAccess ? places_.note_access(thread, due) : places_.tell_lateness(thread, due);
   thread.set_called_at(due);
   horizon_.note_command(thread.source(), call.request == protocol::Request::kCommand);
   if (may_answer_ahead(thread, due)) return answer_ahead(thread, due);

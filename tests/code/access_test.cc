@@ -13,7 +13,7 @@ extern "C" {
 extern const char __ehdr_start;
 extern const char accesses_global, accesses_locked, accesses_exchanged, accesses_own, accesses_local, accesses_read_only;
 extern const char accesses_array, accesses_byte, accesses_called, accesses_frame, accesses_other_frame;
-extern const char accesses_taken, accesses_of_library, accesses_of_own;
+extern const char accesses_taken, accesses_of_library, accesses_of_own, accesses_of_another;
 int accesses_counter = 0;
 extern const int accesses_constant = 1;
 }
@@ -40,7 +40,7 @@ accesses_called:    call *8(%rax)
   .type accesses_framed, @function
 accesses_framed:
   .cfi_startproc
-  .globl accesses_frame, accesses_other_frame, accesses_taken, accesses_of_library, accesses_of_own
+  .globl accesses_frame, accesses_other_frame, accesses_taken, accesses_of_library, accesses_of_own, accesses_of_another
   push %rbp
   mov %rsp, %rbp
 accesses_frame:       mov %eax, -68(%rbp)
@@ -49,6 +49,7 @@ accesses_other_frame: mov %eax, (%rcx)
 accesses_taken:       mov %eax, -56(%rbp)
 accesses_of_library:  call memcpy@plt
 accesses_of_own:      call accesses_function
+accesses_of_another:  call abort@plt
   pop %rbp
   ret
   .cfi_endproc
@@ -117,6 +118,7 @@ TEST_F(Accesses, what_others_may_get_the_address_of_is_found) {
   ASSERT_TRUE(at(accesses_of_library));
   EXPECT_EQ(at(accesses_of_library)->size, 0);
   EXPECT_FALSE(at(accesses_of_own));
+  EXPECT_FALSE(at(accesses_of_another));
 }
 
 TEST_F(Accesses, what_is_the_threads_own_or_never_changes_is_none) {

@@ -33,11 +33,13 @@ class Found {
 }  // namespace
 
 const RunReport::Place* Places::find(const explore::Decision& decision) const {
-  const auto found = std::ranges::find_if(places_, [&](const RunReport::Place& place) {
+  // What was told last is what most is known of.
+  auto latest_first = places_ | std::views::reverse;
+  const auto found = std::ranges::find_if(latest_first, [&](const RunReport::Place& place) {
     return place.call.kind == Kind::kLate && place.component == decision.actor && place.call.site == decision.site &&
            place.call.occurrence == decision.occurrence;
   });
-  return found == places_.end() ? nullptr : &*found;
+  return found == latest_first.end() ? nullptr : &*found;
 }
 
 std::string Places::of(const explore::Decision& decision) const {

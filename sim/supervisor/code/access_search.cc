@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace verbatim::code {
@@ -41,6 +42,77 @@ struct Variables {
     const auto is_in = [&](const Range& range) { return range.holds(address); };
     return std::ranges::any_of(writable, is_in) && std::ranges::none_of(sealed, is_in);
   }
+};
+
+template <class T>
+std::optional<T> load_at(std::span<const std::byte> file, std::uint64_t at) {
+  T value;
+  if (at > file.size() || file.size() - at < sizeof value) return std::nullopt;
+  std::memcpy(&value, file.data() + at, sizeof value);
+  return value;
+}
+
+// Where the loader puts the addresses of the C library's functions of memory and strings.
+class LibraryTable {
+ public:
+  explicit LibraryTable(std::span<const std::byte> file) : file_(file) {
+    const auto header = load_at<Elf64_Ehdr>(file, 0);
+    for (unsigned i = 0; header && i < header->e_phnum; ++i) {
+      const auto part = load_at<Elf64_Phdr>(file, header->e_phoff + std::uint64_t{i} * sizeof(Elf64_Phdr));
+      if (part) parts_.push_back(*part);
+    }
+    for (const Elf64_Phdr& part : parts_) {
+      if (part.p_type == PT_DYNAMIC) read(part);
+    }
+  }
+  bool holds(std::uint64_t address) const { return std::ranges::binary_search(slots_, address); }
+
+ private:
+  std::uint64_t offset_of(std::uint64_t address) const {
+    for (const Elf64_Phdr& part : parts_) {
+      if (part.p_type == PT_LOAD && address - part.p_vaddr < part.p_filesz) return part.p_offset + (address - part.p_vaddr);
+    }
+    return file_.size();  // nothing is there
+  }
+
+  void read(const Elf64_Phdr& dynamic) {
+    constexpr std::size_t kTags = 32;  // those that are asked for are less
+    std::uint64_t values[kTags] = {};
+    for (std::uint64_t at = 0; at < dynamic.p_filesz; at += sizeof(Elf64_Dyn)) {
+      const auto entry = load_at<Elf64_Dyn>(file_, dynamic.p_offset + at);
+      if (!entry || entry->d_tag == DT_NULL) break;
+      if (entry->d_tag > 0 && entry->d_tag < static_cast<std::int64_t>(kTags)) values[entry->d_tag] = entry->d_un.d_val;
+    }
+    add(values[DT_JMPREL], values[DT_PLTRELSZ], values[DT_SYMTAB], values[DT_STRTAB]);
+    add(values[DT_RELA], values[DT_RELASZ], values[DT_SYMTAB], values[DT_STRTAB]);
+    std::ranges::sort(slots_);
+  }
+
+  void add(std::uint64_t table, std::uint64_t size, std::uint64_t symbols, std::uint64_t names) {
+    const std::uint64_t begin = offset_of(table);
+    for (std::uint64_t at = 0; at < size; at += sizeof(Elf64_Rela)) {
+      const auto entry = load_at<Elf64_Rela>(file_, begin + at);
+      if (!entry) return;
+      const auto type = ELF64_R_TYPE(entry->r_info);
+      if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+      const auto symbol = load_at<Elf64_Sym>(file_, offset_of(symbols) + ELF64_R_SYM(entry->r_info) * sizeof(Elf64_Sym));
+      if (symbol && touches_arguments(offset_of(names) + symbol->st_name)) slots_.push_back(entry->r_offset);
+    }
+  }
+
+  bool touches_arguments(std::uint64_t name) const {
+    for (const std::string_view start : {"mem", "str", "__mem", "__str", "bcopy", "bcmp"}) {
+      if (name <= file_.size() && file_.size() - name >= start.size() &&
+          std::memcmp(file_.data() + name, start.data(), start.size()) == 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::span<const std::byte> file_;
+  std::vector<Elf64_Phdr> parts_;
+  std::vector<std::uint64_t> slots_;  // ordered
 };
 
 struct DecodedAccess {
@@ -91,9 +163,9 @@ bool is_divided(const DecodedAccess& decoded, const ZydisDecodedOperand& operand
 // One function of a file.
 class FunctionSearch {
  public:
-  FunctionSearch(std::span<const std::byte> file, const Variables& variables, std::uint64_t begin, std::uint64_t offset,
-                 std::uint64_t size)
-      : file_(file), variables_(variables), begin_(begin), offset_(offset), size_(size) {}
+  FunctionSearch(std::span<const std::byte> file, const Variables& variables, const LibraryTable& libraries,
+                 std::uint64_t begin, std::uint64_t offset, std::uint64_t size)
+      : file_(file), variables_(variables), libraries_(libraries), begin_(begin), offset_(offset), size_(size) {}
 
   void search(std::vector<AccessSite>& found) {
     each([&](const DecodedAccess& decoded, std::uint64_t) { note_frame(decoded); });
@@ -172,28 +244,32 @@ class FunctionSearch {
     return std::nullopt;
   }
 
-  // By way of a table that the loader has filled: at once, or through a jump of the linker's.
+  // By way of the loader's table: at once, or through a jump of the linker's.
   bool calls_library(const DecodedAccess& decoded, std::uint64_t address) const {
     if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_CALL) return false;
     const ZydisDecodedOperand& to = decoded.operands[0];
-    if (to.type == ZYDIS_OPERAND_TYPE_MEMORY) return to.mem.base == ZYDIS_REGISTER_RIP;
+    const std::uint64_t next = address + decoded.instruction.length;
+    if (to.type == ZYDIS_OPERAND_TYPE_MEMORY) {
+      return to.mem.base == ZYDIS_REGISTER_RIP && libraries_.holds(next + static_cast<std::uint64_t>(to.mem.disp.value));
+    }
     if (to.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return false;
-    // Whatever part it lies in, code is mapped as the function's is.
-    const std::uint64_t target =
-        offset_ + (address - begin_) + decoded.instruction.length + static_cast<std::uint64_t>(to.imm.value.s);
-    constexpr std::uint8_t kBranch[] = {0xf3, 0x0f, 0x1e, 0xfa}, kJumpByTable[] = {0xff, 0x25}, kBound = 0xf2;
-    const auto holds = [&](std::uint64_t at, std::span<const std::uint8_t> bytes) {
-      return at <= file_.size() && file_.size() - at >= bytes.size() &&
-             std::memcmp(file_.data() + at, bytes.data(), bytes.size()) == 0;
-    };
-    std::uint64_t at = target;
-    if (holds(at, kBranch)) at += sizeof kBranch;
-    if (holds(at, {&kBound, 1})) ++at;
-    return holds(at, kJumpByTable);
+    std::uint64_t target = next + static_cast<std::uint64_t>(to.imm.value.s);
+    // Whatever part it lies in, the linker's code is mapped as the function's is.
+    const auto code = [&](std::uint64_t at) { return offset_ + (at - begin_); };
+    constexpr std::uint32_t kBranch = 0xfa1e'0ff3;
+    constexpr std::uint8_t kBound = 0xf2;
+    constexpr std::uint16_t kJumpByTable = 0x25ff;
+    if (load_at<std::uint32_t>(file_, code(target)) == kBranch) target += sizeof kBranch;
+    if (load_at<std::uint8_t>(file_, code(target)) == kBound) target += sizeof kBound;
+    if (load_at<std::uint16_t>(file_, code(target)) != kJumpByTable) return false;
+    target += sizeof kJumpByTable;
+    const auto distance = load_at<std::int32_t>(file_, code(target));
+    return distance && libraries_.holds(target + sizeof *distance + static_cast<std::uint64_t>(std::int64_t{*distance}));
   }
 
   std::span<const std::byte> file_;
   const Variables& variables_;
+  const LibraryTable& libraries_;
   const std::uint64_t begin_, offset_, size_;  // its first address, where that is in the file, and bytes
   bool has_frame_pointer_ = false;
   std::vector<std::pair<ZydisRegister, std::int64_t>> taken_;  // bases and displacements
@@ -203,6 +279,7 @@ class FunctionSearch {
 
 std::vector<AccessSite> search_accesses(const ElfImage& image, std::span<const std::byte> file) {
   const Variables variables(file);
+  const LibraryTable libraries(file);
   std::vector<AccessSite> found;
   std::uint64_t searched = 0;  // up to this address
   for (const Function& function : image.functions()) {
@@ -211,7 +288,7 @@ std::vector<AccessSite> search_accesses(const ElfImage& image, std::span<const s
     for (const ExecutablePart& part : image.executable()) {
       if (begin < part.address || begin >= part.address + part.size || begin >= function.end) continue;
       const std::uint64_t end = std::min(function.end, part.address + part.size), offset = part.offset + (begin - part.address);
-      FunctionSearch(file, variables, begin, offset, end - begin).search(found);
+      FunctionSearch(file, variables, libraries, begin, offset, end - begin).search(found);
       searched = std::max(searched, end);
     }
   }

@@ -2,8 +2,8 @@
 // late there (verbs_shim/protocol/accesses.h).
 //
 // Left out is what is thread-local or read-only, as far as the instruction tells, and what lies on the function's own frame,
-// unless the function takes the address of something there that may be part of it. Calls of libraries are places, too, since
-// these touch what their arguments point to: nothing is said of what. Code that lies in no known function is left alone, and of a
+// unless the function takes the address of something there that may be part of it. Calls of the C library's functions of memory
+// and strings are places, too: nothing is said of what they touch. Code that lies in no known function is left alone, and of a
 // function what follows bytes that are no instruction.
 #pragma once
 
