@@ -270,6 +270,7 @@ struct ExpectSpec {
 struct FreedomSpec {
   std::int64_t faults = 0;         // packets that may be lost, duplicated or late, in all
   std::int64_t failing_calls = 0;  // calls of programs on each host that may fail though they need not
+  bool accesses = false;           // threads may be late before accesses to memory, too
 };
 
 struct ScenarioSpec {

@@ -1,10 +1,12 @@
 #include "sim/supervisor/call_places.h"
 
+#include <fmt/format.h>
 #include <ucontext.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/machine/code_place.h"
@@ -58,6 +60,7 @@ void CallPlaces::tell_calls(Thread& thread, protocol::ThreadSlot& slot) {
 
 void CallPlaces::tell_lateness(Thread& thread, Instant now) {
   if (!are_wanted()) return;
+  tell_change(thread);
   const auto late = thread.take_late();
   if (!late) return;
   options_.on_place({.kind = CallPlace::Kind::kLate,
@@ -97,6 +100,8 @@ std::string CallPlaces::call_of(Thread& thread) {
       const std::uint64_t caller = process.memory().load<std::uint64_t>(stack).value_or(0);
       return text_of(process, caller, return_address(process, slot.poll_registers[kFrameRegister], stack));
     }
+    case protocol::Request::kAccess:
+      return access_of(thread);
     default:
       break;
   }
@@ -106,6 +111,55 @@ std::string CallPlaces::call_of(Thread& thread) {
     return process.memory().load<std::uint64_t>(registers + kWord * static_cast<unsigned>(index)).value_or(0);
   };
   return on_stack(process, of_register(REG_RSP), of_register(REG_RBP));
+}
+
+namespace {
+
+// The number at which the thread's access is; nullopt: it cannot be read, or is none.
+std::optional<std::uint64_t> value_there(Thread& thread) {
+  const auto& arguments = thread.call().arguments;
+  std::uint64_t value = 0;
+  const bool is_number = arguments[4] == 1 || arguments[4] == 2 || arguments[4] == 4 || arguments[4] == 8;
+  if (!is_number) return std::nullopt;
+  const auto bytes = std::as_writable_bytes(std::span(&value, 1)).first(static_cast<std::size_t>(arguments[4]));
+  if (!thread.process().memory().read(static_cast<std::uint64_t>(arguments[3]), bytes)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+void CallPlaces::note_access(Thread& thread, Instant due) {
+  if (!are_wanted()) return;
+  const auto late = thread.take_late();
+  if (!late) return;
+  const CallPlace place{.kind = CallPlace::Kind::kLate,
+                        .component = thread.source(),
+                        .time_ps = to_ps(due),
+                        .site = std::string(late->site),
+                        .occurrence = late->occurrence,
+                        .place = call_of(thread)};
+  options_.on_place(place);
+  late_accesses_[&thread] = {place, value_there(thread)};
+}
+
+void CallPlaces::tell_change(Thread& thread) {
+  const auto late = late_accesses_.extract(&thread);
+  if (late.empty() || thread.call().request != protocol::Request::kAccess) return;
+  auto& [told, before] = late.mapped();
+  const auto now = value_there(thread);
+  if (!before || !now || *before == *now) return;
+  told.place += fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, *before);
+  options_.on_place(told);
+}
+
+std::string CallPlaces::access_of(Thread& thread) {
+  const auto argument = [&](int i) { return static_cast<std::uint64_t>(thread.call().arguments[i]); };
+  // The line of the instruction itself, which no call comes before.
+  const std::string text =
+      text_of(thread.process(), argument(0) + 1, return_address(thread.process(), argument(2), argument(1)));
+  if (argument(4) == 0) return text;
+  return text + fmt::format(", {} {} bytes at {:#x}", argument(5) != 0 ? "between reading and writing" : "before touching",
+                            argument(4), argument(3));
 }
 
 // The C library's frames are small and come first.

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <span>
+
 #include "sim/supervisor/machine/host_probes.h"
 #include "sim/supervisor/supervisor_impl.h"
 
@@ -75,6 +78,33 @@ void Supervisor::Impl::replace_call(Thread& thread) {
     }
   }
   slot.result = static_cast<std::int64_t>(answer);
+}
+
+std::int64_t Supervisor::Impl::place_accesses(Thread& thread) {
+  Process& process = thread.process();
+  const auto room = static_cast<std::uint64_t>(thread.call().arguments[0]);
+  if (thread.tid() != process.pid()) return 0;
+  process.traps_accesses = false;
+  if (!options_.late_accesses || !choices_.is_free() || room == 0) return 0;
+  const Kernel::OwnFileWork own_work(kernel_, process.host_index());
+  const code::FileCode* const file = code_files_.of(fmt::format("/proc/{}/exe", process.native_pid()));
+  if (file == nullptr) return 0;
+  std::vector<protocol::AccessPlace> places;
+  for (const code::AccessSite& site : code_files_.accesses_of(*file)) {
+    const auto address = process.patches()->address_of(*file, site.offset);
+    if (!address || process.patches()->is_replaced(*address, site.place.length)) continue;
+    if (places.size() == protocol::kMostAccessPlaces) {
+      warn(process, fmt::format("has more than {} instructions that touch memory; its threads are late before the first "
+                                "of them only", places.size()));
+      break;
+    }
+    places.push_back(site.place);
+    places.back().address = *address;
+  }
+  std::ranges::sort(places, {}, &protocol::AccessPlace::address);
+  const bool is_there = process.memory().write(room, std::as_bytes(std::span(places)));
+  process.traps_accesses = is_there && !places.empty();
+  return process.traps_accesses ? static_cast<std::int64_t>(places.size()) : 0;
 }
 
 void Supervisor::Impl::tell_unpatched(Process& process) {

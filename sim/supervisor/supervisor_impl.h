@@ -128,6 +128,8 @@ class Supervisor::Impl final : public ProcessTable {
   // New code in the process's memory is searched. What could not be replaced weakens the run.
   void search_code(Thread& thread);
   void replace_call(Thread& thread);
+  // The process begins: where its threads may be late before accesses to memory is written where it says. How many places.
+  std::int64_t place_accesses(Thread& thread);
   void tell_unpatched(Process& process);
   // supervisor_machine.cc: what the machine does to a run is no event of it.
   void note_refusal_of_machine(Thread& thread);

@@ -165,9 +165,12 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
     case protocol::Request::kPoll:
     case protocol::Request::kDoorbell: {
       if (call.request == protocol::Request::kPoll) thread.brought_lines.note(slot, process.memory());
-      cost = modelled_cost(call.arguments[0]) + thread.take_lateness(process.region().slot(thread.slot()));
+      cost = modelled_cost(call.arguments[0]) + thread.take_late_call(process.region().slot(thread.slot()));
       break;
     }
+    case protocol::Request::kAccess:
+      cost = thread.take_late_access(process.region().slot(thread.slot()));
+      break;
     case protocol::Request::kAttach:
     case protocol::Request::kFault:
     case protocol::Request::kForked:
@@ -178,7 +181,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
       if (!thread.asks_once_more()) cost += thread.scheduling_delay(kBeforeCall);
   }
   const Instant due = slice_end_ + cost;
-  places_.tell_lateness(thread, due);
+  call.request == protocol::Request::kAccess ? places_.note_access(thread, due) : places_.tell_lateness(thread, due);
   thread.set_called_at(due);
   horizon_.note_command(thread.source(), call.request == protocol::Request::kCommand);
   if (may_answer_ahead(thread, due)) return answer_ahead(thread, due);
@@ -338,6 +341,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       resume(thread, {});
       return;
     case protocol::Request::kPoke:
+    case protocol::Request::kAccess:
       resume(thread, {});
       return;
     case protocol::Request::kDoorbell:
@@ -370,7 +374,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       return;
     case protocol::Request::kAttach:
       process.attached = true;
-      resume(thread, {});
+      resume(thread, {.result = place_accesses(thread)});
       return;
     case protocol::Request::kFault:
       kernel_.release_robust_locks(process);
@@ -500,7 +504,7 @@ void Supervisor::Impl::fill_slot(Thread& thread, const Answer& answer, Instant s
   slot.clock_ps = to_ps(start);
   slot.doorbell_count = 0;
   slot.polls_alone = 0;
-  if (!thread.expects_late_call() || slot.calls_until_late <= 0) thread.expect_late_call(slot);
+  thread.expect_lateness(slot);
   if (process.analyst() != nullptr) process.analyst()->begin_slice();
   slice_start_ = start;
   slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;

@@ -60,7 +60,14 @@ TEST(Places, a_late_thread_is_known_by_site_and_occurrence) {
   places[0].call.site = places[1].call.site = "thread-before-call";
   places[1].call.occurrence = 4;
   EXPECT_EQ(Places(places).of(explore::Decision{"thread-before-call", "thread/1", 4, 1, 145, 0}), "a.c:2");
+  EXPECT_EQ(Places(places).end_of(explore::Decision{"thread-before-call", "thread/1", 5, 1, 145, 0}), std::nullopt);
   EXPECT_EQ(Places(places).of(explore::Decision{"thread-before-call", "thread/1", 5, 1, 145, 0}), "");
+  // What is told once more, with what has happened meanwhile, counts.
+  places.push_back(places[1]);
+  places.back().call.place = "a.c:2, changed";
+  places.back().call.time_ps = 77;
+  EXPECT_EQ(Places(places).of(explore::Decision{"thread-before-call", "thread/1", 4, 1, 145, 0}), "a.c:2, changed");
+  EXPECT_EQ(Places(places).end_of(explore::Decision{"thread-before-call", "thread/1", 4, 1, 145, 0}), 77);
   EXPECT_EQ(Places(places).of(explore::Decision{"thread-after-wait", "thread/1", 4, 1, 145, 0}), "");
   EXPECT_EQ(Places().of(explore::Decision{"ack-delay", "hca/a", 4, 1, 145, 0}), "");
 }

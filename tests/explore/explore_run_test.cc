@@ -101,6 +101,21 @@ TEST_F(Explore, a_late_thread_is_told_with_its_place_in_the_program) {
   expect_found(run.out, "1\\. thread/[0-9]+, thread-.*, at " + lines_with("teardown.c", "(") + ".*: a thread comes later to a call");
 }
 
+// Each is found in 200 runs, brought about by a decision or two, told with its line, and found again from its file.
+TEST_F(Explore, a_race_between_two_accesses_is_found_and_told_with_its_place) {
+  for (const char* program : {"plain_counter", "plain_add"}) {
+    const Finished run = explore(out_, {"--runs", "200", "--spec-accesses"}, pair_of(program, "buggy"));
+    ASSERT_EQ(run.code, 1) << program << run.out << run.err;
+    expect_found(run.out, std::string("[12]\\. thread/[0-9]+, thread-before-access number [0-9]+, until [0-9.]+ us, at ") + program +
+                              "\\.c:[0-9]+.* bytes at 0x[0-9a-f]+(, which become 0x[0-9a-f]+ meanwhile .*)?: a thread comes later to an access to memory");
+    EXPECT_LE(nlohmann::json::parse(content(replay_))["decisions"].size(), 2u) << run.out;
+    const Finished again = verbatim({"replay", "--quiet", replay_});
+    EXPECT_NE(again.out.find("replay: the same failure, with the same digest"), std::string::npos) << again.out << again.err;
+    const Finished repaired = explore(out_, {"--runs", "100", "--spec-accesses"}, pair_of(program, "fixed"));
+    EXPECT_EQ(repaired.code, 0) << program << repaired.out << repaired.err;
+  }
+}
+
 TEST_F(Explore, the_result_does_not_depend_on_the_number_of_jobs) {
   const Finished one = explore(out_, {"--runs", "6", "--keep-going", "--jobs", "1"}, pair_of("last_byte", "buggy"));
   const std::string replay = content(replay_);

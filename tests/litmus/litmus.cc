@@ -27,6 +27,7 @@ std::vector<std::string> options_of(const Pair& pair, const std::string& freedom
   std::vector<std::string> options = {"--freedom", freedom, "--time-limit", "20s"};
   if (!pair.fault.empty()) options.insert(options.end(), {"--fault", pair.fault});
   if (!pair.check.empty()) options.insert(options.end(), {"--check", pair.check + "=error"});
+  if (pair.accesses) options.push_back("--spec-accesses");
   return options;
 }
 
@@ -59,6 +60,9 @@ const std::vector<Pair>& pairs() {
       {.name = "torn_read", .seeds = 12},
       {.name = "window_gone", .seeds = 20},
       {.name = "receive_after_accept"},
+      {.name = "plain_counter", .accesses = true, .seeds = 20},
+      {.name = "plain_add", .accesses = true, .seeds = 20},
+      {.name = "claimed_slot", .accesses = true, .seeds = 20},
       // These show on everyday hardware, too.
       {.name = "unacknowledged", .fails_when_friendly = true, .seeds = 2},
       {.name = "queue_full", .fails_when_friendly = true, .seeds = 2},

@@ -15,6 +15,7 @@ struct Pair {
   bool fails_when_friendly = false;  // the bug shows on everyday hardware too
   std::string fault;                 // for --fault; empty: none
   std::string check;                 // for --check, as an error; empty: none
+  bool accesses = false;             // with --spec-accesses
   int seeds = 40;                    // among which one is to fail with freedom spec
 };
 void PrintTo(const Pair& pair, std::ostream* out);

@@ -86,6 +86,9 @@ void add_limits(CLI::App* verb, RunOptions& options) {
                    "with freedom spec: at most so many calls of programs on each host fail or do less than they could (ENOMEM of "
                    "verbs, EAGAIN, EINTR, short reads and writes), at places drawn from the seed (default: the scenario's, else 0)")
       ->check(CLI::Range(0, 1'000'000));
+  verb->add_flag("--spec-accesses", options.spec_accesses,
+                 "with freedom spec: threads are late before accesses to memory of the program's own code, too, and between the two "
+                 "of an instruction that reads and writes: finds races that lie between two accesses, and takes longer");
   verb->add_option("--check", options.checks,
                    "NAME=LEVEL: what is said of a mistake that is found in a program: off, warn, or error, which makes the exit code "
                    "1; NAME is one of those in the manual page, or all; once for each")

@@ -32,12 +32,24 @@ class Found {
 
 }  // namespace
 
-std::string Places::of(const explore::Decision& decision) const {
-  const auto found = std::ranges::find_if(places_, [&](const RunReport::Place& place) {
+const RunReport::Place* Places::find(const explore::Decision& decision) const {
+  // What was told last is what most is known of.
+  auto latest_first = places_ | std::views::reverse;
+  const auto found = std::ranges::find_if(latest_first, [&](const RunReport::Place& place) {
     return place.call.kind == Kind::kLate && place.component == decision.actor && place.call.site == decision.site &&
            place.call.occurrence == decision.occurrence;
   });
-  return found == places_.end() ? "" : found->call.place;
+  return found == latest_first.end() ? nullptr : &*found;
+}
+
+std::string Places::of(const explore::Decision& decision) const {
+  const RunReport::Place* const place = find(decision);
+  return place == nullptr ? "" : place->call.place;
+}
+
+std::optional<std::int64_t> Places::end_of(const explore::Decision& decision) const {
+  const RunReport::Place* const place = find(decision);
+  return place == nullptr ? std::nullopt : std::optional(place->call.time_ps);
 }
 
 std::string Places::of(const observe::TraceLine& line) const {

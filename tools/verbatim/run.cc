@@ -143,6 +143,7 @@ bool load(const RunOptions& options, const config::LoadOptions& load_options, co
   if (options.seed) scenario.seed = *options.seed;
   if (!options.freedom.empty()) scenario.freedom = options.freedom;
   if (options.spec_faults) scenario.spec.faults = *options.spec_faults;
+  if (options.spec_accesses) scenario.spec.accesses = true;
   if (options.spec_failing_calls) scenario.spec.failing_calls = *options.spec_failing_calls;
   if (const auto limit = parse_limit("--time-limit", options.time_limit, diagnostics))
     scenario.time_limit = *limit;

@@ -17,7 +17,8 @@ namespace verbatim::protocol {
 // What a thread asks of the supervisor when it gives its token back.
 enum class Request : std::uint32_t {
   kNone = 0,
-  kAttach,      // first contact of a process, from the runtime's constructor
+  kAttach,      // first contact of a process, from the runtime's constructor. arguments: [0] where it has room for
+                // kMostAccessPlaces, or 0. Answered with how many have been written there
   kSpend,       // arguments[0]: virtual time the call takes, ps; resumed when it has passed. number: kReadsClock: it is a read of
                 // a clock, in a row of them that began at [1], and the program's registers are in poll_registers; or 0
   kPoll,        // a poll of a completion queue that has shown nothing so far, or sched_yield() in a loop. arguments: [0] cost ps,
@@ -51,6 +52,9 @@ enum class Request : std::uint32_t {
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
   kReplaceCall,  // a system call traps again and again. arguments: [0] address of its instruction, [1] how often it has since
                  // that was last told. Answered at once and without effect on time, with a CallReplacement
+  kAccess,      // the thread is late before an access to memory. arguments: [0] address of the instruction, the program's
+                // [1] stack and [2] frame pointer there, [3] what it touches and [4] how many bytes, [5] 1: it has read them, and
+                // is late before it writes
 };
 
 enum class CallReplacement : std::int64_t { kNever = 0, kDone, kNotYet };
@@ -167,6 +171,8 @@ struct alignas(64) ThreadSlot {
   std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
   // Of the calls that it answers itself and that count (exchange.cc), the one with which this comes to 0 is handed over.
   std::int64_t calls_until_late;
+  // The same of its accesses to memory that count (accesses.h).
+  std::int64_t accesses_until_late;
   // When the first touch of the process's list is due that has not been done (touches.h).
   std::int64_t next_touch_ps;
   RaisedSignal raised[kMaxRaisedSignals];
@@ -284,6 +290,7 @@ struct RegionHeader {
   std::uint64_t yield_function, time_function, timeofday_function;  // sched_yield(2), time(2), gettimeofday(2)
   std::uint64_t gate;  // the page of the only code that may enter the kernel
   std::uint32_t checks;  // that the shim makes: check_bit() of each
+  std::uint64_t access_epoch;  // how often instructions have begun to trap again (accesses.h)
   // 1: nothing runs here, the process is there to be copied (verbs_shim/runtime/zygote.cc): it hands the message over when it can
   // be, and again for each token, which comes with action_arguments[0]: the simulator's descriptor of the copy's region. The
   // result is the copy's real pid or -errno

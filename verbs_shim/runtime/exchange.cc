@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "verbs_shim/protocol/clocks.h"
+#include "verbs_shim/runtime/accesses.h"
 #include "verbs_shim/runtime/async_io.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
@@ -212,6 +213,7 @@ bool passes_locally(std::int64_t cost_ps) {
 // left out but for the first look or yield behind a call of another kind.
 bool is_late() {
   thread_state().waits = false;
+  access_row_ends();
   return --my_slot->calls_until_late == 0;
 }
 
@@ -248,6 +250,22 @@ bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64
   return waited;
 }
 
+bool hand_over_access(const std::uint64_t (&arguments)[6], std::uint64_t mask) {
+  ThreadSlot& slot = *my_slot;
+  ThreadState& state = thread_state();
+  state.polls_in_a_row = state.yields_in_a_row = 0;
+  state.polls_allowed = protocol::kPollsAlone;
+  state.repeated_calls.forget();
+  state.in_clock_row = false;
+  slot.signal_mask = mask;
+  slot.request = Request::kAccess;
+  for (int i = 0; i < 6; ++i) slot.arguments[i] = static_cast<std::int64_t>(arguments[i]);
+  hand_over();
+  const Raised raised(slot);
+  raised.raise_all(mask);
+  return raised.count != 0;
+}
+
 protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t traps) {
   ThreadSlot& slot = *my_slot;
   slot.request = Request::kReplaceCall;
@@ -266,6 +284,7 @@ void await_token(std::uint32_t looks) {
     });
   }
   follow_timestamp_counter_trap();
+  if (access_places != 0) [[unlikely]] follow_accesses();
   const std::uint32_t poke_after_us = slot.poke_after_us;
   if (poke_after_us != 0) arm_poke_timer(poke_after_us);
 }
@@ -282,6 +301,7 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
   state.polls_allowed = protocol::kPollsAlone;
   if (request != Request::kPoll && request != Request::kSystemCall) state.repeated_calls.forget();
   state.in_clock_row = false;
+  if (request == Request::kSystemCall || request == Request::kCommand || request == Request::kRefused) access_row_ends();
   while (true) {
     slot.request = request;
     slot.number = number;

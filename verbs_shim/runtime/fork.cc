@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "verbs_shim/runtime/accesses.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
@@ -41,6 +42,7 @@ void begin_child(long region, long simulator, std::uint64_t context, ThreadState
   forget_poke_timer();
   unlock_heap();
   forget_huge_counts();
+  begin_accesses_in_copy();
   await_token();
 }
 

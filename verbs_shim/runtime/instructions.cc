@@ -211,6 +211,10 @@ verbatim_patched_entry:
   .size verbatim_patched_entry, . - verbatim_patched_entry
 )");
 
+std::uint64_t program_register(const void* context, unsigned number) {
+  return static_cast<std::uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[kOrder[number]]);
+}
+
 TrappedJump follow_trapped_jump(void* raw_context) {
   greg_t* const saved = static_cast<ucontext_t*>(raw_context)->uc_mcontext.gregs;
   const auto rip = static_cast<std::uint64_t>(saved[REG_RIP]);

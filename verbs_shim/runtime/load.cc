@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "verbs_shim/protocol/environment.h"
+#include "verbs_shim/runtime/accesses.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
@@ -145,7 +146,7 @@ bool attach(char** environment) {
     asm volatile("int3" : : "a"(protocol::kAttachMark), "D"(verbatim_patched_entry), "S"(verbatim_call_entry) : "memory");
   }
   if (header.is_zygote != 0) serve_copies();
-  exchange(protocol::Request::kAttach, 0, {0, 0, 0, 0, 0, 0});
+  arm_accesses(exchange(protocol::Request::kAttach, 0, {room_for_access_places(), 0, 0, 0, 0, 0}));
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include <ucontext.h>
 
 #include "verbs_shim/protocol/replaced_calls.h"
+#include "verbs_shim/runtime/accesses.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -141,6 +142,7 @@ void on_sigsegv(int, siginfo_t* info, void* raw_context) {
   }
   if (info->si_code <= 0) return take_sent(*info, context);
   if (info->si_code == SI_KERNEL) {
+    if (take_access(raw_context)) return deliver_kept(context);
     if (const TrappedJump jump = follow_trapped_jump(raw_context); jump != TrappedJump::kNone) {
       if (jump == TrappedJump::kGoesBack) go_round(context, rip);
       return deliver_kept(context);

@@ -123,6 +123,12 @@ long dispatch(long number, const long (&arguments)[6], void* context);
 // the shim's state. Whether it has waited.
 bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64_t mask);
 
+// Hands a thread that is late before an access, with the arguments of kAccess and the program's mask, to the supervisor. Whether
+// it has got a signal.
+bool hand_over_access(const std::uint64_t (&arguments)[6], std::uint64_t mask);
+// General register `number`, in encoding order, of the program at `context`.
+std::uint64_t program_register(const void* context, unsigned number);
+
 // Follows the jump that has trapped in `context`, if one has: whether it goes back to where it came from, as loops do.
 enum class TrappedJump { kNone, kGoesOn, kGoesBack };
 TrappedJump follow_trapped_jump(void* context);

@@ -51,11 +51,6 @@ class CodeFiles::File {
     if (Found known = table.find(status_)) return known;
     return look_with<SearchResult>([&](std::span<const std::byte> file) { return table.find(file); });
   }
-  std::vector<CallSite> search_for_calls() const {
-    return look_with<std::vector<CallSite>>(in_image(search_calls)).value_or(std::vector<CallSite>{});
-  }
-
- private:
   template <class Result, class Look>
   std::optional<Result> look_with(Look look) const {
     void* const bytes = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_, 0);
@@ -65,6 +60,7 @@ class CodeFiles::File {
     return found;
   }
 
+ private:
   int fd_;
   struct stat status_ {};
   std::size_t size_ = 0;
@@ -113,18 +109,29 @@ const FileCode* CodeFiles::find(const std::string& path) {
   return (files_[file.key()] = std::move(code)).get();
 }
 
+// The path may lead to another file by now: nothing is found in that.
+template <class Result>
+Result CodeFiles::look_again(const FileCode& file, Result (*search)(const ElfImage&, std::span<const std::byte>)) const {
+  const File opened(file.path);
+  const auto it = opened.usable() ? files_.find(opened.key()) : files_.end();
+  const bool is_same = it != files_.end() && it->second.get() == &file;
+  return is_same ? opened.look_with<Result>(in_image(search)).value_or(Result{}) : Result{};
+}
+
 const std::vector<CallSite>* CodeFiles::calls_of(const FileCode& file, std::uint64_t traps) {
   Calls& calls = calls_[&file];
   if (!calls.found) {
     calls.traps += std::min(traps, kTrapsWorthSearch);
     if (calls.traps < kTrapsWorthSearch) return nullptr;
-    // The path may lead to another file by now.
-    const File opened(file.path);
-    const auto it = opened.usable() ? files_.find(opened.key()) : files_.end();
-    const bool is_same = it != files_.end() && it->second.get() == &file;
-    calls.found = is_same ? opened.search_for_calls() : std::vector<CallSite>{};
+    calls.found = look_again(file, search_calls);
   }
   return &*calls.found;
+}
+
+const std::vector<AccessSite>& CodeFiles::accesses_of(const FileCode& file) {
+  const auto [it, is_new] = accesses_.try_emplace(&file);
+  if (is_new) it->second = look_again(file, search_accesses);
+  return it->second;
 }
 
 void CodeFiles::begin_run() {

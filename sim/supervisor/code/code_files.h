@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/supervisor/code/access_search.h"
 #include "sim/supervisor/code/code_search.h"
 #include "sim/supervisor/code/code_table.h"
 
@@ -38,6 +39,8 @@ class CodeFiles {
   // The system calls of `file` that can be replaced, once they have trapped often enough in the run; `traps`: how often one has,
   // since that was told. nullptr: not yet.
   const std::vector<CallSite>* calls_of(const FileCode& file, std::uint64_t traps);
+  // Where `file` touches memory that others may touch; searched for when they are first asked for.
+  const std::vector<AccessSite>& accesses_of(const FileCode& file);
   // Searches these on a thread of its own, on any core but `busy_core`; of() does what is not begun yet, and waits for what
   // is. Called once, before of(): it saves time where a second core is free, and changes no result.
   void search_ahead(const std::vector<std::string>& paths, int busy_core);
@@ -62,11 +65,14 @@ class CodeFiles {
     std::optional<std::vector<CallSite>> found;
   };
   const FileCode* find(const std::string& path);
+  template <class Result>
+  Result look_again(const FileCode& file, Result (*search)(const ElfImage&, std::span<const std::byte>)) const;
 
   CodeTable table_;
   std::map<Key, std::unique_ptr<FileCode>> files_;
   std::set<std::string> asked_for_;
   std::map<const FileCode*, Calls> calls_;  // their order means nothing
+  std::map<const FileCode*, std::vector<AccessSite>> accesses_;
   std::map<Key, std::shared_ptr<Ahead>> ahead_;
   std::jthread searcher_;
 };

@@ -285,6 +285,21 @@ CodePatches::Origin CodePatches::origin_of(std::uint64_t address) const {
   return {mapped.begin.file, mapped.begin.offset + (address - begin)};
 }
 
+std::optional<std::uint64_t> CodePatches::address_of(const FileCode& file, std::uint64_t offset) const {
+  for (const auto& [address, mapped] : mapped_) {
+    const std::uint64_t from_begin = offset - mapped.begin.offset;
+    if (mapped.begin.file == &file && from_begin < mapped.length) return address + from_begin;
+  }
+  return std::nullopt;
+}
+
+bool CodePatches::is_replaced(std::uint64_t address, std::uint64_t length) const {
+  for (std::uint64_t i = 0; i < length; ++i) {
+    if (is_replaced(address + i)) return true;
+  }
+  return false;
+}
+
 bool CodePatches::replace_call(host::ProgramMemory& memory, std::uint64_t address, const Origin& origin,
                                std::span<const CallSite> calls) {
   const auto is_behind = [](std::uint64_t offset, const CallSite& call) { return offset < call.offset; };

@@ -57,6 +57,10 @@ class CodePatches {
     std::uint64_t offset = 0;  // in the file
   };
   Origin origin_of(std::uint64_t address) const;
+  // Where code of a file lies; nullopt: it is not mapped as code.
+  std::optional<std::uint64_t> address_of(const FileCode& file, std::uint64_t offset) const;
+  // Whether one of `length` bytes is one of a replacement.
+  bool is_replaced(std::uint64_t address, std::uint64_t length) const;
   // The system call at `origin`, mapped at `address`, becomes a jump if it is one of `calls`. False: it does not.
   bool replace_call(host::ProgramMemory& memory, std::uint64_t address, const Origin& origin, std::span<const CallSite> calls);
   bool replaces_calls() const { return jumps_; }

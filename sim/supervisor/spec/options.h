@@ -95,6 +95,7 @@ struct SupervisorOptions {
   // Is asked every 20 ms while a debugger holds the program whose turn it is; true: the run is to end, as by an interrupt. Empty:
   // nobody wants to know.
   std::function<bool(HeldRun&)> while_held;
+  bool late_accesses = false;  // threads may be late before accesses to memory, too, as the run's choices say
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
   MachineFacilities machine;
   Limits limits;

@@ -150,6 +150,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   registers.rip = saved[16];
   registers.fs_base = saved[17];
   note_own_end(seen);
+  // Instructions may trap again that did not when it was proven.
+  const std::uint64_t access_epoch = process_.region().header().access_epoch;
+  if (std::exchange(access_epoch_, access_epoch) != access_epoch) last_.reset();
   if (last_ && still_holds(*last_, registers, *code_)) {
     ++counts_.repeats;
   } else {

@@ -181,6 +181,7 @@ class LoopAnalyst {
   std::unique_ptr<Code> code_;
   spin::SpinProver prover_;
   std::shared_ptr<const spin::PollLoopProof> last_;
+  std::uint64_t access_epoch_ = 0;  // of the process, at the last question
   std::uint32_t polls_to_pass_ = 0;
   unsigned wants_ = 0;     // in a row, since a loop was parked
   unsigned failures_ = 0;  // in a row

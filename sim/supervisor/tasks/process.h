@@ -165,6 +165,11 @@ class Process {
   bool alive = true;
   int exit_status = 0;  // when it is not, as wait(2) tells it
   bool attached = false;
+  void begin_as_copy_of(const Process& parent) {
+    attached = true;
+    traps_accesses = parent.traps_accesses;
+  }
+  bool traps_accesses = false;  // its threads may be late before accesses to memory (protocol/accesses.h)
 
  private:
   std::size_t program_;

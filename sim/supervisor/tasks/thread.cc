@@ -131,35 +131,40 @@ void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::str
 
 Duration Thread::scheduling_delay(const DelaySite& site) {
   if (!choices_.is_free()) return Duration::zero();
-  const std::uint64_t occurrence = asked_[&site == &kBeforeCall ? 0 : &site == &kBeforeLocalCall ? 1 : 2]++;
+  const std::uint64_t occurrence = asked_[site.name]++;
   const Duration delay = site.choose(choices_, source_);
-  if (delay == Duration::zero()) return delay;
-  // Of calls of its own it is drawn ahead.
-  &site == &kBeforeLocalCall ? void(late_call_number_ = occurrence) : void(was_late_ = {site.name, occurrence});
+  if (delay != Duration::zero()) was_late_ = {site.name, occurrence};
   return delay;
 }
 
-void Thread::expect_late_call(protocol::ThreadSlot& slot) {
-  constexpr std::int64_t kMostAhead = 1024;
-  expects_late_call_ = true;
-  late_call_ = Duration::zero();
-  slot.calls_until_late = std::numeric_limits<std::int64_t>::max();
-  if (!choices_.is_free()) return;
-  std::int64_t calls = 0;
-  while (calls < calls_ahead_ && late_call_ == Duration::zero()) {
-    late_call_ = scheduling_delay(kBeforeLocalCall);
-    ++calls;
-  }
-  // Who makes few calls is asked about few.
-  calls_ahead_ = std::min(2 * calls_ahead_, kMostAhead);
-  slot.calls_until_late = calls;
+void Thread::expect_lateness(protocol::ThreadSlot& slot) {
+  if (!own_calls_.is_drawn || slot.calls_until_late <= 0) expect_lateness(own_calls_, slot.calls_until_late);
+  if (!process_.traps_accesses) return;
+  if (!accesses_.is_drawn || slot.accesses_until_late <= 0) expect_lateness(accesses_, slot.accesses_until_late);
 }
 
-Duration Thread::take_lateness(protocol::ThreadSlot& slot) {
-  if (slot.calls_until_late > 0) return Duration::zero();
-  const Duration late = late_call_;
-  if (late != Duration::zero()) was_late_ = {kBeforeLocalCall.name, late_call_number_};
-  expect_late_call(slot);
+void Thread::expect_lateness(Expected& expected, std::int64_t& until_late) {
+  constexpr std::int64_t kMostAhead = 1024;
+  expected.is_drawn = true;
+  expected.late = Duration::zero();
+  until_late = std::numeric_limits<std::int64_t>::max();
+  if (!choices_.is_free()) return;
+  std::int64_t number = 0;
+  while (number < expected.ahead && expected.late == Duration::zero()) {
+    expected.number = asked_[expected.site.name]++;
+    expected.late = expected.site.choose(choices_, source_);
+    ++number;
+  }
+  // Who makes few calls is asked about few.
+  expected.ahead = std::min(2 * expected.ahead, kMostAhead);
+  until_late = number;
+}
+
+Duration Thread::take_lateness(Expected& expected, std::int64_t& until_late) {
+  if (until_late > 0) return Duration::zero();
+  const Duration late = expected.late;
+  if (late != Duration::zero()) was_late_ = {expected.site.name, expected.number};
+  expect_lateness(expected, until_late);
   return late;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +36,7 @@ class Process;
 
 inline constexpr DelaySite kBeforeCall{"thread-before-call", Duration(200'000), 9};
 inline constexpr DelaySite kBeforeLocalCall{"thread-before-local-call", Duration(200'000), 9};
+inline constexpr DelaySite kBeforeAccess{"thread-before-access", Duration(200'000), 9};
 inline constexpr DelaySite kAfterWait{"thread-after-wait", Duration(200'000), 9};
 
 // A request as it was when the thread gave the token back: copied once from shared memory, never read again.
@@ -188,12 +190,13 @@ class Thread final : public Waiter {
   bool may_be_late() const { return choices_.is_free(); }
   // Who chooses where the thread's calls have a choice.
   ComponentId component() const { return source_; }
-  // The same for calls that the thread answers itself, known by their number among those that count: the slot is told with which
-  // one the thread is late next. Drawn ahead, so that the others need not be handed over.
-  void expect_late_call(protocol::ThreadSlot& slot);
-  bool expects_late_call() const { return expects_late_call_; }
-  // How much later than it could the thread makes the call that it has handed over.
-  Duration take_lateness(protocol::ThreadSlot& slot);
+  // The same for calls that the thread answers itself, and for its accesses to memory (protocol/accesses.h), known by their
+  // number among those that count: the slot is told with which ones the thread is late next. Drawn ahead, so that the others
+  // need not be handed over.
+  void expect_lateness(protocol::ThreadSlot& slot);
+  // How much later than it could the thread makes the call, or the access, that it has handed over.
+  Duration take_late_call(protocol::ThreadSlot& slot) { return take_lateness(own_calls_, slot.calls_until_late); }
+  Duration take_late_access(protocol::ThreadSlot& slot) { return take_lateness(accesses_, slot.accesses_until_late); }
   // The present call is answered; `nothing`: it has found that there is nothing, and changed nothing. Whether one of the last few
   // different calls of a row of such was the same.
   bool repeats_nothing(bool nothing);
@@ -303,11 +306,18 @@ class Thread final : public Waiter {
   Duration wake_up_, event_wake_up_;
   bool woken_ = false;  // since it blocked
   Duration late_{};  // of this wait
-  bool expects_late_call_ = false;
-  std::int64_t calls_ahead_ = 8;  // that are drawn about at once
-  Duration late_call_{};  // of the call with which the slot's count comes to 0
-  std::uint64_t late_call_number_ = 0;  // the occurrence of that choice
-  std::uint64_t asked_[3] = {};         // how often, before a call, before one of its own, after a wait
+  // Of one site that is drawn ahead.
+  struct Expected {
+    const DelaySite& site;
+    bool is_drawn = false;
+    std::int64_t ahead = 8;  // that are drawn about at once
+    Duration late{};         // with which the slot's count comes to 0
+    std::uint64_t number = 0;  // the occurrence of that choice
+  };
+  void expect_lateness(Expected& expected, std::int64_t& until_late);
+  Duration take_lateness(Expected& expected, std::int64_t& until_late);
+  Expected own_calls_{kBeforeLocalCall}, accesses_{kBeforeAccess};
+  std::map<std::string_view, std::uint64_t> asked_;  // how often, by site
   std::optional<Late> was_late_;
   void (*on_timer_)(Thread&);
   ComponentId source_;

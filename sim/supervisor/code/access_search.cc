@@ -1,0 +1,299 @@
+#include "sim/supervisor/code/access_search.h"
+
+#include <Zydis/Zydis.h>
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace verbatim::code {
+
+namespace {
+
+using protocol::AccessPlace;
+
+struct Range {
+  std::uint64_t begin = 0, end = 0;
+  bool holds(std::uint64_t address) const { return address >= begin && address < end; }
+};
+
+// Where the file's variables lie: what is writable once the program runs.
+struct Variables {
+  std::vector<Range> writable, sealed;  // sealed: after relocation
+
+  explicit Variables(std::span<const std::byte> file) {
+    Elf64_Ehdr header;
+    if (file.size() < sizeof header) return;
+    std::memcpy(&header, file.data(), sizeof header);
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
+      Elf64_Phdr part;
+      const std::uint64_t at = header.e_phoff + std::uint64_t{i} * sizeof part;
+      if (at > file.size() || file.size() - at < sizeof part) return;
+      std::memcpy(&part, file.data() + at, sizeof part);
+      const Range range{part.p_vaddr, part.p_vaddr + part.p_memsz};
+      if (part.p_type == PT_LOAD && (part.p_flags & PF_W) != 0) writable.push_back(range);
+      if (part.p_type == PT_GNU_RELRO) sealed.push_back(range);
+    }
+  }
+  bool hold(std::uint64_t address) const {
+    const auto is_in = [&](const Range& range) { return range.holds(address); };
+    return std::ranges::any_of(writable, is_in) && std::ranges::none_of(sealed, is_in);
+  }
+};
+
+template <class T>
+std::optional<T> load_at(std::span<const std::byte> file, std::uint64_t at) {
+  T value;
+  if (at > file.size() || file.size() - at < sizeof value) return std::nullopt;
+  std::memcpy(&value, file.data() + at, sizeof value);
+  return value;
+}
+
+// Where the loader puts the addresses of the C library's functions of memory and strings.
+class LibraryTable {
+ public:
+  explicit LibraryTable(std::span<const std::byte> file) : file_(file) {
+    const auto header = load_at<Elf64_Ehdr>(file, 0);
+    for (unsigned i = 0; header && i < header->e_phnum; ++i) {
+      const auto part = load_at<Elf64_Phdr>(file, header->e_phoff + std::uint64_t{i} * sizeof(Elf64_Phdr));
+      if (part) parts_.push_back(*part);
+    }
+    for (const Elf64_Phdr& part : parts_) {
+      if (part.p_type == PT_DYNAMIC) read(part);
+    }
+  }
+  bool holds(std::uint64_t address) const { return std::ranges::binary_search(slots_, address); }
+
+ private:
+  std::uint64_t offset_of(std::uint64_t address) const {
+    for (const Elf64_Phdr& part : parts_) {
+      if (part.p_type == PT_LOAD && address - part.p_vaddr < part.p_filesz) return part.p_offset + (address - part.p_vaddr);
+    }
+    return file_.size();  // nothing is there
+  }
+
+  void read(const Elf64_Phdr& dynamic) {
+    constexpr std::size_t kTags = 32;  // those that are asked for are less
+    std::uint64_t values[kTags] = {};
+    for (std::uint64_t at = 0; at < dynamic.p_filesz; at += sizeof(Elf64_Dyn)) {
+      const auto entry = load_at<Elf64_Dyn>(file_, dynamic.p_offset + at);
+      if (!entry || entry->d_tag == DT_NULL) break;
+      if (entry->d_tag > 0 && entry->d_tag < static_cast<std::int64_t>(kTags)) values[entry->d_tag] = entry->d_un.d_val;
+    }
+    add(values[DT_JMPREL], values[DT_PLTRELSZ], values[DT_SYMTAB], values[DT_STRTAB]);
+    add(values[DT_RELA], values[DT_RELASZ], values[DT_SYMTAB], values[DT_STRTAB]);
+    std::ranges::sort(slots_);
+  }
+
+  void add(std::uint64_t table, std::uint64_t size, std::uint64_t symbols, std::uint64_t names) {
+    const std::uint64_t begin = offset_of(table);
+    for (std::uint64_t at = 0; at < size; at += sizeof(Elf64_Rela)) {
+      const auto entry = load_at<Elf64_Rela>(file_, begin + at);
+      if (!entry) return;
+      const auto type = ELF64_R_TYPE(entry->r_info);
+      if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+      const auto symbol = load_at<Elf64_Sym>(file_, offset_of(symbols) + ELF64_R_SYM(entry->r_info) * sizeof(Elf64_Sym));
+      if (symbol && touches_arguments(offset_of(names) + symbol->st_name)) slots_.push_back(entry->r_offset);
+    }
+  }
+
+  bool touches_arguments(std::uint64_t name) const {
+    for (const std::string_view start : {"mem", "str", "__mem", "__str", "bcopy", "bcmp"}) {
+      if (name <= file_.size() && file_.size() - name >= start.size() &&
+          std::memcmp(file_.data() + name, start.data(), start.size()) == 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::span<const std::byte> file_;
+  std::vector<Elf64_Phdr> parts_;
+  std::vector<std::uint64_t> slots_;  // ordered
+};
+
+struct DecodedAccess {
+  ZydisDecodedInstruction instruction;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+const ZydisDecoder& access_decoder() {
+  static const ZydisDecoder instance = [] {
+    ZydisDecoder made;
+    ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return made;
+  }();
+  return instance;
+}
+
+std::uint8_t number_of(ZydisRegister name) {
+  if (name == ZYDIS_REGISTER_NONE) return AccessPlace::kNoRegister;
+  if (name == ZYDIS_REGISTER_RIP) return AccessPlace::kNextInstruction;
+  return static_cast<std::uint8_t>(ZydisRegisterGetId(name) & 15);
+}
+
+bool touches_no_data(ZydisMnemonic mnemonic) {
+  switch (mnemonic) {
+    case ZYDIS_MNEMONIC_CALL:
+    case ZYDIS_MNEMONIC_JMP:
+    case ZYDIS_MNEMONIC_NOP:
+    case ZYDIS_MNEMONIC_ENDBR64:
+    case ZYDIS_MNEMONIC_PREFETCHNTA:
+    case ZYDIS_MNEMONIC_PREFETCHT0:
+    case ZYDIS_MNEMONIC_PREFETCHT1:
+    case ZYDIS_MNEMONIC_PREFETCHT2:
+    case ZYDIS_MNEMONIC_PREFETCHW:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Between reading and writing others may come: it locks nothing.
+bool is_divided(const DecodedAccess& decoded, const ZydisDecodedOperand& operand) {
+  constexpr unsigned kRead = ZYDIS_OPERAND_ACTION_MASK_READ, kWrite = ZYDIS_OPERAND_ACTION_MASK_WRITE;
+  const bool locks = (decoded.instruction.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 ||
+                     decoded.instruction.mnemonic == ZYDIS_MNEMONIC_XCHG;
+  return !locks && operand.size >= 8 && operand.size <= 64 && (operand.actions & kRead) != 0 && (operand.actions & kWrite) != 0;
+}
+
+// One function of a file.
+class FunctionSearch {
+ public:
+  FunctionSearch(std::span<const std::byte> file, const Variables& variables, const LibraryTable& libraries,
+                 std::uint64_t begin, std::uint64_t offset, std::uint64_t size)
+      : file_(file), variables_(variables), libraries_(libraries), begin_(begin), offset_(offset), size_(size) {}
+
+  void search(std::vector<AccessSite>& found) {
+    each([&](const DecodedAccess& decoded, std::uint64_t) { note_frame(decoded); });
+    each([&](const DecodedAccess& decoded, std::uint64_t at) {
+      auto place = place_of(decoded, begin_ + at);
+      if (!place) return;
+      place->original = std::to_integer<std::uint8_t>(file_[offset_ + at]);
+      found.push_back({offset_ + at, *place});
+    });
+  }
+
+ private:
+  template <class Do>
+  void each(Do&& what) const {
+    for (std::uint64_t at = 0; at < size_;) {
+      DecodedAccess decoded;
+      if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&access_decoder(), file_.data() + offset_ + at, size_ - at,
+                                               &decoded.instruction, decoded.operands))) {
+        return;
+      }
+      what(decoded, at);
+      at += decoded.instruction.length;
+    }
+  }
+
+  // What the function says of its frame, anywhere: where rbp leads to, and of what it takes the address.
+  void note_frame(const DecodedAccess& decoded) {
+    const auto is_register = [&](unsigned operand, ZydisRegister name) {
+      return decoded.operands[operand].type == ZYDIS_OPERAND_TYPE_REGISTER && decoded.operands[operand].reg.value == name;
+    };
+    const ZydisMnemonic mnemonic = decoded.instruction.mnemonic;
+    if (mnemonic == ZYDIS_MNEMONIC_MOV && is_register(0, ZYDIS_REGISTER_RBP) && is_register(1, ZYDIS_REGISTER_RSP))
+      has_frame_pointer_ = true;
+    if (mnemonic == ZYDIS_MNEMONIC_LEA && !is_register(0, ZYDIS_REGISTER_RSP) && !is_register(0, ZYDIS_REGISTER_RBP))
+      taken_.emplace_back(decoded.operands[1].mem.base, decoded.operands[1].mem.disp.value);
+  }
+
+  bool is_on_frame(ZydisRegister base) const {
+    return base == ZYDIS_REGISTER_RSP || (base == ZYDIS_REGISTER_RBP && has_frame_pointer_);
+  }
+
+  // Whether it may be part of something whose address is known elsewhere.
+  bool may_be_taken(const ZydisDecodedOperand& operand) const {
+    constexpr std::int64_t kMost = 256;  // bytes of it that are looked at
+    return std::ranges::any_of(taken_, [&](const auto& taken) {
+      return taken.first == operand.mem.base && operand.mem.disp.value >= taken.second &&
+             operand.mem.disp.value - taken.second < kMost;
+    });
+  }
+
+  // nullopt: it touches nothing that others may touch.
+  std::optional<AccessPlace> place_of(const DecodedAccess& decoded, std::uint64_t address) const {
+    const std::uint8_t length = decoded.instruction.length;
+    if (calls_library(decoded, address)) return AccessPlace{.address = address, .length = length};
+    if (touches_no_data(decoded.instruction.mnemonic)) return std::nullopt;
+    for (unsigned i = 0; i < decoded.instruction.operand_count_visible; ++i) {
+      const ZydisDecodedOperand& operand = decoded.operands[i];
+      if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) continue;
+      if (operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS) continue;
+      const ZydisRegister base = operand.mem.base;
+      if (is_on_frame(base) && !may_be_taken(operand)) continue;
+      const bool is_plain = ZydisRegisterGetClass(base) == ZYDIS_REGCLASS_GPR64;
+      if (!is_plain && base != ZYDIS_REGISTER_RIP && base != ZYDIS_REGISTER_NONE) continue;
+      AccessPlace place{.address = address,
+                        .displacement = static_cast<std::int32_t>(operand.mem.disp.value),
+                        .base = number_of(base),
+                        .index = number_of(operand.mem.index),
+                        .scale = operand.mem.scale,
+                        .length = length,
+                        .size = static_cast<std::uint16_t>(operand.size / 8)};
+      if (is_divided(decoded, operand)) place.divided = static_cast<std::uint8_t>(operand.size / 8);
+      const std::uint64_t variable = address + length + static_cast<std::uint64_t>(std::int64_t{place.displacement});
+      if (base == ZYDIS_REGISTER_RIP && !variables_.hold(variable)) continue;
+      return place;
+    }
+    return std::nullopt;
+  }
+
+  // By way of the loader's table: at once, or through a jump of the linker's.
+  bool calls_library(const DecodedAccess& decoded, std::uint64_t address) const {
+    if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_CALL) return false;
+    const ZydisDecodedOperand& to = decoded.operands[0];
+    const std::uint64_t next = address + decoded.instruction.length;
+    if (to.type == ZYDIS_OPERAND_TYPE_MEMORY) {
+      return to.mem.base == ZYDIS_REGISTER_RIP && libraries_.holds(next + static_cast<std::uint64_t>(to.mem.disp.value));
+    }
+    if (to.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return false;
+    std::uint64_t target = next + static_cast<std::uint64_t>(to.imm.value.s);
+    // Whatever part it lies in, the linker's code is mapped as the function's is.
+    const auto code = [&](std::uint64_t at) { return offset_ + (at - begin_); };
+    constexpr std::uint32_t kBranch = 0xfa1e'0ff3;
+    constexpr std::uint8_t kBound = 0xf2;
+    constexpr std::uint16_t kJumpByTable = 0x25ff;
+    if (load_at<std::uint32_t>(file_, code(target)) == kBranch) target += sizeof kBranch;
+    if (load_at<std::uint8_t>(file_, code(target)) == kBound) target += sizeof kBound;
+    if (load_at<std::uint16_t>(file_, code(target)) != kJumpByTable) return false;
+    target += sizeof kJumpByTable;
+    const auto distance = load_at<std::int32_t>(file_, code(target));
+    return distance && libraries_.holds(target + sizeof *distance + static_cast<std::uint64_t>(std::int64_t{*distance}));
+  }
+
+  std::span<const std::byte> file_;
+  const Variables& variables_;
+  const LibraryTable& libraries_;
+  const std::uint64_t begin_, offset_, size_;  // its first address, where that is in the file, and bytes
+  bool has_frame_pointer_ = false;
+  std::vector<std::pair<ZydisRegister, std::int64_t>> taken_;  // bases and displacements
+};
+
+}  // namespace
+
+std::vector<AccessSite> search_accesses(const ElfImage& image, std::span<const std::byte> file) {
+  const Variables variables(file);
+  const LibraryTable libraries(file);
+  std::vector<AccessSite> found;
+  std::uint64_t searched = 0;  // up to this address
+  for (const Function& function : image.functions()) {
+    // Functions may overlap, a part of one with a name of its own.
+    const std::uint64_t begin = std::max(function.begin, searched);
+    for (const ExecutablePart& part : image.executable()) {
+      if (begin < part.address || begin >= part.address + part.size || begin >= function.end) continue;
+      const std::uint64_t end = std::min(function.end, part.address + part.size), offset = part.offset + (begin - part.address);
+      FunctionSearch(file, variables, libraries, begin, offset, end - begin).search(found);
+      searched = std::max(searched, end);
+    }
+  }
+  std::ranges::sort(found, {}, &AccessSite::offset);
+  return found;
+}
+
+}  // namespace verbatim::code

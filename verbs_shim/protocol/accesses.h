@@ -1,0 +1,27 @@
+// Instructions of a program at which a thread may be late: those that touch memory which others may touch, too. The supervisor
+// finds them in the program's file and writes them into the process, in the order of their addresses; the runtime has them trap
+// (verbs_shim/runtime/accesses.h).
+#pragma once
+
+#include <cstdint>
+
+namespace verbatim::protocol {
+
+inline constexpr std::uint32_t kMostAccessPlaces = 16384;
+
+struct AccessPlace {
+  static constexpr std::uint8_t kNoRegister = 16, kNextInstruction = 17;
+
+  std::uint64_t address = 0;
+  std::int32_t displacement = 0;
+  std::uint8_t base = kNoRegister;   // general register in encoding order, kNoRegister, or kNextInstruction (rip)
+  std::uint8_t index = kNoRegister;  // the same
+  std::uint8_t scale = 0;
+  std::uint8_t length = 0;   // of the instruction, bytes
+  std::uint8_t divided = 0;  // bytes that it reads and then writes, others coming between as they like; 0: it does not
+  std::uint8_t original = 0;  // the byte that the trap takes the place of
+  std::uint16_t size = 0;     // bytes that it touches
+};
+static_assert(sizeof(AccessPlace) == 24);
+
+}  // namespace verbatim::protocol

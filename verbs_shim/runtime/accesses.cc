@@ -1,0 +1,149 @@
+#include "verbs_shim/runtime/accesses.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include "verbs_shim/protocol/accesses.h"
+#include "verbs_shim/runtime/delivery.h"
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/replaced_calls.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+std::uint32_t access_places = 0;
+
+namespace {
+
+using protocol::AccessPlace;
+
+constexpr std::uint32_t kMostThreads = 128;  // that may be late so; of the others nothing traps
+constexpr std::uint32_t kBits = 64, kWords = protocol::kMostAccessPlaces / kBits;
+constexpr unsigned char kHlt = 0xf4;
+
+AccessPlace places[protocol::kMostAccessPlaces];
+// By slot and place: it has trapped.
+std::uint64_t trapped[kMostThreads][kWords];
+std::uint32_t count_trapped[kMostThreads];
+std::uint32_t code_is_for;  // the slot of the thread for which the code is as it is
+
+void set_byte(std::uint32_t place, bool traps) {
+  auto* const byte = reinterpret_cast<volatile unsigned char*>(places[place].address);
+  *byte = traps ? kHlt : places[place].original;
+}
+
+std::uint32_t words() { return (access_places + kBits - 1) / kBits; }
+std::uint64_t word_of(std::uint32_t slot, std::uint32_t word) { return slot < kMostThreads ? trapped[slot][word] : ~0ull; }
+
+// access_places: there is none.
+std::uint32_t place_at(std::uint64_t address) {
+  std::uint32_t first = 0, end = access_places;
+  while (first < end) {
+    const std::uint32_t middle = first + (end - first) / 2;
+    if (places[middle].address == address) return middle;
+    places[middle].address < address ? first = middle + 1 : end = middle;
+  }
+  return access_places;
+}
+
+std::uint64_t address_of_access(const AccessPlace& place, const void* context) {
+  std::uint64_t address = static_cast<std::uint64_t>(static_cast<std::int64_t>(place.displacement));
+  if (place.base == AccessPlace::kNextInstruction) address += place.address + place.length;
+  if (place.base < AccessPlace::kNoRegister) address += program_register(context, place.base);
+  if (place.index < AccessPlace::kNoRegister) address += program_register(context, place.index) * place.scale;
+  return address;
+}
+
+// The thread is late at the place. What it has read before is what it goes on with, whoever has written there meanwhile.
+void be_late(const AccessPlace& place, ucontext_t* context) {
+  gregset_t& registers = context->uc_mcontext.gregs;
+  const std::uint64_t at = address_of_access(place, context);
+  std::uint64_t before = 0, after = 0;
+  const bool is_divided = place.divided != 0 && copy_bytes(&before, reinterpret_cast<const void*>(at), place.divided);
+  const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
+  const bool is_interrupted = hand_over_access(
+      {place.address, static_cast<std::uint64_t>(registers[REG_RSP]), static_cast<std::uint64_t>(registers[REG_RBP]), at,
+       place.size, is_divided ? 1u : 0u},
+      mask_seen(mask));
+  go_out_of_replaced(registers);  // others may have run
+  // A handler that runs now runs before the instruction, which has read nothing yet.
+  if (!is_divided || is_interrupted || !copy_bytes(&after, reinterpret_cast<const void*>(at), place.divided)) return;
+  if (after != before) copy_bytes(reinterpret_cast<void*>(at), &before, place.divided);
+}
+
+}  // namespace
+
+long room_for_access_places() { return reinterpret_cast<long>(&places); }
+
+void arm_accesses(long count) {
+  if (count <= 0 || count > static_cast<long>(protocol::kMostAccessPlaces)) return;
+  constexpr std::uint64_t kPage = 4096;
+  const auto number = static_cast<std::uint32_t>(count);
+  for (std::uint32_t i = 0; i < number;) {
+    const std::uint64_t begin = places[i].address & -kPage;
+    std::uint64_t end = begin + kPage;
+    for (; i < number && (places[i].address & -kPage) <= end; ++i) end = (places[i].address & -kPage) + kPage;
+    const long closed = native(SYS_mprotect, begin, end - begin, PROT_READ | PROT_WRITE | PROT_EXEC);
+    if (closed == 0) continue;
+    exchange(protocol::Request::kMachine, SYS_mprotect, {-closed, static_cast<long>(end - begin), 0, 0, 0, 0});
+    return;
+  }
+  access_places = number;
+  code_is_for = my_slot_index();
+  for (std::uint32_t i = 0; i < number; ++i) set_byte(i, true);
+  ++region_header().access_epoch;
+}
+
+bool take_access(void* raw_context) {
+  if (access_places == 0) return false;
+  auto* const context = static_cast<ucontext_t*>(raw_context);
+  const std::uint32_t place = place_at(static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]));
+  if (place == access_places) return false;
+  set_byte(place, false);
+  const std::uint32_t slot = my_slot_index();
+  if (slot >= kMostThreads) return true;
+  trapped[slot][place / kBits] |= 1ull << place % kBits;
+  ++count_trapped[slot];
+  if (--my_slot->accesses_until_late == 0) be_late(places[place], context);
+  return true;
+}
+
+void rearm_accesses() {
+  const std::uint32_t slot = my_slot_index();
+  if (slot >= kMostThreads || count_trapped[slot] == 0) return;
+  for (std::uint32_t word = 0; word < words(); ++word) {
+    for (std::uint64_t left = trapped[slot][word]; left != 0; left &= left - 1)
+      set_byte(word * kBits + static_cast<std::uint32_t>(__builtin_ctzll(left)), true);
+    trapped[slot][word] = 0;
+  }
+  count_trapped[slot] = 0;
+  ++region_header().access_epoch;
+}
+
+void follow_accesses() {
+  const std::uint32_t slot = my_slot_index();
+  if (slot == code_is_for) return;
+  for (std::uint32_t word = 0; word < words(); ++word) {
+    const std::uint64_t mine = word_of(slot, word);
+    for (std::uint64_t left = mine ^ word_of(code_is_for, word); left != 0; left &= left - 1) {
+      const auto bit = static_cast<std::uint32_t>(__builtin_ctzll(left));
+      if (word * kBits + bit < access_places) set_byte(word * kBits + bit, (mine >> bit & 1) == 0);
+    }
+  }
+  code_is_for = slot;
+  ++region_header().access_epoch;
+}
+
+void begin_accesses_in_copy() {
+  if (access_places == 0) return;
+  memset(trapped, 0, sizeof trapped);
+  memset(count_trapped, 0, sizeof count_trapped);
+  for (std::uint32_t i = 0; i < access_places; ++i) set_byte(i, true);
+  code_is_for = my_slot_index();
+}
+
+}  // namespace verbatim::shim
