@@ -71,8 +71,7 @@ int load_strings(ProcessMemory& memory, std::uint64_t array, std::vector<std::st
 int executable_error(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return errno;
-  if (!S_ISREG(status.st_mode)) return EACCES;
-  if (access(path.c_str(), X_OK) != 0) return EACCES;
+  if (!S_ISREG(status.st_mode) || access(path.c_str(), X_OK) != 0) return EACCES;
   char magic[4] = {};
   std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
   const std::string_view start(magic, sizeof magic);
@@ -174,6 +173,7 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.thread_count = 1;
   header.epoch_ns = options_.epoch_ns;
   header.checks = (options_.checks & ~protocol::kTellsPlaces) | (options_.on_place ? protocol::kTellsPlaces : 0);
+  header.late_accesses = options_.late_accesses && choices_.is_free();
   header.timestamp_counter_hz = hosts_[host].timestamp_counter_hz;
   header.costs = hosts_[host].costs;
   header.own_effect_ps = to_ps(horizon_.own_effect(host));

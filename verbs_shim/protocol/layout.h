@@ -8,7 +8,7 @@
 namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
-inline constexpr std::uint32_t kVersion = 23;
+inline constexpr std::uint32_t kVersion = 24;
 
 // What every process touches lies within one block of 2 MiB, the reach of one page of the kernel's page tables: such a page
 // costs a process more than ten pages of memory do.
@@ -20,6 +20,7 @@ inline constexpr std::uint64_t kVerbsImage = kShimBlock + 0x0c'0000;      // lib
 inline constexpr std::uint64_t kMlx5Image = kShimBlock + 0x10'0000;       // libmlx5.so.1
 inline constexpr std::uint64_t kPatchDataAddress = kShimBlock + 0x12'0000;  // see patches.h
 inline constexpr std::uint64_t kRegionAddress = kShimBlock + 0x18'0000;
+inline constexpr std::uint64_t kAccessTablesAddress = 0x2010'0000'0000;  // see accesses.h; where threads may be late so
 inline constexpr std::uint64_t kShimHeapAddress = 0x2020'0000'0000;  // objects the shim hands to the program
 inline constexpr std::uint64_t kShimHeapSize = 1ull << 36;           // reserved, not committed
 inline constexpr std::uint64_t kSmallShimHeapSize = 1ull << 28;      // where the machine does not let as much be reserved

@@ -290,6 +290,7 @@ struct RegionHeader {
   std::uint64_t yield_function, time_function, timeofday_function;  // sched_yield(2), time(2), gettimeofday(2)
   std::uint64_t gate;  // the page of the only code that may enter the kernel
   std::uint32_t checks;  // that the shim makes: check_bit() of each
+  std::uint32_t late_accesses;  // 1: threads may be late before accesses to memory
   std::uint64_t access_epoch;  // how often instructions have begun to trap again (accesses.h)
   // 1: nothing runs here, the process is there to be copied (verbs_shim/runtime/zygote.cc): it hands the message over when it can
   // be, and again for each token, which comes with action_arguments[0]: the simulator's descriptor of the copy's region. The

@@ -7,6 +7,7 @@
 #include <ucontext.h>
 
 #include "verbs_shim/protocol/accesses.h"
+#include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -25,27 +26,34 @@ constexpr std::uint32_t kMostThreads = 128;  // that may be late so; of the othe
 constexpr std::uint32_t kBits = 64, kWords = protocol::kMostAccessPlaces / kBits;
 constexpr unsigned char kHlt = 0xf4;
 
-AccessPlace places[protocol::kMostAccessPlaces];
-// By slot and place: it has trapped.
-std::uint64_t trapped[kMostThreads][kWords];
-std::uint32_t count_trapped[kMostThreads];
+// At kAccessTablesAddress, which few programs need.
+struct Tables {
+  AccessPlace places[protocol::kMostAccessPlaces];
+  // By slot and place: it has trapped.
+  std::uint64_t trapped[kMostThreads][kWords];
+  std::uint32_t count_trapped[kMostThreads];
+};
+Tables& tables() { return *reinterpret_cast<Tables*>(protocol::kAccessTablesAddress); }
+
 std::uint32_t code_is_for;  // the slot of the thread for which the code is as it is
 
 void set_byte(std::uint32_t place, bool traps) {
-  auto* const byte = reinterpret_cast<volatile unsigned char*>(places[place].address);
-  *byte = traps ? kHlt : places[place].original;
+  auto* const byte = reinterpret_cast<volatile unsigned char*>(tables().places[place].address);
+  *byte = traps ? kHlt : tables().places[place].original;
 }
 
 std::uint32_t words() { return (access_places + kBits - 1) / kBits; }
-std::uint64_t word_of(std::uint32_t slot, std::uint32_t word) { return slot < kMostThreads ? trapped[slot][word] : ~0ull; }
+std::uint64_t word_of(std::uint32_t slot, std::uint32_t word) {
+  return slot < kMostThreads ? tables().trapped[slot][word] : ~0ull;
+}
 
 // access_places: there is none.
 std::uint32_t place_at(std::uint64_t address) {
   std::uint32_t first = 0, end = access_places;
   while (first < end) {
     const std::uint32_t middle = first + (end - first) / 2;
-    if (places[middle].address == address) return middle;
-    places[middle].address < address ? first = middle + 1 : end = middle;
+    if (tables().places[middle].address == address) return middle;
+    tables().places[middle].address < address ? first = middle + 1 : end = middle;
   }
   return access_places;
 }
@@ -77,16 +85,21 @@ void be_late(const AccessPlace& place, ucontext_t* context) {
 
 }  // namespace
 
-long room_for_access_places() { return reinterpret_cast<long>(&places); }
+long room_for_access_places() {
+  if (region_header().late_accesses == 0) return 0;
+  const long base = native(SYS_mmap, protocol::kAccessTablesAddress, sizeof(Tables), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  return base == static_cast<long>(protocol::kAccessTablesAddress) ? reinterpret_cast<long>(&tables().places) : 0;
+}
 
 void arm_accesses(long count) {
   if (count <= 0 || count > static_cast<long>(protocol::kMostAccessPlaces)) return;
   constexpr std::uint64_t kPage = 4096;
   const auto number = static_cast<std::uint32_t>(count);
   for (std::uint32_t i = 0; i < number;) {
-    const std::uint64_t begin = places[i].address & -kPage;
+    const std::uint64_t begin = tables().places[i].address & -kPage;
     std::uint64_t end = begin + kPage;
-    for (; i < number && (places[i].address & -kPage) <= end; ++i) end = (places[i].address & -kPage) + kPage;
+    for (; i < number && (tables().places[i].address & -kPage) <= end; ++i) end = (tables().places[i].address & -kPage) + kPage;
     const long closed = native(SYS_mprotect, begin, end - begin, PROT_READ | PROT_WRITE | PROT_EXEC);
     if (closed == 0) continue;
     exchange(protocol::Request::kMachine, SYS_mprotect, {-closed, static_cast<long>(end - begin), 0, 0, 0, 0});
@@ -106,21 +119,21 @@ bool take_access(void* raw_context) {
   set_byte(place, false);
   const std::uint32_t slot = my_slot_index();
   if (slot >= kMostThreads) return true;
-  trapped[slot][place / kBits] |= 1ull << place % kBits;
-  ++count_trapped[slot];
-  if (--my_slot->accesses_until_late == 0) be_late(places[place], context);
+  tables().trapped[slot][place / kBits] |= 1ull << place % kBits;
+  ++tables().count_trapped[slot];
+  if (--my_slot->accesses_until_late == 0) be_late(tables().places[place], context);
   return true;
 }
 
 void rearm_accesses() {
   const std::uint32_t slot = my_slot_index();
-  if (slot >= kMostThreads || count_trapped[slot] == 0) return;
+  if (slot >= kMostThreads || tables().count_trapped[slot] == 0) return;
   for (std::uint32_t word = 0; word < words(); ++word) {
-    for (std::uint64_t left = trapped[slot][word]; left != 0; left &= left - 1)
+    for (std::uint64_t left = tables().trapped[slot][word]; left != 0; left &= left - 1)
       set_byte(word * kBits + static_cast<std::uint32_t>(__builtin_ctzll(left)), true);
-    trapped[slot][word] = 0;
+    tables().trapped[slot][word] = 0;
   }
-  count_trapped[slot] = 0;
+  tables().count_trapped[slot] = 0;
   ++region_header().access_epoch;
 }
 
@@ -140,8 +153,8 @@ void follow_accesses() {
 
 void begin_accesses_in_copy() {
   if (access_places == 0) return;
-  memset(trapped, 0, sizeof trapped);
-  memset(count_trapped, 0, sizeof count_trapped);
+  memset(tables().trapped, 0, sizeof tables().trapped);
+  memset(tables().count_trapped, 0, sizeof tables().count_trapped);
   for (std::uint32_t i = 0; i < access_places; ++i) set_byte(i, true);
   code_is_for = my_slot_index();
 }

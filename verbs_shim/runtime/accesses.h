@@ -14,7 +14,7 @@ namespace verbatim::shim {
 
 extern std::uint32_t access_places;  // 0: none traps
 
-// Where the supervisor is to write them.
+// Where the supervisor is to write them; 0: nowhere.
 long room_for_access_places();
 // It has written so many.
 void arm_accesses(long count);
