@@ -10,6 +10,7 @@ namespace verbatim {
 namespace {
 
 using support::RunReport;
+using ::testing::ContainsRegex;
 using ::testing::MatchesRegex;
 
 struct Mistake {
@@ -122,6 +123,12 @@ TEST(RemoteRaces, are_none_when_word_goes_round) {
       EXPECT_EQ(run.report["checks"].size(), 0u) << way << run.story();
     }
   }
+}
+
+TEST(Checks, whatever_is_left_is_told_with_the_place_where_it_was_made) {
+  const RunReport result = run("leak", "buggy", {"--check", "leak=warn"});
+  for (const char* what : {"QP 72", "CQ 128", "a memory region", "a protection domain"})
+    EXPECT_THAT(result.err, ContainsRegex(std::string("has not destroyed ") + what + " \\((litmus\\.h|mistakes\\.c):[0-9]+")) << what;
 }
 
 TEST(Checks, a_name_or_level_that_does_not_exist_is_refused) {

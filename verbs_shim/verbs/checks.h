@@ -27,6 +27,10 @@ inline void enter_verb(void* caller, void* frame) {
   verbatim_thread_slot->verb_caller = address_of(caller);
   verbatim_thread_slot->verb_frame = *static_cast<const std::uint64_t*>(frame);
 }
+// The same of a verb that asks the kernel, of whose callers nobody asks.
+inline void enter_command(void* caller) {
+  if (verbatim_thread_slot != nullptr) verbatim_thread_slot->verb_caller = address_of(caller);
+}
 #define VERBATIM_ENTER_VERB() ::verbatim::verbs::enter_verb(__builtin_return_address(0), __builtin_frame_address(0))
 inline void enter_poll() {
   if (verbatim_thread_slot != nullptr) verbatim_thread_slot->verb_caller = 0;

@@ -87,6 +87,26 @@ void Checks::before_command(Thread& thread, DeviceContext& context, std::span<co
   for (const auto& qp : one.qps) keep(thread.process(), qp);
 }
 
+void Checks::after_command(Thread& thread, const DeviceContext& context, std::span<const std::byte> mailbox) {
+  if (!is_on(Check::kLeak)) return;
+  const auto load = [&mailbox](auto& command) {
+    if (mailbox.size() != sizeof command) return false;
+    std::memcpy(&command, mailbox.data(), sizeof command);
+    return command.header.status == 0;
+  };
+  protocol::CommandHeader header;
+  std::memcpy(&header, mailbox.data(), sizeof header);
+  const std::uint64_t caller = thread.process().region().slot(thread.slot()).verb_caller;
+  protocol::RegMr region;
+  protocol::AllocPd domain;
+  protocol::DestroyObject destroyed;
+  if (header.type == CommandType::kRegMr && load(region)) made_at_[{&context, true, region.handle}] = caller;
+  if (header.type == CommandType::kAllocPd && load(domain)) made_at_[{&context, false, domain.handle}] = caller;
+  const bool is_region = header.type == CommandType::kDeregMr;
+  if (!is_region && header.type != CommandType::kDeallocPd) return;
+  if (load(destroyed)) made_at_.erase({&context, is_region, destroyed.handle});
+}
+
 void Checks::check_region(Thread& thread, DeviceContext& context, std::uint32_t handle, Instant now) {
   if (!is_on(Check::kRegionInUse)) return;
   const hca::RegionUse use = context.hca().use_of_region(context.handle(), handle);
@@ -111,8 +131,15 @@ void Checks::before_exit(Process& process, int code, Instant now) {
     };
     for (const auto& qp : all.qps) left(fmt::format("QP {}", qp.number), qp.created_from);
     for (const auto& cq : all.cqs) left(fmt::format("CQ {}", cq.number), cq.created_from);
-    if (all.regions > 0) left(count(all.regions, "memory region"), 0);
-    if (all.domains > 0) left(count(all.domains, "protection domain"), 0);
+    // Those whose places are known, and how many others.
+    const auto left_of = [&](bool are_regions, std::size_t number, const char* what) {
+      const auto end = made_at_.upper_bound({context.get(), are_regions, ~0u});
+      for (auto it = made_at_.lower_bound({context.get(), are_regions, 0}); it != end && number > 0; ++it, --number)
+        left(fmt::format("a {}", what), it->second);
+      if (number > 0) left(count(number, what), 0);
+    };
+    left_of(true, all.regions, "memory region");
+    left_of(false, all.domains, "protection domain");
   }
 }
 

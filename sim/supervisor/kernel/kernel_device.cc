@@ -144,6 +144,7 @@ Kernel::Outcome Kernel::command(Thread& thread) {
       in_place->context = context.handle();
       checks_.before_command(thread, context, mailbox, now());
       context.hca().execute(mailbox);
+      checks_.after_command(thread, context, mailbox);
       in_place->context = header.context;
       if (in_place->status == ETIMEDOUT && asks_for_neighbour(header.type)) return await_neighbour(thread, mailbox);
       break;
