@@ -296,7 +296,11 @@ class Supervisor::Impl final : public ProcessTable {
   WaitingTimes waiting_times_;
   std::map<std::uint32_t, std::uint64_t> polls_to_place_;  // by thread: the return address of a poll that may have a line
   Thread* polling_ = nullptr;  // gave the token back last and did nothing but poll
-  std::map<std::uint32_t, std::uint64_t> computes_at_;  // by thread: where it was when it was poked in vain
+  struct Computing {
+    double seconds = 0;    // real time
+    std::uint64_t at = 0;  // where it was when it was poked in vain
+  };
+  std::map<std::uint32_t, Computing> computing_;  // by thread
   std::chrono::steady_clock::time_point handed_back_{};  // when somebody gave it back last
   std::chrono::steady_clock::time_point given_{};        // when it was given last
   // For the log: requests by kind, those that were answered ahead of their time, system calls by number.

@@ -212,18 +212,21 @@ void Supervisor::Impl::note_refusal(Thread& thread, const std::string& why) {
 // The thread was poked and does not wait: it computes.
 void Supervisor::Impl::note_computing(Thread& thread, const protocol::ThreadSlot& slot) {
   add_computing(thread, std::chrono::steady_clock::now() - given_);
-  std::uint64_t code = 0;
   const std::uint64_t saved = static_cast<std::uint64_t>(slot.arguments[0]) + offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]);
-  if (thread.process().memory().read(saved, std::as_writable_bytes(std::span(&code, 1)))) computes_at_[thread.tid()] = code;
+  std::uint64_t code = 0;
+  if (thread.process().memory().read_present(saved, std::as_writable_bytes(std::span(&code, 1))) == sizeof code)
+    computing_[thread.tid()].at = code;
 }
 
+// To look for its line takes milliseconds: that is done after one second, after two, four, eight.
 void Supervisor::Impl::add_computing(Thread& thread, std::chrono::duration<double> passed) {
+  Computing& computing = computing_[thread.tid()];
+  const double before = std::exchange(computing.seconds, computing.seconds + passed.count());
+  if (computing.seconds < 1) return;  // nothing to tell
   WaitingTime& time = waiting_time(thread);
-  const double before = std::exchange(time.computing_seconds, time.computing_seconds + passed.count());
-  // To look for its line takes milliseconds: that is done after one second, after two, four, eight.
-  const bool is_much = time.computing_seconds >= 1 && std::ilogb(before) != std::ilogb(time.computing_seconds);
-  const auto at = computes_at_.find(thread.tid());
-  if (is_much && at != computes_at_.end()) time.computing_place = place_of_call(thread.process().native_pid(), at->second + 1);
+  time.computing_seconds = computing.seconds;
+  if (computing.at != 0 && std::ilogb(before) != std::ilogb(computing.seconds))
+    time.computing_place = place_of_call(thread.process().native_pid(), computing.at + 1);
 }
 
 // The thread gives the token back. What passed since somebody did so before went into its polls when that is all it did.

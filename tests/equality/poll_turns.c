@@ -1,7 +1,6 @@
 // Polls two empty completion queues in turn and looks at a flag after each poll, which the other end writes at many
 // times: tells after which poll each flag was seen first, and when. `poll_turns buggy|fixed [server]` as litmus.h has it.
-#include <time.h>
-
+#include "tests/equality/moments.h"
 #include "tests/litmus/litmus.h"
 
 enum { kTimes = 60 };
@@ -11,12 +10,6 @@ enum { kTimes = 60 };
 #define LOOKS_BETWEEN 1
 #endif
 
-static long long now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * 1000000000ll + time.tv_nsec;
-}
-
 int main(int argc, char** argv) {
   struct litmus l;
   litmus_start(&l, argc, argv, 1, 4, 4096);
@@ -25,8 +18,7 @@ int main(int argc, char** argv) {
   struct ibv_wc wc;
   if (l.server != NULL) {
     for (uint32_t i = 1; i <= kTimes; ++i) {
-      const struct timespec time = {0, 20000 + 7 * (long)i};
-      nanosleep(&time, NULL);
+      nap(20000 + 7 * (long)i);
       *flag = i;
       MUST(litmus_send(&l, 0, IBV_WR_RDMA_WRITE, l.memory, 4, 0, IBV_SEND_SIGNALED) == 0);
       litmus_wait(l.send_cq);

@@ -4,22 +4,11 @@
 // and answers it in the same memory, which the other end reads.
 // `shared_memory buggy|fixed [server]` as litmus.h has it.
 #include <sys/wait.h>
-#include <time.h>
 
+#include "tests/equality/moments.h"
 #include "tests/litmus/litmus.h"
 
 enum { kTimes = 10, kWorkers = 4, kLine = 64 };
-
-static long long now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * 1000000000ll + time.tv_nsec;
-}
-
-static void nap(long ns) {
-  const struct timespec time = {0, ns};
-  nanosleep(&time, NULL);
-}
 
 static volatile uint32_t* flag_of(uint8_t* shared, int worker) { return (volatile uint32_t*)(shared + 4096 * worker); }
 static volatile uint32_t* answer_of(uint8_t* shared, int worker) { return flag_of(shared, worker) + kLine / sizeof(uint32_t); }

@@ -2,8 +2,8 @@
 // that in static memory. Another thread of the process wakes up in the middle of such turns, tells what it finds counted, and
 // sets a flag; messages come, too. `shared_turns buggy|fixed [server]` as litmus.h has it.
 #include <pthread.h>
-#include <time.h>
 
+#include "tests/equality/moments.h"
 #include "tests/litmus/litmus.h"
 
 enum { kTimes = 60, kClockEvery = 8 };
@@ -11,17 +11,6 @@ enum { kTimes = 60, kClockEvery = 8 };
 static volatile unsigned long turns, looks;
 static volatile long long seen_ns;
 static volatile uint32_t flag;
-
-static long long now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * 1000000000ll + time.tv_nsec;
-}
-
-static void nap(long ns) {
-  const struct timespec time = {0, ns};
-  nanosleep(&time, NULL);
-}
 
 static void* watch(void* unused) {
   for (uint32_t i = 1; i <= kTimes; ++i) {

@@ -5,23 +5,13 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/equality/moments.h"
 
 enum { kTimes = 20 };
 
 static unsigned long looks;
-
-static long long now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * 1000000000ll + time.tv_nsec;
-}
-
-static void nap(long ns) {
-  const struct timespec time = {0, ns};
-  nanosleep(&time, NULL);
-}
 
 static int poll_until(const volatile int* is_over) {
   struct ibv_context* const context = ibv_open_device(ibv_get_device_list(NULL)[0]);

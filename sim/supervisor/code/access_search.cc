@@ -1,6 +1,5 @@
 #include "sim/supervisor/code/access_search.h"
 
-#include <Zydis/Zydis.h>
 #include <elf.h>
 
 #include <algorithm>
@@ -8,6 +7,8 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "sim/supervisor/code/decoded.h"
 
 namespace verbatim::code {
 
@@ -20,19 +21,30 @@ struct Range {
   bool holds(std::uint64_t address) const { return address >= begin && address < end; }
 };
 
+template <class T>
+std::optional<T> load_at(std::span<const std::byte> file, std::uint64_t at) {
+  T value;
+  if (at > file.size() || file.size() - at < sizeof value) return std::nullopt;
+  std::memcpy(&value, file.data() + at, sizeof value);
+  return value;
+}
+
+std::vector<Elf64_Phdr> parts_of(std::span<const std::byte> file) {
+  std::vector<Elf64_Phdr> parts;
+  const auto header = load_at<Elf64_Ehdr>(file, 0);
+  for (unsigned i = 0; header && i < header->e_phnum; ++i) {
+    const auto part = load_at<Elf64_Phdr>(file, header->e_phoff + std::uint64_t{i} * sizeof(Elf64_Phdr));
+    if (part) parts.push_back(*part);
+  }
+  return parts;
+}
+
 // Where the file's variables lie: what is writable once the program runs.
 struct Variables {
   std::vector<Range> writable, sealed;  // sealed: after relocation
 
   explicit Variables(std::span<const std::byte> file) {
-    Elf64_Ehdr header;
-    if (file.size() < sizeof header) return;
-    std::memcpy(&header, file.data(), sizeof header);
-    for (unsigned i = 0; i < header.e_phnum; ++i) {
-      Elf64_Phdr part;
-      const std::uint64_t at = header.e_phoff + std::uint64_t{i} * sizeof part;
-      if (at > file.size() || file.size() - at < sizeof part) return;
-      std::memcpy(&part, file.data() + at, sizeof part);
+    for (const Elf64_Phdr& part : parts_of(file)) {
       const Range range{part.p_vaddr, part.p_vaddr + part.p_memsz};
       if (part.p_type == PT_LOAD && (part.p_flags & PF_W) != 0) writable.push_back(range);
       if (part.p_type == PT_GNU_RELRO) sealed.push_back(range);
@@ -44,23 +56,10 @@ struct Variables {
   }
 };
 
-template <class T>
-std::optional<T> load_at(std::span<const std::byte> file, std::uint64_t at) {
-  T value;
-  if (at > file.size() || file.size() - at < sizeof value) return std::nullopt;
-  std::memcpy(&value, file.data() + at, sizeof value);
-  return value;
-}
-
 // Where the loader puts the addresses of the C library's functions of memory and strings.
 class LibraryTable {
  public:
-  explicit LibraryTable(std::span<const std::byte> file) : file_(file) {
-    const auto header = load_at<Elf64_Ehdr>(file, 0);
-    for (unsigned i = 0; header && i < header->e_phnum; ++i) {
-      const auto part = load_at<Elf64_Phdr>(file, header->e_phoff + std::uint64_t{i} * sizeof(Elf64_Phdr));
-      if (part) parts_.push_back(*part);
-    }
+  explicit LibraryTable(std::span<const std::byte> file) : file_(file), parts_(parts_of(file)) {
     for (const Elf64_Phdr& part : parts_) {
       if (part.p_type == PT_DYNAMIC) read(part);
     }
@@ -111,23 +110,9 @@ class LibraryTable {
   }
 
   std::span<const std::byte> file_;
-  std::vector<Elf64_Phdr> parts_;
+  const std::vector<Elf64_Phdr> parts_;
   std::vector<std::uint64_t> slots_;  // ordered
 };
-
-struct DecodedAccess {
-  ZydisDecodedInstruction instruction;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-const ZydisDecoder& access_decoder() {
-  static const ZydisDecoder instance = [] {
-    ZydisDecoder made;
-    ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    return made;
-  }();
-  return instance;
-}
 
 std::uint8_t number_of(ZydisRegister name) {
   if (name == ZYDIS_REGISTER_NONE) return AccessPlace::kNoRegister;
@@ -153,7 +138,7 @@ bool touches_no_data(ZydisMnemonic mnemonic) {
 }
 
 // Between reading and writing others may come: it locks nothing.
-bool is_divided(const DecodedAccess& decoded, const ZydisDecodedOperand& operand) {
+bool is_divided(const Decoded& decoded, const ZydisDecodedOperand& operand) {
   constexpr unsigned kRead = ZYDIS_OPERAND_ACTION_MASK_READ, kWrite = ZYDIS_OPERAND_ACTION_MASK_WRITE;
   const bool locks = (decoded.instruction.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 ||
                      decoded.instruction.mnemonic == ZYDIS_MNEMONIC_XCHG;
@@ -168,8 +153,8 @@ class FunctionSearch {
       : file_(file), variables_(variables), libraries_(libraries), begin_(begin), offset_(offset), size_(size) {}
 
   void search(std::vector<AccessSite>& found) {
-    each([&](const DecodedAccess& decoded, std::uint64_t) { note_frame(decoded); });
-    each([&](const DecodedAccess& decoded, std::uint64_t at) {
+    each([&](const Decoded& decoded, std::uint64_t) { note_frame(decoded); });
+    each([&](const Decoded& decoded, std::uint64_t at) {
       auto place = place_of(decoded, begin_ + at);
       if (!place) return;
       place->original = std::to_integer<std::uint8_t>(file_[offset_ + at]);
@@ -181,18 +166,15 @@ class FunctionSearch {
   template <class Do>
   void each(Do&& what) const {
     for (std::uint64_t at = 0; at < size_;) {
-      DecodedAccess decoded;
-      if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&access_decoder(), file_.data() + offset_ + at, size_ - at,
-                                               &decoded.instruction, decoded.operands))) {
-        return;
-      }
+      Decoded decoded;
+      if (!decode(file_.subspan(offset_ + at, size_ - at), decoded)) return;
       what(decoded, at);
       at += decoded.instruction.length;
     }
   }
 
   // What the function says of its frame, anywhere: where rbp leads to, and of what it takes the address.
-  void note_frame(const DecodedAccess& decoded) {
+  void note_frame(const Decoded& decoded) {
     const auto is_register = [&](unsigned operand, ZydisRegister name) {
       return decoded.operands[operand].type == ZYDIS_OPERAND_TYPE_REGISTER && decoded.operands[operand].reg.value == name;
     };
@@ -217,7 +199,7 @@ class FunctionSearch {
   }
 
   // nullopt: it touches nothing that others may touch.
-  std::optional<AccessPlace> place_of(const DecodedAccess& decoded, std::uint64_t address) const {
+  std::optional<AccessPlace> place_of(const Decoded& decoded, std::uint64_t address) const {
     const std::uint8_t length = decoded.instruction.length;
     if (calls_library(decoded, address)) return AccessPlace{.address = address, .length = length};
     if (touches_no_data(decoded.instruction.mnemonic)) return std::nullopt;
@@ -245,7 +227,7 @@ class FunctionSearch {
   }
 
   // By way of the loader's table: at once, or through a jump of the linker's.
-  bool calls_library(const DecodedAccess& decoded, std::uint64_t address) const {
+  bool calls_library(const Decoded& decoded, std::uint64_t address) const {
     if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_CALL) return false;
     const ZydisDecodedOperand& to = decoded.operands[0];
     const std::uint64_t next = address + decoded.instruction.length;

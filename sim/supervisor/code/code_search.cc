@@ -1,6 +1,5 @@
 #include "sim/supervisor/code/code_search.h"
 
-#include <Zydis/Zydis.h>
 #include <emmintrin.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "sim/supervisor/code/decoded.h"
 #include "verbs_shim/protocol/replaced_calls.h"
 
 namespace verbatim::code {
@@ -16,18 +16,6 @@ namespace verbatim::code {
 using protocol::DecidedInstruction;
 
 namespace {
-
-ZydisDecoder make_decoder(bool minimal) {
-  ZydisDecoder made;
-  ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  ZydisDecoderEnableMode(&made, ZYDIS_DECODER_MODE_MINIMAL, minimal);
-  return made;
-}
-
-const ZydisDecoder& decoder() {
-  static const ZydisDecoder instance = make_decoder(false);
-  return instance;
-}
 
 // Tells the length, the opcode and the bytes of operands, nothing of what an instruction does, in half the time.
 const ZydisDecoder& length_decoder() {
@@ -38,11 +26,6 @@ const ZydisDecoder& length_decoder() {
 __m128i equals(__m128i bytes, std::uint8_t value) {
   return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(static_cast<char>(value)));
 }
-
-struct Decoded {
-  ZydisDecodedInstruction instruction;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-};
 
 std::uint8_t register_number(ZydisRegister name) {
   const ZyanI8 id = ZydisRegisterGetId(name);
@@ -235,10 +218,7 @@ class Part {
                     static_cast<unsigned>(match - begin)};
   }
 
-  bool decode(std::size_t offset, Decoded& decoded) const {
-    return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code_.data() + offset, code_.size() - offset,
-                                               &decoded.instruction, decoded.operands));
-  }
+  bool decode(std::size_t offset, Decoded& decoded) const { return code::decode(std::as_bytes(code_.subspan(offset)), decoded); }
   // The known function that an address lies in; of several the one that begins last.
   std::optional<Function> function_around(std::uint64_t address) const {
     auto it = std::upper_bound(functions_.begin(), functions_.end(), address,

@@ -129,6 +129,9 @@ class DeviceContext final : public hca::EventListener {
     return number == 0 || number > channels_.size() ? nullptr : channels_[number - 1].lock();
   }
 
+  // Where in the program its regions (true) and domains were made that are there, by handle, if leaks are looked for.
+  std::map<std::pair<bool, std::uint32_t>, std::uint64_t> made_at;
+
   void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) override;
   void on_async_event(std::uint32_t context, const protocol::AsyncEvent& event) override;
   void on_completion_written(std::uint32_t context, std::uint32_t cq_number) override;

@@ -87,7 +87,7 @@ void Checks::before_command(Thread& thread, DeviceContext& context, std::span<co
   for (const auto& qp : one.qps) keep(thread.process(), qp);
 }
 
-void Checks::after_command(Thread& thread, const DeviceContext& context, std::span<const std::byte> mailbox) {
+void Checks::after_command(Thread& thread, DeviceContext& context, std::span<const std::byte> mailbox) {
   if (!is_on(Check::kLeak)) return;
   const auto load = [&mailbox](auto& command) {
     if (mailbox.size() != sizeof command) return false;
@@ -100,11 +100,11 @@ void Checks::after_command(Thread& thread, const DeviceContext& context, std::sp
   protocol::RegMr region;
   protocol::AllocPd domain;
   protocol::DestroyObject destroyed;
-  if (header.type == CommandType::kRegMr && load(region)) made_at_[{&context, true, region.handle}] = caller;
-  if (header.type == CommandType::kAllocPd && load(domain)) made_at_[{&context, false, domain.handle}] = caller;
+  if (header.type == CommandType::kRegMr && load(region)) context.made_at[{true, region.handle}] = caller;
+  if (header.type == CommandType::kAllocPd && load(domain)) context.made_at[{false, domain.handle}] = caller;
   const bool is_region = header.type == CommandType::kDeregMr;
   if (!is_region && header.type != CommandType::kDeallocPd) return;
-  if (load(destroyed)) made_at_.erase({&context, is_region, destroyed.handle});
+  if (load(destroyed)) context.made_at.erase({is_region, destroyed.handle});
 }
 
 void Checks::check_region(Thread& thread, DeviceContext& context, std::uint32_t handle, Instant now) {
@@ -133,9 +133,11 @@ void Checks::before_exit(Process& process, int code, Instant now) {
     for (const auto& cq : all.cqs) left(fmt::format("CQ {}", cq.number), cq.created_from);
     // Those whose places are known, and how many others.
     const auto left_of = [&](bool are_regions, std::size_t number, const char* what) {
-      const auto end = made_at_.upper_bound({context.get(), are_regions, ~0u});
-      for (auto it = made_at_.lower_bound({context.get(), are_regions, 0}); it != end && number > 0; ++it, --number)
-        left(fmt::format("a {}", what), it->second);
+      for (const auto& [made, at] : context->made_at) {
+        if (made.first != are_regions || number == 0) continue;
+        left(fmt::format("a {}", what), at);
+        --number;
+      }
       if (number > 0) left(count(number, what), 0);
     };
     left_of(true, all.regions, "memory region");

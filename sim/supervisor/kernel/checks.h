@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -32,7 +31,7 @@ class Checks {
   // A command is about to be executed; `mailbox` as the adapter gets it.
   void before_command(Thread& thread, DeviceContext& context, std::span<const std::byte> mailbox, Instant now);
   // It has been; `mailbox` as the adapter leaves it.
-  void after_command(Thread& thread, const DeviceContext& context, std::span<const std::byte> mailbox);
+  void after_command(Thread& thread, DeviceContext& context, std::span<const std::byte> mailbox);
   // The process exits by itself. Who has failed may leave things behind.
   void before_exit(Process& process, int code, Instant now);
 
@@ -50,8 +49,6 @@ class Checks {
   const SupervisorOptions& options_;
   std::set<std::tuple<std::uint32_t, protocol::Check, std::uint64_t, std::string>> told_;  // process, check, caller
   std::vector<QueueFigures> figures_;
-  // Where regions and domains were made that are there, if leaks are looked for: by context, whether it is a region, and handle.
-  std::map<std::tuple<const DeviceContext*, bool, std::uint32_t>, std::uint64_t> made_at_;
 };
 
 }  // namespace verbatim::supervisor

@@ -16,8 +16,8 @@ struct WaitingTime {
   // Of the poll in the last loop that was not proven: "poller+0x11a6", by file and line if it has them and took long; "": none.
   std::string place;
   std::string refusal;         // why, completes "it …"
-  // Real time in computation, for which no virtual time passes: that of slices of more than two milliseconds, and where it was
-  // when it was looked at.
+  // Real time in computation, for which no virtual time passes: that of slices of more than two milliseconds, if it comes to a
+  // second, and where it was when it was looked at.
   double computing_seconds = 0;
   std::string computing_place;
 };
