@@ -181,6 +181,8 @@ class Hca final : public fabric::PacketSink {
   SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const;
   // Of queue pairs that can still use it: the region that the program knows by that handle.
   RegionUse use_of_region(std::uint32_t context, std::uint32_t handle) const;
+  // That region is about to be deregistered; `place` says where in the program that is, when somebody asks.
+  void tell_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
 
   // Memory an idle queue pair takes in the simulator, its rings aside.
   static std::size_t queue_pair_bytes();

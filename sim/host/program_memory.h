@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "sim/host/placement_log.h"
+
 namespace verbatim::host {
 
 // A virtual address in a simulated process; never dereferenced here.
@@ -45,6 +47,9 @@ class ProgramMemory {
   virtual bool write_code(ProgramAddress to, std::span<const std::byte> from) { return write(to, from); }
   // Whether the whole range is mapped, and writable when `writable`. For memory registration.
   virtual bool is_mapped(ProgramAddress start, std::uint64_t length, bool writable) = 0;
+
+  // What adapters have written here by place(), kept by them.
+  PlacementLog placed;
 };
 
 }  // namespace verbatim::host

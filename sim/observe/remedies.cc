@@ -69,6 +69,8 @@ constexpr Remedy kRemedies[] = {
     {"missed-wakeup:", "after ibv_req_notify_cq poll until the CQ is empty, and only then sleep in ibv_get_cq_event"},
     {"send-buffer:", "leave the buffer alone until the completion of its request, or of a later one of that queue, has been polled"},
     {"region-in-use:", "deregister memory when all requests that name it have completed"},
+    {"receive-buffer:", "leave the buffer alone from ibv_post_recv until its completion has been polled"},
+    {"undefined-field:", "look at the status first; of a failed completion use wr_id, status, qp_num and vendor_err alone"},
     {"memory-gone:", "poll the completions of all requests that name the memory, deregister it, and only then give it back"},
     {"threads:", "guard the object with a lock, or do not put it into a thread domain"},
     {"leak:", "destroy in the opposite order of creation: queue pairs, CQs, channels, regions, protection domain, device"},

@@ -55,6 +55,9 @@ void Supervisor::Impl::take_requests(Process& process) {
       note_refusal_of_machine(*thread);
     } else if (slot.request == protocol::Request::kFolders) {
       make_folders_of(*thread);
+    } else if (slot.request == protocol::Request::kFailedPoll) {
+      slot.result = analyst_of(process).use_of_failed(slot);
+      slot.action = protocol::Action::kReturn;
     } else if (slot.request == protocol::Request::kFileEvents) {
       slot.result = static_cast<std::int64_t>(kernel_.keep_file_events(process.host_index(), slot.arguments[0] != 0));
       slot.action = protocol::Action::kReturn;
@@ -398,6 +401,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     case protocol::Request::kMachine:
     case protocol::Request::kFolders:
     case protocol::Request::kFileEvents:
+    case protocol::Request::kFailedPoll:
     case protocol::Request::kNone:
       break;
   }

@@ -65,6 +65,34 @@ static void missed_wakeup(void) {
   litmus_meet(&my);
 }
 
+// The server writes to the buffer of a receive that it has posted, before the message; `fixed` before it posts it, and the buffer is
+// one that a WRITE and another message have come to meanwhile.
+static void receive_buffer(void) {
+  if (is_server()) {
+    if (my.is_fixed) my.memory[0] = 0xff;
+    litmus_recv(&my, 0, 1, my.memory, kBig);
+    litmus_recv(&my, 0, 2, my.memory, kBig);
+    litmus_recv(&my, 0, 3, my.memory + kBig, kBytes);
+  }
+  litmus_meet(&my);
+  if (is_server() && !my.is_fixed) my.memory[0] = 0xff;
+  if (is_server() && !my.is_fixed) my.memory[kBig] = 0xff;
+  litmus_meet(&my);
+  if (!is_server()) {
+    memset(my.memory, 3, kBig);
+    if (my.is_fixed) {
+      MUST(litmus_send(&my, 0, IBV_WR_RDMA_WRITE, my.memory, kBytes, kBig, IBV_SEND_SIGNALED) == 0);
+      litmus_wait(my.send_cq);
+    }
+    for (int i = 0; i < 3; ++i) {
+      MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+      litmus_wait(my.send_cq);
+    }
+  }
+  for (int i = 0; i < 3; ++i) receive_one();
+  litmus_meet(&my);
+}
+
 // The server gives the region of a posted receive back, and the client that of a send; `fixed` when they are complete.
 static void region_in_use(void) {
   static uint8_t other[kBytes];
@@ -92,8 +120,8 @@ static void region_in_use(void) {
   litmus_meet(&my);
 }
 
-// The server unmaps the buffer of a posted receive, and the client that of a send whose completion it has not polled; `fixed` when
-// they are complete. Memory beside them, and what other calls take away that no request names, is nobody's business.
+// The server unmaps the buffer of a posted receive, and the client that of a send whose completion it has not polled; `fixed`
+// when they are complete. Memory beside them is nobody's business.
 static void memory_gone(void) {
   uint8_t* const other = mmap(NULL, 2 * kBig, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   MUST(other != MAP_FAILED);
@@ -106,7 +134,9 @@ static void memory_gone(void) {
   }
   litmus_meet(&my);
   if (!is_server()) {
-    struct ibv_send_wr wr = {.wr_id = 6, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, *bad;
+    struct ibv_send_wr wr = {.wr_id = 6, .sg_list = &sge, .num_sge = 1}, *bad;
+    wr.opcode = IBV_WR_SEND;
+    wr.send_flags = IBV_SEND_SIGNALED;
     MUST(ibv_post_send(my.qp[0], &wr, &bad) == 0);
     MUST(madvise(other + kBig, kBig, MADV_DONTNEED) == 0);
     if (my.is_fixed) litmus_wait(my.send_cq);
@@ -126,6 +156,60 @@ static void memory_gone(void) {
   is_gone = !my.is_fixed && is_server();
   if (is_gone) MUST(ibv_destroy_qp(my.qp[0]) == 0);
   MUST(ibv_dereg_mr(mr) == 0);
+}
+
+// The client takes a completion that has failed for that of a send by its opcode; `fixed` by its wr_id, and looks at other fields of
+// those alone that have not failed.
+static void undefined_field(void) {
+  litmus_meet(&my);
+  if (is_server()) return litmus_meet(&my);
+  struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+  MUST(ibv_modify_qp(my.qp[0], &attributes, IBV_QP_STATE) == 0);
+  int sends = 0;
+  unsigned bytes = 0;
+  for (int i = 0; i < 2; ++i) {
+    MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+    struct ibv_wc wc;
+    while (ibv_poll_cq(my.send_cq, 1, &wc) == 0) {
+    }
+    const struct ibv_wc kept = wc;
+    if (my.is_fixed) {
+      if (kept.wr_id == 0) ++sends;
+      if (kept.status == IBV_WC_SUCCESS) bytes += kept.byte_len;
+    } else if (kept.opcode == IBV_WC_SEND) {
+      ++sends;
+    }
+  }
+  MUST(sends == 2 && bytes == 0);
+  litmus_meet(&my);
+}
+
+// The client writes by a key whose region the server has deregistered a while ago; `fixed` does not.
+static void stale_key(void) {
+  static uint8_t other[kBytes];
+  uint32_t rkey = 0;
+  struct ibv_mr* mr = ibv_reg_mr(my.pd, other, sizeof other, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  MUST(mr != NULL);
+  tcp_write(my.tcp, &mr->rkey, sizeof mr->rkey);
+  tcp_read(my.tcp, &rkey, sizeof rkey);
+  uint64_t address = (uintptr_t)other, theirs;
+  tcp_write(my.tcp, &address, sizeof address);
+  tcp_read(my.tcp, &theirs, sizeof theirs);
+  if (is_server()) MUST(ibv_dereg_mr(mr) == 0);
+  litmus_meet(&my);
+  if (!is_server()) {
+    if (!my.is_fixed) {
+      my.theirs[0].rkey = rkey;
+      my.theirs[0].address = theirs;
+      MUST(litmus_send(&my, 0, IBV_WR_RDMA_WRITE, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+      struct ibv_wc wc;
+      while (ibv_poll_cq(my.send_cq, 1, &wc) == 0) {
+      }
+      MUST(wc.status == IBV_WC_REM_ACCESS_ERR);
+    }
+    MUST(ibv_dereg_mr(mr) == 0);
+  }
+  litmus_meet(&my);
 }
 
 // The client fills its send queue with requests that are not signaled; `fixed` signals each fourth.
@@ -241,7 +325,8 @@ static const struct {
   void (*run)(void);
 } kCases[] = {{"send-buffer", send_buffer}, {"missed-wakeup", missed_wakeup}, {"region-in-use", region_in_use},
               {"unsignaled", unsignaled},   {"threads", threads},             {"leak", leak},
-              {"unacknowledged", unacknowledged}, {"remote-race", remote_race}, {"memory-gone", memory_gone}};
+              {"unacknowledged", unacknowledged}, {"remote-race", remote_race}, {"memory-gone", memory_gone},
+              {"receive-buffer", receive_buffer}, {"undefined-field", undefined_field}, {"stale-key", stale_key}};
 
 int main(int argc, char** argv) {
   MUST(argc >= 3);

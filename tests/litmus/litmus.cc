@@ -50,6 +50,7 @@ const std::vector<Pair>& pairs() {
       {.name = "missing_fence", .fails_when_friendly = true, .seeds = 4},
       {.name = "teardown"},
       {.name = "failed_opcode", .seeds = 4},
+      {.name = "failed_opcode", .fails_when_friendly = true, .check = "undefined-field", .seeds = 2},
       {.name = "stale_completion", .seeds = 10},
       {.name = "qpn_reuse", .seeds = 10},
       {.name = "credit_first", .seeds = 6},

@@ -120,6 +120,15 @@ constexpr Meaning kChecks[] = {
      {"Poll once more between ibv_req_notify_cq and ibv_get_cq_event."}},
     {"send-buffer", "The buffer of a send was changed between post and completion. The adapter may read it at any time until then, and again.",
      {"Use another buffer, or IBV_SEND_INLINE, whose bytes are copied at the post."}},
+    {"receive-buffer",
+     "The buffer of a receive was written by the program between ibv_post_recv and the message that came there. From the post to the "
+     "poll of its completion it is the adapter's, which may place the message before or after such a write.",
+     {"Prepare the buffer before it is posted, and use another one meanwhile.",
+      "The buffer is posted again too early: read what came first, then post."}},
+    {"undefined-field",
+     "A program decided by a field of a completion that had failed. ibv_poll_cq(3) defines wr_id, status, qp_num and vendor_err of such; "
+     "what opcode, byte_len, imm_data, wc_flags and the others hold is the adapter's affair.",
+     {"Look at status first. Tell what a failed request was by its wr_id."}},
     {"region-in-use", "A region was deregistered while requests that are not complete name it.", {"Deregister after the last completion."}},
     {"memory-gone",
      "Memory was given back to the system (munmap, mremap, brk, madvise, shmdt, the stack of a thread that ended) while a request of a "

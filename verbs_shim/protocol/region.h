@@ -55,7 +55,25 @@ enum class Request : std::uint32_t {
   kAccess,      // the thread is late before an access to memory. arguments: [0] address of the instruction, the program's
                 // [1] stack and [2] frame pointer there, [3] what it touches and [4] how many bytes, [5] 1: it has read them, and
                 // is late before it writes
+  kFailedPoll,  // a poll is about to return completions that have failed. arguments: [0] address of the first ibv_wc, [1] how many
+                // there are, [2] which have failed, a bit each. The program's registers at the call are in poll_registers. Answered
+                // at once and without effect on time: with a FieldUseAnswer
 };
+// Fields of ibv_wc that a status other than success leaves undefined (ibv_poll_cq(3)).
+struct UndefinedField {
+  const char* name;
+  std::uint8_t offset, size;
+};
+inline constexpr UndefinedField kUndefinedFields[] = {
+    {"opcode", 12, 4},     {"byte_len", 20, 4}, {"imm_data", 24, 4}, {"src_qp", 32, 4},        {"wc_flags", 36, 4},
+    {"pkey_index", 40, 2}, {"slid", 42, 2},     {"sl", 44, 1},       {"dlid_path_bits", 45, 1}};
+// An instruction to come that uses such a field; 0: none is known.
+struct FieldUseAnswer {
+  std::uint64_t instruction : 48;
+  std::uint64_t field : 8;
+  std::uint64_t completion : 8;
+};
+
 
 enum class CallReplacement : std::int64_t { kNever = 0, kDone, kNotYet };
 

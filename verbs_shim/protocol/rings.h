@@ -142,12 +142,14 @@ struct QueuePairRecord {
   // and the address to which the call that made it returned.
   std::uint32_t send_most, send_full;
   std::uint64_t created_from;
+  std::uint64_t receive_notes;  // address in the program of a PostNote for each receive; 0: there are none
 };
 struct SharedReceiveQueueRecord {
   std::atomic<std::uint32_t> producer;
   // Of tag matching, written by the HCA: operations executed, and tagged receives that are no longer in the list; free-running.
   std::atomic<std::uint32_t> operations_done;
   std::atomic<std::uint32_t> tags_left;
+  std::uint64_t receive_notes;  // as of queue pairs
 };
 struct CompletionQueueRecord {
   std::atomic<std::uint32_t> consumer;

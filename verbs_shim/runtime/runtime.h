@@ -23,6 +23,8 @@ VERBATIM_EXPORT const protocol::CallCosts& costs();
 
 // Checks that are made: protocol::check_bit() of each.
 VERBATIM_EXPORT std::uint32_t checks();
+// What the program will do with completions of which some have failed (Request::kFailedPoll).
+VERBATIM_EXPORT protocol::FieldUseAnswer use_of_failed(const void* completions, std::uint32_t count, std::uint64_t failed);
 // The process; a copy of it has another number.
 VERBATIM_EXPORT std::uint32_t process_id();
 // From now on `gone` is told of memory that the program takes away: [start, start + size), by a call of that name, which has

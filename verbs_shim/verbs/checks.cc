@@ -20,10 +20,9 @@ constexpr unsigned kMostEntries = 4;
 
 // Continues `hash` by bytes of the program's; false: they are not there.
 bool add_bytes(std::uint64_t address, std::uint32_t length, std::uint64_t* hash) {
-  constexpr std::uint64_t kMultiplier = 0x9e37'79b9'7f4a'7c15;
   std::uint64_t words[2 * kPart / sizeof(std::uint64_t)] = {};
   if (!shim::copy_program_bytes(words, reinterpret_cast<const void*>(address), length)) return false;
-  for (std::uint32_t i = 0; i < (length + 7) / 8; ++i) *hash = (*hash ^ words[i]) * kMultiplier ^ (*hash >> 29);
+  *hash = protocol::hash_words(*hash, words, (length + 7) / 8);
   return true;
 }
 
@@ -55,7 +54,20 @@ std::uint32_t fingerprint(const protocol::SendWqe& wqe) {
     if (!add_bytes(sge.va, is_long ? kPart : sge.length, &hash)) return 0;
     if (is_long && !add_bytes(sge.va + sge.length - kPart, kPart, &hash)) return 0;
   }
-  return static_cast<std::uint32_t>(hash ^ hash >> 32) | 1;
+  return protocol::fingerprint_of(hash);
+}
+
+// The same of a receive.
+std::uint32_t receive_fingerprint(const ReceiveQueue& queue, std::uint32_t number) {
+  const std::byte* const entry = queue.ring + std::size_t{number & (queue.entries - 1)} * queue.stride;
+  protocol::RecvWqe wqe;
+  std::memcpy(&wqe, entry, sizeof wqe);
+  if (wqe.sge_count == 0) return 0;
+  protocol::Sge sge;
+  std::memcpy(&sge, entry + sizeof wqe, sizeof sge);
+  std::uint64_t hash = 1;
+  const std::uint32_t length = sge.length < protocol::kReceiveBytesSeen ? sge.length : protocol::kReceiveBytesSeen;
+  return length != 0 && add_bytes(sge.va, length, &hash) ? protocol::fingerprint_of(hash) : 0;
 }
 
 }  // namespace
@@ -111,18 +123,61 @@ void check_sends(Qp& qp, std::uint32_t to) {
 }
 
 PostNote* allocate_notes(std::uint32_t entries) {
-  if (entries == 0 || !is_checked(Check::kMemoryGone)) return nullptr;
+  if (entries == 0 || !(is_checked(Check::kMemoryGone) || is_checked(Check::kReceiveBuffer))) return nullptr;
   return static_cast<PostNote*>(shim::allocate(entries * sizeof(PostNote)));
 }
 
 void note_receives(ReceiveQueue& queue, std::uint32_t first, std::uint32_t end) {
   if (queue.notes == nullptr) return;
   const std::uint64_t caller = verbatim_thread_slot == nullptr ? 0 : verbatim_thread_slot->verb_caller;
-  for (std::uint32_t number = first; number != end; ++number) queue.notes[number & (queue.entries - 1)] = {0, 1, caller};
+  const bool looks = is_checked(Check::kReceiveBuffer) && !has_translated;
+  for (std::uint32_t number = first; number != end; ++number) {
+    const std::uint32_t value = looks && protocol::is_receive_seen(number) ? receive_fingerprint(queue, number) : 0;
+    queue.notes[number & (queue.entries - 1)] = {value, protocol::ReceiveNote::kOutstanding, caller};
+  }
 }
 
-void end_receive(ReceiveQueue& queue, std::uint32_t number) {
-  if (queue.notes != nullptr) queue.notes[number & (queue.entries - 1)].is_outstanding = 0;
+void end_receive(ReceiveQueue& queue, std::uint32_t number, std::uint32_t qp_number, bool is_polled) {
+  if (queue.notes == nullptr) return;
+  const std::uint32_t slot = number & (queue.entries - 1);
+  PostNote& note = queue.notes[slot];
+  if (note.receive == protocol::ReceiveNote::kWritten && is_polled && is_checked(Check::kReceiveBuffer)) [[unlikely]] {
+    const std::byte* const entry = queue.ring + std::size_t{slot} * queue.stride;
+    protocol::RecvWqe wqe;
+    protocol::Sge sge;
+    std::memcpy(&wqe, entry, sizeof wqe);
+    std::memcpy(&sge, entry + sizeof wqe, sizeof sge);
+    found_of_request(Check::kReceiveBuffer, note.caller, sge.va, {note.caller},
+                     "QP %u: the program has written to the buffer of the receive with wr_id %llu between ibv_post_recv and the message "
+                     "that came there",
+                     qp_number, static_cast<unsigned long long>(wqe.wr_id));
+  }
+  note.receive = protocol::ReceiveNote::kNone;
+}
+
+void check_failed(const ibv_wc* completions, int count, std::uint64_t failed, std::uint64_t caller) {
+  if (!is_checked(Check::kUndefinedField) || verbatim_thread_slot == nullptr) return;
+  // Of each place the first few, as long as there is room for places.
+  constexpr std::uint32_t kMostPlaces = 64, kMostTimes = 3;
+  static struct {
+    std::uint64_t caller;
+    std::uint32_t times;
+  } places[kMostPlaces];
+  auto* place = places;
+  while (place != places + kMostPlaces && place->caller != 0 && place->caller != caller) ++place;
+  if (place == places + kMostPlaces || place->times == kMostTimes) return;
+  place->caller = caller;
+  ++place->times;
+  const protocol::FieldUseAnswer use = shim::use_of_failed(completions, static_cast<std::uint32_t>(count), failed);
+  constexpr unsigned kFields = sizeof protocol::kUndefinedFields / sizeof protocol::kUndefinedFields[0];
+  if (use.instruction == 0 || use.field >= kFields || use.completion >= static_cast<unsigned>(count)) return;
+  const ibv_wc& wc = completions[use.completion];
+  // As of a call: the place lies before the address.
+  found(Check::kUndefinedField, use.instruction + 1,
+        "thread %u decides by %s of a completion of QP %u that has failed (wr_id %llu, status %d): of such wr_id, status, qp_num and "
+        "vendor_err alone are defined",
+        own_virtual_tid(), protocol::kUndefinedFields[use.field].name, wc.qp_num, static_cast<unsigned long long>(wc.wr_id),
+        static_cast<int>(wc.status));
 }
 
 void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller) {

@@ -4,8 +4,10 @@
 #include <cstdint>
 
 #include "verbs_shim/protocol/checks.h"
+#include "verbs_shim/protocol/post_notes.h"
 #include "verbs_shim/protocol/rings.h"
 #include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/verbs/verbs_api.h"
 
 namespace verbatim::verbs {
 
@@ -23,10 +25,11 @@ bool has_translated_regions();
 // Notes a mistake in the call that returns to `caller`.
 __attribute__((format(printf, 3, 4), cold)) void found(protocol::Check check, std::uint64_t caller, const char* format, ...);
 
-// The same of a call that takes memory away, which a request needs that was posted from there.
-__attribute__((format(printf, 5, 6), cold)) void found_gone(std::uint64_t private_at, std::uint64_t posted,
-                                                            const std::uint64_t (&frames)[protocol::kMostNoteFrames],
-                                                            protocol::Check check, const char* format, ...);
+// The same of a work request that was posted from there. The place is where `frames` lead (protocol::VerbNote), and what lies at
+// `private_at` must be private.
+__attribute__((format(printf, 5, 6), cold)) void found_of_request(protocol::Check check, std::uint64_t posted, std::uint64_t private_at,
+                                                                  const std::uint64_t (&frames)[protocol::kMostNoteFrames],
+                                                                  const char* format, ...);
 
 // Keeps where the verb was called from whose frame this is: it begins with its caller's frame pointer, where callers have
 // such. Of a poll nothing.
@@ -62,12 +65,7 @@ class VerbScope {
   VerbScope& operator=(const VerbScope&) = delete;
 };
 
-// Of a work request: what its buffers held when it was posted, and where in the program that was; 0: nothing is known of it.
-struct PostNote {
-  std::uint32_t value;
-  std::uint32_t is_outstanding;  // of a receive: no completion of it has been polled
-  std::uint64_t caller;
-};
+using protocol::PostNote;
 // Work requests [first, end) of the queue are in the ring.
 void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t caller);
 // The program is about to get a completion that gives back all up to `to`: their buffers must not have changed.
@@ -76,8 +74,10 @@ void check_sends(Qp& qp, std::uint32_t to);
 PostNote* allocate_notes(std::uint32_t entries);
 // Receives [first, end) of the queue are in the ring.
 void note_receives(ReceiveQueue& queue, std::uint32_t first, std::uint32_t end);
-// The program is about to get the completion of that one.
-void end_receive(ReceiveQueue& queue, std::uint32_t number);
+// The program is about to get the completion of that one (`is_polled`), or nobody ever will.
+void end_receive(ReceiveQueue& queue, std::uint32_t number, std::uint32_t qp_number, bool is_polled);
+// A poll that was called from there is about to return these, of which the bits of `failed` have failed.
+__attribute__((cold)) void check_failed(const ibv_wc* completions, int count, std::uint64_t failed, std::uint64_t caller);
 // There is no room for work request `number`. Is there any whose completion makes some?
 void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller);
 // A region has been made whose addresses in work requests are not those of the program: buffers are not looked at any more.

@@ -57,15 +57,15 @@ void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe, bool is_poll
   }
   if (srq != nullptr) {
     if (is_polled) order_after_posts(srq->receive);
-    end_receive(srq->receive, cqe.wqe_counter);
+    end_receive(srq->receive, cqe.wqe_counter, cqe.qpn, is_polled);
     if (srq->receive.reclaimed != srq->receive.producer) ++srq->receive.reclaimed;
   } else if (qp != nullptr) {
     if (is_polled) order_after_posts(qp->receive);
-    end_receive(qp->receive, cqe.wqe_counter);
+    end_receive(qp->receive, cqe.wqe_counter, cqe.qpn, is_polled);
     advance(qp->receive, entry, cqe.wqe_counter);
   } else if (Wq* wq = find_wq(*context, cqe.qpn); wq != nullptr) {
     if (is_polled) order_after_posts(wq->receive);
-    end_receive(wq->receive, cqe.wqe_counter);
+    end_receive(wq->receive, cqe.wqe_counter, cqe.qpn, is_polled);
     advance(wq->receive, entry, cqe.wqe_counter);
   }
 }
@@ -201,14 +201,17 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
                       (cq->consumer >> cq->entries_log) + 1);
   cq->session.wait();
   int found = 0;
+  std::uint64_t failed = 0;  // of the first 64, a bit each
   while (found < count) {
     const protocol::Cqe* cqe = take_completion(*cq);
     if (cqe == nullptr) break;
+    if (cqe->status != IBV_WC_SUCCESS && found < 64) [[unlikely]] failed |= std::uint64_t{1} << found;
     fill(&completions[found++], *cqe);
   }
   if (found > 0) {
     shim::spend(found * shim::costs().poll_cqe_ps);
     publish_consumer(*cq);
+    if (failed != 0) [[unlikely]] check_failed(completions, found, failed, poll_caller());
   }
   return found;
 }

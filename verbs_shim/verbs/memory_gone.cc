@@ -1,6 +1,6 @@
 // Memory that the program takes away (munmap, mremap, brk, madvise, shmdt) while work requests name it, of a region that is
-// registered. A request needs its memory until the completion that gives it back has been polled, whatever the adapter has done by
-// then. Queue pairs that have failed, or are in RESET or ERR, touch nothing any more.
+// registered. A request needs its memory until the completion that gives it back has been polled, whatever the adapter has
+// done by then. Queue pairs that have failed, or are in RESET or ERR, touch nothing any more.
 #include <cstdio>
 
 #include "verbs_shim/verbs/objects.h"
@@ -60,7 +60,7 @@ void look_at_receives(const ReceiveQueue& queue, const char* name, std::uint32_t
   if (queue.notes == nullptr) return;
   for (std::uint32_t number = queue.producer - queue.entries; number != queue.producer; ++number) {
     const std::uint32_t slot = number & (queue.entries - 1);
-    if (queue.notes[slot].is_outstanding == 0) continue;
+    if (queue.notes[slot].receive == protocol::ReceiveNote::kNone) continue;
     protocol::RecvWqe wqe;
     const std::byte* const entry = queue.ring + std::size_t{slot} * queue.stride;
     std::memcpy(&wqe, entry, sizeof wqe);
@@ -101,10 +101,11 @@ void look_for_uses(std::uint64_t start, std::uint64_t size, const char* call, bo
   shim::fill_frames(frames);
   char more[32] = "";
   if (found.count > 1) std::snprintf(more, sizeof more, " (and %u more do)", found.count - 1);
-  found_gone(shows_shared ? start : 0, found.posted, frames, Check::kMemoryGone,
-             "thread %u gives back %llu bytes at %#llx by %s, and %s of %s %u, work request %llu, whose completion has not been polled "
-             "names memory there%s", own_virtual_tid(), static_cast<unsigned long long>(size), static_cast<unsigned long long>(start),
-             call, found.kind, found.queue, found.number, static_cast<unsigned long long>(found.wr_id), more);
+  found_of_request(Check::kMemoryGone, found.posted, shows_shared ? start : 0, frames,
+                   "thread %u gives back %llu bytes at %#llx by %s, and %s of %s %u, work request %llu, whose completion has not "
+                   "been polled names memory there%s",
+                   own_virtual_tid(), static_cast<unsigned long long>(size), static_cast<unsigned long long>(start), call, found.kind,
+                   found.queue, found.number, static_cast<unsigned long long>(found.wr_id), more);
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ void found(protocol::Check check, std::uint64_t caller, const char* format, ...)
   va_end(arguments);
 }
 
-void found_gone(std::uint64_t private_at, std::uint64_t posted, const std::uint64_t (&frames)[protocol::kMostNoteFrames],
-                protocol::Check check, const char* format, ...) {
+void found_of_request(protocol::Check check, std::uint64_t posted, std::uint64_t private_at,
+                      const std::uint64_t (&frames)[protocol::kMostNoteFrames], const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
   protocol::VerbNote* const made = note(0, check, frames[0], format, arguments);

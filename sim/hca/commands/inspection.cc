@@ -157,12 +157,22 @@ RegionUse Hca::Impl::use_of_region(std::uint32_t number, std::uint32_t handle) {
   return use;
 }
 
+void Hca::Impl::tell_end_of_region(std::uint32_t number, std::uint32_t handle, std::function<std::string()> place) {
+  const Context* const context = find_context(number);
+  if (context == nullptr) return;
+  const auto region = context->objects.mrs.find(handle);
+  if (region != context->objects.mrs.end()) adapter.diagnoses.on_end_of_region(region->second->key, std::move(place));
+}
+
 Inspection Hca::inspect(std::uint32_t context) const { return impl_->inspect(context); }
 Inspection Hca::inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle) const {
   return impl_->inspect_one(context, is_cq, handle);
 }
 SleptOn Hca::slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const {
   return impl_->slept_on(context, channel, thread);
+}
+void Hca::tell_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place) {
+  impl_->tell_end_of_region(context, handle, std::move(place));
 }
 RegionUse Hca::use_of_region(std::uint32_t context, std::uint32_t handle) const { return impl_->use_of_region(context, handle); }
 

@@ -90,7 +90,7 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   const std::uint64_t record_offset = *block + ring_bytes + operation_bytes;
   auto& record = *reinterpret_cast<protocol::SharedReceiveQueueRecord*>(
       context.arena->at(record_offset, sizeof(protocol::SharedReceiveQueueRecord)).data());
-  const Ref<SharedReceiveQueue> srq = srq_pool_.create(adapter, context, params, ring, record.producer);
+  const Ref<SharedReceiveQueue> srq = srq_pool_.create(adapter, context, params, ring, record);
   if (has_tags) {
     const WorkQueue tag_ring(context.arena->at(*block + ring_bytes, operation_bytes), operations, operation_stride());
     srq.get()->tags = std::make_unique<TagMatching>(adapter, *srq.get(), tag_ring, command.max_num_tags, record);

@@ -1,5 +1,6 @@
 #include "sim/hca/datapath/diagnoses.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -188,8 +189,20 @@ std::string Diagnoses::unknown_key(std::uint32_t key, bool is_remote) const {
     return text + join(", but with ", Hex{swapped}, ", the same bytes in the other order: is an htonl or ntohl missing or "
                        "one too many?");
   }
-  if (adapter_.keys.was_given(key)) text += ": it has been deregistered";
-  return text;
+  if (!adapter_.keys.was_given(key)) return text;
+  text += ": it has been deregistered";
+  const auto ended = std::ranges::find(ended_.rbegin(), ended_.rend(), key, &EndedRegion::key);
+  if (ended == ended_.rend()) return text;
+  const std::string place = ended->place();
+  if (!place.empty()) text += " at " + place;
+  const auto before_ns = static_cast<std::uint64_t>(to_ps(adapter_.engine.now()) - to_ps(ended->when)) / 1000;
+  return text + join(", ", before_ns / 1000, ".", std::to_string(1000 + before_ns % 1000).substr(1), " us before");
+}
+
+void Diagnoses::on_end_of_region(std::uint32_t key, std::function<std::string()> place) {
+  constexpr std::size_t kMost = 1000;
+  if (ended_.size() == kMost) ended_.pop_front();
+  ended_.push_back({key, adapter_.engine.now(), std::move(place)});
 }
 
 std::string Diagnoses::why_not(const Context& owner, std::uint32_t pd, std::uint32_t key, std::uint64_t va,

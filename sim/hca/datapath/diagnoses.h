@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -59,6 +61,8 @@ class Diagnoses {
   // What is to be placed through the keys of this list cannot be.
   void on_unplaceable(const QueuePair& qp, const ScatterList& list, std::uint64_t offset, std::uint32_t length,
                       const Context& owner, std::uint32_t pd);
+  // The region with this key is about to be deregistered; `place` says where in the program, when somebody asks.
+  void on_end_of_region(std::uint32_t key, std::function<std::string()> place);
   // Why memory cannot be used through a local key, or by a peer through a remote one.
   std::string why_not(const Context& owner, std::uint32_t pd, std::uint32_t key, std::uint64_t va, std::uint64_t length,
                       std::uint32_t access) const;
@@ -72,6 +76,12 @@ class Diagnoses {
 
   Adapter& adapter_;
   mutable std::string reason_;                 // of the command under way
+  struct EndedRegion {
+    std::uint32_t key = 0;
+    Instant when{};
+    std::function<std::string()> place;
+  };
+  std::deque<EndedRegion> ended_;  // the last of them
   std::map<std::uint32_t, Instant> starved_;   // queue pairs whose last message found no receive: since when
 };
 

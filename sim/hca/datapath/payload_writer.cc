@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/datapath/receive_check.h"
 #include "sim/hca/freedom.h"
 
 namespace verbatim::hca {
@@ -62,10 +63,11 @@ host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Paylo
     placement.first = pieces[0];
     placement.more.clear();
     placement.stream = stream;
+    placement.check = check_;
     const host::DmaPiece piece(pieces[0].length, pieces[0].address);
     return hand_over({&piece, 1});
   }
-  Placement placement{context.self, payload, pieces[0], {}, stream};
+  Placement placement{context.self, payload, pieces[0], {}, stream, check_};
   if (pieces.size() == 1) return place(std::move(placement));
   placement.more.assign(pieces.begin(), pieces.end());
   std::vector<host::DmaPiece> parts;
@@ -108,7 +110,7 @@ std::vector<PayloadWriter::Placement> PayloadWriter::cut(Context& context, const
       const auto to_edge = static_cast<std::uint32_t>(granule - piece.address % granule);
       const std::uint32_t length = std::min(piece.length, to_edge);
       parts.push_back(
-          {context.self, {rest.buffer, rest.offset, length}, {piece.address, length, piece.key, piece.owner}, {}, stream});
+          {context.self, {rest.buffer, rest.offset, length}, {piece.address, length, piece.key, piece.owner}, {}, stream, check_});
       rest.offset += length;
       rest.length -= length;
       piece.address += length;
@@ -149,6 +151,7 @@ void PayloadWriter::on_hold_over() {
 host::Touch PayloadWriter::touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const {
   const Placement& placement = placing_[cookie - first_placing_];
   if (placement.context.get() == nullptr || adapter_.has_failed) return host::Touch::kUnseen;
+  if (placement.check != nullptr && placement.check->is_due()) return host::Touch::kUnknown;
   const std::byte* from = placement.payload.bytes().data();
   const auto pieces = placement.more.empty() ? std::span(&placement.first, 1) : std::span(placement.more);
   for (const MemoryPiece& piece : pieces) {
@@ -160,6 +163,10 @@ host::Touch PayloadWriter::touch_of(std::uint64_t cookie, std::vector<host::Touc
 
 void PayloadWriter::on_dma_write(std::uint64_t) {
   Placement& placement = placing_.front();
+  if (placement.check != nullptr) [[unlikely]] {
+    if (placement.check->is_due()) placement.check->look(adapter_);
+    placement.check.reset();
+  }
   apply(placement, false);
   placement.payload.buffer = {};  // for the next packet to be gathered
   placing_.drop_front();
@@ -184,6 +191,7 @@ void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
     adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, piece.owner->program.process, piece.address,
                            piece.length, 0, part);
     if (adapter_.tracer.wants_facts()) [[unlikely]] tell_placement(piece, placement.stream);
+    if (!on_adapter) piece.owner->program.memory->placed.add(piece.address, piece.length, adapter_.engine.now());
     const std::uint64_t cookie = std::uint64_t{piece.owner->number} << 32 | piece.key;
     adapter_.memory.place(*piece.owner, piece.address, part, {this, cookie});
   }

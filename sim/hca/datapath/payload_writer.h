@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ struct MemoryPiece {
 };
 
 struct Adapter;
+class ReceiveCheck;
 
 // Which packets bring the same message: those of one queue pair in one direction, from where release() of it was called to where
 // it is called again.
@@ -44,6 +46,8 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
   // The pieces together are as long as the payload, and not empty; their owners are of the opening of `context`.
   host::DmaWriteTimes write(Context& context, const ib::Payload& payload, std::span<const MemoryPiece> pieces,
                             MessageStream stream);
+  // What write() is given until the next call of this are the first bytes of a message, for a receive that is to be looked at before.
+  void look_before(std::shared_ptr<ReceiveCheck> check) { check_ = std::move(check); }
   // When the last byte that was handed to the DMA engine leaves, or has left, the adapter.
   Instant last_left() const { return last_left_; }
   bool holds_any() const { return !held_.empty(); }
@@ -70,6 +74,7 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
     MemoryPiece first;
     std::vector<MemoryPiece> more;  // all pieces when there are several
     MessageStream stream;
+    std::shared_ptr<ReceiveCheck> check = nullptr;
   };
   struct Held {
     Placement placement;  // of one piece
@@ -108,6 +113,7 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
   std::vector<Held> held_;  // in order of arrival
   Timer hold_timer_;        // until the first of them goes on
   Instant last_left_{};
+  std::shared_ptr<ReceiveCheck> check_;  // of what is being written; null: none
 };
 
 template <class Matches>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/datapath/receive_check.h"
 #include "sim/hca/datapath/received_frame.h"
 #include "sim/hca/queues/queue_pair.h"
 #include "sim/hca/queues/shared_receive_queue.h"
@@ -176,8 +177,16 @@ bool ResponderDriver::write(Incoming& incoming) {
     const ib::Payload payload = qp_.is_datagram() ? with_grh(packet)
                                 : qp_.is_raw()    ? placed_payload(qp_, *placement.list, packet)
                                                   : behind(packet.payload, placement.skipped);
-    return qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(),
-                       stream);
+    const RecvWork* const work = qp_.responder.current_receive();
+    if (ib::info(packet.bth.opcode).begins_message && work != nullptr && protocol::is_receive_seen(work->number)) {
+      const std::uint64_t note = qp_.receives().note_of(work->number);
+      if (note != 0 && payload.length != 0)
+        qp_.adapter.payloads.look_before(ReceiveCheck::of(qp_.memory_owner(), note, *work, now()));
+    }
+    const bool is_placed =
+        qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(), stream);
+    qp_.adapter.payloads.look_before(nullptr);
+    return is_placed;
   }
   Context& owner = qp_.owner_of(placement.key);
   const MemoryPiece piece{placement.address, placement.length, placement.key, &owner};

@@ -53,7 +53,7 @@ QueuePair::QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, co
       context(context),
       params(params),
       send_queue(send),
-      own_receives(adapter, recv, record().recv_producer),
+      own_receives(adapter, recv, record().recv_producer, record().receive_notes),
       frame_options(params.frame_options),
       requester(*this, send_queue, *this),
       responder(*this, responses, *this),

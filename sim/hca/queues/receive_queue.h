@@ -17,6 +17,7 @@
 #include "sim/hca/queues/work_queue.h"
 #include "sim/hca/queues/work_request.h"
 #include "sim/hca/slot.h"
+#include "verbs_shim/protocol/post_notes.h"
 
 namespace verbatim::hca {
 
@@ -34,12 +35,17 @@ struct ReceiveQueueOwner {
 class ReceiveQueue {
  public:
   // `record` is the producer number in the arena. A ring without entries has no receives.
-  ReceiveQueue(Adapter& adapter, const WorkQueue& ring, const std::atomic<std::uint32_t>& record)
-      : adapter_(adapter), ring_(ring), record_(record) {}
+  // `notes`: where the address of the shim's notes stands.
+  ReceiveQueue(Adapter& adapter, const WorkQueue& ring, const std::atomic<std::uint32_t>& record, const std::uint64_t& notes)
+      : adapter_(adapter), ring_(ring), record_(record), notes_(notes) {}
 
   std::uint32_t entries() const { return ring_.entries(); }
   std::uint32_t stride() const { return ring_.stride(); }
   std::span<const std::byte> entry(std::uint32_t number) const { return ring_.entry(number); }
+  // The shim's note of a receive, in the memory of the program that posts here; 0: there is none.
+  std::uint64_t note_of(std::uint32_t number) const {
+    return notes_ == 0 ? 0 : notes_ + std::uint64_t{number & (entries() - 1)} * sizeof(protocol::PostNote);
+  }
   // No receive is taken from here any more: the program wrote a producer number that cannot be, or nothing can complete.
   void fail();
   bool has_failed() const { return failed_; }
@@ -101,6 +107,7 @@ class ReceiveQueue {
   ReceiveQueueOwner owner_;
   WorkQueue ring_;
   const std::atomic<std::uint32_t>& record_;
+  const std::uint64_t& notes_;
   Ring<RecvWork> fetched_;  // and unused
   Ring<Waiter> waiters_;
   std::uint32_t taken_ = 0;     // free-running

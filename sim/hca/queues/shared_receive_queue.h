@@ -8,6 +8,7 @@
 #include "sim/hca/context.h"
 #include "sim/hca/queues/receive_queue.h"
 #include "sim/hca/queues/tag_matching.h"
+#include "verbs_shim/protocol/rings.h"
 
 namespace verbatim::hca {
 
@@ -29,8 +30,8 @@ class SharedReceiveQueue {
  public:
   SharedReceiveQueue(Ref<SharedReceiveQueue> self, Adapter& adapter, Context& context,
                      const SharedReceiveQueueParams& params, const WorkQueue& ring,
-                     const std::atomic<std::uint32_t>& record)
-      : self(self), context(context), params(params), receives(adapter, ring, record) {
+                     const protocol::SharedReceiveQueueRecord& record)
+      : self(self), context(context), params(params), receives(adapter, ring, record.producer, record.receive_notes) {
     receives.restart({{}, 0, self}, ring);
   }
 

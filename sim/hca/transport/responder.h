@@ -76,6 +76,8 @@ class Responder {
   void on_no_receive(const ib::Packet& packet, Actions& actions);
   void on_failed_queue(const ib::Packet& packet, Actions& actions);
   const Placement& placement() const { return placement_; }
+  // That the message takes which is being received; null: none.
+  const RecvWork* current_receive() const { return current_ ? &*current_ : nullptr; }
   // `allowed`: the payload has been placed; otherwise the keys of the receive do not allow it.
   void execute(const ib::Packet& packet, bool allowed, Actions& actions);
   // What followed from the packet has been executed.

@@ -34,11 +34,12 @@ void Checks::tell(Process& process, Check check, std::uint64_t caller, const std
 
 void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const std::string& text,
                        Instant when) {
-  // What a library of the system posts it takes care of itself: UCX, for one, unmaps receives of a queue pair that it then destroys.
+  // What a library of the system posts it takes care of itself: UCX, for one, unmaps receives of a queue pair that it destroys
+  // then.
   if (note.posted != 0 && is_of_system_library(process.native_pid(), note.posted)) return;
   if (note.private_at != 0 && !is_private(process.native_pid(), note.private_at)) return;
   const std::string posted = place_of_call(process.native_pid(), note.posted);
-  tell(process, note.check, caller, posted.empty() ? text : text + "; it was posted at " + posted, when);
+  tell(process, note.check, caller, posted.empty() || note.posted == caller ? text : text + "; it was posted at " + posted, when);
 }
 
 void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now) {
@@ -89,7 +90,13 @@ void Checks::before_command(Thread& thread, DeviceContext& context, std::span<co
   if (mailbox.size() != sizeof destroy) return;
   std::memcpy(&destroy, mailbox.data(), sizeof destroy);
   const CommandType type = destroy.header.type;
-  if (type == CommandType::kDeregMr) return check_region(thread, context, destroy.handle, now);
+  if (type == CommandType::kDeregMr) {
+    Process& process = thread.process();
+    const std::uint64_t caller = process.region().slot(thread.slot()).verb_caller;
+    context.hca().tell_end_of_region(context.handle(), destroy.handle,
+                                     [native_pid = process.native_pid(), caller] { return place_of_call(native_pid, caller); });
+    return check_region(thread, context, destroy.handle, now);
+  }
   if (type != CommandType::kDestroyCq && type != CommandType::kDestroyQp) return;
   const hca::Inspection one = context.hca().inspect_one(context.handle(), type == CommandType::kDestroyCq, destroy.handle);
   for (const auto& cq : one.cqs) keep(thread.process(), cq);

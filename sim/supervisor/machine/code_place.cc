@@ -21,8 +21,12 @@ struct MappedFile {
   std::string path;
   std::uint64_t first = 0;  // where its first part lies
 };
+struct Extent {
+  std::uint64_t from = 0, to = 0;
+  bool is_private = false;
+};
 
-std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address, bool* is_private = nullptr) {
+std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address, Extent* extent = nullptr) {
   std::ifstream maps(fmt::format("/proc/{}/maps", native_pid));
   MappedFile file;
   for (std::string line; std::getline(maps, line);) {
@@ -34,7 +38,7 @@ std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address, bool*
     std::getline(words, path);
     if (!path.empty() && path != file.path) file = {path, from};
     if (address < from || address >= to) continue;
-    if (is_private != nullptr) *is_private = access.ends_with('p');
+    if (extent != nullptr) *extent = {from, to, access.ends_with('p')};
     if (path.empty()) return std::nullopt;
     return file;
   }
@@ -65,9 +69,16 @@ bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64
 }
 
 bool is_private(pid_t native_pid, std::uint64_t address) {
-  bool is = false;
-  file_at(native_pid, address, &is);
-  return is;
+  Extent extent;
+  file_at(native_pid, address, &extent);
+  return extent.is_private;
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> mapping_at(pid_t native_pid, std::uint64_t address) {
+  Extent extent;
+  file_at(native_pid, address, &extent);
+  if (extent.to == 0) return std::nullopt;
+  return std::pair(extent.from, extent.to);
 }
 
 bool is_of_system_library(pid_t native_pid, std::uint64_t address) {

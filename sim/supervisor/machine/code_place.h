@@ -4,7 +4,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "sim/supervisor/machine/process_memory.h"
 
@@ -17,6 +19,9 @@ std::string place_in_files(pid_t native_pid, std::uint64_t address);
 // Where the call was made that returns to `address` of a process which is alive: "app.c:88" where the file has lines (-g), else as
 // above. "" for 0.
 std::string place_of_call(pid_t native_pid, std::uint64_t address);
+
+// The mapping in which `address` lies, [from, to); none: nothing is mapped there.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> mapping_at(pid_t native_pid, std::uint64_t address);
 
 // Whether memory is mapped there that no file and no other process shares.
 bool is_private(pid_t native_pid, std::uint64_t address);

@@ -178,6 +178,12 @@ struct ClockStep {
   std::vector<ByteRun> writes;  // in between, to the stack, with their values
 };
 
+// An instruction by which a thread decides something, or an address is made, of the n-th of some bytes.
+struct FieldUse {
+  std::uint64_t rip = 0;
+  std::size_t field = 0;
+};
+
 // One per program; keeps decoded code and buffers from one analysis to the next.
 class SpinProver {
  public:
@@ -199,6 +205,11 @@ class SpinProver {
   // other than the stack is written; then the row has to be ended.
   ClockStep step_in_row(const Limits& limits, const ClockModel& model, std::int64_t row_began_ps);
   void end_row() { memory_.end(); }
+
+  // A call has just returned, which has left these registers; the others are unknown, and so are flags. Whether the thread goes on to
+  // use one of `fields` as long as it executes `code` and nothing is unknown, within limits.steps instructions.
+  std::optional<FieldUse> find_use(const Registers& at_return, CodeMemory& memory, const Limits& limits, const MemoryRange& code,
+                                   std::span<const MemoryRange> fields);
 
   // Decoded code is forgotten; see CodeCache::invalidate.
   void invalidate() { code_.invalidate(); }

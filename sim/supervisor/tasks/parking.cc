@@ -112,6 +112,7 @@ LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loo
       turn_steps_(kPollSteps),
       credit_(kFirstCredit) {}
 LoopAnalyst::~LoopAnalyst() = default;
+spin::CodeMemory& LoopAnalyst::code_memory() { return *code_; }
 
 namespace {
 

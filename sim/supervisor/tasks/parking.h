@@ -127,6 +127,9 @@ class LoopAnalyst {
   std::optional<spin::ClockStep> follow_clock(const Thread& thread, const spin::Registers& at_entry, Instant now,
                                               Instant row_began);
   void write_followed();
+  // Whether the thread, whose poll is about to return completions that have failed, uses what is undefined in them
+  // (Request::kFailedPoll, with its answer).
+  std::int64_t use_of_failed(const protocol::ThreadSlot& slot);
   // Whether that is worth a try for the first read that is handed over at a place: not where it was in vain lately.
   bool may_follow_clock(std::uint64_t place);
   void note_followed(std::uint64_t place, bool in_vain);
@@ -161,6 +164,7 @@ class LoopAnalyst {
 
  private:
   class Code;
+  spin::CodeMemory& code_memory();
   unsigned effort_of_poke() const;
   static constexpr unsigned kFirstPatience = 3;     // doublings, until a loop was proven
   static constexpr unsigned kPokesForPatience = 2;  // in vain, for each doubling

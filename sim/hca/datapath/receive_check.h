@@ -1,0 +1,33 @@
+// Whether a program has written to the buffer of a receive between its post and the message: what the shim saw there when it was
+// posted (protocol/post_notes.h) is compared with what lies there before the first byte of the message does. What any adapter has
+// written to the program's memory meanwhile is nobody's mistake. The answer goes into the shim's note; nothing else comes of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "sim/hca/context.h"
+#include "sim/hca/queues/work_request.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+
+class ReceiveCheck {
+ public:
+  // nullptr: of this receive, whose note lies at `note` in the owner's memory, nothing is known.
+  static std::shared_ptr<ReceiveCheck> of(Context& owner, host::ProgramAddress note, const RecvWork& work, Instant now);
+
+  bool is_due() const { return is_due_; }
+  // The message is about to reach memory.
+  void look(const Adapter& adapter);
+
+ private:
+  Ref<Context> owner_;
+  host::ProgramAddress note_ = 0, buffer_ = 0;
+  std::uint32_t length_ = 0, fingerprint_ = 0;
+  Instant posted_{};
+  bool is_due_ = true;
+};
+
+}  // namespace verbatim::hca

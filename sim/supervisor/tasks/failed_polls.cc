@@ -1,0 +1,64 @@
+// What a thread does with completions that have failed, before it does it: its code is followed from where its poll returns.
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "sim/supervisor/machine/code_place.h"
+#include "sim/supervisor/tasks/parking.h"
+#include "sim/supervisor/tasks/process.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::uint64_t kCompletionSize = 48;  // of ibv_wc
+constexpr std::size_t kMostCompletions = 4;    // are looked at
+constexpr unsigned kSteps = 4000;
+
+std::vector<spin::MemoryRange> undefined_fields(std::uint64_t completion) {
+  std::vector<spin::MemoryRange> fields;
+  for (const protocol::UndefinedField& field : protocol::kUndefinedFields)
+    fields.push_back({completion + field.offset, field.size});
+  return fields;
+}
+
+}  // namespace
+
+std::int64_t LoopAnalyst::use_of_failed(const protocol::ThreadSlot& slot) {
+  write_followed();
+  ProcessMemory& memory = process_.memory();
+  spin::Registers registers;
+  std::copy_n(slot.poll_registers, 16, registers.gpr.begin());
+  std::uint64_t& stack = registers.gpr[spin::kRsp];
+  const auto return_address = memory.load<std::uint64_t>(stack);
+  if (!return_address) return 0;
+  // What turns that were skipped have left in them lies in the frame of the call.
+  for (std::size_t i = 0; i < std::size(protocol::kPollFrame); ++i) {
+    const auto kept = memory.load<std::uint64_t>(stack - 8 * (i + 1));
+    if (!kept) return 0;
+    registers.gpr[protocol::kPollFrame[i]] = *kept;
+  }
+  registers.rip = *return_address;
+  registers.fs_base = slot.poll_registers[17];
+  registers.gpr[spin::kRax] = static_cast<std::uint64_t>(slot.arguments[1]);
+  stack += 8;
+  const auto code = mapping_at(process_.native_pid(), registers.rip);
+  if (!code) return 0;
+  std::vector<spin::MemoryRange> fields;
+  std::vector<std::uint64_t> completions;  // their numbers
+  for (std::uint64_t left = static_cast<std::uint64_t>(slot.arguments[2]); left != 0; left &= left - 1) {
+    if (completions.size() == kMostCompletions) break;
+    completions.push_back(static_cast<std::uint64_t>(std::countr_zero(left)));
+    const auto of_one = undefined_fields(static_cast<std::uint64_t>(slot.arguments[0]) + kCompletionSize * completions.back());
+    fields.insert(fields.end(), of_one.begin(), of_one.end());
+  }
+  spin::Limits limits;
+  limits.steps = kSteps;
+  const auto use = prover_.find_use(registers, code_memory(), limits, {code->first, code->second - code->first}, fields);
+  if (!use) return 0;
+  constexpr std::size_t kFields = std::size(protocol::kUndefinedFields);
+  const protocol::FieldUseAnswer answer{use->rip, use->field % kFields, completions[use->field / kFields]};
+  return std::bit_cast<std::int64_t>(answer);
+}
+
+}  // namespace verbatim::supervisor
