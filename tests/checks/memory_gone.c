@@ -44,8 +44,10 @@ int main(int argc, char** argv) {
   struct ibv_context* context = ibv_open_device(devices[0]);
   pd = ibv_alloc_pd(context);
   struct ibv_cq* cq = ibv_create_cq(context, 16, NULL, NULL, 0);
-  struct ibv_qp_init_attr init = {
-      .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
+  struct ibv_qp_init_attr init = {.send_cq = cq,
+                                  .recv_cq = cq,
+                                  .qp_type = IBV_QPT_RC,
+                                  .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
   qp = ibv_create_qp(pd, &init);
   MUST(qp != NULL);
   struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT, .port_num = 1};

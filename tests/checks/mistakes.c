@@ -92,8 +92,8 @@ static void region_in_use(void) {
   litmus_meet(&my);
 }
 
-// The server unmaps the buffer of a posted receive, and the client that of a send whose completion it has not polled; `fixed` when
-// they are complete. Memory beside them, and what other calls take away that no request names, is nobody's business.
+// The server unmaps the buffer of a posted receive, and the client that of a send whose completion it has not polled; `fixed`
+// when they are complete. Memory beside them is nobody's business.
 static void memory_gone(void) {
   uint8_t* const other = mmap(NULL, 2 * kBig, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   MUST(other != MAP_FAILED);
@@ -106,7 +106,9 @@ static void memory_gone(void) {
   }
   litmus_meet(&my);
   if (!is_server()) {
-    struct ibv_send_wr wr = {.wr_id = 6, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, *bad;
+    struct ibv_send_wr wr = {.wr_id = 6, .sg_list = &sge, .num_sge = 1}, *bad;
+    wr.opcode = IBV_WR_SEND;
+    wr.send_flags = IBV_SEND_SIGNALED;
     MUST(ibv_post_send(my.qp[0], &wr, &bad) == 0);
     MUST(madvise(other + kBig, kBig, MADV_DONTNEED) == 0);
     if (my.is_fixed) litmus_wait(my.send_cq);

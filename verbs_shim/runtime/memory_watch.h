@@ -1,5 +1,5 @@
-// Memory that the program takes away while somebody wants to know of it (runtime.h: watch_memory). A call that comes here for that
-// alone does what it would do by itself: it takes no time, and nothing else shows of it.
+// Memory that the program takes away while somebody wants to know of it (runtime.h: watch_memory). A call that comes here for
+// that alone does what it would do by itself: it takes no time, and nothing else shows of it.
 #pragma once
 
 namespace verbatim::shim {

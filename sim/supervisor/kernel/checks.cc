@@ -34,7 +34,8 @@ void Checks::tell(Process& process, Check check, std::uint64_t caller, const std
 
 void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const std::string& text,
                        Instant when) {
-  // What a library of the system posts it takes care of itself: UCX, for one, unmaps receives of a queue pair that it then destroys.
+  // What a library of the system posts it takes care of itself: UCX, for one, unmaps receives of a queue pair that it destroys
+  // then.
   if (note.posted != 0 && is_of_system_library(process.native_pid(), note.posted)) return;
   if (note.private_at != 0 && !is_private(process.native_pid(), note.private_at)) return;
   const std::string posted = place_of_call(process.native_pid(), note.posted);
