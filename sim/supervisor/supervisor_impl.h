@@ -130,6 +130,10 @@ class Supervisor::Impl final : public ProcessTable {
   void replace_call(Thread& thread);
   // The process begins: where its threads may be late before accesses to memory is written where it says. How many places.
   std::int64_t place_accesses(Thread& thread);
+  // Of a thread that is at a store, see store_buffer.h.
+  std::vector<std::uint64_t> loads_behind_store(Thread& thread);
+  // The address behind the load that the store is to wait for; 0: none.
+  std::int64_t load_behind_store(Thread& thread);
   void tell_unpatched(Process& process);
   // supervisor_machine.cc: what the machine does to a run is no event of it.
   void note_refusal_of_machine(Thread& thread);

@@ -169,7 +169,8 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
       break;
     }
     case protocol::Request::kAccess:
-      cost = thread.take_late_access(process.region().slot(thread.slot()));
+      cost = thread.take_late_access(process.region().slot(thread.slot()),
+                                     [&] { return loads_behind_store(thread).size(); });
       break;
     case protocol::Request::kAttach:
     case protocol::Request::kFault:
@@ -341,8 +342,10 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       resume(thread, {});
       return;
     case protocol::Request::kPoke:
-    case protocol::Request::kAccess:
       resume(thread, {});
+      return;
+    case protocol::Request::kAccess:
+      resume(thread, {.result = load_behind_store(thread)});
       return;
     case protocol::Request::kDoorbell:
       ring(thread, static_cast<protocol::DoorbellKind>(call.arguments[1]),

@@ -26,6 +26,7 @@ OPTIONS = {
     "plain_counter": ["--spec-accesses"],
     "plain_add": ["--spec-accesses"],
     "claimed_slot": ["--spec-accesses"],
+    "sleep_flag": ["--spec-accesses"],
 }
 
 

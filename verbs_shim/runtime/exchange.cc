@@ -49,6 +49,7 @@ void give_token_back() {
 // have not written would see it. So it waits on the stack on which the shim starts threads. (A handler stays on its own:
 // the kernel has to see that it is in use.)
 void hand_over() {
+  if (my_slot->request != Request::kPoke) time_passes();
   const unsigned long base = protocol::shim_stack(my_slot_index());
   unsigned long here;
   asm volatile("mov %%rsp, %0" : "=r"(here));
@@ -199,6 +200,7 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathE
 
 // Nothing outside can notice or change anything before the horizon: the thread lets the time pass by itself.
 bool passes_locally(std::int64_t cost_ps) {
+  time_passes();
   ThreadSlot& slot = *my_slot;
   // A sleep may be longer than there is time: the sum is made only where it is known to be small.
   if (cost_ps >= slot.horizon_ps - slot.clock_ps) return false;

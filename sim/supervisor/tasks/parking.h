@@ -37,6 +37,7 @@
 
 namespace verbatim::supervisor {
 
+class AnalysedMemory;
 class ProcessMemory;
 
 // Why and how one thread is parked.
@@ -160,7 +161,6 @@ class LoopAnalyst {
   const std::string& poll_refusal() const { return poll_refusal_; }
 
  private:
-  class Code;
   unsigned effort_of_poke() const;
   static constexpr unsigned kFirstPatience = 3;     // doublings, until a loop was proven
   static constexpr unsigned kPokesForPatience = 2;  // in vain, for each doubling
@@ -178,7 +178,7 @@ class LoopAnalyst {
   LoopTraps traps_;
   const bool traps_loops_;
   std::int64_t epoch_ns_;
-  std::unique_ptr<Code> code_;
+  std::unique_ptr<AnalysedMemory> code_;
   spin::SpinProver prover_;
   std::shared_ptr<const spin::PollLoopProof> last_;
   std::uint64_t access_epoch_ = 0;  // of the process, at the last question

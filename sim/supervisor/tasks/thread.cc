@@ -168,6 +168,24 @@ Duration Thread::take_lateness(Expected& expected, std::int64_t& until_late) {
   return late;
 }
 
+Duration Thread::take_late_access(protocol::ThreadSlot& slot, const std::function<std::size_t()>& loads) {
+  const auto how = static_cast<protocol::AccessLateness>(call_.arguments[5]);
+  loads_before_store_ = 0;
+  const Duration buffered_for = std::exchange(buffered_for_, Duration::zero());
+  if (how == protocol::AccessLateness::kBuffered) {
+    was_late_ = std::exchange(was_buffered_, std::nullopt);
+    return buffered_for;
+  }
+  const Duration late = take_lateness(accesses_, slot.accesses_until_late);
+  if (how != protocol::AccessLateness::kMayBeBuffered || late == Duration::zero()) return late;
+  const auto found = static_cast<std::uint32_t>(loads());
+  if (found != 0) loads_before_store_ = choices_.choose(kStoreBuffer, source_, 1 + found);
+  if (loads_before_store_ == 0) return late;
+  buffered_for_ = late;
+  was_buffered_ = take_late();
+  return Duration::zero();
+}
+
 std::size_t Thread::place_among_nothings() const {
   const auto same = std::ranges::find_if(nothings_, [this](const Nothing& other) {
     return other.call.number == call_.number && protocol::ask_the_same(call_.number, call_.arguments, other.call.arguments);
