@@ -38,6 +38,7 @@ struct RunOptions {
   std::string freedom;  // friendly or spec; empty: the scenario's
   std::optional<std::int64_t> spec_faults;  // the scenario's, too
   std::optional<std::int64_t> spec_failing_calls;
+  std::optional<std::int64_t> spec_failures;
   bool spec_accesses = false;  // the scenario's, too
   std::string out;
   std::string time_limit;

@@ -86,6 +86,10 @@ void add_limits(CLI::App* verb, RunOptions& options) {
                    "with freedom spec: at most so many calls of programs on each host fail or do less than they could (ENOMEM of "
                    "verbs, EAGAIN, EINTR, short reads and writes), at places drawn from the seed (default: the scenario's, else 0)")
       ->check(CLI::Range(0, 1'000'000));
+  verb->add_option("--spec-failures", options.spec_failures,
+                   "with freedom spec: at most so many links go down, adapters fail and programs are killed, at times drawn from the "
+                   "seed (default: the scenario's, else 0)")
+      ->check(CLI::Range(0, 1'000'000));
   verb->add_flag("--spec-accesses", options.spec_accesses,
                  "with freedom spec: threads are late before accesses to memory of the program's own code, too, and between the two "
                  "of an instruction that reads and writes: finds races that lie between two accesses, and takes longer");

@@ -145,6 +145,7 @@ bool load(const RunOptions& options, const config::LoadOptions& load_options, co
   if (options.spec_faults) scenario.spec.faults = *options.spec_faults;
   if (options.spec_accesses) scenario.spec.accesses = true;
   if (options.spec_failing_calls) scenario.spec.failing_calls = *options.spec_failing_calls;
+  if (options.spec_failures) scenario.spec.failures = *options.spec_failures;
   if (const auto limit = parse_limit("--time-limit", options.time_limit, diagnostics))
     scenario.time_limit = *limit;
   return true;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sim/config/freedom.h"
+#include "sim/config/drawn_failures.h"
 #include "sim/config/simulation.h"
 #include "sim/explore/recorded_choices.h"
 #include "sim/explore/replayed_choices.h"
@@ -326,42 +327,33 @@ std::unique_ptr<Choices> chooser_of(const RunPlan& plan) {
   return std::make_unique<SeededChoices>(static_cast<std::uint64_t>(plan.scenario.seed), names);
 }
 
-}  // namespace
+// Who chooses in a run, and what was asked and answered.
+struct RunChoices {
+  std::unique_ptr<Choices> chooser;
+  explore::RecordedChoices recorded;
 
-int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, Answer* answer) {
+  explicit RunChoices(const RunPlan& plan)
+      : chooser(chooser_of(plan)),
+        recorded(*chooser, config::Simulation::component_names(plan.scenario.topology)) {}
+};
+
+// The plan with what fails in it as was chosen.
+RunPlan with_failures(const RunPlan& plan, Choices& choices) {
+  RunPlan drawn = plan;
+  config::draw_failures(drawn.scenario, choices);
+  for (std::size_t i = 0; i < drawn.programs.size(); ++i) {
+    const Duration kill = drawn.scenario.programs[i].kill;
+    if (kill.count() != 0) drawn.programs[i].kill = instant_from_ps(kill.count());
+  }
+  return drawn;
+}
+
+int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& chosen, ProgramOutput& output, RunReport* report,
+                  Answer* answer) {
   const std::vector<char> pad(options.pad);  // moves what is allocated after it; see verify.cc
   const config::TopologySpec& topology = plan.scenario.topology;
-  if (const std::string lacking = lacking_processor(topology); !lacking.empty()) {
-    complain(lacking + "; nothing was started");
-    return kUsage;
-  }
-  for (const supervisor::Facility& limit : supervisor::check_limits()) {
-    if (limit.state != supervisor::Facility::State::kMissing) continue;
-    complain(limit.what + ": " + limit.consequence + "; nothing was started");
-    return kUsage;
-  }
-  std::vector<std::string> hosts;
-  bool keep = !plan.fail_on.empty();
-  for (const config::ProgramSpec& program : plan.scenario.programs) {
-    hosts.push_back(program.host);
-    keep = keep || !program.expect_output.empty();
-  }
-  ProgramOutput output(labels_of(hosts), options.style.is_for_people());
-  if (keep) output.keep_output();
-  if (!options.out.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options.out, error);
-    std::string failure = error ? "cannot make the folder " + options.out + ": " + error.message() : "";
-    if (failure.empty()) failure = output.open_files(options.out);
-    if (!failure.empty()) {
-      complain(failure + "; nothing was started");
-      return kUsage;
-    }
-  }
-
   const auto seed = static_cast<std::uint64_t>(plan.scenario.seed);
-  const std::unique_ptr<Choices> chooser = chooser_of(plan);
-  explore::RecordedChoices recorded(*chooser, config::Simulation::component_names(topology));
+  auto& [chooser, recorded] = chosen;
   Choices& choices = report != nullptr ? static_cast<Choices&>(recorded) : *chooser;
   auto made = std::make_unique<config::Simulation>(topology, seed, choices);
   config::Simulation& simulation = *made;
@@ -522,6 +514,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);
+  for (const std::string& failure : drawn_failures_of(plan, result, figures)) complain("freedom: " + failure);
   log_diagnoses(figures.diagnoses);
   tell_checks(figures.checks, figures.check_levels);
   for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
@@ -549,6 +542,43 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
   }
   made.reset();  // while those are there who hear of it
   return verdict.code;
+}
+
+}  // namespace
+
+int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, Answer* answer) {
+  if (const std::string lacking = lacking_processor(plan.scenario.topology); !lacking.empty()) {
+    complain(lacking + "; nothing was started");
+    return kUsage;
+  }
+  for (const supervisor::Facility& limit : supervisor::check_limits()) {
+    if (limit.state != supervisor::Facility::State::kMissing) continue;
+    complain(limit.what + ": " + limit.consequence + "; nothing was started");
+    return kUsage;
+  }
+  std::vector<std::string> hosts;
+  bool keep = !plan.fail_on.empty();
+  for (const config::ProgramSpec& program : plan.scenario.programs) {
+    hosts.push_back(program.host);
+    keep = keep || !program.expect_output.empty();
+  }
+  ProgramOutput output(labels_of(hosts), options.style.is_for_people());
+  if (keep) output.keep_output();
+  if (!options.out.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.out, error);
+    std::string failure = error ? "cannot make the folder " + options.out + ": " + error.message() : "";
+    if (failure.empty()) failure = output.open_files(options.out);
+    if (!failure.empty()) {
+      complain(failure + "; nothing was started");
+      return kUsage;
+    }
+  }
+
+  RunChoices chosen(plan);
+  if (plan.scenario.spec.failures == 0) return run_as_chosen(plan, options, chosen, output, report, answer);
+  const RunPlan drawn = with_failures(plan, report != nullptr ? static_cast<Choices&>(chosen.recorded) : *chosen.chooser);
+  return run_as_chosen(drawn, options, chosen, output, report, answer);
 }
 
 }  // namespace verbatim::cli
