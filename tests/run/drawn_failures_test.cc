@@ -11,8 +11,9 @@ namespace {
 
 using support::RunReport;
 
+// They sleep while they wait: call by call, polls through a timeout would take minutes.
 RunReport run_pair(std::int64_t seed, const std::vector<std::string>& options) {
-  support::RunRequest request{.commands = {"server=ibv_rc_pingpong -n 500", "client=ibv_rc_pingpong -n 500 server"}};
+  support::RunRequest request{.commands = {"server=ibv_rc_pingpong -e -n 500", "client=ibv_rc_pingpong -e -n 500 server"}};
   request.options = {"--seed", std::to_string(seed)};
   request.options.insert(request.options.end(), options.begin(), options.end());
   return support::run(request);
