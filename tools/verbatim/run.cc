@@ -16,6 +16,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/run_plan.h"
 
 namespace verbatim::cli {
@@ -269,11 +270,30 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   return plan;
 }
 
+namespace {
+
+// What was chosen is kept beside the other results, so that the run can be replayed, made small and compared.
+int run_and_keep_choices(const RunPlan& plan, const RunOptions& options, const config::FileTexts& files, Answer& answer) {
+  RunReport report;
+  report.wants_decisions = report.wants_first_cause = true;
+  const int code = run_once(plan, options, &report, &answer);
+  if (report.outcome.empty()) return code;
+  const std::string failure = write_replay(options.out + "/run.replay", replay_of(plan, options, files, report));
+  if (failure.empty()) return code;
+  complain(failure);
+  return code == kAsExpected ? static_cast<int>(kProgramFailed) : code;
+}
+
+}  // namespace
+
 int run(const RunOptions& options) {
-  const auto plan = make_plan(options, {profile_folders()});
+  config::FileTexts files;
+  const auto plan = make_plan(options, {profile_folders(), &files});
   if (!plan) return kUsage;
   Answer answer("run", options.style);
   if (plan->seeds) return answer.end(run_seeds(*plan, options, answer));
+  if (config::is_free(plan->scenario.freedom) && !options.out.empty() && !options.verify && !plan->debugger)
+    return answer.end(run_and_keep_choices(*plan, options, files, answer));
   return answer.end(options.verify ? run_verify(*plan, options, &answer) : run_once(*plan, options, nullptr, &answer));
 }
 

@@ -519,14 +519,14 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   tell_checks(figures.checks, figures.check_levels);
   for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
   for (const std::string& sentence : verdict.sentences) complain(sentence);
-  if (verdict.code != kAsExpected && report == nullptr)
+  if (verdict.code != kAsExpected && (report == nullptr || report->wants_first_cause))
     tell_first_cause(observers.facts.lines(figures.diagnoses, figures.checks), verdict.sentences);
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
   if (answer != nullptr) tell_run(*answer, run_json(), verdict, failures);
   if (report != nullptr) {
     fill(*report, plan, result, figures, output, verdict);
-    if (report->has_failed()) report->decisions = recorded.decisions();
+    if (report->has_failed() || report->wants_decisions) report->decisions = recorded.decisions();
     report->questions = recorded.questions();
     report->code_files = result.code_files;
     report->windows.assign(observers.windows.hits().begin(), observers.windows.hits().end());
