@@ -23,6 +23,7 @@
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/protocol/rings.h"
+#include "verbs_shim/protocol/touches.h"
 
 namespace {
 
@@ -35,6 +36,7 @@ std::byte* region() { return reinterpret_cast<std::byte*>(kRegionAddress); }
 std::byte* arena() { return region() + kArenaOffset; }
 RegionHeader& header() { return *reinterpret_cast<RegionHeader*>(region()); }
 ThreadSlot& slot() { return *reinterpret_cast<ThreadSlot*>(region() + kThreadsOffset); }
+TouchList& touches() { return *reinterpret_cast<TouchList*>(region() + kTouchesOffset); }
 std::byte* mailbox() { return region() + kThreadsOffset + offsetof(ThreadPart, mailbox); }
 
 // Past the shim: the thread only ever sleeps until it has the token again.
@@ -455,6 +457,8 @@ const Kind kKinds[] = {
              }
              ask(static_cast<Request>(request), {argument, argument, argument, argument, argument, argument},
                  value % 460);
+             // In the upper bits a poll names the calls whose answers the thread knows.
+             ask(static_cast<Request>(request), {1000, 1, 1, argument, 1, 1000}, value);
            }
          });
        }
@@ -490,6 +494,26 @@ const Kind kKinds[] = {
          });
        }
      }},
+    // What adapters would have done to memory, as the thread tells it in the slice that ends now, and the lines that it brings.
+    {"touches",
+     [](Wild&, std::uint32_t value) {
+       in_a_child([&](Wild& wild) {
+         wild.send();
+         for (int i = 0; i < 20; ++i) touches().done = value, wild.look();
+       });
+       in_a_child([&](Wild& wild) {
+         wild.send();
+         for (int i = 0; i < 20; ++i) fill(&touches(), sizeof(MemoryTouch) * kMostTouches, value), wild.look();
+       });
+       in_a_child([&](Wild& wild) {
+         for (int i = 0; i < 50; ++i) {
+           slot().brought = slot().list_to_bring;
+           fill(mailbox(), kMailboxSize, value);
+           wild.look();
+           slot().repeats = value;
+         }
+       });
+     }},
     // Random words at random places of all that is shared; the value is the seed.
     {"anywhere",
      [](Wild&, std::uint32_t value) {
@@ -500,17 +524,21 @@ const Kind kKinds[] = {
          z = (z ^ z >> 27) * 0x94d049bb133111eb;
          return (z ^ z >> 31) % limit;
        };
-       const std::pair<std::byte*, std::uint64_t> places[] = {
+       std::vector<std::pair<std::byte*, std::uint64_t>> places = {
            {region(), sizeof(RegionHeader)},
            {reinterpret_cast<std::byte*>(&slot()), sizeof(ThreadSlot)},
            {mailbox(), 4096},
            {region() + kPathViewOffset, sizeof(PathView)},
+           {reinterpret_cast<std::byte*>(&touches()), sizeof(TouchList)},
            {arena(), 1 << 14}};
+       // Where threads may be late between accesses to memory.
+       auto* const tables = reinterpret_cast<std::byte*>(kAccessTablesAddress);
+       if (msync(tables, 1 << 14, MS_ASYNC) == 0) places.emplace_back(tables, 1 << 14);
        for (int child = 0; child < 40; ++child) {
          in_a_child([&](Wild& wild) {
            state += static_cast<std::uint64_t>(child) << 32;
            for (int i = 0; i < 20; ++i) {
-             const auto& [start, bytes] = places[random(std::size(places))];
+             const auto& [start, bytes] = places[random(places.size())];
              const auto word = static_cast<std::uint32_t>(random(2) == 0 ? random(64) : random(~0ull));
              std::memcpy(start + random(bytes - sizeof word), &word, sizeof word);
              if (i % 4 == 3) wild.look();
