@@ -33,8 +33,8 @@ TEST(OneDigest, another_processor) {
   expect_unchanged({.request = {.options = {"--core", std::to_string(last)}}});
 }
 
-// Whether the simulator has a processor of its own: never, while one is free, always, or now and then, at moments that the machine
-// decides; on quiet processors and on busy ones (the other pairs are in the sweep).
+// Whether the simulator has a processor of its own: never, while one is free, always, or now and then, at moments that the
+// machine decides; on quiet processors and on busy ones (the other pairs are in the sweep).
 using Use = std::tuple<const char*, bool>;
 class SecondCore : public ::testing::TestWithParam<Use> {};
 

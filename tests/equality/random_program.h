@@ -84,8 +84,8 @@ void connect_queue_pair(int index, struct ibv_cq* cq, int access, uint32_t rkey,
 // Both ends are here.
 void barrier(void);
 
-// A round of messages, writes, reads and atomics with memory that one end registers for it: what is behind it, and what happens to
-// it meanwhile, is drawn.
+// A round of messages, writes, reads and atomics with memory that one end registers for it: what is behind it, and what
+// happens to it meanwhile, is drawn.
 void place_round(void);
 
 // A line of output.

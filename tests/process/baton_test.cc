@@ -300,8 +300,8 @@ TEST(Baton, is_never_lost_while_the_second_processor_comes_and_goes) {
   }
 }
 
-// Somebody makes a thread that sleeps look awake. The simulator, which sleeps for a while at a time, notices that the token is not
-// taken, and wakes the thread again.
+// Somebody makes a thread that sleeps look awake. The simulator, which sleeps for a while at a time, notices that the token is
+// not taken, and wakes the thread again.
 Trial with_overwritten_word(Sides& sides, std::uint32_t looks, Baton nonsense) {
   struct State {
     explicit State(Sides& sides) : go(sides), message(sides) {}
