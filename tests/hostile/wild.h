@@ -1,5 +1,5 @@
-// A verbs program that has every kind of queue, talks to itself over them, and knows by the simulator's own headers where it shares
-// memory with it.
+// A verbs program that has every kind of queue, talks to itself over them, and knows by the simulator's own headers where it
+// shares memory with it.
 #pragma once
 
 #include <fcntl.h>
