@@ -255,7 +255,9 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   const std::uint32_t count = slot.doorbell_count;
   std::vector<protocol::QueuedDoorbell> doorbells;
   end_turn(process);
-  const bool touched = process.memory().touches().collect(process.region());
+  TouchesAhead& touches = process.memory().touches();
+  // Its clock has not passed what it was to do in the place of adapters.
+  const bool touched = touches.collect(process.region()) && touches.next() > clock;
   bool sound = touched && clock >= slice_start_ && clock <= std::max(engine_.now(), granted_) &&
                count <= protocol::kMaxQueuedDoorbells;
   const std::size_t host = process.host_index();

@@ -105,7 +105,9 @@ void Thread::unpark() {
     if (takes_time && parked_->growing->remakes) from = parked_->beginning(std::max<std::int64_t>(from - 1, 0));
     const std::int64_t shown = takes_time ? from : due;
     parked_->show(process_.memory(), shown);
+    parked_->is_shown = true;  // where registers are written nobody shows an earlier turn
     parked_->show_registers(process_, process_.region().slot(slot_), shown);
+    parked_->is_shown = false;
     if (process_.analyst() != nullptr) process_.analyst()->add_credit(from);
     const Instant start = parked_->time_of(from);
     if (start != when) turn_ = Turn{start, when, shown, std::move(parked_)};
