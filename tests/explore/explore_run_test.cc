@@ -116,6 +116,15 @@ TEST_F(Explore, a_race_between_two_accesses_is_found_and_told_with_its_place) {
   }
 }
 
+// Some of a search's schedules let threads be late there without being asked to.
+TEST_F(Explore, a_race_between_two_accesses_is_found_by_a_search_that_was_told_nothing) {
+  const Finished run = explore(out_, {"--runs", "100"}, pair_of("claimed_slot", "buggy"));
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_NE(run.out.find("(accesses)"), std::string::npos) << run.out;
+  EXPECT_LE(nlohmann::json::parse(content(replay_))["decisions"].size(), 3u) << run.out;
+  EXPECT_NE(verbatim({"replay", replay_}).out.find("the same failure, with the same digest"), std::string::npos);
+}
+
 TEST_F(Explore, the_result_does_not_depend_on_the_number_of_jobs) {
   const Finished one = explore(out_, {"--runs", "6", "--keep-going", "--jobs", "1"}, pair_of("last_byte", "buggy"));
   const std::string replay = content(replay_);

@@ -82,7 +82,9 @@ std::optional<ReplayFile> read_replay(const std::string& path, std::string* fail
 
 ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const config::FileTexts& files, const RunReport& report) {
   ReplayFile file;
-  file.words = words_of(options);
+  RunOptions repeated = options;
+  repeated.call_by_call = false;  // whoever replays it says how it is run
+  file.words = words_of(repeated);
   file.fail_on = plan.fail_on;
   std::error_code error;
   file.working_directory = std::filesystem::current_path(error).string();

@@ -453,7 +453,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   supervisor_options.code_files = plan.code_files;
   supervisor_options.run_after_run = plan.run_after_run;
   supervisor_options.terminal_user = plan.terminal_user;
-  supervisor_options.late_accesses = choices.is_free() && plan.scenario.spec.accesses;
+  supervisor_options.late_accesses =
+      choices.is_free() && (plan.scenario.spec.accesses || (plan.schedule && plan.schedule->takes_accesses()));
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   if (plan.scenario.time_limit.count() != 0) {
