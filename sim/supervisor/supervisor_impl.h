@@ -58,6 +58,7 @@ class Supervisor::Impl final : public ProcessTable {
   ~Impl() override;
 
   void use_failing_calls(FailingCalls& calls) { kernel_.use_failing_calls(calls); }
+  void tell_calls_to(std::function<void(const ProgramCall&)> listener) { on_call_ = std::move(listener); }
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
  private:
@@ -172,6 +173,7 @@ class Supervisor::Impl final : public ProcessTable {
   // as if it had never been sent; it is answered already.
   enum class Taken : std::uint8_t { kScheduled, kVainPoke, kAnswered };
   Taken take_request_of(Thread& thread);
+  void tell_call(Thread& thread, const protocol::ThreadSlot& slot) const;
   bool may_answer_ahead(Thread& thread, Instant due) const;
   bool someone_waits_beside(Thread& thread) const;
   Taken answer_ahead(Thread& thread, Instant due);
@@ -265,6 +267,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: what CPUID answers
   const std::vector<ProgramSpec>* programs_ = nullptr;
   OutputListener* listener_ = nullptr;
+  std::function<void(const ProgramCall&)> on_call_;
   std::vector<std::unique_ptr<Start>> starts_;
   std::vector<std::vector<const Start*>> starts_on_host_;
   std::vector<std::unique_ptr<Process>> processes_;

@@ -52,6 +52,8 @@ void Supervisor::Impl::take_requests(Process& process) {
       replace_call(*thread);
     } else if (slot.request == protocol::Request::kMachine) {
       note_refusal_of_machine(*thread);
+    } else if (slot.request == protocol::kTellCall) {
+      tell_call(*thread, slot);
     } else if (slot.request == protocol::Request::kFolders) {
       make_folders_of(*thread);
     } else if (slot.request == protocol::Request::kFileEvents) {
@@ -71,6 +73,18 @@ void Supervisor::Impl::take_requests(Process& process) {
     ++memory_epochs_[process.host_index()];
     give_token(*thread, nullptr);
   }
+}
+
+void Supervisor::Impl::tell_call(Thread& thread, const protocol::ThreadSlot& slot) const {
+  if (!on_call_) return;
+  const ProcessMemory& memory = thread.process().memory();
+  const auto read = [&memory](std::uint64_t address, std::span<std::byte> to) { return memory.read_present(address, to); };
+  ProgramCall told{.host = thread.process().host().name, .pid = thread.process().pid(), .tid = thread.tid(), .read = read};
+  told.now = std::max(engine_.now(), std::min(instant_from_ps(slot.clock_ps), granted_));
+  told.place = static_cast<std::uint64_t>(slot.arguments[0]);
+  const auto bytes = std::as_writable_bytes(std::span(&told.call, 1));
+  if (read(told.place, bytes) != bytes.size() || static_cast<std::uint32_t>(told.call.kind) >= protocol::kToldKinds) return;
+  on_call_(told);
 }
 
 // What it asks for makes no sense, so nothing that it says can be relied on any more. The others go on.

@@ -114,6 +114,9 @@ void add_limits(CLI::App* verb, RunOptions& options) {
 void add_show(CLI::App* verb, RunOptions& options) {
   verb->add_option("--trace", options.trace, "write the trace to this file, one fact a line");
   verb->add_option("--pcap", options.pcap, "write the packets at both ends of every cable to this file (pcapng)");
+  verb->add_option("--calls", options.calls,
+                   "write the calls of the programs to this file, system calls and verbs, one a line, as strace shows them; the "
+                   "run goes call by call, with the same digest");
   verb->add_option("--snap-length", options.snap_length,
                    "with --pcap: keep that many bytes of each packet from its beginning (default: all)")
       ->check(CLI::Range(1, 1 << 16));

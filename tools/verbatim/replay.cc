@@ -46,6 +46,7 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
 bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.trace = show.trace;
   options.pcap = show.pcap;
+  options.calls = show.calls;
   options.snap_length = show.snap_length;
   options.explain_latency = show.explain_latency;
   options.out = show.out;
@@ -65,7 +66,7 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
 
 int replay(ReplayOptions asked) {
   RunOptions& show = asked.show;
-  for (std::string* path : {&show.trace, &show.pcap, &show.out, &show.explain_latency, &show.record, &show.gdb_commands})
+  for (std::string* path : {&show.trace, &show.pcap, &show.calls, &show.out, &show.explain_latency, &show.record, &show.gdb_commands})
     make_absolute(*path);
   if (is_session(asked.file)) return replay_session(asked);
   if (!asked.terminal.empty()) {

@@ -105,6 +105,7 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
   }
   if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
   for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap),
+                                   std::pair("--calls", &options.calls),
                                    std::pair("--explain-latency", &options.explain_latency)}) {
     if (file->empty()) continue;
     diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,
@@ -156,6 +157,7 @@ bool load(const RunOptions& options, const config::LoadOptions& load_options, co
 void check_result_files(const RunOptions& options, config::Diagnostics& diagnostics) {
   const std::pair<const char*, const std::string&> files[] = {{"--trace", options.trace},
                                                               {"--pcap", options.pcap},
+                                                              {"--calls", options.calls},
                                                               {"--explain-latency", options.explain_latency}};
   for (const auto& [name, file] : files) {
     for (const auto& [other, same] : files) {

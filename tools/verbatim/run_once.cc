@@ -34,6 +34,7 @@
 #include "sim/supervisor/machine/limit_check.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/call_line.h"
+#include "tools/verbatim/calls/call_list.h"
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/report.h"
@@ -197,7 +198,8 @@ std::vector<observe::RemoteRaces::Adapter> adapters_of(config::Simulation& simul
 struct Observers {
   observe::DigestSink digest;
   observe::Counters counters;
-  OutputFile trace_file, pcap_file, calls_file, facts_file, recording_file;
+  OutputFile trace_file, pcap_file, calls_file, facts_file, recording_file, call_list_file;
+  CallList call_list;
   Explanation explanation;
   std::optional<observe::TextTraceSink> text;
   std::optional<observe::PcapSink> pcap;
@@ -247,6 +249,9 @@ struct Observers {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
       tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION, options.snap_length));
     }
+    if (!options.calls.empty()) {
+      if (std::string failure = call_list_file.open(options.calls); !failure.empty()) return failure;
+    }
     if (!options.explain_latency.empty()) {
       if (std::string failure = explanation.open(options); !failure.empty()) return failure;
       tracer.add(explainer.emplace(simulation.components(), words));
@@ -262,9 +267,10 @@ struct Observers {
     if (explainer) failures = explanation.write(*explainer, components);
     if (debugger) failures.push_back(debugger->failure());
     if (pcap) pcap->flush();
+    call_list.finish([this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });
     if (recorder && !recorder->flush())
       failures.push_back("the record of the run could not be written completely");
-    for (OutputFile* file : {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file}) {
+    for (OutputFile* file : {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file, &call_list_file}) {
       if (std::string failure = file->close(); !failure.empty()) failures.push_back(std::move(failure));
     }
     std::erase(failures, "");
@@ -448,7 +454,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
       report->places.push_back({explore::actor_name(simulation.components(), call.component), call});
     };
   }
-  if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
+  // So that calls are seen that slices and parked threads do not make; the digest is the same.
+  if (options.call_by_call || !options.calls.empty()) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.code_files = plan.code_files;
   supervisor_options.run_after_run = plan.run_after_run;
@@ -480,6 +487,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
                                       simulation.components(), host_specs(simulation),
                                       network, supervisor_options);
     if (plan.scenario.spec.failing_calls > 0) supervisor.use_failing_calls(simulation.failing_calls());
+    if (!options.calls.empty())
+      supervisor.tell_calls_to([&list = observers.call_list](const supervisor::ProgramCall& call) { list.on_call(call); });
     result = supervisor.run(plan.programs, output);
   }
   clear_progress();

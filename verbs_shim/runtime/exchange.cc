@@ -24,6 +24,7 @@
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/shared_segments.h"
 #include "verbs_shim/runtime/state.h"
+#include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/runtime/touches.h"
 
 namespace verbatim::shim {
@@ -277,6 +278,13 @@ protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t
   return static_cast<protocol::CallReplacement>(slot.result);
 }
 
+void tell_call(const protocol::ToldCall& call) {
+  ThreadSlot& slot = *my_slot;
+  slot.request = protocol::kTellCall;
+  slot.arguments[0] = reinterpret_cast<std::int64_t>(&call);
+  hand_over();
+}
+
 void await_token(std::uint32_t looks) {
   ThreadSlot& slot = *my_slot;
   if (!protocol::look_for(slot.go, looks, [] { __builtin_ia32_pause(); })) {
@@ -526,12 +534,13 @@ void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint3
 int command(protocol::CommandHeader* command) {
   const std::uint32_t size = command->size;
   if (size < sizeof(protocol::CommandHeader) || size > protocol::kMailboxSize) return EINVAL;
+  ToldScope told(protocol::ToldKind::kCommand, 0, reinterpret_cast<std::int64_t>(command));
   memcpy(my_mailbox().bytes, command, size);
   // The answer is copied into `command` there, before a signal handler can use the mailbox.
   const long transport =
       exchange(Request::kCommand, 0, {static_cast<long>(size), reinterpret_cast<long>(command), 0, 0, 0, 0});
-  if (transport < 0) return static_cast<int>(-transport);
-  return command->status;
+  if (transport < 0) return told.ended(static_cast<int>(-transport));
+  return told.ended(command->status);
 }
 
 long system_call(long number, long a0, long a1, long a2, long a3, long a4, long a5) {
