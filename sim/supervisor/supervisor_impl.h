@@ -120,6 +120,12 @@ class Supervisor::Impl final : public ProcessTable {
   void tell_parent(Process& process, int status);
   Process* parent_of(Process& process);
   void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
+  // What processes are to look for in their own calls, and to tell.
+  std::uint32_t wanted_of_processes() const {
+    const std::uint32_t tells =
+        (options_.on_place ? protocol::kTellsPlaces : 0) | (on_call_ ? protocol::kTellsCalls : 0);
+    return (options_.checks & ~(protocol::kTellsPlaces | protocol::kTellsCalls)) | tells;
+  }
   void adopt(Process& process);
   LaunchedProcess start_process(const LaunchRequest& request);
   // What a program is launched with besides its own: its processor, its random bytes, its patches.

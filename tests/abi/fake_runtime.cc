@@ -13,6 +13,7 @@
 
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/runtime/polls.h"
+#include "verbs_shim/runtime/told_call.h"
 
 namespace verbatim::fake {
 namespace {
@@ -298,6 +299,10 @@ void release(void* memory) {
 }
 
 void* arena(std::uint64_t offset) { return world().arena.data() + offset; }
+
+// Nobody wants to see calls.
+void tell_call(const protocol::ToldCall&) {}
+std::uint32_t telling_thread() { return 0; }
 
 }  // namespace verbatim::shim
 

@@ -524,11 +524,14 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);
-  for (const std::string& failure : drawn_failures_of(plan, result, figures)) complain("freedom: " + failure);
   log_diagnoses(figures.diagnoses);
   tell_checks(figures.checks, figures.check_levels);
-  for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
+  // These are about real time, so who compares what runs say is not to see them.
+  if (options.style.is_for_people()) {
+    for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
+  }
   for (const std::string& sentence : verdict.sentences) complain(sentence);
+  for (const std::string& failure : drawn_failures_of(plan, result, figures)) complain("freedom: " + failure);
   if (verdict.code != kAsExpected && (report == nullptr || report->wants_first_cause))
     tell_first_cause(observers.facts.lines(figures.diagnoses, figures.checks), verdict.sentences);
   for (const std::string& failure : failures) complain(failure);
