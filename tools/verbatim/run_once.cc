@@ -386,8 +386,12 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     simulation.tracer().add(run_progress.emplace(progress, simulation.engine(),
                                                  limit.count() != 0 ? instant_from_ps(limit.count()) : kEndOfTime, packets));
   }
+  const bool late_accesses =
+      choices.is_free() && (plan.scenario.spec.accesses || (plan.schedule && plan.schedule->takes_accesses()));
   if (plan.debugger) {
-    Debugger& debugger = observers.debugger.emplace(*plan.debugger, simulation.components());
+    DebuggerSpec spec = *plan.debugger;
+    spec.traps_accesses = late_accesses;
+    Debugger& debugger = observers.debugger.emplace(spec, simulation.components());
     simulation.tracer().add(debugger);
     output.tell_starts([&](std::size_t program, int native_pid) {
       debugger.on_start(program, native_pid, simulation.engine().now());
@@ -460,8 +464,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   supervisor_options.code_files = plan.code_files;
   supervisor_options.run_after_run = plan.run_after_run;
   supervisor_options.terminal_user = plan.terminal_user;
-  supervisor_options.late_accesses =
-      choices.is_free() && (plan.scenario.spec.accesses || (plan.schedule && plan.schedule->takes_accesses()));
+  supervisor_options.late_accesses = late_accesses;
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   if (plan.scenario.time_limit.count() != 0) {
