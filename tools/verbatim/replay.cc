@@ -66,8 +66,10 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
 
 int replay(ReplayOptions asked) {
   RunOptions& show = asked.show;
-  for (std::string* path : {&show.trace, &show.pcap, &show.calls, &show.out, &show.explain_latency, &show.record, &show.gdb_commands})
+  for (std::string* path : {&show.trace, &show.pcap, &show.calls, &show.out, &show.explain_latency, &show.record,
+                            &show.gdb_commands}) {
     make_absolute(*path);
+  }
   if (is_session(asked.file)) return replay_session(asked);
   if (!asked.terminal.empty()) {
     complain("--terminal is for sessions of `verbatim shell`, and " + asked.file + " is none");
