@@ -69,6 +69,7 @@ constexpr Remedy kRemedies[] = {
     {"missed-wakeup:", "after ibv_req_notify_cq poll until the CQ is empty, and only then sleep in ibv_get_cq_event"},
     {"send-buffer:", "leave the buffer alone until the completion of its request, or of a later one of that queue, has been polled"},
     {"region-in-use:", "deregister memory when all requests that name it have completed"},
+    {"memory-gone:", "poll the completions of all requests that name the memory, deregister it, and only then give it back"},
     {"threads:", "guard the object with a lock, or do not put it into a thread domain"},
     {"leak:", "destroy in the opposite order of creation: queue pairs, CQs, channels, regions, protection domain, device"},
 };

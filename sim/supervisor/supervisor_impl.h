@@ -210,6 +210,7 @@ class Supervisor::Impl final : public ProcessTable {
   void check_was_ours(const Process& process);
   std::string why_not_parked(Process& process);
   bool take_slice(Thread& thread);
+  static std::uint64_t caller_of(Process& process, const protocol::VerbNote& note);
   void tell_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end);
   void ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context, std::uint32_t number,
             std::uint64_t value, Duration call_time);

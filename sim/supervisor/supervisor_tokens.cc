@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/tasks/signals.h"
 #include "sim/supervisor/supervisor_impl.h"
 
@@ -299,6 +300,15 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   return true;
 }
 
+// Where in the program the call was made that a finding is about.
+std::uint64_t Supervisor::Impl::caller_of(Process& process, const protocol::VerbNote& note) {
+  for (const std::uint64_t frame : note.frames) {
+    if (frame == 0) break;
+    if (is_return_into_program(process.native_pid(), process.memory(), frame)) return frame;
+  }
+  return note.caller;
+}
+
 // What the program's own part of verbs has to say of calls that it refused.
 void Supervisor::Impl::tell_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end) {
   Process& process = thread.process();
@@ -315,8 +325,9 @@ void Supervisor::Impl::tell_notes(Thread& thread, protocol::ThreadSlot& slot, In
     if (verb_end != text.npos && error != nullptr && note.check == protocol::Check::kNone) {
       text.insert(verb_end, std::string(": ") + error);
     }
-    const auto tell = [this, &process, when, note, text = std::move(text)] {
-      if (note.check != protocol::Check::kNone) return kernel_.checks().tell(process, note.check, note.caller, text, when);
+    const std::uint64_t caller = note.check == protocol::Check::kNone ? 0 : caller_of(process, note);
+    const auto tell = [this, &process, when, note, caller, text = std::move(text)] {
+      if (note.check != protocol::Check::kNone) return kernel_.checks().tell_note(process, note, caller, text, when);
       tracer_.diagnose({process.host().component, process.pid(), note.error, text}, when);
     };
     // Not before what the adapter does until then.

@@ -76,6 +76,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "thread 1000 sleeps for an event of CQ 129, which held 1 completion that it has not polled when it armed the CQ: .*"},
         Mistake{"region-in-use", "server", "mistakes.c:[0-9]+",
                 "thread 1000 deregisters the memory region with lkey 0x[0-9a-f]+, and 1 receive of QP 72 that is not complete names it"},
+        Mistake{"memory-gone", "(client|server)", "mistakes.c:[0-9]+",
+                "thread 1000 gives back [0-9]+ bytes at 0x[0-9a-f]+ by (munmap|madvise.MADV_DONTNEED.), and a (send|receive) of QP 72, "
+                "work request [67], whose completion has not been polled names memory there; it was posted at mistakes.c:[0-9]+"},
         Mistake{"unsignaled", "client", "mistakes.c:[0-9]+|litmus.h:[0-9]+",
                 "QP 72: its send queue is full, and none of the 4 work requests in it is signaled: no completion will give a slot back"},
         Mistake{"threads", "client", "mistakes.c:[0-9]+",
@@ -91,6 +94,40 @@ INSTANTIATE_TEST_SUITE_P(
       std::ranges::replace(name, '-', '_');
       return name;
     });
+
+RunReport take_away(const std::string& way, std::vector<std::string> options = {}) {
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(std::string(CHECKS_FOLDER) + "/memory_gone") + " " + way};
+  request.options = std::move(options);
+  return support::run(request);
+}
+
+TEST(MemoryGone, is_found_whatever_takes_it_away_and_changes_no_digest) {
+  const std::pair<const char*, const char*> kWays[] = {
+      {"munmap", "munmap"}, {"free", "munmap"}, {"mremap", "mremap"}, {"map_over", "mmap"}, {"brk", "brk"}, {"shmdt", "shmdt"},
+      {"dontneed", "madvise.MADV_DONTNEED."}, {"remove", "madvise.MADV_REMOVE."}, {"thread", "madvise.MADV_DONTNEED."}};
+  for (const auto& [way, call] : kWays) {
+    const RunReport run = take_away(way);
+    const auto& checks = run.report["checks"];
+    ASSERT_EQ(checks.size(), 1u) << way << run.story();
+    EXPECT_EQ(checks[0]["check"], "memory-gone");
+    EXPECT_THAT(checks[0]["text"].get<std::string>(),
+                ContainsRegex(std::string(" by ") + call + ", and a receive of QP 72, work request 1, .* posted at memory_gone.c:[0-9]+"));
+    const bool is_of_library = std::string(way) == "thread";  // which nobody in the program calls
+    EXPECT_THAT(checks[0]["place"].get<std::string>(), ContainsRegex(is_of_library ? "libc" : "memory_gone.c:[0-9]+")) << way;
+    const RunReport unseen = take_away(way, {"--check", "memory-gone=off", "--call-by-call"});
+    EXPECT_EQ(unseen.report["checks"].size(), 0u);
+    EXPECT_EQ(unseen.digest(), run.digest()) << way;
+  }
+}
+
+TEST(MemoryGone, is_not_told_of_what_no_request_needs) {
+  for (const char* way : {"beside", "deregistered", "refused", "reset", "child", "shared_dontneed"}) {
+    const RunReport run = take_away(way, {"--check", "region-in-use=off"});
+    EXPECT_EQ(run.code, 0) << way << run.story();
+    EXPECT_EQ(run.report["checks"].size(), 0u) << way << run.story();
+  }
+}
 
 // Two hosts write the same bytes of a third, milliseconds apart.
 RunReport run_third_party(const std::string& way, std::vector<std::string> options = {}) {

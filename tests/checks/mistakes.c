@@ -1,12 +1,14 @@
 // Programs with a mistake that a check finds, and without: `mistakes CASE buggy|fixed` on the server, with `server` behind it on
 // the client. All of them end, whatever they do. On which of the two the mistake is stands at each case.
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "tests/litmus/litmus.h"
 
 enum { kBytes = 64, kBig = 4096, kSlots = 4 };
 
 static struct litmus my;
+static int is_gone;  // something has been destroyed
 
 static int is_server(void) { return my.server == NULL; }
 
@@ -90,6 +92,44 @@ static void region_in_use(void) {
   litmus_meet(&my);
 }
 
+// The server unmaps the buffer of a posted receive, and the client that of a send whose completion it has not polled; `fixed`
+// when they are complete. Memory beside them is nobody's business.
+static void memory_gone(void) {
+  uint8_t* const other = mmap(NULL, 2 * kBig, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  MUST(other != MAP_FAILED);
+  struct ibv_mr* mr = ibv_reg_mr(my.pd, other, 2 * kBig, IBV_ACCESS_LOCAL_WRITE);
+  MUST(mr != NULL);
+  struct ibv_sge sge = {.addr = (uintptr_t)other, .length = kBytes, .lkey = mr->lkey};
+  if (is_server()) {
+    struct ibv_recv_wr wr = {.wr_id = 5, .sg_list = &sge, .num_sge = 1}, *bad;
+    MUST(ibv_post_recv(my.qp[0], &wr, &bad) == 0);
+  }
+  litmus_meet(&my);
+  if (!is_server()) {
+    struct ibv_send_wr wr = {.wr_id = 6, .sg_list = &sge, .num_sge = 1}, *bad;
+    wr.opcode = IBV_WR_SEND;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    MUST(ibv_post_send(my.qp[0], &wr, &bad) == 0);
+    MUST(madvise(other + kBig, kBig, MADV_DONTNEED) == 0);
+    if (my.is_fixed) litmus_wait(my.send_cq);
+    usleep(1000);
+    MUST(madvise(other, kBig, MADV_DONTNEED) == 0);
+    if (!my.is_fixed) litmus_wait(my.send_cq);
+  } else {
+    litmus_wait(my.recv_cq);
+    if (!my.is_fixed) {
+      struct ibv_recv_wr wr = {.wr_id = 7, .sg_list = &sge, .num_sge = 1}, *bad;
+      MUST(ibv_post_recv(my.qp[0], &wr, &bad) == 0);
+    }
+    MUST(munmap(other, 2 * kBig) == 0);
+  }
+  litmus_meet(&my);
+  // A receive is left, which another check would tell of.
+  is_gone = !my.is_fixed && is_server();
+  if (is_gone) MUST(ibv_destroy_qp(my.qp[0]) == 0);
+  MUST(ibv_dereg_mr(mr) == 0);
+}
+
 // The client fills its send queue with requests that are not signaled; `fixed` signals each fourth.
 static void unsignaled(void) {
   if (is_server()) {
@@ -141,8 +181,6 @@ static void threads(void) {
 
 // The server destroys a CQ before it has acknowledged the event that it took; another thread does so for it. `fixed` does so
 // before.
-static int is_gone;
-
 static void* acknowledge(void* cq) {
   usleep(1000);
   ibv_ack_cq_events(cq, 1);
@@ -205,7 +243,7 @@ static const struct {
   void (*run)(void);
 } kCases[] = {{"send-buffer", send_buffer}, {"missed-wakeup", missed_wakeup}, {"region-in-use", region_in_use},
               {"unsignaled", unsignaled},   {"threads", threads},             {"leak", leak},
-              {"unacknowledged", unacknowledged}, {"remote-race", remote_race}};
+              {"unacknowledged", unacknowledged}, {"remote-race", remote_race}, {"memory-gone", memory_gone}};
 
 int main(int argc, char** argv) {
   MUST(argc >= 3);

@@ -121,6 +121,11 @@ constexpr Meaning kChecks[] = {
     {"send-buffer", "The buffer of a send was changed between post and completion. The adapter may read it at any time until then, and again.",
      {"Use another buffer, or IBV_SEND_INLINE, whose bytes are copied at the post."}},
     {"region-in-use", "A region was deregistered while requests that are not complete name it.", {"Deregister after the last completion."}},
+    {"memory-gone",
+     "Memory was given back to the system (munmap, mremap, brk, madvise, shmdt, the stack of a thread that ended) while a request of a "
+     "registered region named it. The adapter reads or writes what was there, and the program's new memory at that place is another.",
+     {"Poll the completions of all requests that name it first, deregister the region, then give it back.",
+      "A buffer on the stack of a thread or in memory that a library frees: keep it elsewhere."}},
     {"unacknowledged", "A queue is destroyed whose event has been taken and not acknowledged: ibv_destroy_cq, _qp and _srq wait for that.",
      {"ibv_ack_cq_events and ibv_ack_async_event, by the thread that took it, before."}},
     {"unsignaled", "A send queue is full of requests that are not signaled. Places come back only with a completion that is polled.",

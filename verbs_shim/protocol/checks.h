@@ -11,6 +11,7 @@ namespace verbatim::protocol {
   X(kMissedWakeUp,   "missed-wakeup",   "sleeps for an event of a CQ that held completions when it was armed")    \
   X(kSendBuffer,     "send-buffer",     "the buffer of a send changes before its completion is polled")           \
   X(kRegionInUse,    "region-in-use",   "a memory region is deregistered while work requests name it")            \
+  X(kMemoryGone,     "memory-gone",     "memory is unmapped while work requests of a registered region name it")  \
   X(kUnacknowledged, "unacknowledged",  "a thread destroys a queue whose event it has not acknowledged")          \
   X(kLeak,           "leak",            "a program exits with verbs objects that it has not destroyed")           \
   X(kUnsignaled,     "unsignaled",      "a send queue is full of work requests that no completion can give back") \

@@ -136,12 +136,18 @@ struct RaisedSignal {
 inline constexpr std::uint32_t kMaxRaisedSignals = 32;
 inline constexpr std::uint32_t kMostFileGroups = 32;
 
+inline constexpr std::uint32_t kMostNoteFrames = 12;
 // Why the thread's own part of verbs has refused a call, or what a check has found, in words.
 struct VerbNote {
   std::int64_t time_ps;
   std::uint64_t caller;  // of a finding: the address in the program to which the verb returns
   std::int32_t error;    // errno; 0 of a finding
   Check check;           // kNone: a refusal
+  std::uint64_t posted;  // of a finding: where the work request was posted that it is about, as `caller`; 0: about none
+  // Of a finding in a call that libraries make, too: what may be return addresses on the stack, the innermost first and 0 behind
+  // the last. The first that leads into the program itself is its place, else `caller`.
+  std::uint64_t frames[kMostNoteFrames];
+  std::uint64_t private_at;  // what is mapped at this address must be private, or nothing is told; 0: nothing must
   char text[232];        // the verb, a colon, and why
 };
 inline constexpr std::uint32_t kMaxVerbNotes = 4;

@@ -23,6 +23,7 @@
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
+#include "verbs_shim/runtime/memory_watch.h"
 #include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/real_file.h"
@@ -313,9 +314,10 @@ long local_call(long number, const long (&a)[6], void* context) {
 }
 
 // Whether the kernel may have touched a file for a call whose first argument was a virtual descriptor or none.
-bool may_touch_files(long number, bool of_virtual) {
+bool may_touch_files(long number, const long (&arguments)[6], bool of_virtual) {
   switch (protocol::system_call(static_cast<std::uint64_t>(number)).call_class) {
     case CallClass::kPassing:  // munmap and mremap, where they come here
+      return !came_to_be_watched(number, arguments);
     case CallClass::kByPath:
       return true;
     case CallClass::kByDescriptor:
@@ -377,8 +379,10 @@ long answer_call(long number, const long (&a)[6], void* context) {
 long dispatch(long number, const long (&a)[6], void* context) {
   const bool of_virtual = is_virtual_fd(static_cast<int>(a[0]));
   ToldScope told(protocol::ToldKind::kSystemCall, static_cast<std::uint32_t>(number), a[0], a[1], a[2], a[3], a[4], a[5]);
+  const unsigned long heap_end = memory_is_watched() && number == SYS_brk ? end_of_heap() : 0;
   const long result = answer_call(number, a, context);
-  if (files_are_watched() && may_touch_files(number, of_virtual)) tell_file_events();
+  if (memory_is_watched()) [[unlikely]] tell_memory_gone(number, a, result, heap_end);
+  if (files_are_watched() && may_touch_files(number, a, of_virtual)) tell_file_events();
   return told.ended(result, result == kMakeCallAgain ? protocol::ToldStep::kIsMadeAgain : protocol::ToldStep::kHasEnded);
 }
 

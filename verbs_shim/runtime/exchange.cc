@@ -433,6 +433,7 @@ std::int64_t now_ps() { return my_slot->clock_ps; }
 
 const protocol::CallCosts& costs() { return region_header().costs; }
 std::uint32_t checks() { return region_header().checks; }
+std::uint32_t process_id() { return static_cast<std::uint32_t>(region_header().virtual_pid); }
 
 void spend(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;

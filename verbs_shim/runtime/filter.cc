@@ -250,12 +250,14 @@ bool install_filter() {
 
 // On top of the other one, in every thread.
 bool watch_mappings() {
+  static bool watches = false;
+  if (watches) return true;
   Filter filter(SECCOMP_RET_ALLOW, SECCOMP_RET_ALLOW);
   Parts parts;
   parts.add(0, Numbers::Fate::kPasses);
-  constexpr std::uint32_t kWatched[] = {SYS_mmap, SYS_munmap, SYS_mremap};
+  constexpr std::uint32_t kWatched[] = {SYS_mmap, SYS_munmap, SYS_brk, SYS_mremap, SYS_madvise};
   for (std::uint32_t number = 1; number <= protocol::kSystemCallLimit; ++number) {
-    const bool is_watched = number == SYS_mmap || changes_mappings(number);
+    const bool is_watched = number == SYS_mmap || number == SYS_brk || number == SYS_madvise || changes_mappings(number);
     parts.add(number, is_watched ? Numbers::Fate::kByItself : Numbers::Fate::kPasses);
   }
   filter.choose(parts.data(), parts.count());
@@ -265,11 +267,17 @@ bool watch_mappings() {
       filter.load_argument(3);
       filter.trap_if(BPF_JSET, MAP_FIXED);
       filter.answer(SECCOMP_RET_ALLOW);
+    } else if (number == SYS_madvise) {
+      filter.load_argument(2);
+      filter.trap_if(BPF_JEQ, MADV_DONTNEED);
+      filter.trap_if(BPF_JEQ, MADV_REMOVE);
+      filter.answer(SECCOMP_RET_ALLOW);
     } else {
       filter.answer(SECCOMP_RET_TRAP);
     }
   }
-  return filter.install(SECCOMP_FILTER_FLAG_TSYNC);
+  watches = filter.install(SECCOMP_FILTER_FLAG_TSYNC);
+  return watches;
 }
 
 }  // namespace verbatim::shim

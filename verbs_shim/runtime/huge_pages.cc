@@ -319,6 +319,8 @@ bool map_huge(const long (&a)[6], long& result) {
   return true;
 }
 
+bool has_had_huge_pages() { return watches; }
+
 long change_mapping(long number, const long (&a)[6]) {
   const auto start = static_cast<unsigned long>(a[0]), size = align_up(static_cast<unsigned long>(a[1]), kPage);
   switch (number) {

@@ -23,7 +23,9 @@ void forget_huge_counts();
 
 // Whether `size` bytes from `start` on touch what the shim has mapped for itself: its images, the gate, the region.
 bool touches_shim(unsigned long start, unsigned long size);
-// From now on every call that unmaps something comes to the shim (signals.cc).
+// From now on every call that takes memory away comes to the shim (signals.cc).
 bool watch_mappings();
+// Whether the process has had huge pages, so that calls of its come here for their sake.
+bool has_had_huge_pages();
 
 }  // namespace verbatim::shim

@@ -10,6 +10,7 @@
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
+#include "verbs_shim/runtime/memory_watch.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -194,7 +195,7 @@ long call_by_argument(long number, const long (&a)[6]) {
       if (touches_shim(static_cast<unsigned long>(a[0]), static_cast<unsigned long>(a[1]))) {
         return refuse_own_memory(number);
       }
-      spend(costs().system_call_ps);
+      if (!came_to_be_watched(number, a)) spend(costs().system_call_ps);
       return passes(number, a) ? native(number, a[0], a[1], a[2]) : advise(a);
     case SYS_arch_prctl: {
       constexpr int kShadowStackStatus = 0x3001, kShadowStackFeatures = 0x5005;  // asked by every start of a C library

@@ -23,6 +23,14 @@ VERBATIM_EXPORT const protocol::CallCosts& costs();
 
 // Checks that are made: protocol::check_bit() of each.
 VERBATIM_EXPORT std::uint32_t checks();
+// The process; a copy of it has another number.
+VERBATIM_EXPORT std::uint32_t process_id();
+// From now on `gone` is told of memory that the program takes away: [start, start + size), by a call of that name, which has
+// succeeded. `shows_shared`: what is shared there stays what it was.
+using MemoryGone = void (*)(std::uint64_t start, std::uint64_t size, const char* call, bool shows_shared);
+VERBATIM_EXPORT void watch_memory(MemoryGone gone);
+// What may be return addresses on the stack of the call that has trapped, the innermost first; 0 behind the last.
+VERBATIM_EXPORT void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]);
 // Copies bytes of the program's; false: not all of them are there.
 VERBATIM_EXPORT bool copy_program_bytes(void* to, const void* from, std::size_t size);
 

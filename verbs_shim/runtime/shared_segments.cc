@@ -11,6 +11,7 @@
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
+#include "verbs_shim/runtime/memory_watch.h"
 #include "verbs_shim/runtime/state.h"
 
 namespace verbatim::shim {
@@ -58,6 +59,7 @@ long map_segment(const long (&a)[6], unsigned long size, unsigned long page) {
 
 long unmap_segment(long address, long size, long result) {
   const long unmapped = native(SYS_munmap, address, size);
+  if (unmapped == 0) tell_segment_gone(static_cast<unsigned long>(address), static_cast<unsigned long>(size));
   return unmapped < 0 ? unmapped : result;
 }
 

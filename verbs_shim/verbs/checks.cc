@@ -10,7 +10,7 @@ namespace {
 
 using protocol::Check;
 
-bool has_translated_regions = false;  // of the process, ever
+bool has_translated = false;  // of the process, ever: regions whose addresses in work requests are others
 
 constexpr std::int64_t kInCall = INT64_MAX;
 
@@ -74,7 +74,8 @@ void tell_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t 
   slot->calls[slot->call_count++ % protocol::kMaxCallNotes] = note;
 }
 
-void note_translated_region() { has_translated_regions = true; }
+void note_translated_region() { has_translated = true; }
+bool has_translated_regions() { return has_translated; }
 
 void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t caller) {
   const std::uint32_t outstanding = end - qp.send.reclaimed;
@@ -86,7 +87,7 @@ void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t ca
     }
   }
   if (qp.fingerprints == nullptr) return;
-  const bool looks = is_checked(Check::kSendBuffer) && !has_translated_regions && sends_again(public_qp(&qp)->qp_type);
+  const bool looks = is_checked(Check::kSendBuffer) && !has_translated && sends_again(public_qp(&qp)->qp_type);
   for (std::uint32_t number = first; number != end; ++number) {
     const protocol::SendWqe& wqe = wqe_of(qp.send, number);
     const bool is_kept = !is_behind_fence(qp, number, wqe) && looks && sends_buffers(wqe);
@@ -95,10 +96,10 @@ void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t ca
 }
 
 void check_sends(Qp& qp, std::uint32_t to) {
-  if (qp.fingerprints == nullptr || !is_checked(Check::kSendBuffer) || has_translated_regions) return;
+  if (qp.fingerprints == nullptr || !is_checked(Check::kSendBuffer) || has_translated) return;
   if (to - qp.send.reclaimed > qp.send.producer - qp.send.reclaimed) return;
   for (std::uint32_t number = qp.send.reclaimed; number != to; ++number) {
-    const SendFingerprint& before = qp.fingerprints[number & (qp.send.entries - 1)];
+    const PostNote& before = qp.fingerprints[number & (qp.send.entries - 1)];
     if (before.value == 0) continue;
     const protocol::SendWqe& wqe = wqe_of(qp.send, number);
     const std::uint32_t now = fingerprint(wqe);
@@ -107,6 +108,21 @@ void check_sends(Qp& qp, std::uint32_t to) {
           "QP %u: the bytes that work request %llu sends have changed between ibv_post_send and the completion that gives them back",
           public_qp(&qp)->qp_num, static_cast<unsigned long long>(wqe.wr_id));
   }
+}
+
+PostNote* allocate_notes(std::uint32_t entries) {
+  if (entries == 0 || !is_checked(Check::kMemoryGone)) return nullptr;
+  return static_cast<PostNote*>(shim::allocate(entries * sizeof(PostNote)));
+}
+
+void note_receives(ReceiveQueue& queue, std::uint32_t first, std::uint32_t end) {
+  if (queue.notes == nullptr) return;
+  const std::uint64_t caller = verbatim_thread_slot == nullptr ? 0 : verbatim_thread_slot->verb_caller;
+  for (std::uint32_t number = first; number != end; ++number) queue.notes[number & (queue.entries - 1)] = {0, 1, caller};
+}
+
+void end_receive(ReceiveQueue& queue, std::uint32_t number) {
+  if (queue.notes != nullptr) queue.notes[number & (queue.entries - 1)].is_outstanding = 0;
 }
 
 void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller) {

@@ -10,6 +10,7 @@
 namespace verbatim::verbs {
 
 struct Qp;
+struct ReceiveQueue;
 
 inline std::uint64_t address_of(void* caller) { return reinterpret_cast<std::uint64_t>(caller); }
 // 0 where there is no simulation.
@@ -17,8 +18,15 @@ inline std::uint32_t own_virtual_tid() { return verbatim_thread_slot == nullptr 
 
 inline bool is_checked(protocol::Check check) { return (shim::checks() & check_bit(check)) != 0; }
 
+bool has_translated_regions();
+
 // Notes a mistake in the call that returns to `caller`.
 __attribute__((format(printf, 3, 4), cold)) void found(protocol::Check check, std::uint64_t caller, const char* format, ...);
+
+// The same of a call that takes memory away, which a request needs that was posted from there.
+__attribute__((format(printf, 5, 6), cold)) void found_gone(std::uint64_t private_at, std::uint64_t posted,
+                                                            const std::uint64_t (&frames)[protocol::kMostNoteFrames],
+                                                            protocol::Check check, const char* format, ...);
 
 // Keeps where the verb was called from whose frame this is: it begins with its caller's frame pointer, where callers have
 // such. Of a poll nothing.
@@ -54,16 +62,22 @@ class VerbScope {
   VerbScope& operator=(const VerbScope&) = delete;
 };
 
-// Of the buffers of a send: what they held when it was posted, and where in the program that was; 0: nothing is known of it.
-struct SendFingerprint {
+// Of a work request: what its buffers held when it was posted, and where in the program that was; 0: nothing is known of it.
+struct PostNote {
   std::uint32_t value;
-  std::uint32_t reserved;
+  std::uint32_t is_outstanding;  // of a receive: no completion of it has been polled
   std::uint64_t caller;
 };
 // Work requests [first, end) of the queue are in the ring.
 void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t caller);
 // The program is about to get a completion that gives back all up to `to`: their buffers must not have changed.
 void check_sends(Qp& qp, std::uint32_t to);
+// Room for the notes of a ring of receives, if anybody wants them.
+PostNote* allocate_notes(std::uint32_t entries);
+// Receives [first, end) of the queue are in the ring.
+void note_receives(ReceiveQueue& queue, std::uint32_t first, std::uint32_t end);
+// The program is about to get the completion of that one.
+void end_receive(ReceiveQueue& queue, std::uint32_t number);
 // There is no room for work request `number`. Is there any whose completion makes some?
 void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller);
 // A region has been made whose addresses in work requests are not those of the program: buffers are not looked at any more.

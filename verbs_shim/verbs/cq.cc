@@ -41,6 +41,7 @@ void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe, bool is_poll
   Context* context = context_of(cq.base.context);
   if (context == nullptr) return;
   Qp* qp = find_qp(*context, cqe.qpn);
+  if (qp != nullptr && cqe.status != IBV_WC_SUCCESS) [[unlikely]] qp->has_failed = true;
   if (cqe.queue == protocol::CqeQueue::kNone) return;
   if (cqe.queue == protocol::CqeQueue::kSend) {
     if (qp == nullptr) return;
@@ -57,12 +58,15 @@ void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe, bool is_poll
   }
   if (srq != nullptr) {
     if (is_polled) order_after_posts(srq->receive);
+    end_receive(srq->receive, cqe.wqe_counter);
     if (srq->receive.reclaimed != srq->receive.producer) ++srq->receive.reclaimed;
   } else if (qp != nullptr) {
     if (is_polled) order_after_posts(qp->receive);
+    end_receive(qp->receive, cqe.wqe_counter);
     advance(qp->receive, entry, cqe.wqe_counter);
   } else if (Wq* wq = find_wq(*context, cqe.qpn); wq != nullptr) {
     if (is_polled) order_after_posts(wq->receive);
+    end_receive(wq->receive, cqe.wqe_counter);
     advance(wq->receive, entry, cqe.wqe_counter);
   }
 }

@@ -29,7 +29,9 @@ ibv_mr* register_memory(ibv_pd* pd_handle, void* address, std::size_t length, st
   command.access = access;
   if (int error = execute(command, handle_of(pd_handle->context))) return refuse(error);
   if (iova != command.start || (access & IBV_ACCESS_ZERO_BASED) != 0) note_translated_region();
-  return make_mr(pd_handle, address, length, command.handle, command.lkey, command.rkey);
+  ibv_mr* const made = make_mr(pd_handle, address, length, command.handle, command.lkey, command.rkey);
+  if (made != nullptr) reinterpret_cast<Mr*>(made)->is_on_demand = (access & IBV_ACCESS_ON_DEMAND) != 0;
+  return made;
 }
 
 }  // namespace
@@ -49,6 +51,7 @@ ibv_mr* make_mr(ibv_pd* pd, void* address, std::size_t length, std::uint32_t han
   mr->base.handle = handle;
   mr->base.lkey = lkey;
   mr->base.rkey = rkey;
+  add_region(*mr);
   return &mr->base;
 }
 
@@ -147,6 +150,7 @@ extern "C" int ibv_dereg_mr(ibv_mr* handle) {
   verbs::enter_command(__builtin_return_address(0));
   if (int error = verbs::destroy(protocol::CommandType::kDeregMr, handle->context, handle->handle)) return error;
   verbs::leave_domain(handle->pd);
+  verbs::remove_region(*mr);
   verbs::release_object(mr);
   return 0;
 }

@@ -120,6 +120,9 @@ struct Mr {
   static constexpr Kind kKind = Kind::kMr;
   ibv_mr base;
   Kind kind;
+  std::uint32_t process;  // that made it
+  bool is_on_demand;
+  Mr *previous, *next;  // of all there are
 };
 
 struct Channel {
@@ -171,6 +174,7 @@ struct ReceiveQueue {
   std::uint32_t producer;
   std::uint32_t reclaimed;
   StaleCompletions stale;
+  PostNote* notes;  // of each slot of the ring; nullptr: there was no room for them
 };
 
 // What lies between wr_start and wr_complete.
@@ -195,7 +199,8 @@ struct Qp {
   SendSession session;
   ibv_qp_cap capabilities;
   std::uint32_t async_events, event_taker;
-  SendFingerprint* fingerprints;  // of each slot of the send ring; nullptr: there was no room for them
+  PostNote* fingerprints;  // of each slot of the send ring; nullptr: there was no room for them
+  bool has_failed;         // the program has polled a completion that says so, or is about to
   std::uint32_t fence_end;        // the work request behind the last one with a fence
   SingleUse single;
   Qp* next_in_bucket;
@@ -443,6 +448,10 @@ inline std::uint32_t source_qp(const protocol::Cqe& cqe) {
 void discard_completions(ibv_cq* cq, std::uint32_t qp_number);
 // What waits in the CQ now, seen or not.
 StaleCompletions waiting_completions(ibv_cq* cq);
+
+// All regions of the process (memory_gone.cc).
+void add_region(Mr& mr);
+void remove_region(Mr& mr);
 
 Qp* find_qp(Context& context, std::uint32_t number);
 Wq* find_wq(Context& context, std::uint32_t number);

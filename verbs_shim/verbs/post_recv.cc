@@ -58,6 +58,7 @@ void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32
                                        ibv_recv_wr** bad_wr, protocol::PlacedCall call, ibv_context* context,
                                        std::uint32_t handle_number) {
   const ibv_recv_wr* const first = wr;
+  const std::uint32_t begin = queue.producer;
   int error = 0;
   const auto now_ps = static_cast<std::uint64_t>(shim::now_ps());
   while (wr != nullptr && (error = encode(queue, *wr, queue.producer, now_ps)) == 0) {
@@ -67,6 +68,7 @@ void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32
   if (error != 0) *bad_wr = wr;
   if (tells_places()) [[unlikely]]
     tell_places_of(call, context, handle_number, first, wr);
+  note_receives(queue, begin, queue.producer);
   order_before_completions(queue);
   record.store(queue.producer, std::memory_order_release);
   return error;

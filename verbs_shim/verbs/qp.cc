@@ -119,8 +119,9 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
   attach_queues(*qp, command);
   if (qp->record != nullptr) qp->record->created_from = request.caller;
   if (qp->send.entries != 0) {
-    qp->fingerprints = static_cast<SendFingerprint*>(shim::allocate(qp->send.entries * sizeof(SendFingerprint)));
+    qp->fingerprints = static_cast<PostNote*>(shim::allocate(qp->send.entries * sizeof(PostNote)));
   }
+  qp->receive.notes = allocate_notes(qp->receive.entries);
   if (const Pd* domain = object<Pd>(request.pd); domain != nullptr) qp->single.is_promised = domain->td != nullptr;
   // Its number may be that of a destroyed one whose completions were never polled.
   qp->send.stale = waiting_completions(request.send_cq);
@@ -156,6 +157,7 @@ void restart_queues(Qp& qp) {
   if (qp.record == nullptr) return;
   discard_completions_of(qp);
   qp.send.producer = qp.send.reclaimed = qp.fence_end = 0;
+  qp.has_failed = false;
   qp.send.stale = waiting_completions(public_qp(&qp)->send_cq);
   qp.receive.producer = qp.receive.reclaimed = 0;
   qp.receive.stale = waiting_completions(public_qp(&qp)->recv_cq);
@@ -388,6 +390,7 @@ extern "C" int ibv_destroy_qp(ibv_qp* handle) {
   verbs::release_in_domain(handle->pd, verbs::ResourceType::kQp, &qp->domain_memory);
   verbs::leave_domain(handle->pd);
   shim::release(qp->fingerprints);
+  shim::release(qp->receive.notes);
   verbs::release_object(qp);
   return 0;
 }

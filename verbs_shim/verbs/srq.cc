@@ -47,6 +47,7 @@ Srq* create(ibv_context* handle, ibv_srq_init_attr_ex* attributes, ibv_srq_type 
   srq->receive.stride = command.recv_stride;
   srq->receive.max_wr = command.max_wr < command.recv_entries ? command.max_wr : command.recv_entries;
   srq->receive.max_sge = command.max_sge;
+  srq->receive.notes = allocate_notes(command.recv_entries);
   if (type == IBV_SRQT_TM) {
     srq->tags.ring = static_cast<std::byte*>(shim::arena(command.operation_offset));
     srq->tags.entries = command.operation_entries;
@@ -157,6 +158,7 @@ extern "C" int ibv_destroy_srq(ibv_srq* handle) {
                                     .caller = verbs::address_of(__builtin_return_address(0))});
   verbs::release_in_domain(handle->pd, verbs::ResourceType::kSrq, &srq->domain_memory);
   verbs::leave_domain(handle->pd);
+  shim::release(srq->receive.notes);
   verbs::release_object(srq);
   return 0;
 }

@@ -50,6 +50,7 @@ ibv_wq* create_wq(ibv_context* handle, ibv_wq_init_attr* attributes) {
     return refuse(because(ENOMEM, "ibv_create_wq: the allocator of the parent domain gave no memory"));
   }
   attach_queue(*wq, command);
+  wq->receive.notes = allocate_notes(wq->receive.entries);
   wq->receive.stale = waiting_completions(attributes->cq);
   wq->base.context = handle;
   wq->base.wq_context = attributes->wq_context;
@@ -106,6 +107,7 @@ int destroy_wq(ibv_wq* handle) {
                              .caller = address_of(__builtin_return_address(0))});
   release_in_domain(handle->pd, ResourceType::kRwq, &wq->domain_memory);
   leave_domain(handle->pd);
+  shim::release(wq->receive.notes);
   release_object(wq);
   return 0;
 }

@@ -32,6 +32,16 @@ void Checks::tell(Process& process, Check check, std::uint64_t caller, const std
   tracer_.diagnose(finding, when);
 }
 
+void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const std::string& text,
+                       Instant when) {
+  // What a library of the system posts it takes care of itself: UCX, for one, unmaps receives of a queue pair that it destroys
+  // then.
+  if (note.posted != 0 && is_of_system_library(process.native_pid(), note.posted)) return;
+  if (note.private_at != 0 && !is_private(process.native_pid(), note.private_at)) return;
+  const std::string posted = place_of_call(process.native_pid(), note.posted);
+  tell(process, note.check, caller, posted.empty() ? text : text + "; it was posted at " + posted, when);
+}
+
 void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now) {
   Process& process = thread.process();
   // Who wakes up by itself looks again.

@@ -25,6 +25,8 @@ class Checks {
 
   // The process has made that mistake in the call which returns to `caller` (0: it is not known), at `when`.
   void tell(Process& process, protocol::Check check, std::uint64_t caller, const std::string& text, Instant when);
+  // The same of what the shim has noted, in words.
+  void tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const std::string& text, Instant when);
 
   // A thread is about to wait for these files.
   void before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now);

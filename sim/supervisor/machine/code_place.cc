@@ -22,7 +22,7 @@ struct MappedFile {
   std::uint64_t first = 0;  // where its first part lies
 };
 
-std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address) {
+std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address, bool* is_private = nullptr) {
   std::ifstream maps(fmt::format("/proc/{}/maps", native_pid));
   MappedFile file;
   for (std::string line; std::getline(maps, line);) {
@@ -34,6 +34,7 @@ std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address) {
     std::getline(words, path);
     if (!path.empty() && path != file.path) file = {path, from};
     if (address < from || address >= to) continue;
+    if (is_private != nullptr) *is_private = access.ends_with('p');
     if (path.empty()) return std::nullopt;
     return file;
   }
@@ -61,6 +62,17 @@ bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64
   if (!file) return false;
   const std::string name = file->path.substr(file->path.rfind('/') + 1);
   return !name.starts_with("lib") && !name.starts_with("ld-") && !name.starts_with('[');
+}
+
+bool is_private(pid_t native_pid, std::uint64_t address) {
+  bool is = false;
+  file_at(native_pid, address, &is);
+  return is;
+}
+
+bool is_of_system_library(pid_t native_pid, std::uint64_t address) {
+  const auto file = file_at(native_pid, address);
+  return file && (file->path.starts_with("/usr/lib") || file->path.starts_with("/lib"));
 }
 
 std::string place_in_files(pid_t native_pid, std::uint64_t address) {

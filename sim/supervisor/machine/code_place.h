@@ -18,6 +18,12 @@ std::string place_in_files(pid_t native_pid, std::uint64_t address);
 // above. "" for 0.
 std::string place_of_call(pid_t native_pid, std::uint64_t address);
 
+// Whether memory is mapped there that no file and no other process shares.
+bool is_private(pid_t native_pid, std::uint64_t address);
+
+// Whether the system has brought the code there, other than as a program.
+bool is_of_system_library(pid_t native_pid, std::uint64_t address);
+
 // Whether `address` lies in code of the program itself, not of a library, right behind a call.
 bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64_t address);
 
