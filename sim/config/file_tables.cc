@@ -362,6 +362,11 @@ const Object& freedom_table() {
                                 .doc = "at most so many calls of programs on each host fail though they need not, or do less than "
                                        "they could, at places drawn from the seed",
                                 .max = 1'000'000}),
+       bind<&F::failures>({.key = "failures",
+                           .kind = Kind::kInteger,
+                           .doc = "at most so many links go down, adapters fail and programs are killed, in all, at times drawn from "
+                                  "the seed",
+                           .max = 1'000'000}),
        bind<&F::accesses>({.key = "accesses",
                            .kind = Kind::kBoolean,
                            .doc = "threads may be late before accesses to memory that others may touch, too, and between the two "

@@ -8,10 +8,6 @@ namespace verbatim::config {
 
 namespace {
 
-std::string port_name(const std::string& node, std::uint32_t port) {
-  return "port/" + node + ":" + std::to_string(port);
-}
-
 // Visits 0 … n-1 in the given order.
 template <class Visit>
 void in_order(std::size_t n, Simulation::Order order, const Visit& visit) {
@@ -35,6 +31,10 @@ std::optional<TopologyView::End> TopologyView::peer(const End& end) const {
   const auto far = far_end(topology_, {is_switch, is_switch ? end.node - adapters : end.node, end.port});
   if (!far) return std::nullopt;
   return End{far->is_switch ? adapters + far->node : far->node, static_cast<std::uint8_t>(far->port)};
+}
+
+std::string Simulation::port_name(const std::string& node, std::uint32_t port) {
+  return "port/" + node + ":" + std::to_string(port);
 }
 
 std::vector<std::string> Simulation::component_names(const TopologySpec& topology) {

@@ -95,6 +95,8 @@ class Simulation {
   // Names of all components of a topology: "host/NAME", "hca/NAME", "port/NAME:N", "switch/NAME",
   // "supervisor".
   static std::vector<std::string> component_names(const TopologySpec& topology);
+  // Ports are numbered from 1.
+  static std::string port_name(const std::string& node, std::uint32_t port);
 
  private:
   struct Adapter {

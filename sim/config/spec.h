@@ -231,6 +231,7 @@ struct ProgramSpec {
   std::string expect_exit = "0";  // an exit code or the name of a signal
   bool background = false;        // ended by SIGTERM when all others have ended
   Duration kill{0};               // 0: never
+  bool kill_is_drawn = false;     // by freedom spec, within its budget, and not given
   std::vector<std::string> expect_output;
   std::string pointer;
 
@@ -252,6 +253,7 @@ struct FaultSpec {
   std::int64_t byte = 0;     // of the payload
   Duration at{0}, until{0};  // until 0: for ever
   std::string pointer;
+  bool is_drawn = false;  // by freedom spec, within its budget, and not given
 
   Endpoint end;                                   // resolved: where the packets leave, or one end of the link
   std::optional<std::size_t> from_host, to_host;  // resolved, of the management network; none: any
@@ -270,6 +272,7 @@ struct ExpectSpec {
 struct FreedomSpec {
   std::int64_t faults = 0;         // packets that may be lost, duplicated or late, in all
   std::int64_t failing_calls = 0;  // calls of programs on each host that may fail though they need not
+  std::int64_t failures = 0;       // links, adapters and programs that may fail, in all
   bool accesses = false;           // threads may be late before accesses to memory, too
 };
 

@@ -129,6 +129,10 @@ std::vector<std::uint32_t> representatives(std::uint32_t alternatives) {
   return answers;
 }
 
+bool Schedule::takes_accesses() const {
+  return has_accesses || std::ranges::any_of(decisions, [](const Decision& d) { return d.site.starts_with(kAccessSites); });
+}
+
 std::unique_ptr<Choices> make_choices(const Schedule& schedule, const std::vector<std::string>& component_names) {
   switch (schedule.kind) {
     case Schedule::Kind::kDecisions:

@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/core/choice.h"
 #include "sim/explore/decision.h"
 
 namespace verbatim::explore {
+
+// The names of sites that are about accesses to memory begin so.
+inline constexpr std::string_view kAccessSites = "thread-before-access";
 
 struct Schedule {
   enum class Kind : std::uint8_t {
@@ -25,8 +29,12 @@ struct Schedule {
   std::vector<Decision> decisions;
   std::vector<std::string> always;  // names of sites
   std::string name;           // of the strategy, for people: "pct:3"
+  bool has_accesses = false;  // threads may be late before accesses to memory, too
   bool wants_places = false;  // where in the programs it happened is to be told
   bool wants_points = false;  // the strategy needs to know each question of the run, not only how many there were
+
+  // Whether they may, or have to by one of `decisions`.
+  bool takes_accesses() const;
 };
 
 std::unique_ptr<Choices> make_choices(const Schedule& schedule, const std::vector<std::string>& component_names);

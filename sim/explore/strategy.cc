@@ -42,6 +42,37 @@ class Swarm final : public Strategy {
   std::uint64_t next_seed_;
 };
 
+// The same with threads that may be late before accesses to memory: as often as that is cheap.
+class WithAccesses final : public Strategy {
+ public:
+  explicit WithAccesses(std::uint64_t seed) : swarm_(seed) {}
+  std::optional<Schedule> next() override {
+    if (is_under_way_) return std::nullopt;
+    auto schedule = swarm_.next();
+    schedule->has_accesses = resting_ == 0;
+    is_under_way_ = schedule->has_accesses;
+    if (is_under_way_) schedule->name = "accesses";
+    else --resting_;
+    return schedule;
+  }
+  void learn(const Schedule& schedule, const Questions& questions) override {
+    if (!schedule.has_accesses) return;
+    is_under_way_ = false;
+    std::uint64_t of_accesses = 0, others = 1;
+    for (const Questions::Stream& stream : questions.streams)
+      (stream.site.starts_with(kAccessSites) ? of_accesses : others) += stream.asked;
+    // One takes a trap, and a question of another kind mostly a call.
+    constexpr std::uint64_t kCheap = 8, kMostResting = 15;
+    resting_ = std::min(of_accesses / others / kCheap, kMostResting);
+  }
+  bool is_exhausted() const override { return false; }
+
+ private:
+  Swarm swarm_;
+  std::uint64_t resting_ = 0;  // schedules without
+  bool is_under_way_ = false;  // one with
+};
+
 class Near final : public Strategy {
  public:
   Near(std::uint64_t seed, std::vector<Decision> decisions) : next_seed_(seed), decisions_(std::move(decisions)) {}
@@ -69,9 +100,9 @@ class AfterDefault : public Strategy {
   std::optional<Schedule> next() final {
     if (!has_begun_ && !has_default_) {
       has_begun_ = true;
-      return first(name_);
+      return with_accesses(first(name_));
     }
-    return has_default_ ? next_after_default() : std::nullopt;
+    return has_default_ ? with_accesses(next_after_default()) : std::nullopt;
   }
   // The first it learns of is the default, whoever ran it.
   void learn(const Schedule& schedule, const Questions& questions) final {
@@ -83,12 +114,17 @@ class AfterDefault : public Strategy {
 
  protected:
   const std::string& name() const { return name_; }
+  bool has_accesses_ = false;  // all of its schedules
 
  private:
   virtual std::optional<Schedule> next_after_default() = 0;
   virtual void learn_default(const Questions& questions) = 0;
   virtual void learn_further(const Schedule&, const Questions&) {}
   virtual bool has_nothing_left() const = 0;
+  std::optional<Schedule> with_accesses(std::optional<Schedule> schedule) const {
+    if (schedule) schedule->has_accesses = has_accesses_;
+    return schedule;
+  }
 
   const std::string name_;
   bool has_begun_ = false, has_default_ = false;
@@ -283,6 +319,7 @@ class Few final : public AfterDefault {
   Few(std::uint64_t seed, const std::vector<Decision>& like) : AfterDefault("few"), rng_(seed, "explore/few") {
     std::set<std::string> flags;
     for (const Decision& decision : like) {
+      has_accesses_ = has_accesses_ || decision.site.starts_with(kAccessSites);
       if (is_delay(decision.alternatives)) liked_.push_back(decision);
       else flags.insert(decision.site);
     }
@@ -362,6 +399,7 @@ class Portfolio final : public Strategy {
     parts_.push_back(std::make_unique<Systematic>(seed, 1, "delay:1"));
     parts_.push_back(std::make_unique<Swarm>(seed + (std::uint64_t{1} << 32)));
     parts_.push_back(std::make_unique<Priorities>(seed + (std::uint64_t{1} << 32), 1, "pct:1"));
+    parts_.push_back(std::make_unique<WithAccesses>(seed + (std::uint64_t{2} << 32)));
   }
   std::optional<Schedule> next() override {
     if (!has_begun_) {

@@ -39,6 +39,8 @@ class EventListener {
   virtual ~EventListener() = default;
   virtual void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) = 0;
   virtual void on_async_event(std::uint32_t context, const protocol::AsyncEvent& event) = 0;
+  // A queue is no more, and with it events of it that nobody has read: those that name this cookie.
+  virtual void on_queue_destroyed(std::uint64_t cookie) { static_cast<void>(cookie); }
   // An entry of a completion queue has been written.
   virtual void on_completion_written(std::uint32_t context, std::uint32_t cq_number) = 0;
   // A DMA access hit bytes that are no longer mapped; once per memory region.

@@ -10,6 +10,7 @@
 
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/machine/code_place.h"
+#include "sim/supervisor/tasks/analysed_memory.h"
 
 namespace verbatim::supervisor {
 
@@ -155,11 +156,19 @@ void CallPlaces::tell_change(Thread& thread) {
 std::string CallPlaces::access_of(Thread& thread) {
   const auto argument = [&](int i) { return static_cast<std::uint64_t>(thread.call().arguments[i]); };
   // The line of the instruction itself, which no call comes before.
+  const auto saved = SavedContext::read(thread.process().memory(), argument(1));
+  const auto of = [&](int index) { return saved ? static_cast<std::uint64_t>(saved->general[index]) : 0; };
   const std::string text =
-      text_of(thread.process(), argument(0) + 1, return_address(thread.process(), argument(2), argument(1)));
+      text_of(thread.process(), argument(0) + 1, return_address(thread.process(), of(REG_RBP), of(REG_RSP)));
   if (argument(4) == 0) return text;
-  return text + fmt::format(", {} {} bytes at {:#x}", argument(5) != 0 ? "between reading and writing" : "before touching",
-                            argument(4), argument(3));
+  const auto how = static_cast<protocol::AccessLateness>(argument(5));
+  if (how == protocol::AccessLateness::kBuffered) {
+    return text + fmt::format(", its store of {} bytes at {:#x} in the processor's store buffer while it has loaded what comes "
+                              "behind", argument(4), argument(3));
+  }
+  const bool has_read = how == protocol::AccessLateness::kReadNotWritten;
+  return text + fmt::format(", {} {} bytes at {:#x}", has_read ? "between reading and writing" : "before touching", argument(4),
+                            argument(3));
 }
 
 // The C library's frames are small and come first.

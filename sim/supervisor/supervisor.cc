@@ -510,6 +510,8 @@ std::string Supervisor::reject_reason(const ProgramSpec& program, std::string* r
 
 void Supervisor::use_failing_calls(FailingCalls& calls) { impl_->use_failing_calls(calls); }
 
+void Supervisor::tell_calls_to(std::function<void(const ProgramCall&)> listener) { impl_->tell_calls_to(std::move(listener)); }
+
 RunResult Supervisor::run(const std::vector<ProgramSpec>& programs, OutputListener& output) {
   return impl_->run(programs, output);
 }

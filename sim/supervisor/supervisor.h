@@ -32,6 +32,7 @@
 // and the length of a slice is no part of the result.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@
 #include "sim/supervisor/spec/host_spec.h"
 #include "sim/supervisor/spec/network_spec.h"
 #include "sim/supervisor/spec/options.h"
+#include "sim/supervisor/spec/program_call.h"
 #include "sim/supervisor/spec/program_spec.h"
 #include "sim/supervisor/spec/run_result.h"
 
@@ -63,6 +65,9 @@ class Supervisor {
 
   // Which calls fail though they need not; none without. Before run(), which it outlives.
   void use_failing_calls(FailingCalls& calls);
+  // `listener` is told of every call of a program that comes to the shim, as it begins and when it has ended. Complete with
+  // Mode::kCallByCall alone: in slices a thread that waits by asking makes few of its calls. Before run().
+  void tell_calls_to(std::function<void(const ProgramCall&)> listener);
 
   // Runs the programs until all have ended, nothing can happen any more, or a limit is reached; no process is
   // left behind. Called once.

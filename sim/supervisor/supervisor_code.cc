@@ -7,6 +7,7 @@
 
 #include "sim/supervisor/machine/host_probes.h"
 #include "sim/supervisor/supervisor_impl.h"
+#include "sim/supervisor/tasks/store_buffer.h"
 
 namespace verbatim::supervisor {
 
@@ -105,6 +106,27 @@ std::int64_t Supervisor::Impl::place_accesses(Thread& thread) {
   const bool is_there = process.memory().write(room, std::as_bytes(std::span(places)));
   process.traps_accesses = is_there && !places.empty();
   return process.traps_accesses ? static_cast<std::int64_t>(places.size()) : 0;
+}
+
+std::vector<std::uint64_t> Supervisor::Impl::loads_behind_store(Thread& thread) {
+  Process& process = thread.process();
+  const PendingCall& call = thread.call();
+  const auto address = static_cast<std::uint64_t>(call.arguments[0]);
+  const code::FileCode* const file = process.patches()->origin_of(address).file;
+  if (file == nullptr) return {};
+  std::vector<std::uint64_t> loads =
+      find_loads_behind_store(process, static_cast<std::uint64_t>(call.arguments[1]),
+                              static_cast<std::uint64_t>(call.arguments[2]), {*file, code_files_.accesses_of(*file)});
+  std::erase_if(loads, [&](std::uint64_t behind) { return process.patches()->is_replaced(behind, 1); });
+  return loads;
+}
+
+// Others may have run since the thread was asked, and the way from the store on may be another.
+std::int64_t Supervisor::Impl::load_behind_store(Thread& thread) {
+  const std::uint32_t wanted = thread.loads_before_store();
+  if (wanted == 0) return 0;
+  const std::vector<std::uint64_t> loads = loads_behind_store(thread);
+  return loads.empty() ? 0 : static_cast<std::int64_t>(loads[std::min<std::size_t>(wanted, loads.size()) - 1]);
 }
 
 void Supervisor::Impl::tell_unpatched(Process& process) {

@@ -172,7 +172,7 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.parent_virtual_pid = parent;
   header.thread_count = 1;
   header.epoch_ns = options_.epoch_ns;
-  header.checks = (options_.checks & ~protocol::kTellsPlaces) | (options_.on_place ? protocol::kTellsPlaces : 0);
+  header.checks = wanted_of_processes();
   header.late_accesses = options_.late_accesses && choices_.is_free();
   header.timestamp_counter_hz = hosts_[host].timestamp_counter_hz;
   header.costs = hosts_[host].costs;

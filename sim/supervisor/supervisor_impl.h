@@ -58,6 +58,7 @@ class Supervisor::Impl final : public ProcessTable {
   ~Impl() override;
 
   void use_failing_calls(FailingCalls& calls) { kernel_.use_failing_calls(calls); }
+  void tell_calls_to(std::function<void(const ProgramCall&)> listener) { on_call_ = std::move(listener); }
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
  private:
@@ -119,6 +120,12 @@ class Supervisor::Impl final : public ProcessTable {
   void tell_parent(Process& process, int status);
   Process* parent_of(Process& process);
   void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
+  // What processes are to look for in their own calls, and to tell.
+  std::uint32_t wanted_of_processes() const {
+    const std::uint32_t tells =
+        (options_.on_place ? protocol::kTellsPlaces : 0) | (on_call_ ? protocol::kTellsCalls : 0);
+    return (options_.checks & ~(protocol::kTellsPlaces | protocol::kTellsCalls)) | tells;
+  }
   void adopt(Process& process);
   LaunchedProcess start_process(const LaunchRequest& request);
   // What a program is launched with besides its own: its processor, its random bytes, its patches.
@@ -130,6 +137,10 @@ class Supervisor::Impl final : public ProcessTable {
   void replace_call(Thread& thread);
   // The process begins: where its threads may be late before accesses to memory is written where it says. How many places.
   std::int64_t place_accesses(Thread& thread);
+  // Of a thread that is at a store, see store_buffer.h.
+  std::vector<std::uint64_t> loads_behind_store(Thread& thread);
+  // The address behind the load that the store is to wait for; 0: none.
+  std::int64_t load_behind_store(Thread& thread);
   void tell_unpatched(Process& process);
   // supervisor_machine.cc: what the machine does to a run is no event of it.
   void note_refusal_of_machine(Thread& thread);
@@ -168,6 +179,7 @@ class Supervisor::Impl final : public ProcessTable {
   // as if it had never been sent; it is answered already.
   enum class Taken : std::uint8_t { kScheduled, kVainPoke, kAnswered };
   Taken take_request_of(Thread& thread);
+  void tell_call(Thread& thread, const protocol::ThreadSlot& slot) const;
   bool may_answer_ahead(Thread& thread, Instant due) const;
   bool someone_waits_beside(Thread& thread) const;
   Taken answer_ahead(Thread& thread, Instant due);
@@ -262,6 +274,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: what CPUID answers
   const std::vector<ProgramSpec>* programs_ = nullptr;
   OutputListener* listener_ = nullptr;
+  std::function<void(const ProgramCall&)> on_call_;
   std::vector<std::unique_ptr<Start>> starts_;
   std::vector<std::vector<const Start*>> starts_on_host_;
   std::vector<std::unique_ptr<Process>> processes_;

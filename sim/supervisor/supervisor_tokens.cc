@@ -53,6 +53,8 @@ void Supervisor::Impl::take_requests(Process& process) {
       replace_call(*thread);
     } else if (slot.request == protocol::Request::kMachine) {
       note_refusal_of_machine(*thread);
+    } else if (slot.request == protocol::kTellCall) {
+      tell_call(*thread, slot);
     } else if (slot.request == protocol::Request::kFolders) {
       make_folders_of(*thread);
     } else if (slot.request == protocol::Request::kFailedPoll) {
@@ -75,6 +77,18 @@ void Supervisor::Impl::take_requests(Process& process) {
     ++memory_epochs_[process.host_index()];
     give_token(*thread, nullptr);
   }
+}
+
+void Supervisor::Impl::tell_call(Thread& thread, const protocol::ThreadSlot& slot) const {
+  if (!on_call_) return;
+  const ProcessMemory& memory = thread.process().memory();
+  const auto read = [&memory](std::uint64_t address, std::span<std::byte> to) { return memory.read_present(address, to); };
+  ProgramCall told{.host = thread.process().host().name, .pid = thread.process().pid(), .tid = thread.tid(), .read = read};
+  told.now = std::max(engine_.now(), std::min(instant_from_ps(slot.clock_ps), granted_));
+  told.place = static_cast<std::uint64_t>(slot.arguments[0]);
+  const auto bytes = std::as_writable_bytes(std::span(&told.call, 1));
+  if (read(told.place, bytes) != bytes.size() || static_cast<std::uint32_t>(told.call.kind) >= protocol::kToldKinds) return;
+  on_call_(told);
 }
 
 // What it asks for makes no sense, so nothing that it says can be relied on any more. The others go on.
@@ -173,7 +187,8 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
       break;
     }
     case protocol::Request::kAccess:
-      cost = thread.take_late_access(process.region().slot(thread.slot()));
+      cost = thread.take_late_access(process.region().slot(thread.slot()),
+                                     [&] { return loads_behind_store(thread).size(); });
       break;
     case protocol::Request::kAttach:
     case protocol::Request::kFault:
@@ -258,7 +273,9 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   const std::uint32_t count = slot.doorbell_count;
   std::vector<protocol::QueuedDoorbell> doorbells;
   end_turn(process);
-  const bool touched = process.memory().touches().collect(process.region());
+  TouchesAhead& touches = process.memory().touches();
+  // Its clock has not passed what it was to do in the place of adapters.
+  const bool touched = touches.collect(process.region()) && touches.next() > clock;
   bool sound = touched && clock >= slice_start_ && clock <= std::max(engine_.now(), granted_) &&
                count <= protocol::kMaxQueuedDoorbells;
   const std::size_t host = process.host_index();
@@ -355,8 +372,10 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       resume(thread, {});
       return;
     case protocol::Request::kPoke:
-    case protocol::Request::kAccess:
       resume(thread, {});
+      return;
+    case protocol::Request::kAccess:
+      resume(thread, {.result = load_behind_store(thread)});
       return;
     case protocol::Request::kDoorbell:
       ring(thread, static_cast<protocol::DoorbellKind>(call.arguments[1]),

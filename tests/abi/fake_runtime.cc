@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -13,6 +14,7 @@
 
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/runtime/polls.h"
+#include "verbs_shim/runtime/told_call.h"
 
 namespace verbatim::fake {
 namespace {
@@ -298,6 +300,15 @@ void release(void* memory) {
 }
 
 void* arena(std::uint64_t offset) { return world().arena.data() + offset; }
+
+std::uint32_t process_id() { return 1000; }
+// No memory is taken away here.
+void watch_memory(MemoryGone) {}
+void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]) { std::ranges::fill(frames, 0); }
+
+// Nobody wants to see calls.
+void tell_call(const protocol::ToldCall&) {}
+std::uint32_t telling_thread() { return 0; }
 
 }  // namespace verbatim::shim
 

@@ -70,6 +70,13 @@ TEST(Seeds, failing_ones_are_named_in_order_and_repeated_by_the_command_shown) {
   EXPECT_EQ(run_command({"/bin/sh", "-c", repeat}).code, 1) << repeat;
 }
 
+// How long something took in real time is another thing on each machine and in each run.
+TEST(Seeds, what_is_told_of_a_failure_does_not_depend_on_real_time) {
+  const Finished run = verbatim({"run", "--topology", kTopology, "--seeds", "1..1",
+                                 "client=/usr/bin/python3 -I -c 'import sys; sum(range(90_000_000)); sys.exit(3)'"});
+  EXPECT_TRUE(run.out.starts_with("seed 1: exit code 1: on host client, ")) << run.out;
+}
+
 TEST(Seeds, what_cannot_be_started_ends_them_with_a_summary) {
   // More than a run can have: the first says so, and the others are not tried.
   const Finished run = verbatim({"run", "--topology", kTopology, "--seeds", "1..50", "--jobs", "1", "--out",

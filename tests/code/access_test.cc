@@ -1,9 +1,12 @@
 // Which instructions touch memory that others may touch, and what is said of them.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -111,6 +114,31 @@ TEST_F(Accesses, others_come_between_reading_and_writing_where_nothing_locks) {
   ASSERT_TRUE(at(accesses_locked) && at(accesses_exchanged));
   EXPECT_EQ(at(accesses_locked)->divided, 0);
   EXPECT_EQ(at(accesses_exchanged)->divided, 0);
+}
+
+TEST_F(Accesses, what_only_stores_may_wait_in_the_store_buffer) {
+  EXPECT_TRUE(at(accesses_other_frame)->only_stores);
+  EXPECT_FALSE(at(accesses_global)->only_stores);
+  EXPECT_FALSE(at(accesses_exchanged)->only_stores);
+  EXPECT_FALSE(at(accesses_array)->only_stores);
+  EXPECT_FALSE(at(accesses_of_library)->only_stores);
+}
+
+TEST(StoresWait, while_the_program_computes_and_not_behind_fences_and_locks) {
+  const auto length = [](std::initializer_list<unsigned char> code) {
+    return length_if_stores_wait(std::as_bytes(std::span(code)));
+  };
+  EXPECT_EQ(length({0x8b, 0x07}), 2u);                    // mov (%rdi), %eax
+  EXPECT_EQ(length({0x74, 0x10}), 2u);                    // je
+  EXPECT_EQ(length({0xe8, 0, 0, 0, 0}), 5u);              // call
+  EXPECT_EQ(length({0x0f, 0xae, 0xf0}), 0u);              // mfence
+  EXPECT_EQ(length({0xf0, 0x83, 0x0c, 0x24, 0x00}), 0u);  // lock orl $0, (%rsp)
+  EXPECT_EQ(length({0x87, 0x07}), 0u);                    // xchg %eax, (%rdi)
+  EXPECT_EQ(length({0x0f, 0x05}), 0u);                    // syscall
+  EXPECT_EQ(length({0x0f, 0xa2}), 0u);                    // cpuid
+  EXPECT_EQ(length({0x0f, 0x31}), 0u);                    // rdtsc
+  EXPECT_EQ(length({0xf4}), 0u);                          // hlt
+  EXPECT_EQ(length({0x06}), 0u);                          // none
 }
 
 TEST_F(Accesses, what_others_may_get_the_address_of_is_found) {

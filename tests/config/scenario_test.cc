@@ -43,7 +43,7 @@ TEST(Scenario, every_key_arrives) {
                                       "cwd": ".", "expect_exit": 3, "expect_output": ["x", "y"]},
                                      {"host": "server", "command": "a 'b c'", "expect_exit": "SIGSEGV"})",
                         R"(, "seed": 9, "time_limit": "2 s", "name": "n", "description": "d",
-                                     "freedom": "spec", "spec": {"faults": 2, "failing_calls": 3, "accesses": true},
+                                     "freedom": "spec", "spec": {"faults": 2, "failing_calls": 3, "failures": 4, "accesses": true},
                                      "expect": {"outcome": "deadlock", "digest": "0123456789abcdef0123456789abcdef",
                                                 "virtual_time_max": "3 s"})")),
       with_profiles(), diagnostics);
@@ -61,6 +61,7 @@ TEST(Scenario, every_key_arrives) {
   EXPECT_EQ(spec->freedom, "spec");
   EXPECT_EQ(spec->spec.faults, 2);
   EXPECT_EQ(spec->spec.failing_calls, 3);
+  EXPECT_EQ(spec->spec.failures, 4);
   EXPECT_TRUE(spec->spec.accesses);
   EXPECT_EQ(spec->time_limit, Duration(2'000'000'000'000));
   EXPECT_EQ(spec->expect.outcome, "deadlock");

@@ -21,6 +21,8 @@ TEST(Sweep, fifty_runs_one_digest) {
       auto& options = surroundings.request.options;
       options.insert(options.end(), {"--poke-period", std::to_string(1 + random() % 10'000)});
     }
+    constexpr const char* kUses[] = {"never", "free", "always", "changing"};
+    surroundings.request.options.insert(surroundings.request.options.end(), {"--second-core", kUses[random() % 4]});
     if (random() % 2 == 0) surroundings.request.working_directory = folder.path();
     for (unsigned n = random() % 20; n > 0; --n) {
       surroundings.request.environment["VARIABLE_" + std::to_string(n)] = std::string(random() % 1000, 'x');

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <tuple>
 
 #include "tests/cli/command.h"
 #include "tests/determinism/surroundings.h"
@@ -32,18 +33,28 @@ TEST(OneDigest, another_processor) {
   expect_unchanged({.request = {.options = {"--core", std::to_string(last)}}});
 }
 
-TEST(OneDigest, simulator_on_a_processor_of_its_own) {
-  if (allowed_cores().size() == 1) GTEST_SKIP() << "this machine has one processor";
-  expect_unchanged({.request = {.options = {"--second-core", "always"}}});
+// Whether the simulator has a processor of its own: never, while one is free, always, or now and then, at moments that the
+// machine decides; on quiet processors and on busy ones (the other pairs are in the sweep).
+using Use = std::tuple<const char*, bool>;
+class SecondCore : public ::testing::TestWithParam<Use> {};
+
+TEST_P(SecondCore, one_digest) {
+  const auto& [use, loaded] = GetParam();
+  if (allowed_cores().size() == 1 && !loaded) GTEST_SKIP() << "this machine has one processor";
+  expect_unchanged({.request = {.options = {"--second-core", use}}, .loaded = loaded});
 }
 
-TEST(OneDigest, simulator_changes_between_processors) {
-  if (allowed_cores().size() == 1) GTEST_SKIP() << "this machine has one processor";
-  expect_unchanged({.request = {.options = {"--second-core", "changing"}}});
-}
+INSTANTIATE_TEST_SUITE_P(Uses, SecondCore,
+                         ::testing::Values(Use{"never", false}, Use{"free", false}, Use{"always", false}, Use{"changing", false},
+                                           Use{"free", true}, Use{"changing", true}),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) + (std::get<1>(info.param) ? "_loaded" : "");
+                         });
 
-TEST(OneDigest, simulator_changes_between_busy_processors) {
-  expect_unchanged({.request = {.options = {"--second-core", "changing"}}, .loaded = true});
+TEST(OneDigest, call_by_call_with_a_second_core) {
+  for (const char* use : {"never", "changing"}) {
+    expect_same(run_all({.request = {.options = {"--call-by-call", "--second-core", use}}}), reference(), Steps::kAny);
+  }
 }
 
 TEST(OneDigest, addresses_not_randomised) { expect_unchanged({.without_aslr = true}); }

@@ -76,6 +76,8 @@ void expect_equal(const BothModes& runs) {
   for (const auto& [name, bytes] : oracle.outputs) {
     const auto it = slices.outputs.find(name);
     ASSERT_NE(it, slices.outputs.end()) << name;
+    // In which order choices are drawn, and how many ahead of their time, is a matter of the mode.
+    if (name == "run.replay") continue;
     EXPECT_EQ(first_difference(it->second, bytes), "") << name << " differs";
   }
   ASSERT_TRUE(slices.report.is_object() && oracle.report.is_object());

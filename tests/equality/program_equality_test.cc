@@ -253,6 +253,14 @@ TEST_P(ClockTurns, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(Compiled, ClockTurns, ::testing::Values("", "_plain"),
                          [](const auto& info) { return info.param.empty() ? "O2" : "O0"; });
 
+// What a turn counts is in a register that a function has saved on the stack, while a clock decides.
+TEST(CountedLooks, slices_and_call_by_call) {
+  const BothModes runs = run_both(support::RunRequest{.commands = {"server=" + support::quoted(COUNTED_LOOKS)}});
+  expect_equal(runs);
+  EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 10, runs.call_by_call.report["hand_overs"].get<int>())
+      << "the turns in which nothing happens are not executed";
+}
+
 // Both ends run the same command; the client's has the server's name behind it.
 class VerbsProgramEquality : public ::testing::TestWithParam<std::string> {};
 

@@ -5,7 +5,11 @@
 
 namespace verbatim::equality {
 
-// `spec`: with all the freedom of the specification, drawn from the same seed.
-void expect_equal_for_seeds(std::uint64_t first, std::uint64_t count, bool spec = false);
+struct RandomPrograms {
+  std::uint64_t first = 1, count = 1;
+  bool spec = false;    // with all the freedom of the specification, drawn from the same seed
+  bool places = false;  // with rounds that have memory of their own (random_places.c)
+};
+void expect_equal_for_seeds(const RandomPrograms& programs);
 
 }  // namespace verbatim::equality

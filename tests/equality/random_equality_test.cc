@@ -1,4 +1,4 @@
-// Random programs, twenty-five of them: in slices and call by call, the same bytes. A failure names its seed.
+// Random programs, thirty of them: in slices and call by call, the same bytes. A failure names its seed.
 #include "tests/equality/random_equality.h"
 
 #include <gtest/gtest.h>
@@ -8,9 +8,11 @@ namespace {
 
 class RandomEquality : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(RandomEquality, five_programs) { expect_equal_for_seeds(GetParam(), 5); }
+TEST_P(RandomEquality, five_programs) { expect_equal_for_seeds({GetParam(), 5}); }
 
-TEST(RandomEqualityWithFreedom, five_programs) { expect_equal_for_seeds(51, 5, true); }
+TEST(RandomEqualityWithFreedom, five_programs) { expect_equal_for_seeds({.first = 51, .count = 5, .spec = true}); }
+
+TEST(RandomEqualityWithPlaces, five_programs) { expect_equal_for_seeds({.first = 37, .count = 5, .places = true}); }
 
 INSTANTIATE_TEST_SUITE_P(FromSeed, RandomEquality, ::testing::Values(1, 21));
 

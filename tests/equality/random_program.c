@@ -1,7 +1,7 @@
 // A random verbs program: `random_program SEED` on one host, `random_program SEED SERVER` on the other. Both
 // ends draw the same rounds (messages, RDMA WRITEs that raise a flag, RDMA READs, second threads, condition
-// variables, alarms) and each does its part in its own random way. Everything seen is printed: completions,
-// checksums of memory that the other end writes, clocks.
+// variables, alarms; with an m behind SEED, memory of all kinds) and each does its part in its own random way.
+// Everything seen is printed: completions, checksums of memory that the other end writes, clocks.
 #include "tests/equality/random_program.h"
 
 #include <signal.h>
@@ -26,13 +26,9 @@ uint32_t checksum(const void* bytes, size_t length) {
   return sum;
 }
 
-struct job {
-  enum ibv_wr_opcode opcode;
-  uint8_t* local;
-  uint64_t remote;
-  uint32_t length;
-  unsigned flags;
-};
+static int is_atomic(const struct job* job) {
+  return job->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || job->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+}
 
 static void post_extended(struct connection* c, const struct job* job) {
   struct ibv_qp_ex* const qp = c->extended;
@@ -49,6 +45,17 @@ static void post_extended(struct connection* c, const struct job* job) {
     case IBV_WR_RDMA_WRITE:
       ibv_wr_rdma_write(qp, c->theirs.rkey, job->remote);
       break;
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      ibv_wr_rdma_write_imm(qp, c->theirs.rkey, job->remote, htonl(7));
+      break;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      ibv_wr_atomic_fetch_add(qp, c->theirs.rkey, job->remote, draw(mine, 1000));
+      break;
+    case IBV_WR_ATOMIC_CMP_AND_SWP: {
+      const uint64_t compare = draw(mine, 2);
+      ibv_wr_atomic_cmp_swp(qp, c->theirs.rkey, job->remote, compare, draw(mine, 1000));
+      break;
+    }
     default:
       ibv_wr_rdma_read(qp, c->theirs.rkey, job->remote);
       break;
@@ -61,9 +68,9 @@ static void post_extended(struct connection* c, const struct job* job) {
   MUST(ibv_wr_complete(qp) == 0);
 }
 
-static void post(struct connection* c, struct job job) {
+void post(struct connection* c, struct job job) {
   ++c->sends_posted;
-  if (job.opcode != IBV_WR_RDMA_READ && job.length <= kInlineMax && draw(mine, 2) == 0)
+  if (job.opcode != IBV_WR_RDMA_READ && !is_atomic(&job) && job.length <= kInlineMax && draw(mine, 2) == 0)
     job.flags |= IBV_SEND_INLINE;
   if (c->extended != NULL && draw(mine, 2) == 0) {
     post_extended(c, &job);
@@ -73,7 +80,7 @@ static void post(struct connection* c, struct job job) {
   struct ibv_sge halves[2] = {sge, sge};
   struct ibv_send_wr wr = {.wr_id = c->sends_posted, .sg_list = &sge, .num_sge = 1, .opcode = job.opcode};
   struct ibv_send_wr* bad = NULL;
-  if (job.length > 1 && draw(mine, 3) == 0) {
+  if (job.length > 1 && !is_atomic(&job) && draw(mine, 3) == 0) {
     halves[0].length = 1 + (uint32_t)draw(mine, job.length - 1);
     halves[1].addr += halves[0].length;
     halves[1].length -= halves[0].length;
@@ -84,13 +91,19 @@ static void post(struct connection* c, struct job job) {
   wr.imm_data = htonl(7);
   wr.wr.rdma.rkey = c->theirs.rkey;
   wr.wr.rdma.remote_addr = job.remote;
+  if (is_atomic(&job)) {
+    wr.wr.atomic.rkey = c->theirs.rkey;
+    wr.wr.atomic.remote_addr = job.remote;
+    wr.wr.atomic.compare_add = draw(mine, 2);
+    wr.wr.atomic.swap = draw(mine, 1000);
+  }
   MUST(ibv_post_send(c->qp, &wr, &bad) == 0);
 }
 
 static void post_receive(int qp, int message) {
   struct connection* const c = &my.connections[qp];
   struct ibv_sge sge = {(uint64_t)(uintptr_t)arrival(qp, message), kSlot, my.mr->lkey};
-  struct ibv_recv_wr wr = {.wr_id = 0x1000 + (uint64_t)message, .sg_list = &sge, .num_sge = 1}, *bad = NULL;
+  struct ibv_recv_wr wr = {.wr_id = kFirstReceive + (uint64_t)message, .sg_list = &sge, .num_sge = 1}, *bad = NULL;
   ++c->receives_posted;
   MUST(ibv_post_recv(c->qp, &wr, &bad) == 0);
 }
@@ -137,7 +150,7 @@ static void receive_all(const struct sequence* s) {
   for (int i = 0; i < s->count; ++i) say("message %d: %08x", i, checksum(arrival(s->qp, i), s->lengths[i]));
 }
 
-static void barrier(void) {
+void barrier(void) {
   char mark = 'b';
   tcp_write(my.tcp, &mark, 1);
   if (draw(mine, 3) == 0) {
@@ -325,48 +338,61 @@ static void alarm_round(void) {
   message_round();
 }
 
+void connect_queue_pair(int index, struct ibv_cq* cq, int access, uint32_t rkey, uint64_t address) {
+  struct connection* const c = &my.connections[index];
+  struct ibv_qp_init_attr_ex attributes = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC};
+  attributes.cap = (struct ibv_qp_cap){64, 64, 2, 2, kInlineMax};
+  attributes.pd = my.pd;
+  attributes.comp_mask = IBV_QP_INIT_ATTR_PD;
+  const int extended = (int)draw(&my.own, 2);
+  if (extended) {
+    attributes.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attributes.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_WRITE |
+                                IBV_QP_EX_WITH_RDMA_READ;
+    if (index == kOwnQp) {
+      attributes.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
+                                   IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP;
+    }
+  }
+  c->cq = cq;
+  c->qp = ibv_create_qp_ex(my.context, &attributes);
+  MUST(c->qp != NULL);
+  c->extended = extended ? ibv_qp_to_qp_ex(c->qp) : NULL;
+  const struct rc_address here = {port_lid(my.context), c->qp->qp_num, (uint32_t)draw(&my.own, 1 << 24), rkey, address};
+  rc_exchange(my.tcp, &here, &c->theirs);
+  struct rc_options options = my.options;
+  options.access = access;
+  if (index == kOwnQp) options.timeout = 8;  // that of an end that has failed is waited for
+  rc_connect(c->qp, &here, &c->theirs, &options);
+}
+
 static void set_up(const char* server) {
   static const enum ibv_mtu mtus[] = {IBV_MTU_256, IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096};
   const int one_queue = (int)draw(&my.own, 2);
-  struct rc_options options = {mtus[draw(&my.shared, 5)], (uint8_t)(1 + draw(&my.shared, 8)), 4};
+  my.options = (struct rc_options){mtus[draw(&my.shared, 5)], (uint8_t)(1 + draw(&my.shared, 8)), 4, 0, 0};
   my.tcp = tcp_pair(server, 18515);
   my.context = open_first_device();
-  struct ibv_pd* const pd = ibv_alloc_pd(my.context);
-  MUST(pd != NULL);
+  my.pd = ibv_alloc_pd(my.context);
+  MUST(my.pd != NULL);
   my.memory = chosen_memory(kMemory);
   for (int i = 0; i < kArea; ++i) departure(0, 0)[i] = (uint8_t)(i * 7 + (i >> 8) + my.is_client);
-  my.mr = ibv_reg_mr(pd, my.memory, kMemory,
+  my.mr = ibv_reg_mr(my.pd, my.memory, kMemory,
                      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
   my.channel = ibv_create_comp_channel(my.context);
   MUST(my.mr != NULL && my.channel != NULL);
   for (int i = 0; i < kQps; ++i) {
-    struct connection* const c = &my.connections[i];
-    c->cq = i > 0 && one_queue ? my.connections[0].cq
-                               : ibv_create_cq(my.context, 256, (void*)(intptr_t)i, my.channel, 0);
-    MUST(c->cq != NULL);
-    struct ibv_qp_init_attr_ex attributes = {.send_cq = c->cq, .recv_cq = c->cq, .qp_type = IBV_QPT_RC};
-    attributes.cap = (struct ibv_qp_cap){64, 64, 2, 2, kInlineMax};
-    attributes.pd = pd;
-    attributes.comp_mask = IBV_QP_INIT_ATTR_PD;
-    const int extended = (int)draw(&my.own, 2);
-    if (extended) {
-      attributes.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-      attributes.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
-                                  IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ;
-    }
-    c->qp = ibv_create_qp_ex(my.context, &attributes);
-    MUST(c->qp != NULL);
-    c->extended = extended ? ibv_qp_to_qp_ex(c->qp) : NULL;
-    const struct rc_address here = {port_lid(my.context), c->qp->qp_num, (uint32_t)draw(&my.own, 1 << 24),
-                                    my.mr->rkey, (uint64_t)(uintptr_t)my.memory};
-    rc_exchange(my.tcp, &here, &c->theirs);
-    rc_connect(c->qp, &here, &c->theirs, &options);
+    struct ibv_cq* const cq = i > 0 && one_queue ? my.connections[0].cq
+                                                 : ibv_create_cq(my.context, 256, (void*)(intptr_t)i, my.channel, 0);
+    MUST(cq != NULL);
+    connect_queue_pair(i, cq, 0, my.mr->rkey, (uint64_t)(uintptr_t)my.memory);
   }
 }
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  const uint64_t seed = strtoull(argv[1], NULL, 0);
+  char* rest = NULL;
+  const uint64_t seed = strtoull(argv[1], &rest, 0);
+  const int with_places = *rest == 'm';
   my.is_client = argc > 2;
   my.shared.state = seed;
   my.own.state = seed * 2 + (uint64_t)my.is_client + 0x5eed;
@@ -377,7 +403,7 @@ int main(int argc, char** argv) {
   barrier();
   const int rounds = 4 + (int)draw(&my.shared, 12);
   for (int round = 0; round < rounds; ++round) {
-    const uint64_t kind = draw(&my.shared, 12);
+    const uint64_t kind = draw(&my.shared, with_places ? 20 : 12);
     say("round %d of kind %d", round, (int)kind);
     dawdle((int)draw(mine, 3));
     if (kind < 3) message_round();
@@ -388,6 +414,7 @@ int main(int argc, char** argv) {
     if (kind == 9) condition_round();
     if (kind == 10) alarm_round();
     if (kind == 11) barrier();
+    if (kind > 11) place_round();
   }
   barrier();
   say("all: %08x", checksum(my.memory, kMemory));

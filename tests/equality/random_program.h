@@ -11,12 +11,14 @@
 
 enum {
   kQps = 2,
+  kOwnQp = kQps,  // of a round with memory of its own; it may fail
   kMessagesMax = 8,
   kSlot = 32768,  // room for one message
   kFlags = 4096,  // one flag every 64 bytes
   kArea = kQps * kMessagesMax * kSlot,
   kMemory = kFlags + 2 * kArea,  // flags, where messages arrive, where they come from
   kInlineMax = 128,
+  kFirstReceive = 0x1000,  // ids of receives; those of sends are lower
 };
 
 struct chance {
@@ -49,7 +51,9 @@ struct program {
   struct ibv_comp_channel* channel;
   struct ibv_mr* mr;
   uint8_t* memory;
-  struct connection connections[kQps];
+  struct ibv_pd* pd;
+  struct rc_options options;
+  struct connection connections[kQps + 1];
 };
 
 extern struct program my;
@@ -66,12 +70,35 @@ static inline uint64_t their(const struct connection* c, const void* place) {
   return c->theirs.address + (uint64_t)((const uint8_t*)place - my.memory);
 }
 
+struct job {
+  enum ibv_wr_opcode opcode;
+  uint8_t* local;
+  uint64_t remote;
+  uint32_t length;
+  unsigned flags;
+};
+// One work request, by one of the ways to post it; its id is the number of those posted so far. An atomic's numbers are drawn.
+void post(struct connection* c, struct job job);
+// Connects the queue pair with that place among `my.connections`, and tells the other end of memory that it may reach.
+void connect_queue_pair(int index, struct ibv_cq* cq, int access, uint32_t rkey, uint64_t address);
+// Both ends are here.
+void barrier(void);
+
+// A round of messages, writes, reads and atomics with memory that one end registers for it: what is behind it, and what
+// happens to it meanwhile, is drawn.
+void place_round(void);
+
 // A line of output.
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 // FNV-1a over the bytes.
 uint32_t checksum(const void* bytes, size_t length);
 // Something small that only this end does: reads a clock, sleeps, looks at memory, polls for nothing.
 void dawdle(int times);
+
+int64_t now_ns(void);
+void nap(uint64_t ns);
+// Takes up to `max` completions, and tells them. The number is told.
+int look(struct ibv_cq* cq, int max);
 
 // Waits in one of many ways until *counter, a connection's, has reached `target`.
 void wait_for_completions(struct connection* c, const uint64_t* counter, uint64_t target);

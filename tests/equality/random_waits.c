@@ -6,13 +6,13 @@
 
 #include "tests/equality/random_program.h"
 
-static int64_t now_ns(void) {
+int64_t now_ns(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return time.tv_sec * 1000000000ll + time.tv_nsec;
 }
 
-static void nap(uint64_t ns) {
+void nap(uint64_t ns) {
   const struct timespec time = {0, (long)ns};
   nanosleep(&time, NULL);  // an alarm may cut it short
 }
@@ -83,14 +83,25 @@ void dawdle(int times) {
   }
 }
 
+// Requests of the queue pair that may fail complete one by one from the first that does.
+static void book_failure(struct connection* c, const struct ibv_wc* wc) {
+  say("completion %llx: %s", (unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status));
+  if (wc->wr_id < kFirstReceive) c->sends_done = wc->wr_id;
+}
+
 static void book(const struct ibv_wc* wc) {
+  const struct ibv_qp* const own = my.connections[kOwnQp].qp;
+  if (wc->status != IBV_WC_SUCCESS && own != NULL && own->qp_num == wc->qp_num) {
+    book_failure(&my.connections[kOwnQp], wc);
+    return;
+  }
   if (wc->status != IBV_WC_SUCCESS) {
     say("completion %llx: %s", (unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status));
     exit(1);
   }
-  for (int i = 0; i < kQps; ++i) {
+  for (int i = 0; i <= kOwnQp; ++i) {
     struct connection* c = &my.connections[i];
-    if (c->qp->qp_num != wc->qp_num) continue;
+    if (c->qp == NULL || c->qp->qp_num != wc->qp_num) continue;
     const int received = (wc->opcode & IBV_WC_RECV) != 0;
     // Work requests complete in order: the id of a send says how many are done with it. Another thread may
     // have booked a later one since this one was polled.
@@ -108,7 +119,7 @@ static void book(const struct ibv_wc* wc) {
   }
 }
 
-static int look(struct ibv_cq* cq, int max) {
+int look(struct ibv_cq* cq, int max) {
   struct ibv_wc wc[8];
   const int n = ibv_poll_cq(cq, max, wc);
   MUST(n >= 0);

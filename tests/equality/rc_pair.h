@@ -88,6 +88,8 @@ struct rc_options {
   enum ibv_mtu mtu;
   uint8_t rnr_timer;  // IBTA encoding: 1 is 10 us, 12 is 640 us
   uint8_t reads;      // outstanding RDMA READs, both ways
+  int access;         // that the other end has besides RDMA WRITE and READ
+  uint8_t timeout;    // IBTA encoding; 0: 14, 67 ms
 };
 
 static inline void rc_exchange(int fd, const struct rc_address* mine, struct rc_address* theirs) {
@@ -105,7 +107,7 @@ static inline uint16_t port_lid(struct ibv_context* context) {
 static inline void rc_connect(struct ibv_qp* qp, const struct rc_address* mine,
                               const struct rc_address* theirs, const struct rc_options* options) {
   struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-  init.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  init.qp_access_flags = (unsigned)(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | options->access);
   MUST(ibv_modify_qp(qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
   struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR, .path_mtu = options->mtu, .dest_qp_num = theirs->qpn};
   rtr.rq_psn = theirs->psn;
@@ -116,7 +118,8 @@ static inline void rc_connect(struct ibv_qp* qp, const struct rc_address* mine,
   MUST(ibv_modify_qp(qp, &rtr,
                      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0);
-  struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS, .sq_psn = mine->psn, .timeout = 14, .retry_cnt = 7};
+  struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS, .sq_psn = mine->psn, .retry_cnt = 7};
+  rts.timeout = options->timeout != 0 ? options->timeout : 14;
   rts.rnr_retry = 7;  // for ever
   rts.max_rd_atomic = options->reads;
   MUST(ibv_modify_qp(qp, &rts,

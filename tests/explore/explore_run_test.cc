@@ -77,7 +77,7 @@ TEST_F(Explore, a_race_is_found_made_small_told_and_replayed) {
   // Until a moment before it happens.
   const Finished early = verbatim({"replay", "--quiet", "--until", "100ms", replay_});
   EXPECT_EQ(early.code, 4) << early.err;
-  EXPECT_NE(early.out.find("replay: not the failure"), std::string::npos) << early.out;
+  EXPECT_NE(early.out.find("replay: not what happened"), std::string::npos) << early.out;
 }
 
 // The lines of a source file that have `text` in them, as a regular expression: "(43|52)".
@@ -114,6 +114,15 @@ TEST_F(Explore, a_race_between_two_accesses_is_found_and_told_with_its_place) {
     const Finished repaired = explore(out_, {"--runs", "100", "--spec-accesses"}, pair_of(program, "fixed"));
     EXPECT_EQ(repaired.code, 0) << program << repaired.out << repaired.err;
   }
+}
+
+// Some of a search's schedules let threads be late there without being asked to.
+TEST_F(Explore, a_race_between_two_accesses_is_found_by_a_search_that_was_told_nothing) {
+  const Finished run = explore(out_, {"--runs", "100"}, pair_of("claimed_slot", "buggy"));
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_NE(run.out.find("(accesses)"), std::string::npos) << run.out;
+  EXPECT_LE(nlohmann::json::parse(content(replay_))["decisions"].size(), 3u) << run.out;
+  EXPECT_NE(verbatim({"replay", replay_}).out.find("the same failure, with the same digest"), std::string::npos);
 }
 
 TEST_F(Explore, the_result_does_not_depend_on_the_number_of_jobs) {
@@ -258,7 +267,7 @@ TEST_F(Explore, a_program_that_has_changed_is_refused_by_name) {
   EXPECT_NE(strict.err.find(program + " has changed"), std::string::npos) << strict.err;
   const Finished relaxed = verbatim({"replay", "--quiet", "--relaxed", replay_});
   EXPECT_EQ(relaxed.code, 0) << relaxed.err;
-  EXPECT_NE(relaxed.out.find("replay: not the failure"), std::string::npos) << relaxed.out;
+  EXPECT_NE(relaxed.out.find("replay: not what happened"), std::string::npos) << relaxed.out;
 }
 
 TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {
@@ -290,6 +299,32 @@ TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {
   const Finished repaired = explore(out_, {"--runs", "5", "--focus", small}, pair_of("reply_first", "fixed"));
   EXPECT_EQ(repaired.code, 0) << repaired.out;
   EXPECT_NE(repaired.out.find("0 of 5: with 95 % confidence"), std::string::npos) << repaired.out;
+}
+
+// What a seed has brought about need not be looked for by a search.
+TEST_F(Explore, a_run_with_freedom_keeps_what_it_chose) {
+  const auto seed = [&](const char* number, const std::string& out) {
+    std::vector<std::string> words = {"run", "--freedom", "spec", "--seed", number, "--out", out};
+    const std::vector<std::string> pair = pair_of("last_byte", "buggy");
+    words.insert(words.end(), pair.begin(), pair.end());
+    return verbatim(words);
+  };
+  const std::string bad = folder_.path() + "/bad", good = folder_.path() + "/good", small = folder_.path() + "/small.replay";
+  const Finished failed = seed("1", bad);
+  ASSERT_EQ(failed.code, 1) << failed.err;
+  ASSERT_EQ(seed("3", good).code, 0);
+  const auto kept = nlohmann::json::parse(content(bad + "/run.replay"));
+  EXPECT_GT(kept["decisions"].size(), 10u);
+  EXPECT_EQ(kept["digest"], nlohmann::json::parse(content(bad + "/run.json"))["digest"]);
+  EXPECT_NE(verbatim({"replay", bad + "/run.replay"}).out.find("the same failure, with the same digest"), std::string::npos);
+  EXPECT_NE(verbatim({"replay", good + "/run.replay"}).out.find("the same run, with the same digest"), std::string::npos);
+  EXPECT_EQ(verbatim({"shrink", "-o", small, bad + "/run.replay"}).code, 0);
+  EXPECT_LE(nlohmann::json::parse(content(small))["decisions"].size(), 3u);
+  EXPECT_EQ(verbatim({"shrink", good + "/run.replay"}).code, 2);
+  const Finished bisected = verbatim({"bisect", good + "/run.replay", bad + "/run.replay"});
+  EXPECT_EQ(bisected.code, 0) << bisected.err;
+  EXPECT_NE(bisected.out.find("makes it fail"), std::string::npos) << bisected.out;
+  EXPECT_EQ(verbatim({"bisect", bad + "/run.replay", good + "/run.replay"}).code, 2);
 }
 
 TEST_F(Explore, what_cannot_be_used_is_refused) {

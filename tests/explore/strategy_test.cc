@@ -175,7 +175,27 @@ TEST(Strategy, nasty_uses_each_site_alone_and_all_together) {
 TEST(Strategy, portfolio_begins_with_the_default_and_uses_all_the_others) {
   std::set<std::string> names;
   for (const std::string& text : first_of("portfolio", 100, 2)) names.insert(text.substr(0, text.find(' ')));
-  EXPECT_EQ(names, (std::set<std::string>{"default", "nasty", "random", "pct:3", "delay:1", "pct:1"}));
+  EXPECT_EQ(names, (std::set<std::string>{"default", "nasty", "random", "pct:3", "delay:1", "pct:1", "accesses"}));
+}
+
+// Where accesses are many times as many as all else that is asked, most schedules are without.
+TEST(Strategy, portfolio_lets_threads_be_late_before_accesses_as_often_as_that_is_cheap) {
+  const auto taken = [](std::uint64_t of_accesses) {
+    const auto made = strategy("portfolio");
+    int count = 0;
+    for (int i = 0; i < 400; ++i) {
+      const auto schedule = made->next();
+      if (!schedule) break;
+      Questions asked = many_questions(10);
+      if (schedule->has_accesses) asked.streams.push_back({std::string(kAccessSites), "thread/0", of_accesses, 1});
+      count += schedule->has_accesses ? 1 : 0;
+      made->learn(*schedule, asked);
+    }
+    return count;
+  };
+  EXPECT_GT(taken(1), 40);
+  EXPECT_LT(taken(1'000'000), 8);
+  EXPECT_GT(taken(1'000'000), 1);
 }
 
 TEST(Strategy, a_focus_begins_with_the_decisions_themselves) {

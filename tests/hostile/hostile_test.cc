@@ -23,7 +23,7 @@ struct Case {
 };
 
 // A wild program may sleep for ever: it ends with the others.
-RunReport run_with(const std::vector<std::string>& wild, bool call_by_call) {
+RunReport run_with(const std::vector<std::string>& wild, bool call_by_call, const std::vector<std::string>& options = {}) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(BYSTANDER_PROGRAM),
                       "server=" + support::quoted(BYSTANDER_PROGRAM) + " server"};
@@ -32,6 +32,7 @@ RunReport run_with(const std::vector<std::string>& wild, bool call_by_call) {
   }
   request.options = {"--stagger", "5ms", "--time-limit", "20 s"};
   if (call_by_call) request.options.push_back("--call-by-call");
+  request.options.insert(request.options.end(), options.begin(), options.end());
   return support::run(request);
 }
 
@@ -89,31 +90,40 @@ std::vector<Case> cases() {
     all.push_back({"region", {"header", "arena"}, call_by_call});
     all.push_back({"slot", {"slot", "mailbox", "anywhere"}, call_by_call});
     all.push_back({"calls", {"requests", "system_calls", "work_requests", "channels"}, call_by_call});
-    all.push_back({"memory", {"own_memory_gone", "region_gone", "shim_heap"}, call_by_call});
+    all.push_back({"memory", {"own_memory_gone", "region_gone", "shim_heap", "touches"}, call_by_call});
   }
   return all;
 }
 
 // Random words at random places of all that is shared, by processes that are made for it: their programs end as they like.
-class Scribblers : public ::testing::TestWithParam<bool> {};
+enum class Way { kSlices, kCallByCall, kLateAccesses };
+
+const char* name_of(Way way) {
+  return way == Way::kSlices ? "slices" : way == Way::kCallByCall ? "call_by_call" : "late_accesses";
+}
+
+class Scribblers : public ::testing::TestWithParam<Way> {};
 
 TEST_P(Scribblers, harm_nobody_else) {
   constexpr int kPrograms = 3;
-  const RunReport alone = run_with({}, GetParam());
+  const bool call_by_call = GetParam() == Way::kCallByCall;
+  std::vector<std::string> options;
+  if (GetParam() == Way::kLateAccesses) options = {"--freedom", "spec", "--seed", "7", "--spec-accesses"};
+  const RunReport alone = run_with({}, call_by_call, options);
   ASSERT_EQ(alone.code, 0) << alone.story();
   for (int i = HOSTILE_FIRST; i <= HOSTILE_LAST; ++i) {
     std::vector<std::string> wild;
     for (int program = 0; program < kPrograms; ++program) wild.push_back("anywhere " + std::to_string(kPrograms * i + program));
     SCOPED_TRACE(wild.front() + " and the next");
-    const RunReport run = run_with(wild, GetParam());
+    const RunReport run = run_with(wild, call_by_call, options);
     ASSERT_TRUE(run.code == 0 || run.code == 1) << run.story();
     ASSERT_EQ(run.report["outcome"], "finished") << run.story();
     for (std::size_t one = 0; one < kBystanders; ++one) ASSERT_EQ(output_of(run, one), output_of(alone, one)) << run.story();
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, Scribblers, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "call_by_call" : "slices"; });
+INSTANTIATE_TEST_SUITE_P(Modes, Scribblers, ::testing::Values(Way::kSlices, Way::kCallByCall, Way::kLateAccesses),
+                         [](const auto& info) { return name_of(info.param); });
 INSTANTIATE_TEST_SUITE_P(Kinds, Hostile, ::testing::ValuesIn(cases()), [](const auto& info) {
   return std::string(info.param.name) + (info.param.call_by_call ? "_call_by_call" : "");
 });

@@ -64,6 +64,7 @@ const std::vector<Pair>& pairs() {
       {.name = "plain_counter", .accesses = true, .seeds = 20},
       {.name = "plain_add", .accesses = true, .seeds = 20},
       {.name = "claimed_slot", .accesses = true, .seeds = 20},
+      {.name = "sleep_flag", .accesses = true, .seeds = 40},
       // These show on everyday hardware, too.
       {.name = "unacknowledged", .fails_when_friendly = true, .seeds = 2},
       {.name = "queue_full", .fails_when_friendly = true, .seeds = 2},

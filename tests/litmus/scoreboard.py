@@ -23,9 +23,6 @@ TOPOLOGY = ROOT / "topologies/two_hosts.json"
 OPTIONS = {
     "ghost_write": ["--fault", '{"action": "delay", "from": "client", "opcode": "RDMA Write Only", "nth": 1, "delay": "300 us"}'],
     "two_threads": ["--check", "threads=error"],
-    "plain_counter": ["--spec-accesses"],
-    "plain_add": ["--spec-accesses"],
-    "claimed_slot": ["--spec-accesses"],
 }
 
 

@@ -29,10 +29,10 @@ class Sides {
     for (std::size_t i = 0; i < sides.size(); ++i) {
       Fiber& fiber = fibers_[i];
       fiber.side = &sides[i];
-      fiber.stack.resize(64 << 10);
+      fiber.stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
       getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.data();
-      fiber.context.uc_stack.ss_size = fiber.stack.size();
+      fiber.context.uc_stack.ss_sp = fiber.stack.get();
+      fiber.context.uc_stack.ss_size = kStackBytes;
       fiber.context.uc_link = &main_;
       const auto self = reinterpret_cast<std::uintptr_t>(this);
       makecontext(&fiber.context, reinterpret_cast<void (*)()>(&Sides::start), 2, static_cast<unsigned>(self >> 32),
@@ -77,9 +77,10 @@ class Sides {
   std::size_t steps() const { return steps_; }
 
  private:
+  static constexpr std::size_t kStackBytes = 64 << 10;
   struct Fiber {
     ucontext_t context;
-    std::vector<char> stack;
+    std::unique_ptr<char[]> stack;
     const Side* side = nullptr;
     const std::atomic<Baton>* sleeps_on = nullptr;
     bool ended = false;
@@ -187,29 +188,42 @@ void try_all(const std::function<Trial(Sides&)>& make) {
   }
 }
 
+// All orders whatever of the first so many steps.
+void try_every_order(const std::function<Trial(Sides&)>& make) {
+  constexpr unsigned kSteps = 13;
+  std::size_t tried = 0;
+  for (std::uint32_t order = 0; order < 1u << kSteps; ++order, ++tried) {
+    std::vector<bool> interruptions(kSteps);
+    for (unsigned i = 0; i < kSteps; ++i) interruptions[i] = (order >> i & 1) != 0;
+    Sides sides;
+    const Trial trial = make(sides);
+    ASSERT_TRUE(sides.run(trial.sides, interruptions)) << "a side sleeps for ever, order " << order;
+    ASSERT_EQ(trial.fault(), "") << "order " << order;
+  }
+}
+
 // The simulator and one thread, `turns` times to and fro: each sees what the other has written.
-Trial to_and_fro(Sides& sides, std::uint32_t simulator_looks, std::uint32_t thread_looks, bool gives_up) {
+Trial to_and_fro(Sides& sides, std::uint32_t simulator_looks, std::uint32_t thread_looks, bool gives_up, int turns = 4) {
   struct State {
     explicit State(Sides& sides) : go(sides), message(sides) {}
     Word go, message;
     int shared = 0;
     std::string fault;
   };
-  constexpr int kTurns = 4;
   auto state = std::make_shared<State>(sides);
   const auto expect = [state](int value) {
     if (state->shared != value) state->fault = "what was handed over is not there";
     ++state->shared;
   };
   return {{[=](Sides& all) {
-             for (int turn = 0; turn < kTurns; ++turn) {
+             for (int turn = 0; turn < turns; ++turn) {
                expect(2 * turn);
                give(state->go);
                gives_up ? await_in_turns(all, state->message, simulator_looks) : await(all, state->message, simulator_looks);
              }
            },
            [=](Sides& all) {
-             for (int turn = 0; turn < kTurns; ++turn) {
+             for (int turn = 0; turn < turns; ++turn) {
                await(all, state->go, thread_looks);
                expect(2 * turn + 1);
                give(state->message);
@@ -233,6 +247,98 @@ TEST(Baton, is_never_lost_between_two_that_look) {
 TEST(Baton, is_never_lost_to_one_who_gives_up) {
   for (const std::uint32_t looks : {0u, 2u}) {
     try_all([&](Sides& sides) { return to_and_fro(sides, looks, looks, true); });
+  }
+}
+
+TEST(Baton, is_never_lost_whatever_the_order) {
+  for (const std::uint32_t looks : {0u, 1u, 3u}) {
+    for (const bool gives_up : {false, true}) {
+      try_every_order([&](Sides& sides) { return to_and_fro(sides, looks, looks, gives_up, 1); });
+    }
+  }
+}
+
+// A second processor comes and goes while both run: the simulator decides before it hands over how often the thread is to look
+// the next time, which reads that before it hands over in turn.
+Trial with_changing_looks(Sides& sides, unsigned simulator_pattern, unsigned thread_pattern) {
+  struct State {
+    explicit State(Sides& sides) : go(sides), message(sides) {}
+    Word go, message;
+    std::uint32_t looks = 0;  // of the thread's slot
+    int shared = 0;
+    std::string fault;
+  };
+  constexpr int kTurns = 4;
+  constexpr std::uint32_t kLooks = 3;
+  const auto looks_at = [](unsigned pattern, int turn) { return (pattern >> turn & 1) != 0 ? kLooks : 0; };
+  auto state = std::make_shared<State>(sides);
+  return {{[=](Sides& all) {
+             for (int turn = 0; turn < kTurns; ++turn) {
+               if (state->shared++ != 2 * turn) state->fault = "the request was not there";
+               state->looks = looks_at(thread_pattern, turn);
+               give(state->go);
+               await(all, state->message, looks_at(simulator_pattern, turn));
+             }
+           },
+           [=](Sides& all) {
+             std::uint32_t looks = 0;
+             for (int turn = 0; turn < kTurns; ++turn) {
+               await(all, state->go, looks);
+               if (state->shared++ != 2 * turn + 1) state->fault = "the answer was not there";
+               looks = state->looks;
+               give(state->message);
+             }
+           }},
+          [=] { return state->fault; }};
+}
+
+TEST(Baton, is_never_lost_while_the_second_processor_comes_and_goes) {
+  for (const unsigned simulator : {0b0101u, 0b1010u, 0b0011u, 0b1111u}) {
+    for (const unsigned thread : {0b0101u, 0b1010u, 0b0110u}) {
+      try_all([&](Sides& sides) { return with_changing_looks(sides, simulator, thread); });
+    }
+  }
+}
+
+// Somebody makes a thread that sleeps look awake. The simulator, which sleeps for a while at a time, notices that the token is
+// not taken, and wakes the thread again.
+Trial with_overwritten_word(Sides& sides, std::uint32_t looks, Baton nonsense) {
+  struct State {
+    explicit State(Sides& sides) : go(sides), message(sides) {}
+    Word go, message;
+    bool is_over = false;
+  };
+  constexpr int kTurns = 2, kLongEnough = 50;
+  auto state = std::make_shared<State>(sides);
+  return {{[=](Sides& all) {
+             for (int turn = 0; turn < kTurns; ++turn) {
+               give(state->go);
+               if (look_for(state->message, looks, [&] { all.give_way(); })) continue;
+               for (int looked = 0; !take(state->message, [&] { return all.give_way(), false; }); ++looked) {
+                 if (looked == kLongEnough) return;
+                 if (state->go.load(std::memory_order_relaxed) == Baton::kHandedOver) state->go.futex_wake();
+               }
+             }
+             state->is_over = true;
+           },
+           [=](Sides& all) {
+             for (int turn = 0; turn < kTurns; ++turn) {
+               await(all, state->go, looks);
+               give(state->message);
+             }
+           },
+           [=](Sides&) {
+             Baton asleep = Baton::kAsleep;
+             state->go.compare_exchange_strong(asleep, nonsense, std::memory_order_relaxed);
+           }},
+          [=] { return state->is_over ? "" : "the simulator waits for ever"; }};
+}
+
+TEST(Baton, wakes_again_whose_word_was_overwritten) {
+  for (const std::uint32_t looks : {0u, 2u}) {
+    for (const Baton nonsense : {Baton::kNothing, Baton::kGoToSleep, static_cast<Baton>(77)}) {
+      try_all([&](Sides& sides) { return with_overwritten_word(sides, looks, nonsense); });
+    }
   }
 }
 

@@ -1,6 +1,9 @@
 // With freedom spec and --spec-accesses threads are late between two accesses to memory, with no call between.
+#include <ostream>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/support/verbatim_run.h"
 
@@ -71,6 +74,71 @@ TEST(LateAccessesInLoops, cost_no_trap_for_each_turn) {
   EXPECT_EQ(run.output("server"), "2000000\n") << run.story();
   EXPECT_LT(run.report["wall_seconds"].get<double>(), 2);
 }
+
+// What two threads may see of each other's stores on x86: the outcomes of store_buffer.c. Each of them comes.
+struct StoreBufferCase {
+  const char* name;
+  std::set<std::string> outcomes;
+  std::string buffered = {};  // that which needs a store buffer
+};
+void PrintTo(const StoreBufferCase& which, std::ostream* out) { *out << which.name; }
+
+const std::string k01 = "r0=0 r1=1 r2=0 r3=0", k10 = "r0=1 r1=0 r2=0 r3=0", k11 = "r0=1 r1=1 r2=0 r3=0", k00 = "r0=0 r1=0 r2=0 r3=0";
+
+const StoreBufferCase kStoreBufferCases[] = {
+    {"plain", {k00, k01, k10, k11}, k00},
+    {"behind_branch", {k00, k01, k10, k11}, k00},
+    {"in_function", {k00, k01, k10, k11}, k00},
+    {"behind_mfence", {k01, k10, k11}},
+    {"behind_fence", {k01, k10, k11}},
+    {"behind_exchange", {k01, k10, k11}},
+    {"behind_locked", {k01, k10, k11}},
+    {"behind_mutex", {k01, k10, k11}},
+    {"behind_library", {k01, k10, k11}},
+    {"behind_call", {k01, k10, k11}},
+    {"behind_cpuid", {k01, k10}},  // which is replaced, with what is beside it: nobody is late there
+    {"ordered", {k00, k01, k11}},
+    {"forwarded", {"r0=1 r1=0 r2=1 r3=0", "r0=1 r1=0 r2=1 r3=1", "r0=1 r1=1 r2=1 r3=0", "r0=1 r1=1 r2=1 r3=1"}, "r0=1 r1=0 r2=1 r3=0"},
+    {"loads", {k00, k01, k10}}};
+
+class StoreBuffer : public ::testing::TestWithParam<StoreBufferCase> {
+ protected:
+  static RunReport run(std::int64_t seed, const std::vector<std::string>& options) {
+    const std::string program = support::quoted(std::string(PROCESS_FOLDER) + "/store_buffer") + " " + GetParam().name;
+    support::RunRequest request{.commands = {"server=" + program}};
+    request.options = {"--seed", std::to_string(seed)};
+    request.options.insert(request.options.end(), options.begin(), options.end());
+    return support::run(request);
+  }
+
+  static std::set<std::string> outcomes(const RunReport& run) {
+    EXPECT_EQ(run.code, 0) << run.story();
+    std::set<std::string> found;
+    std::istringstream lines(run.output("server"));
+    for (std::string line; std::getline(lines, line);) found.insert(line.substr(0, line.find(':')));
+    return found;
+  }
+};
+
+TEST_P(StoreBuffer, stores_are_seen_late_as_x86_allows_and_never_otherwise) {
+  std::set<std::string> seen, without;
+  for (std::int64_t seed = 1; seed <= 10; ++seed) {
+    seen.merge(outcomes(run(seed, {"--freedom", "spec", "--spec-accesses"})));
+    if (seed <= 3) without.merge(outcomes(run(seed, {"--freedom", "spec"})));
+  }
+  EXPECT_EQ(seen, GetParam().outcomes);
+  EXPECT_FALSE(without.contains(GetParam().buffered));
+}
+
+TEST_P(StoreBuffer, is_the_same_in_slices_and_call_by_call) {
+  for (std::int64_t seed = 1; seed <= 4; ++seed) {
+    const RunReport slices = run(seed, {"--freedom", "spec", "--spec-accesses"});
+    EXPECT_EQ(slices.digest(), run(seed, {"--freedom", "spec", "--spec-accesses", "--call-by-call"}).digest()) << slices.story();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tests, StoreBuffer, ::testing::ValuesIn(kStoreBufferCases),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace verbatim

@@ -134,6 +134,26 @@ TEST(Debugger, asks_the_fabric_that_stands_still) {
   says("there is no moment");
 }
 
+// Traps of accesses to memory (--spec-accesses) come as SIGSEGV; gdb does not stop for them.
+TEST(Debugger, holds_programs_whose_accesses_to_memory_trap) {
+  if (cli::run_command({"gdb", "--version"}).code != 0) GTEST_SKIP() << "gdb is not installed";
+  const auto run_with = [](const std::string& options, const std::string& commands) {
+    const std::string program = support::quoted(std::string(PROCESS_FOLDER) + "/unlocked") + " threads";
+    const std::string words = support::quoted(support::verbatim_program()) +
+                              " run --freedom spec --spec-accesses --seed 3 --topology " +
+                              support::quoted(support::topology("two_hosts")) + " " + options + " 'server=" + program + "'";
+    return cli::run_command({"/bin/sh", "-c", "printf '" + commands + "' | " + words});
+  };
+  const cli::Finished plain = run_with("", "");
+  ASSERT_EQ(plain.code, 0) << plain.err;
+  const cli::Finished held =
+      run_with("--gdb server", "set pagination off\\nbreak add\\ncontinue\\nstepi\\nstepi\\ncontinue\\ndelete\\ncontinue\\n");
+  EXPECT_EQ(held.code, 0) << held.out << held.err;
+  EXPECT_NE(held.out.find("Breakpoint 1, "), std::string::npos) << held.out << held.err;
+  EXPECT_EQ(held.out.find("received signal"), std::string::npos) << held.out;
+  EXPECT_EQ(digest_in(held.err), digest_in(plain.err)) << held.err;
+}
+
 TEST(Debugger, goes_back_to_an_earlier_moment_of_the_same_run) {
   if (cli::run_command({"gdb", "--version"}).code != 0) GTEST_SKIP() << "gdb is not installed";
   const cli::Finished plain = run_with_gdb("", "");

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,6 +248,23 @@ static void RESET_drops_what_is_posted_in_silence(void) {
   EXPECT(fcntl(device->async_fd, F_SETFL, O_NONBLOCK) == 0 && ibv_get_async_event(device, &event) != 0);
 }
 
+// ibv_destroy_qp, ibv_destroy_cq: who waits until there is an event is not told of one that cannot be had any more.
+static void events_of_what_is_destroyed_are_gone(void) {
+  channel = ibv_create_comp_channel(device);
+  options.cq_channel = 1;
+  connect_ends();
+  EXPECT(ibv_req_notify_cq(a.send_cq, 0) == 0);
+  struct ibv_sge sge = sge_of(&a, 0, 8);
+  struct ibv_send_wr wr = request(1, IBV_WR_RDMA_WRITE, &sge);
+  wr.wr.rdma.rkey ^= 0x10;
+  EXPECT(post(&wr) == 0);
+  settle();
+  struct pollfd files[] = {{device->async_fd, POLLIN, 0}, {channel->fd, POLLIN, 0}};
+  EXPECT(poll(files, 2, 0) == 2);
+  EXPECT(ibv_destroy_qp(a.qp) == 0 && ibv_destroy_qp(b.qp) == 0 && ibv_destroy_cq(a.send_cq) == 0);
+  EXPECT(poll(files, 2, 0) == 0);
+}
+
 static void rates_are_not_limited_and_that_is_said(void) {
   struct ibv_device_attr_ex limits;
   EXPECT(ibv_query_device_ex(device, NULL, &limits) == 0 && limits.packet_pacing_caps.qp_rate_limit_max == 0);
@@ -398,6 +416,7 @@ static const struct {
     CLAUSE(a_send_queue_error_stops_sending_and_RTS_mends_it),
     CLAUSE(ERR_flushes_both_queues_in_order),
     CLAUSE(RESET_drops_what_is_posted_in_silence),
+    CLAUSE(events_of_what_is_destroyed_are_gone),
     CLAUSE(rates_are_not_limited_and_that_is_said),
     CLAUSE(minus_one_makes_a_domain_of_its_own),
     CLAUSE(a_file_names_a_domain_by_its_inode),

@@ -21,6 +21,7 @@ std::vector<std::string> words_of(const RunOptions& options) {
   add("--freedom", options.freedom);
   if (options.spec_faults) add("--spec-faults", std::to_string(*options.spec_faults));
   if (options.spec_failing_calls) add("--spec-failing-calls", std::to_string(*options.spec_failing_calls));
+  if (options.spec_failures) add("--spec-failures", std::to_string(*options.spec_failures));
   if (options.spec_accesses) words.push_back("--spec-accesses");
   if (options.seed) add("--seed", std::to_string(*options.seed));
   add("--topology", options.topology);

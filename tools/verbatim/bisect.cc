@@ -18,6 +18,13 @@ bool is_same_question(const explore::Decision& a, const explore::Decision& b) {
   return a.site == b.site && a.actor == b.actor && a.occurrence == b.occurrence;
 }
 
+// Both are run with the decisions of their files and the seed of the bad one.
+std::vector<std::string> without_seed(std::vector<std::string> words) {
+  const auto seed = std::ranges::find(words, "--seed");
+  if (seed != words.end()) words.erase(seed, std::min(seed + 2, words.end()));
+  return words;
+}
+
 std::string told(const explore::Decision& decision) {
   std::string text = decision.actor + ", " + decision.site + " number " + std::to_string(decision.occurrence + 1) + ", at " +
                      observe::microseconds(decision.time_ps) + " us, answer " + std::to_string(decision.answer) + " of " +
@@ -36,8 +43,12 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
     complain(failure);
     return kUsage;
   }
-  if (good->words != bad->words) {
+  if (without_seed(good->words) != without_seed(bad->words)) {
     complain(good_path + " and " + bad_path + " are of different runs; bisect compares two schedules of one");
+    return kUsage;
+  }
+  if (bad->signature.empty()) {
+    complain(bad_path + " is a run that does not fail");
     return kUsage;
   }
   auto prepared = plan_of(*bad);

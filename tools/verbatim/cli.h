@@ -38,6 +38,7 @@ struct RunOptions {
   std::string freedom;  // friendly or spec; empty: the scenario's
   std::optional<std::int64_t> spec_faults;  // the scenario's, too
   std::optional<std::int64_t> spec_failing_calls;
+  std::optional<std::int64_t> spec_failures;
   bool spec_accesses = false;  // the scenario's, too
   std::string out;
   std::string time_limit;
@@ -47,6 +48,7 @@ struct RunOptions {
   std::vector<std::string> checks;  // each NAME=off|warn|error
   std::string record;  // a file for a recording
   std::string pcap;
+  std::string calls;  // a file for the programs' calls
   std::uint32_t snap_length = 0;  // bytes of a packet in the capture, 0: all
   std::string
       explain_latency;  // a file; "-": latency.txt and latency.json in --out, else standard error; empty: no

@@ -69,7 +69,9 @@ void Debugger::attach() {
   if (gdb_ == 0) {
     const std::string pid = std::to_string(*program_);
     // Signals by which the simulator's part of the process works go there without a word.
-    const std::string quiet = "handle SIGSYS SIGILL SIG" + std::to_string(protocol::kPokeSignal) + " nostop noprint pass";
+    // A fault of the program's own that comes by one of them ends it, which gdb says.
+    const std::string quiet = "handle SIGSYS SIGILL " + std::string(spec_.traps_accesses ? "SIGSEGV " : "") + "SIG" +
+                              std::to_string(protocol::kPokeSignal) + " nostop noprint pass";
     // What is typed, an interrupt above all, is for gdb.
     ::setpgid(0, 0);
     if (::isatty(STDIN_FILENO) != 0) {

@@ -16,6 +16,7 @@ struct DebuggerSpec {
   std::size_t program = 0;  // in the order of the scenario's
   Instant from{};           // the first record of the trace that is not earlier
   std::string libraries;    // folder in which gdb finds those that programs load under other paths
+  bool traps_accesses = false;  // of the program to memory (SupervisorOptions::late_accesses)
   std::string commands;     // a file that gdb reads once it holds the program; empty: none
 };
 

@@ -221,31 +221,11 @@ class Exploration {
     for (const std::string& sentence : kind.report.sentences) answer_.say_wrong("  %s\n", sentence.c_str());
     const Shrunk small = shrink(runs_, kind.report.decisions, kind.signature, shrink_time_, progress_);
     answer_.say_wrong("%s", failure_text(runs_, small, kind.report).c_str());
-    ReplayFile file;
-    file.words = words_of(options_.run);
-    file.fail_on = options_.fail_on;
-    std::error_code error;
-    file.working_directory = std::filesystem::current_path(error).string();
-    if (const char* path = std::getenv("PATH")) file.search_path = path;
-    file.profile_folders = profile_folders();
-    file.files = files_;
     const RunReport& report = small.is_reproducible ? small.report : kind.report;
-    std::vector<std::string> paths = report.code_files;
-    for (const config::ProgramSpec& program : plan_.scenario.programs) {
-      for (const auto& [path, source] : program.files) paths.push_back(source);
-      // Scripts are read, not run, and so is whatever else a command names.
-      for (const std::string& word : program.command) {
-        const std::filesystem::path named = std::filesystem::path(program.working_directory) / word;
-        if (std::filesystem::is_regular_file(named, error)) paths.push_back(std::filesystem::absolute(named, error).string());
-      }
-    }
-    std::erase_if(paths, [&](const std::string& path) { return path.starts_with(plan_.shim_directory + "/"); });
-    file.contents = contents_of(std::move(paths));
+    ReplayFile file = replay_of(plan_, options_.run, files_, report);
     file.decisions = small.decisions;
-    file.freedom = plan_.scenario.freedom;
     file.signature = kind.signature;
-    file.summary = report.summary();
-    file.run_digest = report.digest;
+    std::error_code error;
     const std::string path = options_.out + "/failure-" + std::to_string(number) + ".replay";
     std::filesystem::create_directories(options_.out, error);
     if (const std::string failure = write_replay(path, file); !failure.empty()) {

@@ -86,6 +86,10 @@ void add_limits(CLI::App* verb, RunOptions& options) {
                    "with freedom spec: at most so many calls of programs on each host fail or do less than they could (ENOMEM of "
                    "verbs, EAGAIN, EINTR, short reads and writes), at places drawn from the seed (default: the scenario's, else 0)")
       ->check(CLI::Range(0, 1'000'000));
+  verb->add_option("--spec-failures", options.spec_failures,
+                   "with freedom spec: at most so many links go down, adapters fail and programs are killed, at times drawn from the "
+                   "seed (default: the scenario's, else 0)")
+      ->check(CLI::Range(0, 1'000'000));
   verb->add_flag("--spec-accesses", options.spec_accesses,
                  "with freedom spec: threads are late before accesses to memory of the program's own code, too, and between the two "
                  "of an instruction that reads and writes: finds races that lie between two accesses, and takes longer");
@@ -110,6 +114,9 @@ void add_limits(CLI::App* verb, RunOptions& options) {
 void add_show(CLI::App* verb, RunOptions& options) {
   verb->add_option("--trace", options.trace, "write the trace to this file, one fact a line");
   verb->add_option("--pcap", options.pcap, "write the packets at both ends of every cable to this file (pcapng)");
+  verb->add_option("--calls", options.calls,
+                   "write the calls of the programs to this file, system calls and verbs, one a line, as strace shows them; the "
+                   "run goes call by call, with the same digest");
   verb->add_option("--snap-length", options.snap_length,
                    "with --pcap: keep that many bytes of each packet from its beginning (default: all)")
       ->check(CLI::Range(1, 1 << 16));

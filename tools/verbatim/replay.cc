@@ -46,6 +46,7 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
 bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.trace = show.trace;
   options.pcap = show.pcap;
+  options.calls = show.calls;
   options.snap_length = show.snap_length;
   options.explain_latency = show.explain_latency;
   options.out = show.out;
@@ -65,8 +66,10 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
 
 int replay(ReplayOptions asked) {
   RunOptions& show = asked.show;
-  for (std::string* path : {&show.trace, &show.pcap, &show.out, &show.explain_latency, &show.record, &show.gdb_commands})
+  for (std::string* path : {&show.trace, &show.pcap, &show.calls, &show.out, &show.explain_latency, &show.record,
+                            &show.gdb_commands}) {
     make_absolute(*path);
+  }
   if (is_session(asked.file)) return replay_session(asked);
   if (!asked.terminal.empty()) {
     complain("--terminal is for sessions of `verbatim shell`, and " + asked.file + " is none");
@@ -97,10 +100,12 @@ int replay(ReplayOptions asked) {
              std::to_string(decision.occurrence));
   }
   const bool is_same = report.signature() == file->signature, has_same_digest = report.digest == file->run_digest;
-  if (is_same)
+  if (is_same && file->signature.empty())
+    answer.say("replay: the same run%s, which does not fail\n", has_same_digest ? ", with the same digest" : "");
+  else if (is_same)
     answer.say_wrong("replay: the same failure%s: %s\n", has_same_digest ? ", with the same digest" : "", file->summary.c_str());
   else
-    answer.say_wrong("replay: not the failure of the file (%s)\n", file->summary.c_str());
+    answer.say_wrong("replay: not what happened in the run of the file (%s)\n", file->summary.c_str());
   answer.document().update({{"same_failure", is_same}, {"same_digest", has_same_digest}, {"summary", file->summary}});
   if (asked.show.time_limit.empty() && changes.empty() && report.digest != file->run_digest) {
     complain("the digest is " + report.digest + ", and it was " + file->run_digest +

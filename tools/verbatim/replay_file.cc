@@ -1,10 +1,13 @@
 #include "tools/verbatim/replay_file.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "sim/observe/folder_content.h"
 #include "tools/verbatim/decision_json.h"
+#include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output.h"
 
 namespace verbatim::cli {
@@ -75,6 +78,36 @@ std::optional<ReplayFile> read_replay(const std::string& path, std::string* fail
     return std::nullopt;
   }
   return replay;
+}
+
+ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const config::FileTexts& files, const RunReport& report) {
+  ReplayFile file;
+  RunOptions repeated = options;
+  repeated.call_by_call = false;  // whoever replays it says how it is run
+  file.words = words_of(repeated);
+  file.fail_on = plan.fail_on;
+  std::error_code error;
+  file.working_directory = std::filesystem::current_path(error).string();
+  if (const char* path = std::getenv("PATH")) file.search_path = path;
+  file.profile_folders = profile_folders();
+  file.files = files;
+  std::vector<std::string> paths = report.code_files;
+  for (const config::ProgramSpec& program : plan.scenario.programs) {
+    for (const auto& [path, source] : program.files) paths.push_back(source);
+    // Scripts are read, not run, and so is whatever else a command names.
+    for (const std::string& word : program.command) {
+      const std::filesystem::path named = std::filesystem::path(program.working_directory) / word;
+      if (std::filesystem::is_regular_file(named, error)) paths.push_back(std::filesystem::absolute(named, error).string());
+    }
+  }
+  std::erase_if(paths, [&](const std::string& path) { return path.starts_with(plan.shim_directory + "/"); });
+  file.contents = contents_of(std::move(paths));
+  file.freedom = plan.scenario.freedom;
+  file.decisions = report.decisions;
+  file.signature = report.signature();
+  file.summary = report.summary();
+  file.run_digest = report.digest;
+  return file;
 }
 
 std::vector<ReplayFile::Content> contents_of(std::vector<std::string> paths) {

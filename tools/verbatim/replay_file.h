@@ -35,6 +35,10 @@ std::string write_replay(const std::string& path, const ReplayFile& replay);
 // nullopt: it cannot be used, and a sentence says why.
 std::optional<ReplayFile> read_replay(const std::string& path, std::string* failure);
 
+// What brings the run of `report` about again: with its decisions, and its failure where it has failed. `files`: those that the
+// plan was loaded from.
+ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const config::FileTexts& files, const RunReport& report);
+
 // Digests of these files as they are now; of those that cannot be read, empty ones.
 std::vector<ReplayFile::Content> contents_of(std::vector<std::string> paths);
 // What is not as it was, a sentence each: other content, gone, or not readable.

@@ -107,18 +107,39 @@ std::string milliseconds(Instant t) {
   return std::to_string(ps / 1'000'000'000) + "." + decimals + " ms";
 }
 
+std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures) {
+  const auto at = [](Duration time) { return milliseconds(instant_from_ps(time.count())); };
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < figures.faults.size(); ++i) {
+    const config::FaultSpec& fault = plan.scenario.faults[i];
+    if (!fault.is_drawn || figures.faults[i].fired == 0) continue;
+    if (fault.of_adapter()) {
+      sentences.push_back("the adapter of " + fault.host + " failed at " + at(fault.at));
+    } else {
+      sentences.push_back("the link " + fault.link + " went down at " + at(fault.at) +
+                          (fault.until.count() != 0 ? ", until " + at(fault.until) : ", for good"));
+    }
+  }
+  for (std::size_t i = 0; i < result.programs.size(); ++i) {
+    const config::ProgramSpec& spec = plan.scenario.programs[i];
+    if (!spec.kill_is_drawn || result.programs[i].signal != SIGKILL) continue;
+    sentences.push_back("on host " + spec.host + ", `" + config::join_words(spec.command) + "` was killed at " + at(spec.kill));
+  }
+  return sentences;
+}
+
 std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunResult& result,
                                      const RunFigures& figures) {
   std::vector<std::string> warnings;
   for (std::size_t i = 0; i < result.programs.size(); ++i) {
     const config::ProgramSpec& spec = plan.scenario.programs[i];
-    if (spec.kill.count() == 0 || result.programs[i].signal == SIGKILL) continue;
+    if (spec.kill.count() == 0 || spec.kill_is_drawn || result.programs[i].signal == SIGKILL) continue;
     warnings.push_back("on host " + spec.host + ", `" + config::join_words(spec.command) +
                        "` was not killed: it had ended before");
   }
   for (std::size_t i = 0; i < figures.faults.size(); ++i) {
     const config::FaultSpec& fault = plan.scenario.faults[i];
-    if (figures.faults[i].fired != 0) continue;
+    if (figures.faults[i].fired != 0 || fault.is_drawn) continue;
     std::string text =
         (fault.pointer.empty() ? "a --fault" : "the fault " + fault.pointer) + " (" + fault.action;
     if (fault.action == "link_down" || fault.of_adapter()) {
@@ -373,7 +394,8 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"queues", queues_of(result)},
                      {"faults", faults},
                      {"drawn_faults", figures.drawn_faults},
-                     {"failing_calls", figures.failing_calls}};
+                     {"failing_calls", figures.failing_calls},
+                     {"drawn_failures", drawn_failures_of(plan, result, figures)}};
   // Command lines may hold any bytes; JSON holds UTF-8 only.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

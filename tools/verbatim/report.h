@@ -40,6 +40,9 @@ struct Verdict {
   std::vector<std::string> sentences;  // each says what was not as expected, and where
 };
 
+// What failed because freedom spec drew it: a sentence each.
+std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures);
+
 // One sentence for each fault, and each kill, that never happened.
 std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunResult& result,
                                      const RunFigures& figures);

@@ -16,6 +16,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/run_plan.h"
 
 namespace verbatim::cli {
@@ -104,6 +105,7 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
   }
   if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
   for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap),
+                                   std::pair("--calls", &options.calls),
                                    std::pair("--explain-latency", &options.explain_latency)}) {
     if (file->empty()) continue;
     diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,
@@ -145,6 +147,7 @@ bool load(const RunOptions& options, const config::LoadOptions& load_options, co
   if (options.spec_faults) scenario.spec.faults = *options.spec_faults;
   if (options.spec_accesses) scenario.spec.accesses = true;
   if (options.spec_failing_calls) scenario.spec.failing_calls = *options.spec_failing_calls;
+  if (options.spec_failures) scenario.spec.failures = *options.spec_failures;
   if (const auto limit = parse_limit("--time-limit", options.time_limit, diagnostics))
     scenario.time_limit = *limit;
   return true;
@@ -154,6 +157,7 @@ bool load(const RunOptions& options, const config::LoadOptions& load_options, co
 void check_result_files(const RunOptions& options, config::Diagnostics& diagnostics) {
   const std::pair<const char*, const std::string&> files[] = {{"--trace", options.trace},
                                                               {"--pcap", options.pcap},
+                                                              {"--calls", options.calls},
                                                               {"--explain-latency", options.explain_latency}};
   for (const auto& [name, file] : files) {
     for (const auto& [other, same] : files) {
@@ -268,11 +272,30 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   return plan;
 }
 
+namespace {
+
+// What was chosen is kept beside the other results, so that the run can be replayed, made small and compared.
+int run_and_keep_choices(const RunPlan& plan, const RunOptions& options, const config::FileTexts& files, Answer& answer) {
+  RunReport report;
+  report.wants_decisions = report.wants_first_cause = true;
+  const int code = run_once(plan, options, &report, &answer);
+  if (report.outcome.empty()) return code;
+  const std::string failure = write_replay(options.out + "/run.replay", replay_of(plan, options, files, report));
+  if (failure.empty()) return code;
+  complain(failure);
+  return code == kAsExpected ? static_cast<int>(kProgramFailed) : code;
+}
+
+}  // namespace
+
 int run(const RunOptions& options) {
-  const auto plan = make_plan(options, {profile_folders()});
+  config::FileTexts files;
+  const auto plan = make_plan(options, {profile_folders(), &files});
   if (!plan) return kUsage;
   Answer answer("run", options.style);
   if (plan->seeds) return answer.end(run_seeds(*plan, options, answer));
+  if (config::is_free(plan->scenario.freedom) && !options.out.empty() && !options.verify && !plan->debugger)
+    return answer.end(run_and_keep_choices(*plan, options, files, answer));
   return answer.end(options.verify ? run_verify(*plan, options, &answer) : run_once(*plan, options, nullptr, &answer));
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sim/config/freedom.h"
+#include "sim/config/drawn_failures.h"
 #include "sim/config/simulation.h"
 #include "sim/explore/recorded_choices.h"
 #include "sim/explore/replayed_choices.h"
@@ -33,6 +34,7 @@
 #include "sim/supervisor/machine/limit_check.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/call_line.h"
+#include "tools/verbatim/calls/call_list.h"
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/report.h"
@@ -196,7 +198,8 @@ std::vector<observe::RemoteRaces::Adapter> adapters_of(config::Simulation& simul
 struct Observers {
   observe::DigestSink digest;
   observe::Counters counters;
-  OutputFile trace_file, pcap_file, calls_file, facts_file, recording_file;
+  OutputFile trace_file, pcap_file, calls_file, facts_file, recording_file, call_list_file;
+  CallList call_list;
   Explanation explanation;
   std::optional<observe::TextTraceSink> text;
   std::optional<observe::PcapSink> pcap;
@@ -246,6 +249,9 @@ struct Observers {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
       tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION, options.snap_length));
     }
+    if (!options.calls.empty()) {
+      if (std::string failure = call_list_file.open(options.calls); !failure.empty()) return failure;
+    }
     if (!options.explain_latency.empty()) {
       if (std::string failure = explanation.open(options); !failure.empty()) return failure;
       tracer.add(explainer.emplace(simulation.components(), words));
@@ -261,9 +267,10 @@ struct Observers {
     if (explainer) failures = explanation.write(*explainer, components);
     if (debugger) failures.push_back(debugger->failure());
     if (pcap) pcap->flush();
+    call_list.finish([this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });
     if (recorder && !recorder->flush())
       failures.push_back("the record of the run could not be written completely");
-    for (OutputFile* file : {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file}) {
+    for (OutputFile* file : {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file, &call_list_file}) {
       if (std::string failure = file->close(); !failure.empty()) failures.push_back(std::move(failure));
     }
     std::erase(failures, "");
@@ -326,42 +333,33 @@ std::unique_ptr<Choices> chooser_of(const RunPlan& plan) {
   return std::make_unique<SeededChoices>(static_cast<std::uint64_t>(plan.scenario.seed), names);
 }
 
-}  // namespace
+// Who chooses in a run, and what was asked and answered.
+struct RunChoices {
+  std::unique_ptr<Choices> chooser;
+  explore::RecordedChoices recorded;
 
-int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, Answer* answer) {
+  explicit RunChoices(const RunPlan& plan)
+      : chooser(chooser_of(plan)),
+        recorded(*chooser, config::Simulation::component_names(plan.scenario.topology)) {}
+};
+
+// The plan with what fails in it as was chosen.
+RunPlan with_failures(const RunPlan& plan, Choices& choices) {
+  RunPlan drawn = plan;
+  config::draw_failures(drawn.scenario, choices);
+  for (std::size_t i = 0; i < drawn.programs.size(); ++i) {
+    const Duration kill = drawn.scenario.programs[i].kill;
+    if (kill.count() != 0) drawn.programs[i].kill = instant_from_ps(kill.count());
+  }
+  return drawn;
+}
+
+int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& chosen, ProgramOutput& output, RunReport* report,
+                  Answer* answer) {
   const std::vector<char> pad(options.pad);  // moves what is allocated after it; see verify.cc
   const config::TopologySpec& topology = plan.scenario.topology;
-  if (const std::string lacking = lacking_processor(topology); !lacking.empty()) {
-    complain(lacking + "; nothing was started");
-    return kUsage;
-  }
-  for (const supervisor::Facility& limit : supervisor::check_limits()) {
-    if (limit.state != supervisor::Facility::State::kMissing) continue;
-    complain(limit.what + ": " + limit.consequence + "; nothing was started");
-    return kUsage;
-  }
-  std::vector<std::string> hosts;
-  bool keep = !plan.fail_on.empty();
-  for (const config::ProgramSpec& program : plan.scenario.programs) {
-    hosts.push_back(program.host);
-    keep = keep || !program.expect_output.empty();
-  }
-  ProgramOutput output(labels_of(hosts), options.style.is_for_people());
-  if (keep) output.keep_output();
-  if (!options.out.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options.out, error);
-    std::string failure = error ? "cannot make the folder " + options.out + ": " + error.message() : "";
-    if (failure.empty()) failure = output.open_files(options.out);
-    if (!failure.empty()) {
-      complain(failure + "; nothing was started");
-      return kUsage;
-    }
-  }
-
   const auto seed = static_cast<std::uint64_t>(plan.scenario.seed);
-  const std::unique_ptr<Choices> chooser = chooser_of(plan);
-  explore::RecordedChoices recorded(*chooser, config::Simulation::component_names(topology));
+  auto& [chooser, recorded] = chosen;
   Choices& choices = report != nullptr ? static_cast<Choices&>(recorded) : *chooser;
   auto made = std::make_unique<config::Simulation>(topology, seed, choices);
   config::Simulation& simulation = *made;
@@ -388,8 +386,12 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
     simulation.tracer().add(run_progress.emplace(progress, simulation.engine(),
                                                  limit.count() != 0 ? instant_from_ps(limit.count()) : kEndOfTime, packets));
   }
+  const bool late_accesses =
+      choices.is_free() && (plan.scenario.spec.accesses || (plan.schedule && plan.schedule->takes_accesses()));
   if (plan.debugger) {
-    Debugger& debugger = observers.debugger.emplace(*plan.debugger, simulation.components());
+    DebuggerSpec spec = *plan.debugger;
+    spec.traps_accesses = late_accesses;
+    Debugger& debugger = observers.debugger.emplace(spec, simulation.components());
     simulation.tracer().add(debugger);
     output.tell_starts([&](std::size_t program, int native_pid) {
       debugger.on_start(program, native_pid, simulation.engine().now());
@@ -456,12 +458,13 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
       report->places.push_back({explore::actor_name(simulation.components(), call.component), call});
     };
   }
-  if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
+  // So that calls are seen that slices and parked threads do not make; the digest is the same.
+  if (options.call_by_call || !options.calls.empty()) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.code_files = plan.code_files;
   supervisor_options.run_after_run = plan.run_after_run;
   supervisor_options.terminal_user = plan.terminal_user;
-  supervisor_options.late_accesses = choices.is_free() && plan.scenario.spec.accesses;
+  supervisor_options.late_accesses = late_accesses;
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   if (plan.scenario.time_limit.count() != 0) {
@@ -487,6 +490,8 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
                                       simulation.components(), host_specs(simulation),
                                       network, supervisor_options);
     if (plan.scenario.spec.failing_calls > 0) supervisor.use_failing_calls(simulation.failing_calls());
+    if (!options.calls.empty())
+      supervisor.tell_calls_to([&list = observers.call_list](const supervisor::ProgramCall& call) { list.on_call(call); });
     result = supervisor.run(plan.programs, output);
   }
   clear_progress();
@@ -524,16 +529,20 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);
   log_diagnoses(figures.diagnoses);
   tell_checks(figures.checks, figures.check_levels);
-  for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
+  // These are about real time, so who compares what runs say is not to see them.
+  if (options.style.is_for_people()) {
+    for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
+  }
   for (const std::string& sentence : verdict.sentences) complain(sentence);
-  if (verdict.code != kAsExpected && report == nullptr)
+  for (const std::string& failure : drawn_failures_of(plan, result, figures)) complain("freedom: " + failure);
+  if (verdict.code != kAsExpected && (report == nullptr || report->wants_first_cause))
     tell_first_cause(observers.facts.lines(figures.diagnoses, figures.checks), verdict.sentences);
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
   if (answer != nullptr) tell_run(*answer, run_json(), verdict, failures);
   if (report != nullptr) {
     fill(*report, plan, result, figures, output, verdict);
-    if (report->has_failed()) report->decisions = recorded.decisions();
+    if (report->has_failed() || report->wants_decisions) report->decisions = recorded.decisions();
     report->questions = recorded.questions();
     report->code_files = result.code_files;
     report->windows.assign(observers.windows.hits().begin(), observers.windows.hits().end());
@@ -549,6 +558,43 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
   }
   made.reset();  // while those are there who hear of it
   return verdict.code;
+}
+
+}  // namespace
+
+int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, Answer* answer) {
+  if (const std::string lacking = lacking_processor(plan.scenario.topology); !lacking.empty()) {
+    complain(lacking + "; nothing was started");
+    return kUsage;
+  }
+  for (const supervisor::Facility& limit : supervisor::check_limits()) {
+    if (limit.state != supervisor::Facility::State::kMissing) continue;
+    complain(limit.what + ": " + limit.consequence + "; nothing was started");
+    return kUsage;
+  }
+  std::vector<std::string> hosts;
+  bool keep = !plan.fail_on.empty();
+  for (const config::ProgramSpec& program : plan.scenario.programs) {
+    hosts.push_back(program.host);
+    keep = keep || !program.expect_output.empty();
+  }
+  ProgramOutput output(labels_of(hosts), options.style.is_for_people());
+  if (keep) output.keep_output();
+  if (!options.out.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.out, error);
+    std::string failure = error ? "cannot make the folder " + options.out + ": " + error.message() : "";
+    if (failure.empty()) failure = output.open_files(options.out);
+    if (!failure.empty()) {
+      complain(failure + "; nothing was started");
+      return kUsage;
+    }
+  }
+
+  RunChoices chosen(plan);
+  if (plan.scenario.spec.failures == 0) return run_as_chosen(plan, options, chosen, output, report, answer);
+  const RunPlan drawn = with_failures(plan, report != nullptr ? static_cast<Choices&>(chosen.recorded) : *chosen.chooser);
+  return run_as_chosen(drawn, options, chosen, output, report, answer);
 }
 
 }  // namespace verbatim::cli

@@ -27,7 +27,9 @@ struct RunReport {
     std::int64_t ended_ps = std::numeric_limits<std::int64_t>::max();  // that: it has not
   };
   std::vector<Program> programs;        // in the order of the scenario's
-  std::vector<explore::Decision> decisions;  // of a run that has failed
+  std::vector<explore::Decision> decisions;  // of a run that has failed, and of others where `wants_decisions` is
+  bool wants_decisions = false;         // set by who asks
+  bool wants_first_cause = false;       // set by who asks: what came first is said at the end, as for people who run a program
   explore::Questions questions;         // its points only where `wants_points` is
   bool wants_points = false;            // set by who asks
   struct Place {

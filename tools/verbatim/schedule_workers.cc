@@ -29,6 +29,7 @@ std::string to_bytes(const explore::Schedule& schedule, const RunFiles& files) {
                      {"decisions", to_json(schedule.decisions)},
                      {"always", schedule.always},
                      {"name", schedule.name},
+                     {"has_accesses", schedule.has_accesses},
                      {"wants_places", schedule.wants_places},
                      {"wants_points", schedule.wants_points},
                      {"trace", files.trace},
@@ -46,6 +47,7 @@ explore::Schedule schedule_of(const Json& json) {
   schedule.decisions = decisions_of(json.at("decisions"));
   json.at("always").get_to(schedule.always);
   json.at("name").get_to(schedule.name);
+  json.at("has_accesses").get_to(schedule.has_accesses);
   json.at("wants_places").get_to(schedule.wants_places);
   json.at("wants_points").get_to(schedule.wants_points);
   return schedule;

@@ -157,6 +157,10 @@ int shrink(const ShrinkOptions& asked) {
     complain(failure);
     return kUsage;
   }
+  if (file->signature.empty()) {
+    complain(asked.file + " is a run that does not fail; there is nothing to make small");
+    return kUsage;
+  }
   std::error_code error;
   const std::string out = std::filesystem::absolute(asked.out.empty() ? asked.file : asked.out, error).string();
   auto prepared = plan_of(*file);

@@ -38,6 +38,7 @@ int run_in_process(const RunOptions& options, int record_fd, bool first, int ans
     if (options.keep_trace) words.push_back("--keep-trace");
     if (!options.trace.empty()) words.insert(words.end(), {"--trace", options.trace});
     if (!options.pcap.empty()) words.insert(words.end(), {"--pcap", options.pcap});
+    if (!options.calls.empty()) words.insert(words.end(), {"--calls", options.calls});
     if (options.snap_length != 0) words.insert(words.end(), {"--snap-length", std::to_string(options.snap_length)});
     if (!options.explain_latency.empty()) words.push_back("--explain-latency=" + options.explain_latency);
   } else {

@@ -9,8 +9,17 @@ namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMostAccessPlaces = 16384;
 
+// How a thread is late that has come to such an instruction.
+enum class AccessLateness : std::int64_t {
+  kBefore = 0,      // it has touched nothing
+  kReadNotWritten,  // it has read, and writes when it goes on
+  kMayBeBuffered,   // it has touched nothing, and what it stores may wait in the processor's store buffer instead
+  kBuffered,        // what it has stored waits there, and it has loaded what comes behind
+};
+
 struct AccessPlace {
   static constexpr std::uint8_t kNoRegister = 16, kNextInstruction = 17;
+  static constexpr std::uint16_t kMostBuffered = 64;  // bytes of such a store
 
   std::uint64_t address = 0;
   std::int32_t displacement = 0;
@@ -21,6 +30,7 @@ struct AccessPlace {
   std::uint8_t divided = 0;  // bytes that it reads and then writes, others coming between as they like; 0: it does not
   std::uint8_t original = 0;  // the byte that the trap takes the place of
   std::uint16_t size = 0;     // bytes that it touches
+  bool only_stores = false;   // it may wait in the processor's store buffer
 };
 static_assert(sizeof(AccessPlace) == 24);
 

@@ -52,12 +52,12 @@ enum class Request : std::uint32_t {
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
   kReplaceCall,  // a system call traps again and again. arguments: [0] address of its instruction, [1] how often it has since
                  // that was last told. Answered at once and without effect on time, with a CallReplacement
-  kAccess,      // the thread is late before an access to memory. arguments: [0] address of the instruction, the program's
-                // [1] stack and [2] frame pointer there, [3] what it touches and [4] how many bytes, [5] 1: it has read them, and
-                // is late before it writes
-  kFailedPoll,  // a poll is about to return completions that have failed. arguments: [0] address of the first ibv_wc, [1] how many
-                // there are, [2] which have failed, a bit each. The program's registers at the call are in poll_registers. Answered
-                // at once and without effect on time: with a FieldUseAnswer
+  kAccess,      // the thread is late before an access to memory. arguments: [0] address of the instruction, [1] of the context
+                // saved there or behind, [2] fs base, [3] what it touches and [4] how many bytes, [5] an AccessLateness.
+                // Answered to kMayBeBuffered with an address: the store waits in the store buffer until the thread comes there
+  kFailedPoll,  // a poll is about to return completions that have failed. arguments: [0] address of the first ibv_wc, [1] how
+                // many there are, [2] which have failed, a bit each. The program's registers at the call are in poll_registers.
+                // Answered at once and without effect on time: with a FieldUseAnswer
 };
 // Fields of ibv_wc that a status other than success leaves undefined (ibv_poll_cq(3)).
 struct UndefinedField {

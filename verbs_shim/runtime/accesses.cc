@@ -13,6 +13,7 @@
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/replaced_calls.h"
 #include "verbs_shim/runtime/state.h"
+#include "verbs_shim/runtime/thread_state.h"
 
 namespace verbatim::shim {
 
@@ -48,14 +49,19 @@ std::uint64_t word_of(std::uint32_t slot, std::uint32_t word) {
 }
 
 // access_places: there is none.
-std::uint32_t place_at(std::uint64_t address) {
+std::uint32_t first_place_from(std::uint64_t address) {
   std::uint32_t first = 0, end = access_places;
   while (first < end) {
     const std::uint32_t middle = first + (end - first) / 2;
-    if (tables().places[middle].address == address) return middle;
     tables().places[middle].address < address ? first = middle + 1 : end = middle;
   }
-  return access_places;
+  return first;
+}
+
+// Likewise.
+std::uint32_t place_at(std::uint64_t address) {
+  const std::uint32_t place = first_place_from(address);
+  return place < access_places && tables().places[place].address == address ? place : access_places;
 }
 
 std::uint64_t address_of_access(const AccessPlace& place, const void* context) {
@@ -66,18 +72,70 @@ std::uint64_t address_of_access(const AccessPlace& place, const void* context) {
   return address;
 }
 
+// A store that waits in the processor's store buffer: it is in memory until the thread has loaded what comes behind it. No other
+// thread runs till then; whatever lets one run ends this (drain_store), since memory is as if the store had left the buffer.
+struct BufferedStore {
+  std::uint64_t behind_load = 0;  // address of the instruction behind that load, which traps; 0: none waits
+  unsigned char original = 0;     // its byte
+  const AccessPlace* place = nullptr;
+  std::uint64_t address = 0;
+  unsigned char before[AccessPlace::kMostBuffered];  // what it stores takes the place of
+};
+BufferedStore buffered;
+
+void set_trap_behind_load(bool traps) {
+  *reinterpret_cast<volatile unsigned char*>(buffered.behind_load) = traps ? kHlt : buffered.original;
+}
+
+bool hand_over_at(const AccessPlace& place, const ucontext_t& context, std::uint64_t address, protocol::AccessLateness how) {
+  const auto mask = *reinterpret_cast<const std::uint64_t*>(&context.uc_sigmask);
+  return hand_over_access({place.address, reinterpret_cast<std::uint64_t>(&context), static_cast<std::uint64_t>(storage_base()),
+                           address, place.size, static_cast<std::uint64_t>(how)},
+                          mask_seen(mask));
+}
+
+// Memory of code that this may write: there is a place on its page.
+bool has_place_on_page(std::uint64_t address) {
+  constexpr std::uint64_t kPage = 4096;
+  const std::uint32_t next = first_place_from(address & -kPage);
+  return next < access_places && tables().places[next].address / kPage == address / kPage;
+}
+
+// The store is about to be executed, and waits until the thread comes to `behind`.
+void buffer_store(const AccessPlace& place, std::uint64_t address, std::uint64_t behind) {
+  if (!has_place_on_page(behind) || !copy_bytes(buffered.before, reinterpret_cast<const void*>(address), place.size)) return;
+  buffered.behind_load = behind;
+  buffered.original = *reinterpret_cast<const volatile unsigned char*>(behind);
+  buffered.place = &place;
+  buffered.address = address;
+  set_trap_behind_load(true);
+}
+
+// The thread has loaded what comes behind the store: others run, and do not see it.
+void be_late_with_store(ucontext_t* context) {
+  const AccessPlace& place = *buffered.place;
+  auto* const address = reinterpret_cast<void*>(buffered.address);
+  unsigned char stored[AccessPlace::kMostBuffered];
+  drain_store();
+  if (!copy_bytes(stored, address, place.size) || !copy_bytes(address, buffered.before, place.size)) return;
+  hand_over_at(place, *context, buffered.address, protocol::AccessLateness::kBuffered);
+  copy_bytes(address, stored, place.size);
+  go_out_of_replaced(context->uc_mcontext.gregs);
+}
+
 // The thread is late at the place. What it has read before is what it goes on with, whoever has written there meanwhile.
 void be_late(const AccessPlace& place, ucontext_t* context) {
-  gregset_t& registers = context->uc_mcontext.gregs;
+  using protocol::AccessLateness;
   const std::uint64_t at = address_of_access(place, context);
   std::uint64_t before = 0, after = 0;
   const bool is_divided = place.divided != 0 && copy_bytes(&before, reinterpret_cast<const void*>(at), place.divided);
-  const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
-  const bool is_interrupted = hand_over_access(
-      {place.address, static_cast<std::uint64_t>(registers[REG_RSP]), static_cast<std::uint64_t>(registers[REG_RBP]), at,
-       place.size, is_divided ? 1u : 0u},
-      mask_seen(mask));
-  go_out_of_replaced(registers);  // others may have run
+  const AccessLateness how = is_divided          ? AccessLateness::kReadNotWritten
+                             : place.only_stores ? AccessLateness::kMayBeBuffered
+                                                 : AccessLateness::kBefore;
+  const bool is_interrupted = hand_over_at(place, *context, at, how);
+  if (how == AccessLateness::kMayBeBuffered && my_slot->result != 0 && !is_interrupted)
+    buffer_store(place, at, static_cast<std::uint64_t>(my_slot->result));
+  go_out_of_replaced(context->uc_mcontext.gregs);  // others may have run
   // A handler that runs now runs before the instruction, which has read nothing yet.
   if (!is_divided || is_interrupted || !copy_bytes(&after, reinterpret_cast<const void*>(at), place.divided)) return;
   if (after != before) copy_bytes(reinterpret_cast<void*>(at), &before, place.divided);
@@ -111,10 +169,21 @@ void arm_accesses(long count) {
   ++region_header().access_epoch;
 }
 
+void drain_store() {
+  if (buffered.behind_load == 0) return;
+  set_trap_behind_load(false);
+  buffered.behind_load = 0;
+}
+
 bool take_access(void* raw_context) {
   if (access_places == 0) return false;
   auto* const context = static_cast<ucontext_t*>(raw_context);
-  const std::uint32_t place = place_at(static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]));
+  const auto rip = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
+  if (rip == buffered.behind_load) {
+    be_late_with_store(context);
+    return true;
+  }
+  const std::uint32_t place = place_at(rip);
   if (place == access_places) return false;
   set_byte(place, false);
   const std::uint32_t slot = my_slot_index();

@@ -21,12 +21,19 @@ void arm_accesses(long count);
 // The trap in `context` is such an access: the instruction may be executed now.
 bool take_access(void* context);
 
+// A store of the calling thread that waits in the processor's store buffer leaves it: time passes, or others may run.
+void drain_store();
+
 // All that have trapped in the calling thread trap again.
 void rearm_accesses();
 // The calling thread has the token, and others may have run.
 void follow_accesses();
 // In a copy of the process, whose only thread has another slot than the one that made it.
 void begin_accesses_in_copy();
+
+inline void time_passes() {
+  if (access_places != 0) [[unlikely]] drain_store();
+}
 
 inline void access_row_ends() {
   if (access_places != 0) [[unlikely]] rearm_accesses();

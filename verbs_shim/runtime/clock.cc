@@ -12,6 +12,7 @@
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
+#include "verbs_shim/runtime/told_call.h"
 
 namespace verbatim::shim {
 
@@ -83,6 +84,12 @@ long clock_call(long number, const long (&a)[6], bool is_function) {
 
 // The calls that programs make most often are answered without a trap. What libc itself calls is trapped.
 namespace {
+// clock_gettime and gettimeofday by their symbols, which are no system calls on Linux either.
+long read_by_symbol(long number, long a0, long a1) {
+  verbatim::shim::ToldScope told(verbatim::protocol::ToldKind::kSystemCall, static_cast<std::uint32_t>(number), a0, a1);
+  return told.ended(verbatim::shim::clock_call(number, {a0, a1}, true));
+}
+
 int to_errno(long result) {
   if (result >= 0) return static_cast<int>(result);
   errno = static_cast<int>(-result);
@@ -98,7 +105,7 @@ __attribute__((used)) int verbatim_get_time(clockid_t clock, timespec* time) noe
     return to_errno(syscall(SYS_clock_gettime, clock, time) == 0 ? 0 : -errno);
   }
   timespec now;
-  const long result = verbatim::shim::clock_call(SYS_clock_gettime, {clock, reinterpret_cast<long>(&now)}, true);
+  const long result = read_by_symbol(SYS_clock_gettime, clock, reinterpret_cast<long>(&now));
   if (result == 0) *time = now;
   return to_errno(result);
 }
@@ -121,8 +128,9 @@ VERBATIM_EXPORT time_t time(time_t* seconds) noexcept {
 
 __attribute__((used)) int verbatim_yield() noexcept {
   if (!verbatim::shim::is_attached) return static_cast<int>(syscall(SYS_sched_yield));
+  verbatim::shim::ToldScope told(verbatim::protocol::ToldKind::kSystemCall, SYS_sched_yield);
   verbatim::shim::spend_on_yield();
-  return 0;
+  return told.ended(0);
 }
 
 __attribute__((naked)) int verbatim_sched_yield() noexcept { POLL_ENTRY(verbatim_sched_yield, "verbatim_yield"); }
@@ -130,9 +138,8 @@ __attribute__((naked)) int verbatim_sched_yield() noexcept { POLL_ENTRY(verbatim
 VERBATIM_EXPORT int sched_yield() noexcept __attribute__((alias("verbatim_sched_yield")));
 
 __attribute__((used)) int verbatim_get_time_of_day(timeval* time, void* zone) noexcept {
-  const long arguments[6] = {reinterpret_cast<long>(time), reinterpret_cast<long>(zone)};
   if (!verbatim::shim::is_attached) return to_errno(syscall(SYS_gettimeofday, time, zone) == 0 ? 0 : -errno);
-  return to_errno(verbatim::shim::clock_call(SYS_gettimeofday, arguments, true));
+  return to_errno(read_by_symbol(SYS_gettimeofday, reinterpret_cast<long>(time), reinterpret_cast<long>(zone)));
 }
 
 __attribute__((naked)) int verbatim_gettimeofday(timeval*, void*) noexcept {

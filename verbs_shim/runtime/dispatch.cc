@@ -29,6 +29,7 @@
 #include "verbs_shim/runtime/real_file.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
+#include "verbs_shim/runtime/told_call.h"
 
 namespace verbatim::shim {
 
@@ -377,11 +378,12 @@ long answer_call(long number, const long (&a)[6], void* context) {
 
 long dispatch(long number, const long (&a)[6], void* context) {
   const bool of_virtual = is_virtual_fd(static_cast<int>(a[0]));
+  ToldScope told(protocol::ToldKind::kSystemCall, static_cast<std::uint32_t>(number), a[0], a[1], a[2], a[3], a[4], a[5]);
   const unsigned long heap_end = memory_is_watched() && number == SYS_brk ? end_of_heap() : 0;
   const long result = answer_call(number, a, context);
   if (memory_is_watched()) [[unlikely]] tell_memory_gone(number, a, result, heap_end);
   if (files_are_watched() && may_touch_files(number, a, of_virtual)) tell_file_events();
-  return result;
+  return told.ended(result, result == kMakeCallAgain ? protocol::ToldStep::kIsMadeAgain : protocol::ToldStep::kHasEnded);
 }
 
 }  // namespace verbatim::shim

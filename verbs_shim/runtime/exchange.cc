@@ -24,6 +24,7 @@
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/shared_segments.h"
 #include "verbs_shim/runtime/state.h"
+#include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/runtime/touches.h"
 
 namespace verbatim::shim {
@@ -49,6 +50,7 @@ void give_token_back() {
 // have not written would see it. So it waits on the stack on which the shim starts threads. (A handler stays on its own:
 // the kernel has to see that it is in use.)
 void hand_over() {
+  if (my_slot->request != Request::kPoke) time_passes();
   const unsigned long base = protocol::shim_stack(my_slot_index());
   unsigned long here;
   asm volatile("mov %%rsp, %0" : "=r"(here));
@@ -199,6 +201,7 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathE
 
 // Nothing outside can notice or change anything before the horizon: the thread lets the time pass by itself.
 bool passes_locally(std::int64_t cost_ps) {
+  time_passes();
   ThreadSlot& slot = *my_slot;
   // A sleep may be longer than there is time: the sum is made only where it is known to be small.
   if (cost_ps >= slot.horizon_ps - slot.clock_ps) return false;
@@ -273,6 +276,13 @@ protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t
   slot.arguments[1] = traps;
   hand_over();
   return static_cast<protocol::CallReplacement>(slot.result);
+}
+
+void tell_call(const protocol::ToldCall& call) {
+  ThreadSlot& slot = *my_slot;
+  slot.request = protocol::kTellCall;
+  slot.arguments[0] = reinterpret_cast<std::int64_t>(&call);
+  hand_over();
 }
 
 void await_token(std::uint32_t looks) {
@@ -532,12 +542,13 @@ void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint3
 int command(protocol::CommandHeader* command) {
   const std::uint32_t size = command->size;
   if (size < sizeof(protocol::CommandHeader) || size > protocol::kMailboxSize) return EINVAL;
+  ToldScope told(protocol::ToldKind::kCommand, 0, reinterpret_cast<std::int64_t>(command));
   memcpy(my_mailbox().bytes, command, size);
   // The answer is copied into `command` there, before a signal handler can use the mailbox.
   const long transport =
       exchange(Request::kCommand, 0, {static_cast<long>(size), reinterpret_cast<long>(command), 0, 0, 0, 0});
-  if (transport < 0) return static_cast<int>(-transport);
-  return command->status;
+  if (transport < 0) return told.ended(static_cast<int>(-transport));
+  return told.ended(command->status);
 }
 
 long system_call(long number, long a0, long a1, long a2, long a3, long a4, long a5) {

@@ -16,6 +16,7 @@
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/state.h"
+#include "verbs_shim/runtime/told_call.h"
 
 namespace verbatim::shim {
 
@@ -206,10 +207,13 @@ void add_by_protection(Filter& filter, std::uint32_t number) {
 
 Numbers::Fate fate_of(std::uint32_t number) {
   switch (protocol::system_call(number).call_class) {
+    // Where calls are told they come to the shim, which lets the kernel answer them.
     case protocol::CallClass::kPassing:
+      if (tells_calls()) return Numbers::Fate::kOther;
       return changes_mappings(number) ? Numbers::Fate::kByItself : Numbers::Fate::kPasses;
-    case protocol::CallClass::kByArgument:
     case protocol::CallClass::kByProtection:
+      return tells_calls() ? Numbers::Fate::kOther : Numbers::Fate::kByItself;
+    case protocol::CallClass::kByArgument:  // which take time where they trap
       return Numbers::Fate::kByItself;
     default:
       return Numbers::Fate::kOther;

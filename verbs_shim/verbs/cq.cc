@@ -5,6 +5,7 @@
 // are free and before the call returns. A call that returns n completions thus takes poll_empty_ps + n *
 // poll_cqe_ps.
 #include "verbs_shim/runtime/poll_entry.h"
+#include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/objects.h"
 #include "verbs_shim/verbs/thread_sanitizer.h"
 
@@ -196,6 +197,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
   }
   const UseScope scope(cq->single, "CQ", cq->number, poll_caller());
   enter_poll();
+  shim::ToldScope told(protocol::ToldKind::kPoll, cq->number, count, reinterpret_cast<std::int64_t>(completions));
   const protocol::Cqe* next = &cq->ring[cq->consumer & (cq->entries - 1)];
   shim::spend_on_poll(shim::costs().poll_empty_ps, handle_of(handle->context), cq->number, shim::arena_offset(next),
                       (cq->consumer >> cq->entries_log) + 1);
@@ -213,7 +215,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
     publish_consumer(*cq);
     if (failed != 0) [[unlikely]] check_failed(completions, found, failed, poll_caller());
   }
-  return found;
+  return told.ended(found);
 }
 
 __attribute__((naked)) int poll_cq(ibv_cq*, int, ibv_wc*) { POLL_ENTRY(poll_cq, "verbatim_poll_cq"); }
@@ -222,6 +224,7 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) {
   auto* cq = object<Cq>(handle);
   if (cq == nullptr) return EINVAL;
   VERBATIM_ENTER_VERB();
+  shim::ToldScope told(protocol::ToldKind::kArm, cq->number, solicited_only);
   if (tells_places()) [[unlikely]]
     tell_place(protocol::PlacedCall::kArm, handle_of(handle->context), cq->number, 0);
   cq->record->armed_by = own_virtual_tid();
@@ -229,7 +232,7 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) {
   shim::ring_doorbell(shim::costs().arm_cq_ps, protocol::DoorbellKind::kCompletionQueueArm,
                       handle_of(handle->context), cq->number,
                       solicited_only != 0 ? protocol::kArmSolicited : protocol::kArmAny);
-  return 0;
+  return told.ended(0);
 }
 
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {

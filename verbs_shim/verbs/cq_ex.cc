@@ -6,6 +6,7 @@
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/runtime/poll_entry.h"
 #include "verbs_shim/runtime/polls.h"
+#include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -29,18 +30,22 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_start_poll(i
   auto* cq = object<Cq>(handle);
   if (cq == nullptr || (attributes != nullptr && attributes->comp_mask != 0)) return EINVAL;
   enter_poll();
+  shim::ToldScope told(protocol::ToldKind::kStartPoll, cq->number, reinterpret_cast<std::int64_t>(handle));
   cq->session.acquire();
   const protocol::Cqe* next = &cq->ring[cq->consumer & (cq->entries - 1)];
   shim::spend_on_start_poll(shim::costs().poll_empty_ps, handle_of(handle->context), cq->number, shim::arena_offset(next),
                             (cq->consumer >> cq->entries_log) + 1);
-  if (take_current(*cq)) return 0;
+  if (take_current(*cq)) return told.ended(0);
   cq->session.release();
-  return ENOENT;
+  return told.ended(ENOENT);
 }
 
 __attribute__((naked)) int start_poll(ibv_cq_ex*, ibv_poll_cq_attr*) { POLL_ENTRY(start_poll, "verbatim_start_poll"); }
 
-int next_poll(ibv_cq_ex* cq) { return take_current(cq_of(cq)) ? 0 : ENOENT; }
+int next_poll(ibv_cq_ex* cq) {
+  shim::ToldScope told(protocol::ToldKind::kNextPoll, cq_of(cq).number, reinterpret_cast<std::int64_t>(cq));
+  return told.ended(take_current(cq_of(cq)) ? 0 : ENOENT);
+}
 
 void end_poll(ibv_cq_ex* cq) {
   publish_consumer(cq_of(cq));

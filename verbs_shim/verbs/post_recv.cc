@@ -3,6 +3,7 @@
 // changes. In the error state the adapter needs none and would never look, and while a frame waits for a
 // receive it does not look all the time: it asks for a doorbell then (QueuePairRecord::recv_doorbell_wanted), whose MMIO
 // write takes doorbell_ps more.
+#include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/objects.h"
 #include "verbs_shim/verbs/thread_sanitizer.h"
 
@@ -91,11 +92,12 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     return EINVAL;
   }
   VERBATIM_ENTER_VERB();
+  shim::ToldScope told(protocol::ToldKind::kPostReceive, handle->qp_num, reinterpret_cast<std::int64_t>(wr));
   spend_for(qp->receive, wr);
   // IBA 10.8.3.1: accepted in every state but RESET.
   if (handle->state == IBV_QPS_RESET || qp->receive.max_wr == 0) {
     *bad_wr = wr;
-    return refuse_receives(*handle, wr);
+    return told.ended(refuse_receives(*handle, wr));
   }
   const std::uint32_t before = qp->receive.producer;
   const int error = post(qp->receive, qp->record->recv_producer, wr, bad_wr, protocol::PlacedCall::kPostReceive,
@@ -103,7 +105,7 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   if (qp->receive.producer != before) {
     ring_if_wanted(*qp->record, handle->context, handle->qp_num, qp->receive.producer);
   }
-  return error;
+  return told.ended(error);
 }
 
 int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
@@ -113,10 +115,11 @@ int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     return EINVAL;
   }
   VERBATIM_ENTER_VERB();
+  shim::ToldScope told(protocol::ToldKind::kPostWorkQueue, handle->wq_num, reinterpret_cast<std::int64_t>(wr));
   spend_for(wq->receive, wr);
   if (handle->state == IBV_WQS_RESET) {
     *bad_wr = wr;
-    return because(EINVAL, "ibv_post_wq_recv: WQ %u is in RESET; receives are accepted from RDY on", handle->wq_num);
+    return told.ended(because(EINVAL, "ibv_post_wq_recv: WQ %u is in RESET; receives are accepted from RDY on", handle->wq_num));
   }
   const std::uint32_t before = wq->receive.producer;
   const int error = post(wq->receive, wq->record->recv_producer, wr, bad_wr, protocol::PlacedCall::kPostReceive,
@@ -124,7 +127,7 @@ int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   if (wq->receive.producer != before) {
     ring_if_wanted(*wq->record, handle->context, handle->wq_num, wq->receive.producer);
   }
-  return error;
+  return told.ended(error);
 }
 
 int post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
@@ -134,9 +137,10 @@ int post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     return EINVAL;
   }
   VERBATIM_ENTER_VERB();
+  shim::ToldScope told(protocol::ToldKind::kPostSharedReceive, srq->number, reinterpret_cast<std::int64_t>(wr));
   spend_for(srq->receive, wr);
-  return post(srq->receive, srq->record->producer, wr, bad_wr, protocol::PlacedCall::kPostSharedReceive, handle->context,
-              srq->number);
+  return told.ended(post(srq->receive, srq->record->producer, wr, bad_wr, protocol::PlacedCall::kPostSharedReceive,
+                         handle->context, srq->number));
 }
 
 }  // namespace verbatim::verbs

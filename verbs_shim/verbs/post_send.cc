@@ -1,5 +1,6 @@
 // ibv_post_send. A list costs post_send_ps + n * post_send_wqe_ps + lines of inline data * inline_line_ps +
 // doorbell_ps, for the n work requests that were accepted; one doorbell per call.
+#include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/send.h"
 #include "verbs_shim/verbs/thread_sanitizer.h"
 
@@ -240,7 +241,8 @@ int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr**
 
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   VERBATIM_ENTER_VERB();
-  return post_list(qp, wr, IBV_MW_TYPE_2, bad_wr, address_of(__builtin_return_address(0)));
+  shim::ToldScope told(protocol::ToldKind::kPostSend, qp->qp_num, reinterpret_cast<std::int64_t>(wr));
+  return told.ended(post_list(qp, wr, IBV_MW_TYPE_2, bad_wr, address_of(__builtin_return_address(0))));
 }
 
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {

@@ -3,6 +3,7 @@
 //
 // The calls between wr_start and wr_complete return nothing, so the first error is kept for wr_complete,
 // which then posts none of the work requests. A complete costs what ibv_post_send of the same list would.
+#include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/send.h"
 
 namespace verbatim::verbs {
@@ -221,10 +222,12 @@ int wr_complete(ibv_qp_ex* handle) {
     fail(qp, because(EINVAL, "ibv_wr_complete: a datagram has no address (ibv_wr_set_ud_addr)"));
   }
   const SendSession ended = qp.session;
+  shim::ToldScope told(protocol::ToldKind::kCompleteSends, handle->qp_base.qp_num, reinterpret_cast<std::int64_t>(qp.send.ring),
+                       qp.send.entries, qp.send.stride, qp.send.producer, ended.next);
   qp.session = SendSession{};
   qp.session_lock.release();
   hand_over(qp, ended.error == 0 ? ended.next : qp.send.producer, ended.inline_lines, address_of(__builtin_return_address(0)));
-  return ended.error;
+  return told.ended(ended.error);
 }
 
 void wr_abort(ibv_qp_ex* handle) {

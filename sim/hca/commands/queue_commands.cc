@@ -161,6 +161,7 @@ int Hca::Impl::destroy_cq(Context& context, protocol::DestroyObject& command) {
   if (cq->users > 0) return refuse(EBUSY, cq->users, " queues still complete to it");
   command.events_reported = cq->events_reported;
   command.async_events_reported = cq->async_events_reported;
+  context.program.listener->on_queue_destroyed(cq->params().cookie);
   remove_cq(*cq);
   return 0;
 }
@@ -353,6 +354,18 @@ void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
   destroy_numbered(qp);
 }
 
+namespace {
+
+// A receiver of XRC has one for each opening.
+std::uint64_t cookie_of(const QueuePair& qp, const Context& context, std::uint32_t handle) {
+  for (const QueuePairOpening& opening : qp.openings) {
+    if (&opening.context.get()->objects == &context.objects && opening.handle == handle) return opening.cookie;
+  }
+  return qp.params.cookie;
+}
+
+}  // namespace
+
 int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
   QueuePair* qp = find_qp(context, command.handle);
   if (qp == nullptr) return no_object("queue pair", command.handle);
@@ -361,6 +374,7 @@ int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
   adapter.completions.settle(qp->number);
   command.events_reported = qp->async_events_reported;
   command.async_events_reported = qp->async_events_reported;
+  context.program.listener->on_queue_destroyed(cookie_of(*qp, context, command.handle));
   close_qp(context, command.handle);
   return 0;
 }

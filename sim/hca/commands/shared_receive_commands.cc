@@ -164,6 +164,7 @@ int Hca::Impl::destroy_srq(Context& context, protocol::DestroyObject& command) {
   if (srq == nullptr) return no_object("shared receive queue", command.handle);
   if (srq->users > 0) return refuse(EBUSY, srq->users, " queue pairs take their receives from it");
   command.events_reported = command.async_events_reported = srq->async_events_reported;
+  context.program.listener->on_queue_destroyed(srq->params.cookie);
   remove_srq(*srq);
   return 0;
 }

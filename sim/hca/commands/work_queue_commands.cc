@@ -127,6 +127,7 @@ int Hca::Impl::destroy_wq(Context& context, protocol::DestroyObject& command) {
   if (wq->tables > 0) return refuse(EBUSY, "it is in ", wq->tables, " indirection tables");
   adapter.completions.settle(wq->number);
   command.events_reported = command.async_events_reported = wq->async_events_reported;
+  context.program.listener->on_queue_destroyed(wq->params.cookie);
   close_wq(context, command.handle);
   return 0;
 }

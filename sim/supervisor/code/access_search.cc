@@ -145,6 +145,42 @@ bool is_divided(const Decoded& decoded, const ZydisDecodedOperand& operand) {
   return !locks && operand.size >= 8 && operand.size <= 64 && (operand.actions & kRead) != 0 && (operand.actions & kWrite) != 0;
 }
 
+bool only_writes(const ZydisDecodedOperand& operand) {
+  return (operand.actions & (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_MASK_WRITE)) == ZYDIS_OPERAND_ACTION_WRITE;
+}
+bool only_reads(const ZydisDecodedOperand& operand) {
+  return (operand.actions & (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_MASK_WRITE)) == ZYDIS_OPERAND_ACTION_READ;
+}
+
+bool leaves_stores_waiting(const Decoded& decoded) {
+  const ZydisDecodedInstruction& instruction = decoded.instruction;
+  if ((instruction.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 || instruction.mnemonic == ZYDIS_MNEMONIC_XCHG) return false;
+  switch (instruction.meta.category) {
+    case ZYDIS_CATEGORY_BINARY:
+    case ZYDIS_CATEGORY_BITBYTE:
+    case ZYDIS_CATEGORY_CALL:
+    case ZYDIS_CATEGORY_CMOV:
+    case ZYDIS_CATEGORY_COND_BR:
+    case ZYDIS_CATEGORY_CONVERT:
+    case ZYDIS_CATEGORY_DATAXFER:
+    case ZYDIS_CATEGORY_LOGICAL:
+    case ZYDIS_CATEGORY_LOGICAL_FP:
+    case ZYDIS_CATEGORY_NOP:
+    case ZYDIS_CATEGORY_POP:
+    case ZYDIS_CATEGORY_PUSH:
+    case ZYDIS_CATEGORY_RET:
+    case ZYDIS_CATEGORY_SETCC:
+    case ZYDIS_CATEGORY_SHIFT:
+    case ZYDIS_CATEGORY_SSE:
+    case ZYDIS_CATEGORY_UNCOND_BR:
+    case ZYDIS_CATEGORY_WIDENOP:
+      return instruction.mnemonic != ZYDIS_MNEMONIC_MFENCE && instruction.mnemonic != ZYDIS_MNEMONIC_LFENCE &&
+             instruction.mnemonic != ZYDIS_MNEMONIC_SFENCE;
+    default:
+      return instruction.mnemonic == ZYDIS_MNEMONIC_LEA || instruction.mnemonic == ZYDIS_MNEMONIC_ENDBR64;
+  }
+}
+
 // One function of a file.
 class FunctionSearch {
  public:
@@ -155,10 +191,12 @@ class FunctionSearch {
   void search(std::vector<AccessSite>& found) {
     each([&](const Decoded& decoded, std::uint64_t) { note_frame(decoded); });
     each([&](const Decoded& decoded, std::uint64_t at) {
-      auto place = place_of(decoded, begin_ + at);
+      const ZydisDecodedOperand* touched = nullptr;
+      auto place = place_of(decoded, begin_ + at, touched);
       if (!place) return;
+      place->only_stores = touched != nullptr && only_writes(*touched) && place->size <= AccessPlace::kMostBuffered;
       place->original = std::to_integer<std::uint8_t>(file_[offset_ + at]);
-      found.push_back({offset_ + at, *place});
+      found.push_back({offset_ + at, *place, touched != nullptr && only_reads(*touched)});
     });
   }
 
@@ -198,8 +236,8 @@ class FunctionSearch {
     });
   }
 
-  // nullopt: it touches nothing that others may touch.
-  std::optional<AccessPlace> place_of(const Decoded& decoded, std::uint64_t address) const {
+  // nullopt: it touches nothing that others may touch. `touched`: its operand that is in memory, if it has one.
+  std::optional<AccessPlace> place_of(const Decoded& decoded, std::uint64_t address, const ZydisDecodedOperand*& touched) const {
     const std::uint8_t length = decoded.instruction.length;
     if (calls_library(decoded, address)) return AccessPlace{.address = address, .length = length};
     if (touches_no_data(decoded.instruction.mnemonic)) return std::nullopt;
@@ -221,6 +259,7 @@ class FunctionSearch {
       if (is_divided(decoded, operand)) place.divided = static_cast<std::uint8_t>(operand.size / 8);
       const std::uint64_t variable = address + length + static_cast<std::uint64_t>(std::int64_t{place.displacement});
       if (base == ZYDIS_REGISTER_RIP && !variables_.hold(variable)) continue;
+      touched = &operand;
       return place;
     }
     return std::nullopt;
@@ -258,6 +297,11 @@ class FunctionSearch {
 };
 
 }  // namespace
+
+std::size_t length_if_stores_wait(std::span<const std::byte> code) {
+  Decoded decoded;
+  return decode(code, decoded) && leaves_stores_waiting(decoded) ? decoded.instruction.length : 0;
+}
 
 std::vector<AccessSite> search_accesses(const ElfImage& image, std::span<const std::byte> file) {
   const Variables variables(file);

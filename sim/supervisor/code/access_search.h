@@ -20,9 +20,14 @@ namespace verbatim::code {
 struct AccessSite {
   std::uint64_t offset = 0;     // in the file
   protocol::AccessPlace place;  // its address is that of the file
+  bool only_loads = false;
 };
 
 // Ordered by offset.
 std::vector<AccessSite> search_accesses(const ElfImage& image, std::span<const std::byte> file);
+
+// Of an instruction with which `code` begins, bytes. 0: it is none, or it is one that empties the processor's store buffer
+// (fences, whatever locks), or may (system calls and others that are not of everyday code).
+std::size_t length_if_stores_wait(std::span<const std::byte> code);
 
 }  // namespace verbatim::code

@@ -13,6 +13,18 @@ int EventFile<Event>::access_mode() const {
   return O_RDONLY;
 }
 
+namespace {
+
+std::uint64_t queue_of(const protocol::CompletionEvent& event) { return event.cookie; }
+std::uint64_t queue_of(const protocol::AsyncEvent& event) { return event.element; }  // or a port, which is no address
+
+}  // namespace
+
+template <class Event>
+void EventFile<Event>::forget(std::uint64_t cookie) {
+  std::erase_if(events_, [cookie](const Event& event) { return queue_of(event) == cookie; });
+}
+
 template <class Event>
 IoResult EventFile<Event>::read(std::size_t limit, std::vector<std::byte>& bytes) {
   if (limit < sizeof(Event)) return -EINVAL;
@@ -104,6 +116,13 @@ void DeviceContext::on_async_event(std::uint32_t, const protocol::AsyncEvent& ev
   async_file_->end();
   for (const auto& channel : channels_) {
     if (const auto file = channel.lock()) file->end();
+  }
+}
+
+void DeviceContext::on_queue_destroyed(std::uint64_t cookie) {
+  async_file_->forget(cookie);
+  for (const auto& channel : channels_) {
+    if (const auto file = channel.lock()) file->forget(cookie);
   }
 }
 

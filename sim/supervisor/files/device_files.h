@@ -23,6 +23,8 @@ class EventFile : public VirtualFile {
     events_.push_back(event);
     notify();
   }
+  // What nobody has read of it is dropped (Linux: ib_uverbs_release_uevent, ib_uverbs_release_ucq).
+  void forget(std::uint64_t cookie);
   // Nothing will come any more.
   void end() {
     has_ended_ = true;
@@ -134,6 +136,7 @@ class DeviceContext final : public hca::EventListener {
 
   void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) override;
   void on_async_event(std::uint32_t context, const protocol::AsyncEvent& event) override;
+  void on_queue_destroyed(std::uint64_t cookie) override;
   void on_completion_written(std::uint32_t context, std::uint32_t cq_number) override;
   void on_dma_fault(std::uint32_t context, std::uint64_t va, std::uint64_t length) override;
 

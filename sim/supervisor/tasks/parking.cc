@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/tasks/analysed_memory.h"
 #include "sim/supervisor/tasks/process.h"
 #include "sim/supervisor/tasks/vector_context.h"
 #include "verbs_shim/protocol/clocks.h"
@@ -74,41 +75,12 @@ spin::Limits limits(unsigned steps, unsigned effort = 0) {
 
 }  // namespace
 
-// The program's memory without what it shares with the simulator, which changes with virtual time; its code as it was
-// before instructions were replaced in it.
-class LoopAnalyst::Code final : public spin::CodeMemory {
- public:
-  Code(ProcessMemory& memory, const code::CodePatches& patches) : memory_(memory), patches_(patches) {}
-
-  bool read(std::uint64_t address, void* to, std::size_t n) override {
-    if (ProcessMemory::is_in_region(address, n)) return false;
-    const std::span bytes(static_cast<std::byte*>(to), n);
-    const spin::MemoryRange range{address, n};
-    if (!memory_.read_ranges({&range, 1}, static_cast<std::uint8_t*>(to))) return false;
-    patches_.show_original(address, bytes);
-    return true;
-  }
-
-  bool read_all(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) override {
-    if (!memory_.read_ranges(ranges, to)) return false;
-    for (const spin::MemoryRange& range : ranges) {
-      patches_.show_original(range.address, std::as_writable_bytes(std::span(to, range.length)));
-      to += range.length;
-    }
-    return true;
-  }
-
- private:
-  ProcessMemory& memory_;
-  const code::CodePatches& patches_;
-};
-
 LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops)
     : process_(process),
       traps_(process),
       traps_loops_(traps_loops),
       epoch_ns_(epoch_ns),
-      code_(std::make_unique<Code>(process.memory(), *process.patches())),
+      code_(std::make_unique<AnalysedMemory>(process.memory(), *process.patches())),
       turn_steps_(kPollSteps),
       credit_(kFirstCredit) {}
 LoopAnalyst::~LoopAnalyst() = default;
@@ -508,20 +480,13 @@ std::uint64_t awaited_of(const spin::SpinProof& proof) {
 }  // namespace
 
 std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint64_t fs_base, std::uint64_t jump) {
-  // What the signal has saved; pages of it are read once, and with those that the loop looks at.
-  struct {
-    gregset_t general;
-    std::uint64_t floating;  // the address of the rest
-  } saved;
-  static_assert(offsetof(mcontext_t, fpregs) == offsetof(mcontext_t, gregs) + sizeof saved.general);
-  const std::uint64_t at = context_address + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, gregs);
-  const spin::MemoryRange place{at, sizeof saved};
-  if (!process_.memory().read_ranges({&place, 1}, reinterpret_cast<std::uint8_t*>(&saved))) return std::nullopt;
+  const auto saved = SavedContext::read(process_.memory(), context_address);
+  if (!saved) return std::nullopt;
   const bool is_trapped = jump != 0;
   const unsigned effort = is_trapped ? 0 : effort_of_poke();
-  VectorContext vectors(process_.memory(), saved.floating);
-  const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved.general, fs_base), *code_, limits(kSpinSteps, effort),
-                                                   &vectors.registers());
+  VectorContext vectors(process_.memory(), saved->floating);
+  const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved->general, fs_base), *code_,
+                                                   limits(kSpinSteps, effort), &vectors.registers());
   ++counts_.proofs;
   if (is_trapped) {
     ++counts_.trapped;
@@ -546,9 +511,10 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   has_proven_spin_ = true;
   vectors.set(proof.vectors);
   gregset_t canonical;
-  std::copy_n(saved.general, std::size(canonical), canonical);
+  std::copy_n(saved->general, std::size(canonical), canonical);
   spin::to_context(proof.canonical, canonical);
-  if (!std::ranges::equal(canonical, saved.general)) process_.memory().write(at, std::as_bytes(std::span(canonical)));
+  if (!std::ranges::equal(canonical, saved->general))
+    process_.memory().write(SavedContext::place_in(context_address), std::as_bytes(std::span(canonical)));
   for (const spin::ByteRun& run : proof.to_write) {
     process_.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
   }

@@ -37,6 +37,7 @@
 
 namespace verbatim::supervisor {
 
+class AnalysedMemory;
 class ProcessMemory;
 
 // Why and how one thread is parked.
@@ -163,7 +164,6 @@ class LoopAnalyst {
   const std::string& poll_refusal() const { return poll_refusal_; }
 
  private:
-  class Code;
   spin::CodeMemory& code_memory();
   unsigned effort_of_poke() const;
   static constexpr unsigned kFirstPatience = 3;     // doublings, until a loop was proven
@@ -182,7 +182,7 @@ class LoopAnalyst {
   LoopTraps traps_;
   const bool traps_loops_;
   std::int64_t epoch_ns_;
-  std::unique_ptr<Code> code_;
+  std::unique_ptr<AnalysedMemory> code_;
   spin::SpinProver prover_;
   std::shared_ptr<const spin::PollLoopProof> last_;
   std::uint64_t access_epoch_ = 0;  // of the process, at the last question

@@ -105,7 +105,9 @@ void Thread::unpark() {
     if (takes_time && parked_->growing->remakes) from = parked_->beginning(std::max<std::int64_t>(from - 1, 0));
     const std::int64_t shown = takes_time ? from : due;
     parked_->show(process_.memory(), shown);
+    parked_->is_shown = true;  // where registers are written nobody shows an earlier turn
     parked_->show_registers(process_, process_.region().slot(slot_), shown);
+    parked_->is_shown = false;
     if (process_.analyst() != nullptr) process_.analyst()->add_credit(from);
     const Instant start = parked_->time_of(from);
     if (start != when) turn_ = Turn{start, when, shown, std::move(parked_)};
@@ -166,6 +168,24 @@ Duration Thread::take_lateness(Expected& expected, std::int64_t& until_late) {
   if (late != Duration::zero()) was_late_ = {expected.site.name, expected.number};
   expect_lateness(expected, until_late);
   return late;
+}
+
+Duration Thread::take_late_access(protocol::ThreadSlot& slot, const std::function<std::size_t()>& loads) {
+  const auto how = static_cast<protocol::AccessLateness>(call_.arguments[5]);
+  loads_before_store_ = 0;
+  const Duration buffered_for = std::exchange(buffered_for_, Duration::zero());
+  if (how == protocol::AccessLateness::kBuffered) {
+    was_late_ = std::exchange(was_buffered_, std::nullopt);
+    return buffered_for;
+  }
+  const Duration late = take_lateness(accesses_, slot.accesses_until_late);
+  if (how != protocol::AccessLateness::kMayBeBuffered || late == Duration::zero()) return late;
+  const auto found = static_cast<std::uint32_t>(loads());
+  if (found != 0) loads_before_store_ = choices_.choose(kStoreBuffer, source_, 1 + found);
+  if (loads_before_store_ == 0) return late;
+  buffered_for_ = late;
+  was_buffered_ = take_late();
+  return Duration::zero();
 }
 
 std::size_t Thread::place_among_nothings() const {

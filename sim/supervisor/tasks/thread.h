@@ -37,6 +37,8 @@ class Process;
 inline constexpr DelaySite kBeforeCall{"thread-before-call", Duration(200'000), 9};
 inline constexpr DelaySite kBeforeLocalCall{"thread-before-local-call", Duration(200'000), 9};
 inline constexpr DelaySite kBeforeAccess{"thread-before-access", Duration(200'000), 9};
+// It touches already what comes behind a store, and the store is seen later.
+inline constexpr std::string_view kStoreBuffer = "thread-before-access/store-buffer";
 inline constexpr DelaySite kAfterWait{"thread-after-wait", Duration(200'000), 9};
 
 // A request as it was when the thread gave the token back: copied once from shared memory, never read again.
@@ -196,7 +198,11 @@ class Thread final : public Waiter {
   void expect_lateness(protocol::ThreadSlot& slot);
   // How much later than it could the thread makes the call, or the access, that it has handed over.
   Duration take_late_call(protocol::ThreadSlot& slot) { return take_lateness(own_calls_, slot.calls_until_late); }
-  Duration take_late_access(protocol::ThreadSlot& slot) { return take_lateness(accesses_, slot.accesses_until_late); }
+  // `loads`: how many there are behind the store that the thread is about to make, while it may wait in the store buffer; asked
+  // for where that matters.
+  Duration take_late_access(protocol::ThreadSlot& slot, const std::function<std::size_t()>& loads);
+  // Behind how many of them the store is to wait. 0: it does not wait.
+  std::uint32_t loads_before_store() const { return loads_before_store_; }
   // The present call is answered; `nothing`: it has found that there is nothing, and changed nothing. Whether one of the last few
   // different calls of a row of such was the same.
   bool repeats_nothing(bool nothing);
@@ -317,6 +323,10 @@ class Thread final : public Waiter {
   void expect_lateness(Expected& expected, std::int64_t& until_late);
   Duration take_lateness(Expected& expected, std::int64_t& until_late);
   Expected own_calls_{kBeforeLocalCall}, accesses_{kBeforeAccess};
+  // Of a store that waits in the store buffer: how long it will, and which choice that was.
+  Duration buffered_for_{};
+  std::uint32_t loads_before_store_ = 0;
+  std::optional<Late> was_buffered_;
   std::map<std::string_view, std::uint64_t> asked_;  // how often, by site
   std::optional<Late> was_late_;
   void (*on_timer_)(Thread&);
