@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace verbatim::protocol {
 
@@ -31,7 +32,9 @@ struct AccessPlace {
   std::uint8_t original = 0;  // the byte that the trap takes the place of
   std::uint16_t size = 0;     // bytes that it touches
   bool only_stores = false;   // it may wait in the processor's store buffer
+  std::uint8_t reserved[3] = {};
 };
 static_assert(sizeof(AccessPlace) == 24);
+static_assert(std::has_unique_object_representations_v<AccessPlace>);  // no byte of it is left to chance: programs can read it
 
 }  // namespace verbatim::protocol
