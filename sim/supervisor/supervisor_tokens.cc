@@ -53,7 +53,7 @@ void Supervisor::Impl::take_requests(Process& process) {
       replace_call(*thread);
     } else if (slot.request == protocol::Request::kMachine) {
       note_refusal_of_machine(*thread);
-    } else if (slot.request == protocol::kTellCall) {
+    } else if (slot.request == protocol::Request::kTellCall) {
       tell_call(*thread, slot);
     } else if (slot.request == protocol::Request::kFolders) {
       make_folders_of(*thread);

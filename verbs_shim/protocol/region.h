@@ -58,6 +58,8 @@ enum class Request : std::uint32_t {
   kFailedPoll,  // a poll is about to return completions that have failed. arguments: [0] address of the first ibv_wc, [1] how
                 // many there are, [2] which have failed, a bit each. The program's registers at the call are in poll_registers.
                 // Answered at once and without effect on time: with a FieldUseAnswer
+  kTellCall,    // a call of the program's begins, or has ended. arguments: [0] address of a ToldCall (told_calls.h). Answered at
+                // once and without effect on time
 };
 // Fields of ibv_wc that a status other than success leaves undefined (ibv_poll_cq(3)).
 struct UndefinedField {

@@ -12,10 +12,6 @@ namespace verbatim::protocol {
 inline constexpr std::uint32_t kTellsCalls = 1u << 30;
 static_assert(kCheckCount <= 30);
 
-// The request that tells, behind the others. arguments: [0] address of a ToldCall. Answered at once and
-// without effect on time.
-inline constexpr Request kTellCall{static_cast<std::uint32_t>(Request::kAccess) + 1};
-
 enum class ToldKind : std::uint32_t {
   kSystemCall,         // number; arguments: the call's
   kCommand,            // arguments: [0] address of the CommandHeader

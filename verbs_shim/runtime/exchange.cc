@@ -280,7 +280,7 @@ protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t
 
 void tell_call(const protocol::ToldCall& call) {
   ThreadSlot& slot = *my_slot;
-  slot.request = protocol::kTellCall;
+  slot.request = Request::kTellCall;
   slot.arguments[0] = reinterpret_cast<std::int64_t>(&call);
   hand_over();
 }
