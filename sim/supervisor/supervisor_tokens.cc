@@ -421,6 +421,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     case protocol::Request::kFolders:
     case protocol::Request::kFileEvents:
     case protocol::Request::kFailedPoll:
+    case protocol::Request::kTellCall:
     case protocol::Request::kNone:
       break;
   }

@@ -65,8 +65,8 @@ static void missed_wakeup(void) {
   litmus_meet(&my);
 }
 
-// The server writes to the buffer of a receive that it has posted, before the message; `fixed` before it posts it, and the buffer is
-// one that a WRITE and another message have come to meanwhile.
+// The server writes to the buffer of a receive that it has posted, before the message; `fixed` before it posts it, and the buffer
+// is one that a WRITE and another message have come to meanwhile.
 static void receive_buffer(void) {
   if (is_server()) {
     if (my.is_fixed) my.memory[0] = 0xff;
@@ -158,8 +158,8 @@ static void memory_gone(void) {
   MUST(ibv_dereg_mr(mr) == 0);
 }
 
-// The client takes a completion that has failed for that of a send by its opcode; `fixed` by its wr_id, and looks at other fields of
-// those alone that have not failed.
+// The client takes a completion that has failed for that of a send by its opcode; `fixed` by its wr_id, and looks at other fields
+// of those alone that have not failed.
 static void undefined_field(void) {
   litmus_meet(&my);
   if (is_server()) return litmus_meet(&my);

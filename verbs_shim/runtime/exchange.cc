@@ -434,8 +434,9 @@ std::int64_t now_ps() { return my_slot->clock_ps; }
 const protocol::CallCosts& costs() { return region_header().costs; }
 std::uint32_t checks() { return region_header().checks; }
 protocol::FieldUseAnswer use_of_failed(const void* completions, std::uint32_t count, std::uint64_t failed) {
-  const long answer = exchange(Request::kFailedPoll, 0,
-                               {reinterpret_cast<long>(completions), static_cast<long>(count), static_cast<long>(failed), 0, 0, 0});
+  const long place = reinterpret_cast<long>(completions);
+  const long answer =
+      exchange(Request::kFailedPoll, 0, {place, static_cast<long>(count), static_cast<long>(failed), 0, 0, 0});
   protocol::FieldUseAnswer use;
   __builtin_memcpy(&use, &answer, sizeof use);
   return use;

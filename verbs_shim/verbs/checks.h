@@ -27,7 +27,8 @@ __attribute__((format(printf, 3, 4), cold)) void found(protocol::Check check, st
 
 // The same of a work request that was posted from there. The place is where `frames` lead (protocol::VerbNote), and what lies at
 // `private_at` must be private.
-__attribute__((format(printf, 5, 6), cold)) void found_of_request(protocol::Check check, std::uint64_t posted, std::uint64_t private_at,
+__attribute__((format(printf, 5, 6), cold)) void found_of_request(protocol::Check check, std::uint64_t posted,
+                                                                  std::uint64_t private_at,
                                                                   const std::uint64_t (&frames)[protocol::kMostNoteFrames],
                                                                   const char* format, ...);
 

@@ -104,8 +104,8 @@ void look_for_uses(std::uint64_t start, std::uint64_t size, const char* call, bo
   found_of_request(Check::kMemoryGone, found.posted, shows_shared ? start : 0, frames,
                    "thread %u gives back %llu bytes at %#llx by %s, and %s of %s %u, work request %llu, whose completion has not "
                    "been polled names memory there%s",
-                   own_virtual_tid(), static_cast<unsigned long long>(size), static_cast<unsigned long long>(start), call, found.kind,
-                   found.queue, found.number, static_cast<unsigned long long>(found.wr_id), more);
+                   own_virtual_tid(), static_cast<unsigned long long>(size), static_cast<unsigned long long>(start), call,
+                   found.kind, found.queue, found.number, static_cast<unsigned long long>(found.wr_id), more);
 }
 
 }  // namespace

@@ -110,7 +110,8 @@ std::vector<PayloadWriter::Placement> PayloadWriter::cut(Context& context, const
       const auto to_edge = static_cast<std::uint32_t>(granule - piece.address % granule);
       const std::uint32_t length = std::min(piece.length, to_edge);
       parts.push_back(
-          {context.self, {rest.buffer, rest.offset, length}, {piece.address, length, piece.key, piece.owner}, {}, stream, check_});
+          {context.self, {rest.buffer, rest.offset, length}, {piece.address, length, piece.key, piece.owner}, {}, stream,
+           check_});
       rest.offset += length;
       rest.length -= length;
       piece.address += length;

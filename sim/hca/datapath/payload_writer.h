@@ -46,7 +46,8 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
   // The pieces together are as long as the payload, and not empty; their owners are of the opening of `context`.
   host::DmaWriteTimes write(Context& context, const ib::Payload& payload, std::span<const MemoryPiece> pieces,
                             MessageStream stream);
-  // What write() is given until the next call of this are the first bytes of a message, for a receive that is to be looked at before.
+  // What write() is given until the next call of this are the first bytes of a message, for a receive that is to be looked at
+  // before.
   void look_before(std::shared_ptr<ReceiveCheck> check) { check_ = std::move(check); }
   // When the last byte that was handed to the DMA engine leaves, or has left, the adapter.
   Instant last_left() const { return last_left_; }

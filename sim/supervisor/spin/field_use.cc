@@ -1,5 +1,5 @@
-// What a thread does next with bytes that have no meaning: its code is followed, and the registers and bytes that come of them are
-// kept account of, until a jump, a condition or an address depends on one. A copy of them is no use, nor is a larger load.
+// What a thread does next with bytes that have no meaning: its code is followed, and the registers and bytes that come of them
+// are kept account of, until a jump, a condition or an address depends on one. A copy of them is no use, nor is a larger load.
 #include <algorithm>
 #include <array>
 
@@ -89,7 +89,8 @@ class UseWatcher final : public Observer {
   // Of bytes that lie within those of one.
   Origin of_memory(std::uint64_t address, unsigned size) const {
     for (const Cell& cell : cells_) {
-      if (size != 0 && address >= cell.range.address && address - cell.range.address + size <= cell.range.length) return cell.origin;
+      if (size == 0 || address < cell.range.address) continue;
+      if (address - cell.range.address + size <= cell.range.length) return cell.origin;
     }
     return 0;
   }

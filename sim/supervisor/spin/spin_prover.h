@@ -206,8 +206,8 @@ class SpinProver {
   ClockStep step_in_row(const Limits& limits, const ClockModel& model, std::int64_t row_began_ps);
   void end_row() { memory_.end(); }
 
-  // A call has just returned, which has left these registers; the others are unknown, and so are flags. Whether the thread goes on to
-  // use one of `fields` as long as it executes `code` and nothing is unknown, within limits.steps instructions.
+  // A call has just returned, which has left these registers; the others are unknown, and so are flags. Whether the thread goes
+  // on to use one of `fields` as long as it executes `code` and nothing is unknown, within limits.steps instructions.
   std::optional<FieldUse> find_use(const Registers& at_return, CodeMemory& memory, const Limits& limits, const MemoryRange& code,
                                    std::span<const MemoryRange> fields);
 
