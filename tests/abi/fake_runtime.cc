@@ -302,6 +302,7 @@ void release(void* memory) {
 void* arena(std::uint64_t offset) { return world().arena.data() + offset; }
 
 std::uint32_t process_id() { return 1000; }
+protocol::FieldUseAnswer use_of_failed(const void*, std::uint32_t, std::uint64_t) { return {}; }
 // No memory is taken away here.
 void watch_memory(MemoryGone) {}
 void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]) { std::ranges::fill(frames, 0); }

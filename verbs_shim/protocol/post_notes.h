@@ -19,7 +19,7 @@ struct PostNote {
 };
 
 // Of a receive the first bytes of its first buffer are looked at, and of a queue so many receives, and then one of so many.
-inline constexpr std::uint32_t kReceiveBytesSeen = 128, kFirstReceivesSeen = 256, kReceivesPerSeen = 16;
+inline constexpr std::uint32_t kReceiveBytesSeen = 128, kFirstReceivesSeen = 64, kReceivesPerSeen = 256;
 constexpr bool is_receive_seen(std::uint32_t number) {
   return number < kFirstReceivesSeen || number % kReceivesPerSeen == 0;
 }

@@ -24,14 +24,12 @@ std::shared_ptr<ReceiveCheck> ReceiveCheck::of(Context& owner, host::ProgramAddr
   // Beyond that the time of a post is not known whole.
   if (static_cast<std::uint64_t>(to_ps(now)) > protocol::RecvWqe::kPostedMask) return nullptr;
   const protocol::Sge& first = work.sges.entries()[0];
-  protocol::PostNote note{};
-  if (is_on_adapter(first.va) || !owner.program.memory->read(note_at, bytes_of(note)) || note.value == 0) return nullptr;
+  if (is_on_adapter(first.va)) return nullptr;
   auto check = std::make_shared<ReceiveCheck>();
   check->owner_ = owner.self;
   check->note_ = note_at;
   check->buffer_ = first.va;
   check->length_ = std::min(first.length, protocol::kReceiveBytesSeen);
-  check->fingerprint_ = note.value;
   check->posted_ = instant_from_ps(static_cast<std::int64_t>(work.posted_ps));
   return check;
 }
@@ -41,10 +39,12 @@ void ReceiveCheck::look(const Adapter& adapter) {
   Context* const owner = owner_.get();
   if (owner == nullptr || adapter.has_failed) return;
   host::ProgramMemory& memory = *owner->program.memory;
+  protocol::PostNote note{};
+  if (!memory.read(note_, bytes_of(note)) || note.value == 0) return;
   std::array<std::uint64_t, protocol::kReceiveBytesSeen / sizeof(std::uint64_t)> words{};
   if (!memory.read(buffer_, std::as_writable_bytes(std::span(words)).first(length_))) return;
   const auto count = static_cast<std::uint32_t>((length_ + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
-  if (protocol::fingerprint_of(protocol::hash_words(1, words.data(), count)) == fingerprint_) return;
+  if (protocol::fingerprint_of(protocol::hash_words(1, words.data(), count)) == note.value) return;
   if (memory.placed.may_have_met(buffer_, length_, posted_)) return;
   const auto written = protocol::ReceiveNote::kWritten;
   memory.write(note_ + offsetof(protocol::PostNote, receive), std::as_bytes(std::span(&written, 1)));

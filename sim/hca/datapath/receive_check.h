@@ -15,7 +15,7 @@ struct Adapter;
 
 class ReceiveCheck {
  public:
-  // nullptr: of this receive, whose note lies at `note` in the owner's memory, nothing is known.
+  // Of this receive, whose note lies at `note` in the owner's memory; nothing is read yet. nullptr: there is nothing to look at.
   static std::shared_ptr<ReceiveCheck> of(Context& owner, host::ProgramAddress note, const RecvWork& work, Instant now);
 
   bool is_due() const { return is_due_; }
@@ -25,7 +25,7 @@ class ReceiveCheck {
  private:
   Ref<Context> owner_;
   host::ProgramAddress note_ = 0, buffer_ = 0;
-  std::uint32_t length_ = 0, fingerprint_ = 0;
+  std::uint32_t length_ = 0;
   Instant posted_{};
   bool is_due_ = true;
 };
