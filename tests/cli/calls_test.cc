@@ -42,7 +42,7 @@ void expect_in_order(const std::string& text, const std::vector<std::string>& li
 }
 
 TEST(Calls, are_shown_with_what_they_were_given_and_what_came_of_them) {
-  const Called called = run_with({"server=" CALLS_PROGRAM}, true);
+  const Called called = run_with({"server='" CALLS_PROGRAM "'"}, true);
   EXPECT_EQ(called.run.code, 1) << called.run.err;
   expect_in_order(
       called.calls,
@@ -63,9 +63,9 @@ TEST(Calls, are_shown_with_what_they_were_given_and_what_came_of_them) {
 
 TEST(Calls, change_nothing_of_the_run) {
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"server=" CALLS_PROGRAM},
-        {"server=" CALLS_PROGRAM " signal"},
-        {"server=" CALLS_PROGRAM " execute"},
+       {std::vector<std::string>{"server='" CALLS_PROGRAM "'"},
+        {"server='" CALLS_PROGRAM "' signal"},
+        {"server='" CALLS_PROGRAM "' execute"},
         {"--freedom", "spec", "--seed", "7", "server=ibv_rc_pingpong -n 10",
          "client=ibv_rc_pingpong -n 10 server"},
         {"server=ibv_rc_pingpong -e -n 10", "client=ibv_rc_pingpong -e -n 10 server"},
@@ -82,20 +82,20 @@ TEST(Calls, change_nothing_of_the_run) {
 }
 
 TEST(Calls, that_nobody_ends_are_unfinished) {
-  const Called called = run_with({"server=" CALLS_PROGRAM " hang"}, true);
+  const Called called = run_with({"server='" CALLS_PROGRAM "' hang"}, true);
   EXPECT_EQ(called.run.code, 3) << called.run.err;
   EXPECT_TRUE(called.calls.ends_with(" ms server 1000/1000 pause() <unfinished ...>\n")) << called.calls;
 }
 
 TEST(Calls, of_a_handler_lie_within_the_one_that_was_interrupted) {
-  const Called called = run_with({"server=" CALLS_PROGRAM " signal"}, true);
+  const Called called = run_with({"server='" CALLS_PROGRAM "' signal"}, true);
   expect_in_order(called.calls,
                   {R"(alarm\(1\) = 0 <.*>)", R"(pause\(\) = -1 EINTR \(Interrupted system call\) <1.* s>)",
                    R"(getppid\(\) = \d+ <.*>)"});
 }
 
 TEST(Calls, of_the_program_that_one_becomes_follow) {
-  const Called called = run_with({"server=" CALLS_PROGRAM " execute"}, true);
+  const Called called = run_with({"server='" CALLS_PROGRAM "' execute"}, true);
   expect_in_order(called.calls, {R"(execve\("/bin/true", \["true", "--of"\], 0x[0-9a-f]+\) = 0)",
                                  R"(exit_group\(0\) <unfinished ...>)"});
 }

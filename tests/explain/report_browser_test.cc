@@ -150,7 +150,7 @@ TEST_F(ReportInBrowser, finds_words_numbers_and_problems) {
   EXPECT_TRUE(wait("[...document.querySelectorAll('.row')].every((r) => r.title.includes('Send Middle'))"));
   set("find", "no such words");
   EXPECT_TRUE(wait(found_is("0 of " + std::to_string(all) + " rows")));
-  EXPECT_EQ(value("document.querySelectorAll('.row').length"), 0);
+  EXPECT_TRUE(wait("document.querySelectorAll('.row').length === 0"));
   set("find", "");
   EXPECT_TRUE(wait(found_is("")));
   value("document.getElementById('problems').click()");
