@@ -61,9 +61,9 @@ class WithAccesses final : public Strategy {
     std::uint64_t of_accesses = 0, others = 1;
     for (const Questions::Stream& stream : questions.streams)
       (stream.site.starts_with(kAccessSites) ? of_accesses : others) += stream.asked;
-    // One takes a trap, and a question of another kind mostly a call.
-    constexpr std::uint64_t kCheap = 8, kMostResting = 15;
-    resting_ = std::min(of_accesses / others / kCheap, kMostResting);
+    // One takes a trap, some times as long as what another question stands for: these schedules take a fifth of the time.
+    constexpr std::uint64_t kMostResting = 15;
+    resting_ = std::min(2 * of_accesses / others, kMostResting);
   }
   bool is_exhausted() const override { return false; }
 
