@@ -127,6 +127,10 @@ PostNote* allocate_notes(std::uint32_t entries) {
   return static_cast<PostNote*>(shim::allocate(entries * sizeof(PostNote)));
 }
 
+std::uint64_t notes_for_adapter(const PostNote* notes) {
+  return is_checked(Check::kReceiveBuffer) ? reinterpret_cast<std::uint64_t>(notes) : 0;
+}
+
 void note_receives(ReceiveQueue& queue, std::uint32_t first, std::uint32_t end) {
   if (queue.notes == nullptr) return;
   const std::uint64_t caller = verbatim_thread_slot == nullptr ? 0 : verbatim_thread_slot->verb_caller;

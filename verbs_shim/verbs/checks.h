@@ -73,6 +73,8 @@ void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t ca
 void check_sends(Qp& qp, std::uint32_t to);
 // Room for the notes of a ring of receives, if anybody wants them.
 PostNote* allocate_notes(std::uint32_t entries);
+// Where the adapter finds them; 0: it need not look at receives.
+std::uint64_t notes_for_adapter(const PostNote* notes);
 // Receives [first, end) of the queue are in the ring.
 void note_receives(ReceiveQueue& queue, std::uint32_t first, std::uint32_t end);
 // The program is about to get the completion of that one (`is_polled`), or nobody ever will.

@@ -122,7 +122,7 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
     qp->fingerprints = static_cast<PostNote*>(shim::allocate(qp->send.entries * sizeof(PostNote)));
   }
   qp->receive.notes = allocate_notes(qp->receive.entries);
-  if (qp->record != nullptr) qp->record->receive_notes = reinterpret_cast<std::uint64_t>(qp->receive.notes);
+  if (qp->record != nullptr) qp->record->receive_notes = notes_for_adapter(qp->receive.notes);
   if (const Pd* domain = object<Pd>(request.pd); domain != nullptr) qp->single.is_promised = domain->td != nullptr;
   // Its number may be that of a destroyed one whose completions were never polled.
   qp->send.stale = waiting_completions(request.send_cq);

@@ -48,7 +48,7 @@ Srq* create(ibv_context* handle, ibv_srq_init_attr_ex* attributes, ibv_srq_type 
   srq->receive.max_wr = command.max_wr < command.recv_entries ? command.max_wr : command.recv_entries;
   srq->receive.max_sge = command.max_sge;
   srq->receive.notes = allocate_notes(command.recv_entries);
-  srq->record->receive_notes = reinterpret_cast<std::uint64_t>(srq->receive.notes);
+  srq->record->receive_notes = notes_for_adapter(srq->receive.notes);
   if (type == IBV_SRQT_TM) {
     srq->tags.ring = static_cast<std::byte*>(shim::arena(command.operation_offset));
     srq->tags.entries = command.operation_entries;

@@ -51,7 +51,7 @@ ibv_wq* create_wq(ibv_context* handle, ibv_wq_init_attr* attributes) {
   }
   attach_queue(*wq, command);
   wq->receive.notes = allocate_notes(wq->receive.entries);
-  wq->record->receive_notes = reinterpret_cast<std::uint64_t>(wq->receive.notes);
+  wq->record->receive_notes = notes_for_adapter(wq->receive.notes);
   wq->receive.stale = waiting_completions(attributes->cq);
   wq->base.context = handle;
   wq->base.wq_context = attributes->wq_context;

@@ -19,13 +19,15 @@ std::span<std::byte> bytes_of(T& value) {
 
 }  // namespace
 
-std::shared_ptr<ReceiveCheck> ReceiveCheck::of(Context& owner, host::ProgramAddress note_at, const RecvWork& work, Instant now) {
+std::shared_ptr<ReceiveCheck> ReceiveCheck::of(QueuePair& qp, host::ProgramAddress note_at, const RecvWork& work, Instant now) {
+  Context& owner = qp.memory_owner();
   if (work.sges.entries().empty() || work.match != nullptr || owner.program.memory == nullptr) return nullptr;
   // Beyond that the time of a post is not known whole.
   if (static_cast<std::uint64_t>(to_ps(now)) > protocol::RecvWqe::kPostedMask) return nullptr;
   const protocol::Sge& first = work.sges.entries()[0];
   if (is_on_adapter(first.va)) return nullptr;
   auto check = std::make_shared<ReceiveCheck>();
+  check->qp_ = qp.self;
   check->owner_ = owner.self;
   check->note_ = note_at;
   check->buffer_ = first.va;
@@ -37,7 +39,7 @@ std::shared_ptr<ReceiveCheck> ReceiveCheck::of(Context& owner, host::ProgramAddr
 void ReceiveCheck::look(const Adapter& adapter) {
   is_due_ = false;
   Context* const owner = owner_.get();
-  if (owner == nullptr || adapter.has_failed) return;
+  if (qp_.get() == nullptr || owner == nullptr || adapter.has_failed) return;
   host::ProgramMemory& memory = *owner->program.memory;
   protocol::PostNote note{};
   if (!memory.read(note_, bytes_of(note)) || note.value == 0) return;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/hca/context.h"
+#include "sim/hca/queues/queue_pair.h"
 #include "sim/hca/queues/work_request.h"
 
 namespace verbatim::hca {
@@ -15,14 +15,16 @@ struct Adapter;
 
 class ReceiveCheck {
  public:
-  // Of this receive, whose note lies at `note` in the owner's memory; nothing is read yet. nullptr: there is nothing to look at.
-  static std::shared_ptr<ReceiveCheck> of(Context& owner, host::ProgramAddress note, const RecvWork& work, Instant now);
+  // Of this receive, which a message to `qp` takes and whose note lies at `note` in its owner's memory; nothing is read yet.
+  // nullptr: there is nothing to look at.
+  static std::shared_ptr<ReceiveCheck> of(QueuePair& qp, host::ProgramAddress note, const RecvWork& work, Instant now);
 
   bool is_due() const { return is_due_; }
   // The message is about to reach memory.
   void look(const Adapter& adapter);
 
  private:
+  Ref<QueuePair> qp_;  // once it is gone, so may be the notes
   Ref<Context> owner_;
   host::ProgramAddress note_ = 0, buffer_ = 0;
   std::uint32_t length_ = 0;

@@ -181,7 +181,7 @@ bool ResponderDriver::write(Incoming& incoming) {
     if (ib::info(packet.bth.opcode).begins_message && work != nullptr && protocol::is_receive_seen(work->number)) {
       const std::uint64_t note = qp_.receives().note_of(work->number);
       if (note != 0 && payload.length != 0)
-        qp_.adapter.payloads.look_before(ReceiveCheck::of(qp_.memory_owner(), note, *work, now()));
+        qp_.adapter.payloads.look_before(ReceiveCheck::of(qp_, note, *work, now()));
     }
     const bool is_placed =
         qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(), stream);
