@@ -295,6 +295,8 @@ class Supervisor::Impl final : public ProcessTable {
   std::optional<bool> timestamp_counter_traps_;
   std::uint64_t header_number_ = 0;  // of the regions described so far
   Thread* running_ = nullptr;  // whoever got the token last
+  const Thread* ran_before_ = nullptr;  // whoever had it before; only compared, it may be gone
+  bool two_alternate_ = false;          // who has it now had it before that one, too
   Thread* ahead_ = nullptr;    // its call is being executed before its time
   bool opened_ahead_ = false;  // it has opened a way to the adapter
   Thread* died_ = nullptr;     // its process has ended while it held the token

@@ -233,6 +233,7 @@ void Supervisor::Impl::add_computing(Thread& thread, std::chrono::duration<doubl
 void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& slot) {
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> passed = now - std::exchange(handed_back_, now);
+  second_core_->note_answer(now - given_);
   const bool polls = slot.request == protocol::Request::kPoll || slot.polls_alone > protocol::kPollsAlone;
   if (running_ != &thread) return;
   if (!polls && now - given_ > kLongComputing) add_computing(thread, now - given_);

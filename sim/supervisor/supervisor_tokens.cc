@@ -494,6 +494,7 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
   fill_slot(thread, answer, start);
   Thread* const before = std::exchange(running_, &thread);
   const bool others_turn = before != nullptr && before != &thread && before->process().alive;
+  if (others_turn) two_alternate_ = std::exchange(ran_before_, before) == &thread;
   give_token(thread, others_turn ? &before->process().region().slot(before->slot()) : nullptr);
   const bool ends =
       thread.call().request == protocol::Request::kSystemCall && thread.call().number == SYS_exit &&
@@ -511,7 +512,11 @@ void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) 
   write_behind_.flush();
   ProcessRegion& region = thread.process().region();
   second_core_->count_hand_over();
-  region.slot(thread.slot()).looks = second_core_->looks();
+  protocol::ThreadSlot& slot = region.slot(thread.slot());
+  slot.looks = second_core_->looks();
+  // It will soon have the token again, and to wake it would take longer than to let it yield until then.
+  constexpr std::uint32_t kYields = 8;
+  slot.yields = second_core_->is_used() && two_alternate_ ? kYields : 0;
   if (second_core_->is_used() != thread.is_batch) set_preempting(thread, !second_core_->is_used());
   given_ = std::chrono::steady_clock::now();
   token_.give(region, thread.slot(), before);

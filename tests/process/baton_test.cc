@@ -140,8 +140,9 @@ void give(Word& word) {
   if (hand_over(word)) word.futex_wake();
 }
 
-void await(Sides& sides, Word& word, std::uint32_t looks) {
+void await(Sides& sides, Word& word, std::uint32_t looks, std::uint32_t yields = 0) {
   if (look_for(word, looks, [&] { sides.give_way(); })) return;
+  if (look_between_yields(word, yields, [&] { sides.give_way(); })) return;
   take(word, [&] {
     word.futex_wait();
     return true;
@@ -343,7 +344,7 @@ TEST(Baton, wakes_again_whose_word_was_overwritten) {
 }
 
 // Two threads in turn: the one before is told to sleep when the other has its token, and gets the next but one.
-Trial in_turn(Sides& sides, std::uint32_t looks) {
+Trial in_turn(Sides& sides, std::uint32_t looks, std::uint32_t yields) {
   struct State {
     explicit State(Sides& sides) : go{Word(sides), Word(sides)}, message(sides) {}
     Word go[2], message;
@@ -355,7 +356,7 @@ Trial in_turn(Sides& sides, std::uint32_t looks) {
   const auto thread = [=](int index) {
     return [=](Sides& all) {
       for (int turn = index; turn < kTurns; turn += 2) {
-        await(all, state->go[index], looks);
+        await(all, state->go[index], looks, yields);
         if (state->shared++ != turn) state->fault = "a thread ran before its turn";
         give(state->message);
       }
@@ -373,7 +374,9 @@ Trial in_turn(Sides& sides, std::uint32_t looks) {
 }
 
 TEST(Baton, goes_from_one_that_looks_to_another) {
-  for (const std::uint32_t looks : {0u, 1u, 4u}) try_all([&](Sides& sides) { return in_turn(sides, looks); });
+  for (const std::uint32_t looks : {0u, 1u, 4u}) {
+    for (const std::uint32_t yields : {0u, 1u, 3u}) try_all([&](Sides& sides) { return in_turn(sides, looks, yields); });
+  }
 }
 
 // Who overwrites the word says that it is to be woken; nobody else is told so without need.

@@ -48,13 +48,14 @@ constexpr int kPrograms = 3, kHandOvers = 60'000;
 template <bool is_ordered>
 struct Slot {
   Word<is_ordered> go;
-  std::uint32_t looks = 0;  // that the next wait is worth; written by the simulator
+  std::uint32_t looks = 0, yields = 0;  // that the next wait is worth; written by the simulator
   std::uint64_t answer = 0, request = 0;
 };
 
 template <bool is_ordered>
-void wait_for(Word<is_ordered>& word, std::uint32_t looks) {
+void wait_for(Word<is_ordered>& word, std::uint32_t looks, std::uint32_t yields) {
   if (verbatim::protocol::look_for(word, looks, [] { std::this_thread::yield(); })) return;
+  if (verbatim::protocol::look_between_yields(word, yields, [] { std::this_thread::yield(); })) return;
   verbatim::protocol::take(word, [&word] {
     word.sleep();
     return true;
@@ -70,13 +71,13 @@ int run() {
   std::vector<std::thread> programs;
   for (Slot<is_ordered>& slot : slots) {
     programs.emplace_back([&slot, &message, &mistakes] {
-      std::uint32_t looks = 0;
+      std::uint32_t looks = 0, yields = 0;
       for (std::uint64_t turn = 1;; ++turn) {
-        wait_for(slot.go, looks);
+        wait_for(slot.go, looks, yields);
         if (slot.answer == ~0ull) return;
         if (slot.answer != turn) ++mistakes;
         slot.request = 2 * slot.answer;
-        looks = slot.looks;  // once it has handed over, the slot is the simulator's
+        looks = slot.looks, yields = slot.yields;  // once it has handed over, the slot is the simulator's
         if (verbatim::protocol::hand_over(message)) message.wake();
       }
     });
@@ -89,10 +90,11 @@ int run() {
     Slot<is_ordered>& slot = slots[which];
     slot.answer = ++turns[which];
     slot.looks = random() % 4 == 0 ? 0 : random() % 200;
+    slot.yields = random() % 2 == 0 ? 0 : random() % 9;
     if (verbatim::protocol::hand_over(slot.go)) slot.go.wake();
     if (before != nullptr && before != &slot && random() % 2 == 0) verbatim::protocol::send_to_sleep(before->go);
     before = &slot;
-    wait_for(message, random() % 3 == 0 ? 0 : 200);
+    wait_for(message, random() % 3 == 0 ? 0 : 200, 0);
     if (slot.request != 2 * turns[which]) ++mistakes;
   }
   for (Slot<is_ordered>& slot : slots) {

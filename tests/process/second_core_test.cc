@@ -32,5 +32,14 @@ TEST(SecondCoreTrial, overlooks_windows_in_which_a_program_computes) {
   EXPECT_FALSE(is_second_quicker(trial, {1000}, {90'000, 1000, 1000, 1000}));
 }
 
+TEST(SlowAnswers, are_too_many_from_eight_of_two_milliseconds_on) {
+  SlowAnswers answers;
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(answers.add(std::chrono::microseconds(1999)));
+  for (int i = 0; i < 7; ++i) EXPECT_FALSE(answers.add(std::chrono::milliseconds(2)));
+  EXPECT_TRUE(answers.add(std::chrono::milliseconds(4)));
+  answers.begin();
+  EXPECT_FALSE(answers.add(std::chrono::milliseconds(4)));
+}
+
 }  // namespace
 }  // namespace verbatim::supervisor

@@ -47,6 +47,19 @@ bool look_for(Word& word, std::uint32_t looks, Pause pause) {
   return false;
 }
 
+// Takes what is handed over within `yields` looks, before each of which others on this processor may run, such as the one
+// that has the token and will wait in turn. False: nothing was.
+template <typename Word, typename Yield>
+bool look_between_yields(Word& word, std::uint32_t yields, Yield yield) {
+  for (; yields != 0; --yields) {
+    yield();
+    if (word.load(std::memory_order_acquire) != Baton::kHandedOver) continue;
+    word.store(Baton::kNothing, std::memory_order_relaxed);
+    return true;
+  }
+  return false;
+}
+
 // Takes what is handed over, asleep until then: `sleep` sleeps while the word is kAsleep, may return early, and returns false
 // to give up. False: it has given up; the word may say kAsleep from then on, and the next to wait looks at it first.
 template <typename Word, typename Sleep>

@@ -236,7 +236,7 @@ struct alignas(64) ThreadSlot {
   std::uint32_t list_to_bring;  // number of the list; 0: there is none
   std::uint32_t brought;
   std::uint32_t pages_to_bring;  // entries of the list, at most kMostPagesToBring; at most kMostLinesToBring lines in all
-  std::uint32_t reserved_to_bring;
+  std::uint32_t yields;          // looks at `go` between yields of the processor, after `looks` and before the thread sleeps
   PageLines to_bring[kMostPagesToBring];
   std::uint32_t call_count;  // of the notes below, since the thread got the token: note n at n mod kMaxCallNotes
   std::uint32_t reserved_for_calls;

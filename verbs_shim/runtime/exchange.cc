@@ -41,9 +41,9 @@ void give_token_back() {
   disarm_poke_timer();
   protocol::RegionHeader& header = region_header();
   header.message_slot = my_slot_index();
-  const std::uint32_t looks = my_slot->looks;  // from then on the slot is the supervisor's
+  const Waiting waiting{my_slot->looks, my_slot->yields};  // from then on the slot is the supervisor's
   if (protocol::hand_over(header.message)) native(SYS_futex, &header.message, FUTEX_WAKE, 1, 0, 0, 0);
-  await_token(looks);
+  await_token(waiting);
 }
 
 // How a thread waits depends on real time, and so does what its frames leave behind: programs that read stack which they
@@ -285,9 +285,10 @@ void tell_call(const protocol::ToldCall& call) {
   hand_over();
 }
 
-void await_token(std::uint32_t looks) {
+void await_token(Waiting waiting) {
   ThreadSlot& slot = *my_slot;
-  if (!protocol::look_for(slot.go, looks, [] { __builtin_ia32_pause(); })) {
+  if (!protocol::look_for(slot.go, waiting.looks, [] { __builtin_ia32_pause(); }) &&
+      !protocol::look_between_yields(slot.go, waiting.yields, [] { native(SYS_sched_yield); })) {
     protocol::take(slot.go, [&slot] {
       native(SYS_futex, &slot.go, FUTEX_WAIT, static_cast<long>(protocol::Baton::kAsleep), 0, 0, 0);
       return true;

@@ -78,8 +78,13 @@ inline bool is_shim_fd(long fd) {
   return fd >= own && fd < own + protocol::kOwnDescriptors;
 }
 
-// Sleeps until the supervisor hands the calling thread the token.
-void await_token(std::uint32_t looks = 0);
+// What a thread does before it sleeps, as ThreadSlot has it.
+struct Waiting {
+  std::uint32_t looks = 0;
+  std::uint32_t yields = 0;
+};
+// Waits until the supervisor hands the calling thread the token.
+void await_token(Waiting waiting = {});
 
 // The calling thread gets kPokeSignal when it has run for `period_us` of real time from now on; a new call starts anew.
 void arm_poke_timer(std::uint32_t period_us);

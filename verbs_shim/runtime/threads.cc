@@ -117,7 +117,7 @@ long clone_thread(const long (&a)[6], void* raw_context, std::uint32_t slot, std
   slot_at(slot).virtual_tid = tid;
   slot_at(slot).native_tid = 0;
   slot_at(slot).go.store(protocol::Baton::kNothing, std::memory_order_relaxed);
-  slot_at(slot).looks = 0;
+  slot_at(slot).looks = slot_at(slot).yields = 0;
   const long made = clone_gate()(flags & ~kIdFlags, stack, 0, 0, static_cast<unsigned long>(a[4]), thread_entry);
   if (made < 0) return made;
   while (start->ready.load(std::memory_order_acquire) == 0) native(SYS_futex, &start->ready, FUTEX_WAIT, 0, 0, 0, 0);

@@ -59,6 +59,23 @@ std::int64_t interruptions_so_far() {
   return usage.ru_nivcsw;
 }
 
+// How many threads of this machine want to run now, the caller among them; 0: unknown.
+int running_threads() {
+  std::ifstream file("/proc/loadavg");
+  std::string load;
+  int running = 0;
+  for (int i = 0; i < 3; ++i) file >> load;
+  file >> running;
+  return file ? running : 0;
+}
+
+// But for the caller, and a few of many processors.
+bool others_are_idle(const cpu_set_t& allowed) {
+  constexpr int kForUs = 2, kOfProcessors = 4;
+  const int running = running_threads();
+  return running >= 1 && (running - 1) * kOfProcessors <= CPU_COUNT(&allowed) - kForUs;
+}
+
 }  // namespace
 
 bool SecondCoreTrial::add(bool second, std::chrono::nanoseconds time) {
@@ -80,11 +97,16 @@ SecondCore::SecondCore(SecondCoreUse use, int program_core, const cpu_set_t& all
   if (use_ == SecondCoreUse::kNever) return;
   core_ = chosen_second(program_core, allowed);
   if (use_ == SecondCoreUse::kAlways) move_to(true);
+  if (use_ != SecondCoreUse::kWhenFree || !others_are_idle(allowed)) return;
+  move_to(true);
+  second_before_ = used_;
+  next_trial_ = Clock::now() + kLeastPause;
 }
 
 void SecondCore::review() {
   if (core_ < 0) return;
   if (used_) hand_overs_on_it_ += kReviewed;
+  slow_.begin();
   switch (use_) {
     case SecondCoreUse::kChanging:
       // At moments that no program can foresee, and no two runs share.

@@ -32,9 +32,24 @@ class SecondCoreTrial {
   std::vector<std::chrono::nanoseconds> windows_[2];
 };
 
+// Beside a second processor a thread that is woken waits until whoever else runs on its own lets it: for milliseconds if that
+// is another program of the machine. Then one processor for all is better, where a thread that is woken runs at once.
+class SlowAnswers {
+ public:
+  // A thread has answered after so long. True: that comes too often. One that computes for long is no worse off with one processor.
+  bool add(std::chrono::nanoseconds took) { return took >= kSlow && ++slow_ >= kMost; }
+  void begin() { slow_ = 0; }
+
+ private:
+  static constexpr std::chrono::milliseconds kSlow{2};
+  static constexpr int kMost = 8;
+  int slow_ = 0;
+};
+
 class SecondCore {
  public:
-  // The caller's programs run on `program_core`; of the others it may use those in `allowed`.
+  // The caller's programs run on `program_core`; of the others it may use those in `allowed`. Where nothing else wants to run
+  // on this machine it begins at once.
   SecondCore(SecondCoreUse use, int program_core, const cpu_set_t& allowed);
 
   // The simulator's thread runs on a processor of its own.
@@ -45,6 +60,10 @@ class SecondCore {
   // The token was handed over. Now and then it is decided anew where the simulator runs.
   void count_hand_over() {
     if (use_ != SecondCoreUse::kNever && ++hand_overs_ % kReviewed == 0) review();
+  }
+  // The token came back after so long.
+  void note_answer(std::chrono::nanoseconds took) {
+    if (used_ && use_ == SecondCoreUse::kWhenFree && slow_.add(took)) end_trial(false, Clock::now());
   }
   std::uint64_t hand_overs_on_it() const { return hand_overs_on_it_; }
 
@@ -81,6 +100,7 @@ class SecondCore {
   Ticks ticks_;                     // when it was watched last
   Clock::time_point watched_{}, judged_{}, window_began_{}, next_trial_{};
   std::chrono::milliseconds pause_ = kLeastPause;
+  SlowAnswers slow_;  // since the last review
   SecondCoreTrial trial_;
   bool tries_ = false;          // a trial is under way
   bool second_before_ = false;  // and what was used before it

@@ -20,6 +20,9 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr std::int64_t kGlanceMs = 20;         // how often a silent program is looked at
+// Shorter timeouts come before the kernel's next tick, so that each hand-over would set the processor's timer, and set it back:
+// of a virtual machine the hypervisor does that, in as much time as the hand-over takes. Who is known to spin pokes itself.
+constexpr std::int64_t kLeastTimeoutUs = 4000;
 constexpr std::int64_t kAsleepLimitMs = 5000;  // asleep in a kernel call that the simulation knows nothing of
 
 // State letter of a thread, the kernel call it is in, and the time that it has spent in the kernel, from /proc.
@@ -155,7 +158,7 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
     const bool taken = protocol::take(message, [&] {
       // One that has ended while we looked interrupts nothing any more.
       if (children_changed != 0) return children_changed = 0, false;
-      const std::int64_t wait_us = may_poke ? std::min(look_us_, kGlanceMs * 1000) : kGlanceMs * 1000;
+      const std::int64_t wait_us = may_poke ? std::clamp(look_us_, kLeastTimeoutUs, kGlanceMs * 1000) : kGlanceMs * 1000;
       const timespec timeout{0, wait_us * 1000};
       constexpr auto kAsleep = static_cast<std::uint32_t>(protocol::Baton::kAsleep);
       if (syscall(SYS_futex, &message, FUTEX_WAIT, kAsleep, &timeout, nullptr, 0) != 0) error = errno;
