@@ -36,7 +36,8 @@ class SecondCoreTrial {
 // is another program of the machine. Then one processor for all is better, where a thread that is woken runs at once.
 class SlowAnswers {
  public:
-  // A thread has answered after so long. True: that comes too often. One that computes for long is no worse off with one processor.
+  // A thread has answered after so long. True: that comes too often. One that computes for long is no worse off without a
+  // second processor.
   bool add(std::chrono::nanoseconds took) { return took >= kSlow && ++slow_ >= kMost; }
   void begin() { slow_ = 0; }
 
