@@ -1,4 +1,4 @@
-// Memory that the program takes away (munmap, mremap, brk, madvise, shmdt) while work requests name it, of a region that is
+// Memory that the program takes away (munmap, mremap, brk, madvise, shmdt, free, realloc) while work requests name it, of a region that is
 // registered. A request needs its memory until the completion that gives it back has been polled, whatever the adapter has
 // done by then. Queue pairs that have failed, or are in RESET or ERR, touch nothing any more.
 #include <cstdio>
@@ -60,7 +60,7 @@ void look_at_receives(const ReceiveQueue& queue, const char* name, std::uint32_t
   if (queue.notes == nullptr) return;
   for (std::uint32_t number = queue.producer - queue.entries; number != queue.producer; ++number) {
     const std::uint32_t slot = number & (queue.entries - 1);
-    if (queue.notes[slot].receive == protocol::ReceiveNote::kNone) continue;
+    if (queue.notes[slot].receive == 0) continue;
     protocol::RecvWqe wqe;
     const std::byte* const entry = queue.ring + std::size_t{slot} * queue.stride;
     std::memcpy(&wqe, entry, sizeof wqe);
@@ -115,12 +115,15 @@ void add_region(Mr& mr) {
   mr.next = regions;
   if (regions != nullptr) regions->previous = &mr;
   regions = &mr;
-  if (is_checked(Check::kMemoryGone)) shim::watch_memory(&look_for_uses);
+  if (!is_checked(Check::kMemoryGone)) return;
+  shim::watch_memory(&look_for_uses);
+  shim::watch_heap(&look_for_uses, address_of(mr.base.addr), mr.base.length);
 }
 
 void remove_region(Mr& mr) {
   (mr.previous == nullptr ? regions : mr.previous->next) = mr.next;
   if (mr.next != nullptr) mr.next->previous = mr.previous;
+  if (regions == nullptr) shim::forget_heap();
 }
 
 }  // namespace verbatim::verbs

@@ -209,7 +209,8 @@ void TcpConnection::on_syn(int error) {
 void TcpConnection::deliver(int direction, TcpStream::Kind kind, int error, std::vector<std::byte> bytes) {
   TcpSocket* receiver = direction == kToServer ? server_socket : client_socket;
   const ComponentId client = network_.host(client_host_).component, server = network_.host(server_host_).component;
-  direction == kToServer ? network_.tracer().tell_contact(client, server) : network_.tracer().tell_contact(server, client);
+  const bool is_to_server = direction == kToServer;
+  network_.tracer().tell_contact(is_to_server ? client : server, is_to_server ? server : client, network_.engine().now() - latency());
   switch (kind) {
     case TcpStream::Kind::kSyn:
       on_syn(error);
