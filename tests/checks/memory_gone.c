@@ -1,5 +1,6 @@
 // Takes memory away that a posted receive names, in the way that the argument says: `memory_gone WAY`. No peer is needed: a queue
 // pair in INIT takes receives.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -38,6 +39,8 @@ static void* end_with_stack_buffer(void* unused) {
 
 int main(int argc, char** argv) {
   MUST(argc == 2);
+  // The first free of the process is of the error of the first look, within the second.
+  MUST(dlsym(RTLD_DEFAULT, "there_is_no_such_name") == NULL && dlsym(RTLD_DEFAULT, "nor_such_a_name") == NULL);
   const char* way = argv[1];
   int count;
   struct ibv_device** devices = ibv_get_device_list(&count);

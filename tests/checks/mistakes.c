@@ -354,7 +354,8 @@ static const struct {
 } kCases[] = {{"send-buffer", send_buffer}, {"missed-wakeup", missed_wakeup}, {"region-in-use", region_in_use},
               {"unsignaled", unsignaled},   {"threads", threads},             {"leak", leak},
               {"unacknowledged", unacknowledged}, {"remote-race", remote_race}, {"memory-gone", memory_gone},
-              {"receive-buffer", receive_buffer}, {"late-receive", late_receive}, {"undefined-field", undefined_field}, {"stale-key", stale_key}};
+              {"receive-buffer", receive_buffer}, {"late-receive", late_receive}, {"undefined-field", undefined_field},
+              {"stale-key", stale_key}};
 
 int main(int argc, char** argv) {
   MUST(argc >= 3);

@@ -7,7 +7,7 @@
 
 #include "sim/ib/management.h"
 
-namespace verbatim::observe {
+namespace verbatim::observe::late {
 namespace {
 
 using ib::Operation;
@@ -127,4 +127,4 @@ TEST_P(ThirdHost, word_may_go_round_by_another) {
 INSTANTIATE_TEST_SUITE_P(Hosts, ThirdHost, ::testing::Values(kAdapters));
 
 }  // namespace
-}  // namespace verbatim::observe
+}  // namespace verbatim::observe::late

@@ -5,17 +5,16 @@
 
 namespace verbatim::protocol {
 
-// Bits of PostNote::receive; 0: it is over. The adapter adds all but the first.
-enum ReceiveNote : std::uint32_t {
-  kReceiveOutstanding = 1 << 0,  // no completion of it has been polled
-  kReceiveWritten = 1 << 1,      // its buffer was not, when the message came, what it was when it was posted
-  kReceiveLate = 1 << 2,         // the message could have come before it was posted
+enum class ReceiveNote : std::uint32_t {
+  kNone = 0,
+  kOutstanding,  // no completion of it has been polled
+  kWritten,      // and its buffer was not, when the message came, what it was when it was posted: written by the adapter
 };
 
 // Of the request in each slot of a ring.
 struct PostNote {
   std::uint32_t value;   // fingerprint of the bytes of its buffers when it was posted; 0: nothing is known of them
-  std::uint32_t receive;
+  ReceiveNote receive;
   std::uint64_t caller;  // where in the program it was posted
 };
 

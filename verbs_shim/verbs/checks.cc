@@ -103,7 +103,7 @@ void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t ca
   for (std::uint32_t number = first; number != end; ++number) {
     const protocol::SendWqe& wqe = wqe_of(qp.send, number);
     const bool is_kept = !is_behind_fence(qp, number, wqe) && looks && sends_buffers(wqe);
-    qp.fingerprints[number & (qp.send.entries - 1)] = {is_kept ? fingerprint(wqe) : 0, 0, caller};
+    qp.fingerprints[number & (qp.send.entries - 1)] = {is_kept ? fingerprint(wqe) : 0, protocol::ReceiveNote::kNone, caller};
   }
 }
 
@@ -130,8 +130,7 @@ PostNote* allocate_notes(std::uint32_t entries) {
 }
 
 std::uint64_t notes_for_adapter(const PostNote* notes) {
-  const bool are_wanted = is_checked(Check::kReceiveBuffer) || is_checked(Check::kLateReceive);
-  return are_wanted ? reinterpret_cast<std::uint64_t>(notes) : 0;
+  return is_checked(Check::kReceiveBuffer) ? reinterpret_cast<std::uint64_t>(notes) : 0;
 }
 
 void note_receives(ReceiveQueue& queue, std::uint32_t first, std::uint32_t end) {
@@ -140,42 +139,37 @@ void note_receives(ReceiveQueue& queue, std::uint32_t first, std::uint32_t end) 
   const bool looks = is_checked(Check::kReceiveBuffer) && !has_translated;
   for (std::uint32_t number = first; number != end; ++number) {
     const std::uint32_t value = looks && protocol::is_receive_seen(number) ? receive_fingerprint(queue, number) : 0;
-    queue.notes[number & (queue.entries - 1)] = {value, protocol::kReceiveOutstanding, caller};
+    queue.notes[number & (queue.entries - 1)] = {value, protocol::ReceiveNote::kOutstanding, caller};
   }
 }
-
-namespace {
-
-// What the adapter has noted of a receive whose completion is about to be polled.
-__attribute__((cold, noinline)) void tell_of_receive(const PostNote& note, const std::byte* entry, std::uint32_t qp_number) {
-  protocol::RecvWqe wqe;
-  std::memcpy(&wqe, entry, sizeof wqe);
-  const auto wr_id = static_cast<unsigned long long>(wqe.wr_id);
-  if ((note.receive & protocol::kReceiveWritten) != 0 && is_checked(Check::kReceiveBuffer)) {
-    protocol::Sge sge;
-    std::memcpy(&sge, entry + sizeof wqe, sizeof sge);
-    found_of_request(Check::kReceiveBuffer, note.caller, sge.va, {note.caller},
-                     "QP %u: the program has written to the buffer of the receive with wr_id %llu between ibv_post_recv and the message "
-                     "that came there",
-                     qp_number, wr_id);
-  }
-  if ((note.receive & protocol::kReceiveLate) != 0 && is_checked(Check::kLateReceive)) {
-    found_of_request(Check::kLateReceive, note.caller, 0, {note.caller},
-                     "QP %u: its first receive (wr_id %llu) was posted when it was in RTR already, and the peer, whose rnr_retry ends, had "
-                     "heard of nothing done since when it sent the message that came there: it may come first",
-                     qp_number, wr_id);
-  }
-}
-
-}  // namespace
 
 void end_receive(ReceiveQueue& queue, std::uint32_t number, std::uint32_t qp_number, bool is_polled) {
   if (queue.notes == nullptr) return;
   const std::uint32_t slot = number & (queue.entries - 1);
   PostNote& note = queue.notes[slot];
-  if (is_polled && note.receive > protocol::kReceiveOutstanding) [[unlikely]]
-    tell_of_receive(note, queue.ring + std::size_t{slot} * queue.stride, qp_number);
-  note.receive = 0;
+  if (note.receive == protocol::ReceiveNote::kWritten && is_polled && is_checked(Check::kReceiveBuffer)) [[unlikely]] {
+    const std::byte* const entry = queue.ring + std::size_t{slot} * queue.stride;
+    protocol::RecvWqe wqe;
+    protocol::Sge sge;
+    std::memcpy(&wqe, entry, sizeof wqe);
+    std::memcpy(&sge, entry + sizeof wqe, sizeof sge);
+    found_of_request(Check::kReceiveBuffer, note.caller, sge.va, {note.caller},
+                     "QP %u: the program has written to the buffer of the receive with wr_id %llu between ibv_post_recv and the message "
+                     "that came there",
+                     qp_number, static_cast<unsigned long long>(wqe.wr_id));
+  }
+  note.receive = protocol::ReceiveNote::kNone;
+}
+
+void check_first_receive(Qp& qp) {
+  const ReceiveQueue& queue = qp.receive;
+  if (queue.notes == nullptr || qp.record->first_receive_late == 0 || !is_checked(Check::kLateReceive)) return;
+  protocol::RecvWqe wqe;
+  std::memcpy(&wqe, queue.ring, sizeof wqe);
+  found_of_request(Check::kLateReceive, queue.notes[0].caller, 0, {queue.notes[0].caller},
+                   "QP %u: its first receive (wr_id %llu) was posted when it was in RTR already, and the peer, whose rnr_retry ends, had "
+                   "heard of nothing done since when it sent the message that came there: it may come first",
+                   public_qp(&qp)->qp_num, static_cast<unsigned long long>(wqe.wr_id));
 }
 
 void check_failed(const ibv_wc* completions, int count, std::uint64_t failed, std::uint64_t caller) {

@@ -1,5 +1,5 @@
-// Memory that the program takes away (munmap, mremap, brk, madvise, shmdt, free, realloc) while work requests name it, of a region that is
-// registered. A request needs its memory until the completion that gives it back has been polled, whatever the adapter has
+// Memory that the program takes away (munmap, mremap, brk, madvise, shmdt, free, realloc) while work requests name it, of a region
+// that is registered. A request needs its memory until the completion that gives it back has been polled, whatever the adapter has
 // done by then. Queue pairs that have failed, or are in RESET or ERR, touch nothing any more.
 #include <cstdio>
 
@@ -60,7 +60,7 @@ void look_at_receives(const ReceiveQueue& queue, const char* name, std::uint32_t
   if (queue.notes == nullptr) return;
   for (std::uint32_t number = queue.producer - queue.entries; number != queue.producer; ++number) {
     const std::uint32_t slot = number & (queue.entries - 1);
-    if (queue.notes[slot].receive == 0) continue;
+    if (queue.notes[slot].receive == protocol::ReceiveNote::kNone) continue;
     protocol::RecvWqe wqe;
     const std::byte* const entry = queue.ring + std::size_t{slot} * queue.stride;
     std::memcpy(&wqe, entry, sizeof wqe);

@@ -48,8 +48,8 @@ void ReceiveCheck::look(const Adapter& adapter) {
   const auto count = static_cast<std::uint32_t>((length_ + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
   if (protocol::fingerprint_of(protocol::hash_words(1, words.data(), count)) == note.value) return;
   if (memory.placed.may_have_met(buffer_, length_, posted_)) return;
-  note.receive |= protocol::kReceiveWritten;
-  memory.write(note_ + offsetof(protocol::PostNote, receive), std::as_bytes(std::span(&note.receive, 1)));
+  const auto written = protocol::ReceiveNote::kWritten;
+  memory.write(note_ + offsetof(protocol::PostNote, receive), std::as_bytes(std::span(&written, 1)));
 }
 
 }  // namespace verbatim::hca
