@@ -1,6 +1,6 @@
-// Memory that the program takes away (munmap, mremap, brk, madvise, shmdt, free, realloc) while work requests name it, of a region
-// that is registered. A request needs its memory until the completion that gives it back has been polled, whatever the adapter has
-// done by then. Queue pairs that have failed, or are in RESET or ERR, touch nothing any more.
+// Memory that the program takes away (munmap, mremap, brk, madvise, shmdt, free, realloc) while work requests name it, of a
+// region that is registered. A request needs its memory until the completion that gives it back has been polled, whatever the
+// adapter has done by then. Queue pairs that have failed, or are in RESET or ERR, touch nothing any more.
 #include <cstdio>
 
 #include "verbs_shim/verbs/objects.h"
