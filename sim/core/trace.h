@@ -143,8 +143,25 @@ class FactObserver {
 class ContactObserver {
  public:
   virtual ~ContactObserver() = default;
-  // Something that a program of host `from` has done, by the management network, comes to host `to` now.
-  virtual void on_contact(ComponentId from, ComponentId to) = 0;
+  // Something that a program of host `from` has done, by the management network, comes to host `to` now; it was done at
+  // `done`, or before.
+  virtual void on_contact(ComponentId from, ComponentId to, Instant done) = 0;
+};
+
+// A message takes the first receive of a connection, which was posted when the queue pair could take messages already.
+struct LateReceive {
+  ComponentId adapter;        // at which it is
+  const ib::Packet& packet;   // of the message
+  std::uint32_t sender;       // number of the queue pair that sends it
+  Instant posted;
+  bool came_before;           // it, and there was no receive
+};
+
+// Whoever knows whether that was a mistake. It is in no record.
+class LateReceiveJudge {
+ public:
+  virtual ~LateReceiveJudge() = default;
+  virtual bool is_mistake(const LateReceive& receive) = 0;
 };
 
 // A record that waits for its time, with bytes of its own.
@@ -168,6 +185,8 @@ class Tracer {
   // Likewise.
   void add(FactObserver& observer) { fact_observers_.push_back(&observer); }
   void add(ContactObserver& observer) { contact_observers_.push_back(&observer); }
+  // Likewise.
+  void add(LateReceiveJudge& judge) { late_receive_judges_.push_back(&judge); }
 
   // Records go into `held` instead of to the sinks, until it is called with nullptr: of what is done before its time. Packets
   // are never recorded meanwhile.
@@ -210,8 +229,13 @@ class Tracer {
     for (FactObserver* observer : fact_observers_) observer->on_placement(write, qpn, is_response);
   }
 
-  void tell_contact(ComponentId from, ComponentId to) {
-    for (ContactObserver* observer : contact_observers_) observer->on_contact(from, to);
+  void tell_contact(ComponentId from, ComponentId to, Instant done) {
+    for (ContactObserver* observer : contact_observers_) observer->on_contact(from, to, done);
+  }
+  bool is_mistake(const LateReceive& receive) {
+    bool is_one = false;
+    for (LateReceiveJudge* judge : late_receive_judges_) is_one |= judge->is_mistake(receive);
+    return is_one;
   }
 
   void record(ComponentId component, TraceEvent event, std::uint64_t a = 0, std::uint64_t b = 0,
@@ -239,6 +263,7 @@ class Tracer {
   std::vector<DiagnosisObserver*> diagnosis_observers_;
   std::vector<FactObserver*> fact_observers_;
   std::vector<ContactObserver*> contact_observers_;
+  std::vector<LateReceiveJudge*> late_receive_judges_;
   std::vector<HeldRecord>* held_ = nullptr;
 };
 

@@ -183,6 +183,8 @@ class Hca final : public fabric::PacketSink {
   SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const;
   // Of queue pairs that can still use it: the region that the program knows by that handle.
   RegionUse use_of_region(std::uint32_t context, std::uint32_t handle) const;
+  // Whether the queue pair with that number sends again for ever while the peer has no receive, or there is none such now.
+  bool waits_for_ever(std::uint32_t qpn) const;
   // That region is about to be deregistered; `place` says where in the program that is, when somebody asks.
   void tell_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
 

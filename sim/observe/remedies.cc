@@ -68,6 +68,8 @@ constexpr Remedy kRemedies[] = {
     {"unacknowledged:", "ibv_ack_cq_events or ibv_ack_async_event for each event that was taken, before the object is destroyed"},
     {"missed-wakeup:", "after ibv_req_notify_cq poll until the CQ is empty, and only then sleep in ibv_get_cq_event"},
     {"send-buffer:", "leave the buffer alone until the completion of its request, or of a later one of that queue, has been polled"},
+    {"late-receive:", "post the first receives before the queue pair goes to RTR: before rdma_accept or rdma_connect, or before the peer is told "
+                      "that this side is ready"},
     {"region-in-use:", "deregister memory when all requests that name it have completed"},
     {"receive-buffer:", "leave the buffer alone from ibv_post_recv until its completion has been polled"},
     {"undefined-field:", "look at the status first; of a failed completion use wr_id, status, qp_num and vendor_err alone"},

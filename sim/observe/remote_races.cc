@@ -1,11 +1,11 @@
 #include "sim/observe/remote_races.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "sim/core/words.h"
 #include "sim/ib/aeth.h"
+#include "sim/observe/packet_address.h"
 
 namespace verbatim::observe {
 
@@ -19,20 +19,6 @@ constexpr std::int64_t kLongestAnswer = 200'000'000;
 
 // Of one connection, and kind, so many different ranges are kept.
 constexpr std::size_t kRangesMax = 64;
-
-std::uint64_t number_of(const ib::Gid& gid) {
-  std::uint64_t half[2];
-  std::memcpy(half, gid.raw, sizeof half);
-  return half[0] ^ (half[1] << 1);
-}
-
-std::uint64_t destination_of(const ib::Packet& packet) {
-  return packet.ethernet ? number_of(packet.grh->destination) : packet.lrh.destination.value;
-}
-
-std::uint64_t source_of(const ib::Packet& packet) {
-  return packet.ethernet ? number_of(packet.grh->source) : packet.lrh.source.value;
-}
 
 // Of class CommMgt (IBA 13.4.4), and states of a queue pair in which it has no connection.
 constexpr std::uint64_t kConnectionClass = 0x07, kInit = 1;
@@ -107,7 +93,7 @@ void RemoteRaces::meet_all(std::size_t to) {
   for (std::size_t from = 0; from < clocks_.size(); ++from) meet(from, to);
 }
 
-void RemoteRaces::on_contact(ComponentId from, ComponentId to) {
+void RemoteRaces::on_contact(ComponentId from, ComponentId to, Instant) {
   if (clocks_.empty()) return;
   const auto sender = by_host_.find(from), receiver = by_host_.find(to);
   if (sender != by_host_.end() && receiver != by_host_.end()) meet(sender->second, receiver->second);

@@ -46,7 +46,7 @@ class RemoteRaces final : public TraceSink, public PacketObserver, public Contac
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
-  void on_contact(ComponentId from, ComponentId to) override;
+  void on_contact(ComponentId from, ComponentId to, Instant done) override;
 
  private:
   enum class Kind : std::uint8_t { kRead, kWrite, kAtomic };

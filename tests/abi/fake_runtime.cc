@@ -305,6 +305,8 @@ std::uint32_t process_id() { return 1000; }
 protocol::FieldUseAnswer use_of_failed(const void*, std::uint32_t, std::uint64_t) { return {}; }
 // No memory is taken away here.
 void watch_memory(MemoryGone) {}
+void watch_heap(MemoryGone, std::uint64_t, std::uint64_t) {}
+void forget_heap() {}
 void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]) { std::ranges::fill(frames, 0); }
 
 // Nobody wants to see calls.

@@ -1,5 +1,6 @@
 // Takes memory away that a posted receive names, in the way that the argument says: `memory_gone WAY`. No peer is needed: a queue
 // pair in INIT takes receives.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -7,11 +8,12 @@
 
 #include "tests/litmus/litmus.h"
 
-enum { kSize = 64 << 10, kPage = 4096 };
+enum { kSize = 64 << 10, kPage = 4096, kSmall = 256 };
 
 static struct ibv_pd* pd;
 static struct ibv_qp* qp;
 static struct ibv_mr* mr;
+void *keep, *keep_too;  // so that no compiler leaves allocations out
 
 static void post_in(void* memory, size_t size) {
   mr = ibv_reg_mr(pd, memory, size, IBV_ACCESS_LOCAL_WRITE);
@@ -37,6 +39,8 @@ static void* end_with_stack_buffer(void* unused) {
 
 int main(int argc, char** argv) {
   MUST(argc == 2);
+  // The first free of the process is of the error of the first look, within the second.
+  MUST(dlsym(RTLD_DEFAULT, "there_is_no_such_name") == NULL && dlsym(RTLD_DEFAULT, "nor_such_a_name") == NULL);
   const char* way = argv[1];
   int count;
   struct ibv_device** devices = ibv_get_device_list(&count);
@@ -75,6 +79,23 @@ int main(int argc, char** argv) {
       post_in(large, 1 << 20);
       free(large);
     }
+    if (strcmp(way, "free_small") == 0) {
+      char* const small = malloc(kSmall);
+      post_in(small, kSmall);
+      free(small);
+    }
+    if (strcmp(way, "realloc") == 0) {  // there is no room for more where it is
+      char* const small = malloc(kSmall);
+      keep = malloc(kSmall);
+      post_in(small, kSmall);
+      keep_too = realloc(small, kSize);
+    }
+    if (strcmp(way, "realloc_shorter") == 0) {
+      char* const block = malloc(kPage);
+      keep = malloc(kSmall);
+      post_in(block, kPage);
+      keep_too = realloc(block, kSmall);
+    }
     if (strcmp(way, "mremap") == 0) MUST(mremap(memory, kSize, kSize / 2, 0) == memory);
     if (strcmp(way, "map_over") == 0)
       MUST(mmap(memory + kSize - kPage, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED);
@@ -83,6 +104,24 @@ int main(int argc, char** argv) {
     // What takes nothing away that a request needs.
     if (strcmp(way, "beside") == 0) MUST(munmap(memory, kSize - kPage) == 0);
     if (strcmp(way, "deregistered") == 0) MUST(ibv_dereg_mr(mr) == 0 && munmap(memory, kSize) == 0);
+    if (strcmp(way, "other_block") == 0) {
+      char* const small = malloc(kSmall);
+      char* const next = malloc(kSmall);
+      post_in(small, kSmall);
+      free(next);
+    }
+    if (strcmp(way, "block_deregistered") == 0) {
+      char* const small = malloc(kSmall);
+      post_in(small, kSmall);
+      MUST(ibv_dereg_mr(mr) == 0);
+      free(small);
+    }
+    if (strcmp(way, "rest_of_block") == 0) {  // the receive names the end of what is kept
+      char* const block = malloc(kPage);
+      keep = malloc(kSmall);
+      post_in(block, kSmall);
+      MUST(realloc(block, 2 * kSmall) == block);
+    }
     if (strcmp(way, "refused") == 0) MUST(munmap(memory + 1, kSize) != 0);
     if (strcmp(way, "reset") == 0) {
       attributes.qp_state = IBV_QPS_RESET;

@@ -93,6 +93,34 @@ static void receive_buffer(void) {
   litmus_meet(&my);
 }
 
+// The server posts the first receive of a connection when it has told the client that it is ready; `fixed` before, though the
+// queue pair can take messages. The client does not send again for ever.
+static void late_receive(void) {
+  struct ibv_qp_init_attr init = {.send_cq = my.send_cq, .recv_cq = my.recv_cq, .qp_type = IBV_QPT_RC};
+  init.cap.max_send_wr = init.cap.max_recv_wr = kSlots;
+  init.cap.max_send_sge = init.cap.max_recv_sge = 1;
+  struct ibv_qp* const first = my.qp[0];
+  my.qp[0] = ibv_create_qp(my.pd, &init);
+  MUST(my.qp[0] != NULL);
+  const struct rc_address mine = {.lid = port_lid(my.context), .qpn = my.qp[0]->qp_num, .psn = 100};
+  struct rc_address theirs;
+  rc_exchange(my.tcp, &mine, &theirs);
+  const struct rc_options options = {.mtu = IBV_MTU_1024, .rnr_timer = 12, .reads = 4, .rnr_ends = 1};
+  rc_connect(my.qp[0], &mine, &theirs, &options);
+  if (is_server() && my.is_fixed) litmus_recv(&my, 0, 1, my.memory, kBytes);
+  litmus_meet(&my);
+  if (is_server()) {
+    if (!my.is_fixed) litmus_recv(&my, 0, 1, my.memory, kBytes);
+  } else {
+    MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+    litmus_wait(my.send_cq);
+  }
+  receive_one();
+  litmus_meet(&my);
+  MUST(ibv_destroy_qp(my.qp[0]) == 0);
+  my.qp[0] = first;
+}
+
 // The server gives the region of a posted receive back, and the client that of a send; `fixed` when they are complete.
 static void region_in_use(void) {
   static uint8_t other[kBytes];
@@ -326,7 +354,8 @@ static const struct {
 } kCases[] = {{"send-buffer", send_buffer}, {"missed-wakeup", missed_wakeup}, {"region-in-use", region_in_use},
               {"unsignaled", unsignaled},   {"threads", threads},             {"leak", leak},
               {"unacknowledged", unacknowledged}, {"remote-race", remote_race}, {"memory-gone", memory_gone},
-              {"receive-buffer", receive_buffer}, {"undefined-field", undefined_field}, {"stale-key", stale_key}};
+              {"receive-buffer", receive_buffer}, {"late-receive", late_receive}, {"undefined-field", undefined_field},
+              {"stale-key", stale_key}};
 
 int main(int argc, char** argv) {
   MUST(argc >= 3);

@@ -90,6 +90,7 @@ struct rc_options {
   uint8_t reads;      // outstanding RDMA READs, both ways
   int access;         // that the other end has besides RDMA WRITE and READ
   uint8_t timeout;    // IBTA encoding; 0: 14, 67 ms
+  int rnr_ends;       // what the other end has no receive for is not sent again for ever
 };
 
 static inline void rc_exchange(int fd, const struct rc_address* mine, struct rc_address* theirs) {
@@ -120,7 +121,7 @@ static inline void rc_connect(struct ibv_qp* qp, const struct rc_address* mine,
                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0);
   struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS, .sq_psn = mine->psn, .retry_cnt = 7};
   rts.timeout = options->timeout != 0 ? options->timeout : 14;
-  rts.rnr_retry = 7;  // for ever
+  rts.rnr_retry = options->rnr_ends ? 6 : 7;  // for ever
   rts.max_rd_atomic = options->reads;
   MUST(ibv_modify_qp(qp, &rts,
                      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |

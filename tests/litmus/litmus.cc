@@ -61,6 +61,7 @@ const std::vector<Pair>& pairs() {
       {.name = "torn_read", .seeds = 12},
       {.name = "window_gone", .seeds = 20},
       {.name = "receive_after_accept"},
+      {.name = "receive_after_accept", .fails_when_friendly = true, .check = "late-receive", .seeds = 2},
       {.name = "plain_counter", .accesses = true, .seeds = 20},
       {.name = "plain_add", .accesses = true, .seeds = 20},
       {.name = "claimed_slot", .accesses = true, .seeds = 20},

@@ -170,17 +170,17 @@ TEST_F(ThreeHosts, nobody_tells) {
 }
 
 TEST_F(ThreeHosts, the_requester_tells_or_the_target) {
-  EXPECT_EQ(found_after([this] { races_.on_contact(ComponentId{10}, ComponentId{12}); }), 0u);
+  EXPECT_EQ(found_after([this] { races_.on_contact(ComponentId{10}, ComponentId{12}, {}); }), 0u);
   const Access third{Operation::kWriteOnly, 74, 100, 0x2000}, fourth{Operation::kWriteOnly, 75, 100, 0x2000, 64, 7, kThirdPort};
   write(third);
-  races_.on_contact(ComponentId{11}, ComponentId{12});
+  races_.on_contact(ComponentId{11}, ComponentId{12}, {});
   write(fourth);
   EXPECT_EQ(found_.size(), 0u);
 }
 
 TEST_F(ThreeHosts, who_heard_before_has_not_heard) {
-  races_.on_contact(ComponentId{10}, ComponentId{12});
-  EXPECT_EQ(found_after([this] { races_.on_contact(ComponentId{12}, ComponentId{10}); }), 1u);
+  races_.on_contact(ComponentId{10}, ComponentId{12}, {});
+  EXPECT_EQ(found_after([this] { races_.on_contact(ComponentId{12}, ComponentId{10}, {}); }), 1u);
 }
 
 // The target does not notice a READ.
@@ -189,7 +189,7 @@ TEST_F(ThreeHosts, a_read_is_told_by_its_requester_alone) {
   send(read);
   receive(read);
   packet(TraceEvent::kPacketReceived, {Operation::kReadResponseOnly, 999, 100}, kClientPort);
-  races_.on_contact(ComponentId{11}, ComponentId{12});
+  races_.on_contact(ComponentId{11}, ComponentId{12}, {});
   write(second_);
   EXPECT_EQ(found_.size(), 1u);
 }

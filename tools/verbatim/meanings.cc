@@ -129,9 +129,17 @@ constexpr Meaning kChecks[] = {
      "A program decided by a field of a completion that had failed. ibv_poll_cq(3) defines wr_id, status, qp_num and vendor_err of such; "
      "what opcode, byte_len, imm_data, wc_flags and the others hold is the adapter's affair.",
      {"Look at status first. Tell what a failed request was by its wr_id."}},
+    {"late-receive",
+     "The first receive of a connection was posted when the queue pair could take messages already, and before it sent the message that "
+     "came there the peer had heard of nothing that this side has done since. Whether the receive is there in time is luck: with librdmacm a "
+     "peer may send as soon as it is established, which may be before rdma_accept returns. Without luck the sender gets RNR NAKs, and "
+     "IBV_WC_RNR_RETRY_EXC_ERR when its rnr_retry is used up.",
+     {"Post receives when the queue pair is in INIT (after rdma_create_qp, ahead of rdma_accept or rdma_connect).",
+      "Tell the peer when they are posted, by a message or over a socket, and let it wait for that.",
+      "rnr_retry 7 (rnr_retry_count of rdma_conn_param) sends again for ever."}},
     {"region-in-use", "A region was deregistered while requests that are not complete name it.", {"Deregister after the last completion."}},
     {"memory-gone",
-     "Memory was given back to the system (munmap, mremap, brk, madvise, shmdt, the stack of a thread that ended) while a request of a "
+     "Memory was given back to the system (munmap, mremap, brk, madvise, shmdt, the stack of a thread that ended) or to the heap (free, realloc) while a request of a "
      "registered region named it. The adapter reads or writes what was there, and the program's new memory at that place is another.",
      {"Poll the completions of all requests that name it first, deregister the region, then give it back.",
       "A buffer on the stack of a thread or in memory that a library frees: keep it elsewhere."}},

@@ -29,12 +29,12 @@
 #include "sim/observe/race_windows.h"
 #include "sim/observe/recorder.h"
 #include "sim/observe/remedies.h"
-#include "sim/observe/remote_races.h"
 #include "sim/observe/text_trace_sink.h"
 #include "sim/supervisor/machine/limit_check.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/call_line.h"
 #include "tools/verbatim/calls/call_list.h"
+#include "tools/verbatim/contact_checks.h"
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/report.h"
@@ -184,16 +184,6 @@ class Explanation {
   bool has_text_ = false, has_json_ = false;
 };
 
-std::vector<observe::RemoteRaces::Adapter> adapters_of(config::Simulation& simulation) {
-  std::vector<observe::RemoteRaces::Adapter> adapters;
-  const auto& all = simulation.topology().adapters;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    adapters.push_back({simulation.components().id("hca/" + all[i].name), simulation.host_port(i).id(),
-                        simulation.host_component(all[i].host), all[i].name});
-  }
-  return adapters;
-}
-
 // Observers of one run. They are added before anything is recorded.
 struct Observers {
   observe::DigestSink digest;
@@ -212,7 +202,7 @@ struct Observers {
   observe::RaceWindows windows;
   observe::FailureFacts facts;
   std::optional<observe::CheckLog> checks;
-  std::optional<observe::RemoteRaces> remote_races;
+  ContactChecks contact_checks;
 
   explicit Observers(const ComponentTable& components) : counters(components.size()), facts(components) {}
 
@@ -237,14 +227,7 @@ struct Observers {
     }
     tracer.add(diagnoses.emplace(simulation.components(), words));
     tracer.add(checks.emplace(simulation.components()));
-    constexpr auto kRemoteRace = protocol::Check::kRemoteRace;
-    if ((CheckLevels(options.checks).bits() & check_bit(kRemoteRace)) != 0) {
-      observe::RemoteRaces& races =
-          remote_races.emplace(tracer, protocol::kChecks[static_cast<std::size_t>(kRemoteRace)].name, adapters_of(simulation));
-      tracer.add(static_cast<TraceSink&>(races));
-      tracer.add(static_cast<PacketObserver&>(races));
-      tracer.add(static_cast<ContactObserver&>(races));
-    }
+    contact_checks.add_to(simulation, CheckLevels(options.checks).bits());
     if (!options.pcap.empty()) {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
       tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION, options.snap_length));

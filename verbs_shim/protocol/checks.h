@@ -11,8 +11,9 @@ namespace verbatim::protocol {
   X(kMissedWakeUp,   "missed-wakeup",   "sleeps for an event of a CQ that held completions when it was armed")    \
   X(kSendBuffer,     "send-buffer",     "the buffer of a send changes before its completion is polled")           \
   X(kReceiveBuffer,  "receive-buffer",  "the buffer of a receive is written before its message comes")            \
+  X(kLateReceive,    "late-receive",    "the first receive of a connection is posted when its peer may have sent already")  \
   X(kRegionInUse,    "region-in-use",   "a memory region is deregistered while work requests name it")            \
-  X(kMemoryGone,     "memory-gone",     "memory is unmapped while work requests of a registered region name it")  \
+  X(kMemoryGone,     "memory-gone",     "memory is unmapped or freed while work requests of a region name it")    \
   X(kUndefinedField, "undefined-field", "a program decides by a field that a failed completion leaves undefined")  \
   X(kUnacknowledged, "unacknowledged",  "a thread destroys a queue whose event it has not acknowledged")          \
   X(kLeak,           "leak",            "a program exits with verbs objects that it has not destroyed")           \

@@ -141,6 +141,8 @@ struct QueuePairRecord {
   // Kept by the shim for what is said of the program: sends posted and not given back at the most, how often the queue was full,
   // and the address to which the call that made it returned.
   std::uint32_t send_most, send_full;
+  // Written by the HCA, for the shim: not 0 once a message has taken the first receive, which was posted too late to be sure of.
+  std::uint32_t first_receive_late;
   std::uint64_t created_from;
   std::uint64_t receive_notes;  // address in the program of a PostNote for each receive; 0: there are none
 };

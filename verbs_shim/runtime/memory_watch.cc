@@ -112,9 +112,10 @@ void watch_memory(MemoryGone gone) {
 void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]) {
   for (std::uint64_t& frame : frames) frame = 0;
   const auto* const context = reinterpret_cast<const ucontext_t*>(my_slot->context_address);
-  if (context == nullptr) return;
+  if (stack_of_call == 0 && context == nullptr) return;
   constexpr unsigned kWords = 128;  // of the stack are looked at
-  const auto stack = static_cast<unsigned long>(context->uc_mcontext.gregs[REG_RSP]);
+  const auto stack =
+      stack_of_call != 0 ? stack_of_call : static_cast<unsigned long>(context->uc_mcontext.gregs[REG_RSP]);
   unsigned found = 0;
   for (unsigned i = 0; i < kWords && found < protocol::kMostNoteFrames; ++i) {
     std::uint64_t word;

@@ -31,6 +31,10 @@ VERBATIM_EXPORT std::uint32_t process_id();
 // succeeded. `shows_shared`: what is shared there stays what it was.
 using MemoryGone = void (*)(std::uint64_t start, std::uint64_t size, const char* call, bool shows_shared);
 VERBATIM_EXPORT void watch_memory(MemoryGone gone);
+// Likewise of blocks of the heap on these pages and those named before, until they are forgotten, just before they are given
+// back; more may be told.
+VERBATIM_EXPORT void watch_heap(MemoryGone gone, std::uint64_t start, std::uint64_t size);
+VERBATIM_EXPORT void forget_heap();
 // What may be return addresses on the stack of the call that has trapped, the innermost first; 0 behind the last.
 VERBATIM_EXPORT void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]);
 // Copies bytes of the program's; false: not all of them are there.

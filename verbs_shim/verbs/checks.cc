@@ -123,7 +123,9 @@ void check_sends(Qp& qp, std::uint32_t to) {
 }
 
 PostNote* allocate_notes(std::uint32_t entries) {
-  if (entries == 0 || !(is_checked(Check::kMemoryGone) || is_checked(Check::kReceiveBuffer))) return nullptr;
+  constexpr std::uint32_t kNeeding =
+      check_bit(Check::kMemoryGone) | check_bit(Check::kReceiveBuffer) | check_bit(Check::kLateReceive);
+  if (entries == 0 || (shim::checks() & kNeeding) == 0) return nullptr;
   return static_cast<PostNote*>(shim::allocate(entries * sizeof(PostNote)));
 }
 
@@ -157,6 +159,17 @@ void end_receive(ReceiveQueue& queue, std::uint32_t number, std::uint32_t qp_num
                      qp_number, static_cast<unsigned long long>(wqe.wr_id));
   }
   note.receive = protocol::ReceiveNote::kNone;
+}
+
+void check_first_receive(Qp& qp) {
+  const ReceiveQueue& queue = qp.receive;
+  if (queue.notes == nullptr || qp.record->first_receive_late == 0 || !is_checked(Check::kLateReceive)) return;
+  protocol::RecvWqe wqe;
+  std::memcpy(&wqe, queue.ring, sizeof wqe);
+  found_of_request(Check::kLateReceive, queue.notes[0].caller, 0, {queue.notes[0].caller},
+                   "QP %u: its first receive (wr_id %llu) was posted when it was in RTR already, and the peer, whose rnr_retry ends, had "
+                   "heard of nothing done since when it sent the message that came there: it may come first",
+                   public_qp(&qp)->qp_num, static_cast<unsigned long long>(wqe.wr_id));
 }
 
 void check_failed(const ibv_wc* completions, int count, std::uint64_t failed, std::uint64_t caller) {

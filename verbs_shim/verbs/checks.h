@@ -79,6 +79,8 @@ std::uint64_t notes_for_adapter(const PostNote* notes);
 void note_receives(ReceiveQueue& queue, std::uint32_t first, std::uint32_t end);
 // The program is about to get the completion of that one (`is_polled`), or nobody ever will.
 void end_receive(ReceiveQueue& queue, std::uint32_t number, std::uint32_t qp_number, bool is_polled);
+// The program is about to get the completion of the first receive of that queue pair since it left RESET.
+__attribute__((cold)) void check_first_receive(Qp& qp);
 // A poll that was called from there is about to return these, of which the bits of `failed` have failed.
 __attribute__((cold)) void check_failed(const ibv_wc* completions, int count, std::uint64_t failed, std::uint64_t caller);
 // There is no room for work request `number`. Is there any whose completion makes some?

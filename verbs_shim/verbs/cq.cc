@@ -62,6 +62,7 @@ void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe, bool is_poll
     if (srq->receive.reclaimed != srq->receive.producer) ++srq->receive.reclaimed;
   } else if (qp != nullptr) {
     if (is_polled) order_after_posts(qp->receive);
+    if (is_polled && cqe.wqe_counter == 0) [[unlikely]] check_first_receive(*qp);
     end_receive(qp->receive, cqe.wqe_counter, cqe.qpn, is_polled);
     advance(qp->receive, entry, cqe.wqe_counter);
   } else if (Wq* wq = find_wq(*context, cqe.qpn); wq != nullptr) {

@@ -1,6 +1,6 @@
-// Memory that the program takes away (munmap, mremap, brk, madvise, shmdt) while work requests name it, of a region that is
-// registered. A request needs its memory until the completion that gives it back has been polled, whatever the adapter has
-// done by then. Queue pairs that have failed, or are in RESET or ERR, touch nothing any more.
+// Memory that the program takes away (munmap, mremap, brk, madvise, shmdt, free, realloc) while work requests name it, of a
+// region that is registered. A request needs its memory until the completion that gives it back has been polled, whatever the
+// adapter has done by then. Queue pairs that have failed, or are in RESET or ERR, touch nothing any more.
 #include <cstdio>
 
 #include "verbs_shim/verbs/objects.h"
@@ -115,12 +115,15 @@ void add_region(Mr& mr) {
   mr.next = regions;
   if (regions != nullptr) regions->previous = &mr;
   regions = &mr;
-  if (is_checked(Check::kMemoryGone)) shim::watch_memory(&look_for_uses);
+  if (!is_checked(Check::kMemoryGone)) return;
+  shim::watch_memory(&look_for_uses);
+  shim::watch_heap(&look_for_uses, address_of(mr.base.addr), mr.base.length);
 }
 
 void remove_region(Mr& mr) {
   (mr.previous == nullptr ? regions : mr.previous->next) = mr.next;
   if (mr.next != nullptr) mr.next->previous = mr.previous;
+  if (regions == nullptr) shim::forget_heap();
 }
 
 }  // namespace verbatim::verbs

@@ -45,6 +45,7 @@ class Hca::Impl {
   Inspection inspect(std::uint32_t context);
   Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle);
   SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread);
+  bool waits_for_ever(std::uint32_t qpn) const;
   RegionUse use_of_region(std::uint32_t context, std::uint32_t handle);
   void tell_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,

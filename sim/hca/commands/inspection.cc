@@ -121,6 +121,11 @@ SleptOn Hca::Impl::slept_on(std::uint32_t number, std::uint32_t channel, std::ui
   return {};
 }
 
+bool Hca::Impl::waits_for_ever(std::uint32_t qpn) const {
+  const QueuePair* const qp = adapter.qp_by_number({qpn});
+  return qp == nullptr || qp->attributes.rnr_retry == kEndlessRnrRetry;
+}
+
 RegionUse Hca::Impl::use_of_region(std::uint32_t number, std::uint32_t handle) {
   const Context* const context = find_context(number);
   if (context == nullptr) return {};
@@ -174,6 +179,7 @@ SleptOn Hca::slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_
 void Hca::tell_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place) {
   impl_->tell_end_of_region(context, handle, std::move(place));
 }
+bool Hca::waits_for_ever(std::uint32_t qpn) const { return impl_->waits_for_ever(qpn); }
 RegionUse Hca::use_of_region(std::uint32_t context, std::uint32_t handle) const { return impl_->use_of_region(context, handle); }
 
 }  // namespace verbatim::hca

@@ -322,6 +322,12 @@ void Diagnoses::on_no_receive(const QueuePair& qp, const ib::Packet& packet) {
                 qp.is_reliable() ? "; the sender is told to try again (RNR NAK)" : "; the message is dropped"));
 }
 
+Instant Diagnoses::starved_since(const QueuePair& qp) const {
+  const auto found = starved_.find(qp.number);
+  // Its number may have been another's.
+  return found == starved_.end() || found->second < qp.responder_driver.started() ? kNever : found->second;
+}
+
 void Diagnoses::tell_late_receive(const QueuePair& qp, const RecvWork& work) {
   const auto found = starved_.find(qp.number);
   if (found == starved_.end()) return;

@@ -44,6 +44,8 @@ class Diagnoses {
   void on_wrong_state(const QueuePair& qp, const ib::Packet& packet);
   // An unreliable queue pair, or a responder that says so in an RNR NAK, has found no receive for a message.
   void on_no_receive(const QueuePair& qp, const ib::Packet& packet);
+  // Since when the last message to the queue pair has found none; kNever: it has found one, or none has come.
+  Instant starved_since(const QueuePair& qp) const;
   // A message has found this receive.
   void on_receive(const QueuePair& qp, const RecvWork& work) {
     if (!starved_.empty()) [[unlikely]] tell_late_receive(qp, work);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/datapath/late_receive.h"
 #include "sim/hca/datapath/receive_check.h"
 #include "sim/hca/datapath/received_frame.h"
 #include "sim/hca/queues/queue_pair.h"
@@ -39,6 +40,7 @@ Instant ResponderDriver::now() const { return qp_.adapter.engine.now(); }
 
 void ResponderDriver::start(ib::Psn expected) {
   qp_.responder.start(expected);
+  started_ = now();
   // A shared queue may have got its receives before any queue pair could take them.
   qp_.receives().refill();
 }
@@ -99,6 +101,7 @@ Responder::Need ResponderDriver::supply(const Incoming& incoming, Given given, A
     if (tags != nullptr) [[unlikely]] {
       work->match = std::make_unique<TagMatch>(tags->list.take_unmatched(packet.payload.bytes()));
     }
+    if (work->number == 0) [[unlikely]] note_late_receive(qp_, *work, packet);
     qp_.adapter.diagnoses.on_receive(qp_, *work);
     if (delays_drop_) [[unlikely]] qp_.want_recv_doorbell(delays_drop_ = false);
     return responder.on_receive(std::move(*work), packet, actions);

@@ -24,6 +24,7 @@ class ResponderDriver {
 
   // From INIT to RTR; receive work requests are fetched ahead.
   void start(ib::Psn expected);
+  Instant started() const { return started_; }
   // To ERR: everything posted is flushed, now and later.
   void flush();
   void receive(Incoming&& incoming);
@@ -67,6 +68,7 @@ class ResponderDriver {
 
   QueuePair& qp_;
   HeldPackets held_;
+  Instant started_{};
   bool delays_drop_ = false;  // of the held frame: the program rings when it posts a receive for it
 };
 

@@ -106,6 +106,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
 
   // For people: what the shim keeps of it.
   const protocol::QueuePairRecord& shared_record() { return record(); }
+  // And what the shim is told.
+  void note_first_receive(bool is_late) { record().first_receive_late = is_late ? 1 : 0; }
 
   // Where its receives come from and complete, and the protection domain their keys are of: its own, or those
   // of its shared receive queue. An XRC receiver has none and serves the queue that each request names (IBA

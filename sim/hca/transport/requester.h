@@ -32,6 +32,8 @@ namespace verbatim::hca {
 
 // Mark in the trail of a request packet that the port has, or waits for room in it no more.
 inline constexpr char kHandedOver[] = "handed to the port";
+// As rnr_retry: as often as it takes.
+inline constexpr std::uint8_t kEndlessRnrRetry = 7;
 
 // Why packets are sent again; value `cause` of retransmission records.
 enum class RetryCause : std::uint8_t { kTimeout = 1, kSequenceNak, kRnrNak, kMissingResponse };

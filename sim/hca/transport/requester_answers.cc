@@ -205,8 +205,7 @@ void Requester::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Ac
   if (!retire_through(psn - 1, now, actions)) return;
   if (rnr_waiting_) return;
   ++rnr_naks_;
-  constexpr std::uint8_t kEndless = 7;
-  if (connection_.attributes.rnr_retry != kEndless) {
+  if (connection_.attributes.rnr_retry != kEndlessRnrRetry) {
     if (rnr_retries_left_ == 0) return fail(WcStatus::kRnrRetryExceeded, now, actions);
     --rnr_retries_left_;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "sim/supervisor/net/interfaces.h"
 
@@ -209,7 +210,8 @@ void TcpConnection::on_syn(int error) {
 void TcpConnection::deliver(int direction, TcpStream::Kind kind, int error, std::vector<std::byte> bytes) {
   TcpSocket* receiver = direction == kToServer ? server_socket : client_socket;
   const ComponentId client = network_.host(client_host_).component, server = network_.host(server_host_).component;
-  direction == kToServer ? network_.tracer().tell_contact(client, server) : network_.tracer().tell_contact(server, client);
+  const auto [from, to] = direction == kToServer ? std::pair(client, server) : std::pair(server, client);
+  network_.tracer().tell_contact(from, to, network_.engine().now() - latency());
   switch (kind) {
     case TcpStream::Kind::kSyn:
       on_syn(error);
