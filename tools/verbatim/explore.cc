@@ -222,7 +222,10 @@ class Exploration {
     const Shrunk small = shrink(runs_, kind.report.decisions, kind.signature, shrink_time_, progress_);
     answer_.say_wrong("%s", failure_text(runs_, small, kind.report).c_str());
     const RunReport& report = small.is_reproducible ? small.report : kind.report;
-    ReplayFile file = replay_of(plan_, options_.run, files_, report);
+    RunOptions small_run = options_.run;
+    small_run.sets = words_of(small.arguments);
+    ReplayFile file = replay_of(plan_, small_run, files_, report);
+    file.arguments = small.arguments;
     file.decisions = small.decisions;
     file.signature = kind.signature;
     std::error_code error;
@@ -241,6 +244,7 @@ class Exploration {
                         {"runs", kind.failures},
                         {"first_run", kind.first_run},
                         {"strategy", kind.strategy},
+                        {"arguments", arguments_json(plan_, small)},
                         {"decisions_found", kind.report.decisions.size()},
                         {"decisions", to_json(small.decisions)},
                         {"shrink_runs", small.runs},

@@ -370,7 +370,11 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
   }
   std::vector<std::string> warnings = result.warnings;
   for (std::string& warning : warnings_of(plan, result, figures)) warnings.push_back(std::move(warning));
+  Json arguments = Json::object();
+  for (const auto& [name, argument] : plan.scenario.arguments)
+    arguments[name] = {{"range", config::format_argument_range(argument)}, {"value", argument.value}};
   const Json json = {{"version", VERBATIM_VERSION},
+                     {"arguments", arguments},
                      {"seed", plan.scenario.seed},
                      {"freedom", plan.scenario.freedom},
                      {"digest", figures.digest},
