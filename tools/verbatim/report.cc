@@ -198,7 +198,7 @@ void tell_checks(const std::vector<observe::CheckLog::Entry>& findings, const Ch
     if (++said[entry.process] > kMostOfOne) continue;
     spdlog::log(levels.of(entry.check) == CheckLevel::kError ? spdlog::level::err : spdlog::level::warn,
                 "check {}: {}, process {}, at {} us: {}{}", entry.check, entry.component, entry.process,
-                observe::microseconds(entry.time_ps), entry.text, entry.place.empty() ? "" : " (" + entry.place + ")");
+                observe::microseconds(entry.time_ps), entry.text, entry.place.empty() ? "" : ", at " + entry.place);
   }
   for (const auto& [process, count] : said) {
     if (count > kMostOfOne) spdlog::warn("process {}: {} more findings of checks; run.json (--out) and --trace have them", process, count - kMostOfOne);
