@@ -137,8 +137,7 @@ TEST_F(Explore, the_result_does_not_depend_on_the_number_of_jobs) {
 TEST_F(Explore, the_repair_does_not_fail_and_the_bound_is_told) {
   const Finished run = explore(out_, {"--runs", "20"}, pair_of("last_byte", "fixed"));
   EXPECT_EQ(run.code, 0) << run.out << run.err;
-  EXPECT_NE(run.out.find("explored 20 runs with freedom spec, strategy portfolio: 0 failed, of 0 kinds\n"), std::string::npos)
-      << run.out;
+  expect_found(run.out, "explored 20 schedules, [0-9]+ different, with freedom spec, strategy portfolio: 0 failed, of 0 kinds\n");
   EXPECT_NE(run.out.find("0 of 20: with 95 % confidence less than 14 % of such schedules fail\n"), std::string::npos) << run.out;
   EXPECT_NE(content(out_ + "/junit.xml").find("failures=\"0\""), std::string::npos);
 }
@@ -150,7 +149,7 @@ TEST_F(Explore, what_fails_by_a_quirk_is_told_to_be_a_matter_of_the_hardware_and
   EXPECT_EQ(allowed.out.find("goes beyond the specification"), std::string::npos) << allowed.out;
   const Finished run = explore(out_, {"--runs", "40", "--freedom", "quirk:no-last-wqe"}, pair_of("last_wqe", "fixed"));
   EXPECT_EQ(run.code, 1) << run.out << run.err;
-  expect_found(run.out, "explored [0-9]+ runs with freedom quirk:no-last-wqe, ");
+  expect_found(run.out, "explored [0-9]+ schedules, [0-9]+ different, with freedom quirk:no-last-wqe, ");
   EXPECT_NE(run.out.find("hardware that goes beyond the specification:\n  no-last-wqe: "), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("the event that the last request of a shared receive queue was reached does not come"), std::string::npos)
       << run.out;
@@ -201,6 +200,18 @@ TEST_F(Explore, output_can_be_the_failure) {
   EXPECT_EQ(run.code, 1) << run.out << run.err;
   EXPECT_NE(run.out.find("has the line \"balance -3\", which --fail-on finds"), std::string::npos) << run.out;
   EXPECT_EQ(verbatim({"replay", "--quiet", replay_}).code, 1);
+}
+
+TEST_F(Explore, it_is_told_how_many_schedules_made_a_difference) {
+  // A program that does nothing with its adapter leaves little to differ.
+  const std::vector<std::string> what = {"--topology", kTopology, "server=true"};
+  const Finished one = explore(out_, {"--runs", "40", "--jobs", "1"}, what);
+  const auto results = nlohmann::json::parse(content(out_ + "/explore.json"));
+  EXPECT_EQ(results["runs"], 40);
+  EXPECT_GE(results["different"], 1);
+  EXPECT_LT(results["different"], 40);
+  EXPECT_NE(one.out.find("explored 40 schedules, " + results["different"].dump() + " different, with"), std::string::npos) << one.out;
+  EXPECT_EQ(explore(out_, {"--runs", "40", "--jobs", "4"}, what).out, one.out);
 }
 
 TEST_F(Explore, systematic_search_is_complete_for_a_small_program) {

@@ -354,7 +354,8 @@ std::optional<NamedFunction> function_at(Bytes file, std::uint64_t address) {
       if (address < symbol.st_value || address - symbol.st_value >= symbol.st_size) continue;
       std::string name;
       std::uint64_t letter_at = names.sh_offset + symbol.st_name;
-      for (char letter = 0; name.size() < 200 && load(file, letter_at++, letter) && letter > ' ' && letter <= '~';) name += letter;
+      for (char letter = 0; name.size() < 200 && load(file, letter_at++, letter) && letter > ' ' && letter <= '~';)
+        name += letter;
       if (!name.empty()) return NamedFunction{plain_name(std::move(name)), symbol.st_value, symbol.st_value + symbol.st_size};
     }
   }
