@@ -180,6 +180,7 @@ class Checker {
       case Kind::kCommand:
         return command(json, field, pointer);
       case Kind::kTextMap:
+      case Kind::kRangeMap:
         return text_map(json, field, pointer);
       case Kind::kTextList:
         return text_list(json, field, pointer);
@@ -326,7 +327,8 @@ class Checker {
 
   Value text_map(const Json& json, const Field& field, const std::string& pointer) {
     if (!json.is_object())
-      return wrong_type(json, field, pointer, "an object of strings", "{\"NAME\": \"value\"}");
+      return wrong_type(json, field, pointer, "an object of strings",
+                        field.kind == Kind::kRangeMap ? "{\"messages\": \"1..1000\"}" : "{\"NAME\": \"value\"}");
     std::map<std::string, std::string> map;
     bool good = true;
     for (const auto& [key, value] : json.items()) {
@@ -334,6 +336,8 @@ class Checker {
       if (!value.is_string()) {
         wrong_type(value, field, at, "a string", "");
         good = false;
+      } else if (field.kind == Kind::kRangeMap) {
+        map[key] = value.get<std::string>();  // judged with the commands
       } else if (key.empty() || key.find_first_of(std::string("=\0", 2)) != std::string::npos ||
                  value.get_ref<const std::string&>().find('\0') != std::string::npos) {
         add(at,

@@ -38,6 +38,7 @@ enum class Kind {
   kLinkRate,
   kCommand,     // a string, split as a shell splits words, or a list of words
   kTextMap,     // an object of strings
+  kRangeMap,    // an object of ranges: names of arguments, and strings such as "1..1000"
   kTextList,    // a list of strings
   kExpectExit,  // 0 … 255 or "SIGSEGV"
   kObject,

@@ -291,7 +291,7 @@ const Object& program_table() {
             .kind = Kind::kCommand,
             .required = true,
             .doc = "the program and its arguments: a string, split as a shell splits words but without "
-                   "a shell, or a list of words"}),
+                   "a shell, or a list of words; {NAME} stands for an argument that has a range"}),
        bind<&P::start>({.key = "start",
                         .kind = Kind::kDuration,
                         .doc = "virtual time at which it starts",
@@ -499,6 +499,10 @@ const Object& scenario_table() {
        bind_objects<&S::programs>(
            {.key = "programs", .kind = Kind::kObjects, .required = true, .doc = "the programs"},
            program_table()),
+       bind<&S::ranges>({.key = "ranges",
+                         .kind = Kind::kRangeMap,
+                         .doc = "numbers in the commands that may be made smaller: a name, written {name} in a command, and its least "
+                                "and greatest value, such as \"1..1000\"; a run takes the greatest, or what --set gives"}),
        bind_objects<&S::faults>({.key = "faults", .kind = Kind::kObjects, .doc = "what goes wrong"},
                                 fault_table()),
        bind<&S::seed>({.key = "seed", .kind = Kind::kInteger, .doc = "root of all random numbers"}),

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "sim/config/arguments.h"
 #include "sim/config/tables.h"
 #include "sim/config/words.h"
 #include "verbs_shim/protocol/path_view.h"
@@ -149,6 +150,7 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
   std::vector<std::string> names;
   for (const HostSpec& host : scenario.topology.hosts) names.push_back(host.name);
   check_foreground(scenario, scenario.file, "/programs", diagnostics);
+  resolve_arguments(scenario, scenario.ranges, scenario.file, "/ranges", diagnostics);
   for (ProgramSpec& program : scenario.programs) {
     if (program.host.empty()) continue;  // already a finding
     if (const auto host = scenario.topology.host(program.host)) {

@@ -65,6 +65,10 @@ Json scalar_schema(const Field& field) {
     }
     case Kind::kTextMap:
       return {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
+    case Kind::kRangeMap:
+      return {{"type", "object"},
+              {"propertyNames", {{"pattern", "^[A-Za-z][A-Za-z0-9_-]{0,62}$"}}},
+              {"additionalProperties", {{"type", "string"}, {"pattern", "^[0-9]+\\.\\.[0-9]+$"}}}};
     case Kind::kTextList:
       return words;
     case Kind::kExpectExit:

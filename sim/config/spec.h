@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/arguments.h"
 #include "sim/config/quantity.h"
 #include "sim/core/time.h"
 #include "sim/fabric/switch.h"
@@ -235,7 +236,8 @@ struct ProgramSpec {
   std::vector<std::string> expect_output;
   std::string pointer;
 
-  std::size_t host_index = 0;  // resolved
+  std::size_t host_index = 0;                // resolved
+  std::vector<std::string> written_command;  // with the names of arguments in it; empty: as `command`
 };
 
 // A scripted fault: of packets that leave by one end of a link, of a link, or of an adapter.
@@ -287,8 +289,10 @@ struct ScenarioSpec {
   FreedomSpec spec;                  // with freedom spec
   Duration time_limit{0};            // 0: none
   ExpectSpec expect;
+  std::map<std::string, std::string> ranges;  // of the commands' arguments, as written
 
-  TopologySpec topology;  // resolved
+  TopologySpec topology;                          // resolved
+  std::map<std::string, ArgumentSpec> arguments;  // resolved, by name
 };
 
 }  // namespace verbatim::config

@@ -42,6 +42,7 @@ struct Questions {
 
   std::vector<Stream> streams;   // in the order of their first question
   std::vector<ChoicePoint> points;
+  std::string digest;  // of the run: of two with the same the programs and the fabric have done the same; empty: not known
   std::uint64_t asked() const;
 };
 

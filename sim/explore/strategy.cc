@@ -216,6 +216,7 @@ class Extensions {
       : taken_(std::move(taken)), questions_(questions), seed_(seed), first_(first_after(taken_, questions_)) {}
 
   std::size_t points() const { return questions_.points.size(); }
+  std::size_t first() const { return first_; }  // point that is varied
   bool is_empty() const { return is_shuffled_ ? left_.empty() : first_ == questions_.points.size(); }
   std::vector<Decision> next() {
     if (!is_shuffled_) shuffle();
@@ -268,6 +269,7 @@ class Systematic final : public AfterDefault {
   std::string covered() const override {
     return "every schedule with at most " + std::to_string(depth_) + (depth_ == 1 ? " decision" : " decisions") +
            " that are not the default was run, a delay by one length of every second octave" +
+           (repeated_ > 0 ? "; " + std::to_string(repeated_) + " that ran as one before them did were not varied further" : "") +
            (is_cut_ ? "; of longer runs the first " + std::to_string(Questions::kMostPoints) + " questions" : "") +
            (dropped_ > 0 ? "; " + std::to_string(dropped_) + " schedules were not varied further, for want of memory" : "");
   }
@@ -300,8 +302,37 @@ class Systematic final : public AfterDefault {
       ++dropped_;
       return;
     }
+    if (is_varied_already(questions, added.first())) {
+      ++repeated_;
+      return;
+    }
     points_kept_ += added.points();
     waiting_.push_back(std::move(added));
+  }
+
+  // Whether a run with as many decisions or fewer has done the same and asked the same, and is varied from as early on: then what
+  // comes of one more decision comes of it there, too. Else this is such a run from now on.
+  bool is_varied_already(const Questions& questions, std::size_t first) {
+    if (questions.digest.empty()) return false;
+    const auto [varied, is_new] = varied_.try_emplace({questions.digest, fingerprint(questions)}, first);
+    if (is_new || first < varied->second) {
+      varied->second = first;
+      return false;
+    }
+    return true;
+  }
+  static std::uint64_t fingerprint(const Questions& questions) {
+    std::uint64_t hash = 0xcbf2'9ce4'8422'2325;  // FNV-1a, by words
+    const auto add = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100'0000'01b3; };
+    for (const Questions::Stream& stream : questions.streams) {
+      for (const char c : stream.site + "/" + stream.actor) add(static_cast<unsigned char>(c));
+      add(stream.asked);
+    }
+    for (const ChoicePoint& point : questions.points) {
+      add(point.stream);
+      add(std::uint64_t{point.alternatives} << 32 | point.occurrence);
+    }
+    return hash;
   }
 
   static constexpr std::size_t kMostKept = 32'000'000;  // points: 384 MB
@@ -310,7 +341,8 @@ class Systematic final : public AfterDefault {
   std::size_t points_kept_ = 0;     // of all that wait
   std::size_t under_way_ = 0;
   std::uint64_t batches_ = 0;  // that came
-  std::uint64_t dropped_ = 0;
+  std::uint64_t dropped_ = 0, repeated_ = 0;
+  std::map<std::pair<std::string, std::uint64_t>, std::size_t> varied_;  // runs, and from which point on
   bool is_cut_ = false;
 };
 

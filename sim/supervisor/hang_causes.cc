@@ -74,10 +74,16 @@ std::string HangCauses::place(Process& process, std::uint64_t address) const {
   return place_of_call(process.native_pid(), address);
 }
 
+std::string HangCauses::callers(Process& process, const StackStart& start) const {
+  return callers_text(process.native_pid(), start.address, start,
+                      [&process](std::uint64_t address) { return process.memory().load<std::uint64_t>(address); });
+}
+
 std::string HangCauses::verb_of(Thread& thread, const protocol::VerbWait& wait) const {
   std::string text = std::string(", in ") + name_of(wait.verb);
   if (wait.number != 0) text += fmt::format(" of {} {}", wait.verb == WaitingVerb::kDestroyCq ? "CQ" : "QP", wait.number);
-  if (const std::string where = place(thread.process(), wait.caller); !where.empty()) text += " at " + where;
+  const std::string where = place(thread.process(), wait.caller);
+  if (!where.empty()) text += " at " + where + callers(thread.process(), {wait.caller, wait.stack, wait.frame});
   return text;
 }
 
@@ -164,11 +170,13 @@ std::string HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> qu
   Process& process = thread.process();
   std::string text;
   // The return address of the poll lies on the stack.
-  constexpr unsigned kStackRegister = 4;
+  constexpr unsigned kStackRegister = 4, kFrameRegister = 5;
   std::uint64_t address = 0;
   const std::uint64_t stack = process.region().slot(thread.slot()).poll_registers[kStackRegister];
   if (process.memory().read(stack, std::as_writable_bytes(std::span(&address, 1)))) {
-    if (const std::string where = place(process, address); !where.empty()) text = " at " + where;
+    const std::uint64_t frame = process.region().slot(thread.slot()).poll_registers[kFrameRegister];
+    if (const std::string where = place(process, address); !where.empty())
+      text = " at " + where + callers(process, {address, stack + sizeof address, frame});
   }
   std::vector<std::string> clauses;
   for (const PolledQueue& polled : queues) {

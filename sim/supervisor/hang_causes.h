@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/hca/inspection.h"
+#include "sim/supervisor/machine/call_stack.h"
 #include "sim/supervisor/spec/options.h"
 #include "sim/supervisor/tasks/process.h"
 
@@ -27,6 +28,8 @@ class HangCauses {
   std::string in_rdma_cm(Thread& thread) const;
   std::string verb_of(Thread& thread, const protocol::VerbWait& wait) const;
   std::string place(Process& process, std::uint64_t address) const;
+  // Those who have called the function that `start` is in.
+  std::string callers(Process& process, const StackStart& start) const;
   std::string sleep_on(Process& process, const hca::CompletionQueueState& cq, const hca::Inspection& all) const;
   // Why nothing comes to an empty queue.
   std::string nothing_comes(const hca::CompletionQueueState& cq, const hca::Inspection& all) const;

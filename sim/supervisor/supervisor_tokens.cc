@@ -328,9 +328,13 @@ void Supervisor::Impl::tell_notes(Thread& thread, protocol::ThreadSlot& slot, In
     if (verb_end != text.npos && error != nullptr && note.check == protocol::Check::kNone) {
       text.insert(verb_end, std::string(": ") + error);
     }
-    const std::uint64_t caller = note.check == protocol::Check::kNone ? 0 : caller_of(process, note);
-    const auto tell = [this, &process, when, note, caller, text = std::move(text)] {
-      if (note.check != protocol::Check::kNone) return kernel_.checks().tell_note(process, note, caller, text, when);
+    const bool is_finding = note.check != protocol::Check::kNone;
+    const std::uint64_t caller = is_finding ? caller_of(process, note) : 0;
+    // Whoever has noted it goes on meanwhile.
+    const auto stack = std::make_shared<protocol::NoteStack>();
+    if (!is_finding || !process.memory().read(note.stack, std::as_writable_bytes(std::span(stack.get(), 1)))) stack->length = 0;
+    const auto tell = [this, &process, when, note, caller, is_finding, stack, text = std::move(text)] {
+      if (is_finding) return kernel_.checks().tell_note(process, note, caller, *stack, text, when);
       tracer_.diagnose({process.host().component, process.pid(), note.error, text}, when);
     };
     // Not before what the adapter does until then.

@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "QP 72: the bytes that work request 0 sends have changed between ibv_post_send and the completion that gives them back"},
         Mistake{"missed-wakeup", "server", "mistakes.c:[0-9]+",
                 "thread 1000 sleeps for an event of CQ 129, which held 1 completion that it has not polled when it armed the CQ: .*"},
-        Mistake{"region-in-use", "server", "mistakes.c:[0-9]+",
+        Mistake{"region-in-use", "server", "mistakes.c:[0-9]+ .in region_in_use, from main at mistakes.c:[0-9]+.",
                 "thread 1000 deregisters the memory region with lkey 0x[0-9a-f]+, and 1 receive of QP 72 that is not complete names it"},
         Mistake{"receive-buffer", "server", "litmus.h:[0-9]+",
                 "QP 72: the program has written to the buffer of the receive with wr_id 1 between ibv_post_recv and the message that "
@@ -85,14 +85,14 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"memory-gone", "(client|server)", "mistakes.c:[0-9]+",
                 "thread 1000 gives back [0-9]+ bytes at 0x[0-9a-f]+ by (munmap|madvise.MADV_DONTNEED.), and a (send|receive) of QP 72, "
                 "work request [67], whose completion has not been polled names memory there; it was posted at mistakes.c:[0-9]+"},
-        Mistake{"undefined-field", "client", "mistakes.c:[0-9]+",
+        Mistake{"undefined-field", "client", "mistakes.c:[0-9]+ .in undefined_field, from main at mistakes.c:[0-9]+.",
                 "thread 1001 decides by opcode of a completion of QP 72 that has failed .wr_id 0, status 5.: of such wr_id, status, "
                 "qp_num and vendor_err alone are defined"},
-        Mistake{"unsignaled", "client", "mistakes.c:[0-9]+|litmus.h:[0-9]+",
+        Mistake{"unsignaled", "client", "litmus.h:[0-9]+ .in litmus_send, from unsignaled at mistakes.c:[0-9]+, from main at mistakes.c:[0-9]+.",
                 "QP 72: its send queue is full, and none of the 4 work requests in it is signaled: no completion will give a slot back"},
-        Mistake{"threads", "client", "mistakes.c:[0-9]+",
+        Mistake{"threads", "client", "mistakes.c:[0-9]+ .in poll_single.",
                 "threads 100[0-9] and 100[0-9] use CQ 130 at once, of which the program has promised that one thread at a time does"},
-        Mistake{"unacknowledged", "server", "mistakes.c:[0-9]+",
+        Mistake{"unacknowledged", "server", "mistakes.c:[0-9]+ .in unacknowledged, from main at mistakes.c:[0-9]+.",
                 "thread 1000 destroys CQ 129 and waits for the acknowledgement of 1 events, the last of which it has taken itself"},
         Mistake{"remote-race", "client", "",
                 "a WRITE of 256 bytes at 0x[0-9a-f]+ by client through QP 72 of server is sent before a READ of 256 bytes at .* is "
@@ -175,7 +175,7 @@ TEST(RemoteRaces, are_none_when_word_goes_round) {
 TEST(Checks, whatever_is_left_is_told_with_the_place_where_it_was_made) {
   const RunReport result = run("leak", "buggy", {"--check", "leak=warn"});
   for (const char* what : {"QP 72", "CQ 128", "a memory region", "a protection domain"})
-    EXPECT_THAT(result.err, ContainsRegex(std::string("has not destroyed ") + what + " \\((litmus\\.h|mistakes\\.c):[0-9]+")) << what;
+    EXPECT_THAT(result.err, ContainsRegex(std::string("has not destroyed ") + what + ", at (litmus\\.h|mistakes\\.c):[0-9]+")) << what;
 }
 
 TEST(Checks, of_a_stale_key_is_told_where_and_when_its_region_ended) {

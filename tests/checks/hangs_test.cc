@@ -48,28 +48,30 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, HangTest,
     ::testing::Values(
         Hang{"never-armed", "server",
-             "waits in read on completion channel since .* in ibv_get_cq_event at hangs.c:[0-9]+: CQ 129 holds 1 completion that "
+             "waits in read on completion channel since .* in ibv_get_cq_event at hangs.c:[0-9]+ "
+             ".in sleep_for_event, from never_armed at hangs.c:[0-9]+, from main at hangs.c:[0-9]+.: CQ 129 holds 1 completion that "
              "nobody has polled, written at .* us, and was never armed .ibv_req_notify_cq."},
         Hang{"not-armed-again", "server",
-             "waits in read .* at hangs.c:[0-9]+: CQ 129 holds 1 completion that nobody has polled, .* and it was not armed again "
+             "waits in read .* at hangs.c:[0-9]+ .in [^)]*.: CQ 129 holds 1 completion that nobody has polled, .* and it was not armed again "
              ".ibv_req_notify_cq. after its last event, at .* us"},
         Hang{"not-solicited", "server",
              "waits in poll on completion channel since .*: CQ 129 holds 1 completion that nobody has polled, written at .* us, but "
              "ibv_req_notify_cq at hangs.c:[0-9]+ armed it for solicited completions alone"},
         Hang{"destroys-cq", "server",
-             "waits in futex .*, in ibv_destroy_cq of CQ 129 at hangs.c:[0-9]+: it waits for the acknowledgement of 1 completion "
+             "waits in futex .*, in ibv_destroy_cq of CQ 129 at hangs.c:[0-9]+ .in destroys_cq, [^)]*.: it waits for the acknowledgement of 1 completion "
              "event that thread 1000 took .ibv_ack_cq_events."},
         Hang{"destroys-qp", "server",
-             "waits in futex .*, in ibv_destroy_qp of QP 72 at hangs.c:[0-9]+: it waits for the acknowledgement of 1 asynchronous "
+             "waits in futex .*, in ibv_destroy_qp of QP 72 at hangs.c:[0-9]+ .in destroys_qp, [^)]*.: it waits for the acknowledgement of 1 asynchronous "
              "event that thread 1002 took .ibv_ack_async_event."},
         Hang{"no-receive", "server",
-             "polls completion queue 129 since .* at hangs.c:[0-9]+: QP 72 has no receive posted, and its peer, QP 72 of client, has "
+             "polls completion queue 129 since .* at hangs.c:[0-9]+ "
+             ".in poll_for_ever, from no_receive at hangs.c:[0-9]+, from main at hangs.c:[0-9]+.: QP 72 has no receive posted, and its peer, QP 72 of client, has "
              "1 message for it .[0-9]+ RNR NAKs so far."},
         Hang{"no-receive", "client",
              "polls completion queue 128 since .*: QP 72 has 1 send posted, and its peer, QP 72 of server, has no receive posted for "
              "it .[0-9]+ RNR NAKs so far."},
         Hang{"not-signaled", "client",
-             "polls completion queue 128, .* at hangs.c:[0-9]+: QP 72: its last send was not signaled, so it completes without an "
+             "polls completion queue 128, .* at hangs.c:[0-9]+ .in [^)]*.: QP 72: its last send was not signaled, so it completes without an "
              "entry"},
         Hang{"nothing-sent", "server",
              "polls completion queue 129, .*: QP 72 has 1 receive posted, and its peer, QP 72 of client, has nothing more to send"},
@@ -106,7 +108,7 @@ TEST(Hangs, a_lost_wake_up_is_told) {
     if (result.code == 0) continue;
     ASSERT_EQ(result.code, 3) << result.story();
     EXPECT_THAT(result.report["findings"].dump(),
-                ::testing::ContainsRegex("in ibv_get_cq_event at lost_wakeup[^ ]*: CQ 129 holds [0-9]+ completions? that nobody has "
+                ::testing::ContainsRegex("in ibv_get_cq_event at lost_wakeup[^ ]* [(]in [^)]*[)]: CQ 129 holds [0-9]+ completions? that nobody has "
                                          "polled, (the first )?written at [0-9.]+ us, [0-9.]+ [num]s before ibv_req_notify_cq at "
                                          "lost_wakeup[^ ]* armed it: what is there before raises no event"));
     return;

@@ -137,8 +137,7 @@ TEST_F(Explore, the_result_does_not_depend_on_the_number_of_jobs) {
 TEST_F(Explore, the_repair_does_not_fail_and_the_bound_is_told) {
   const Finished run = explore(out_, {"--runs", "20"}, pair_of("last_byte", "fixed"));
   EXPECT_EQ(run.code, 0) << run.out << run.err;
-  EXPECT_NE(run.out.find("explored 20 runs with freedom spec, strategy portfolio: 0 failed, of 0 kinds\n"), std::string::npos)
-      << run.out;
+  expect_found(run.out, "explored 20 schedules, [0-9]+ different, with freedom spec, strategy portfolio: 0 failed, of 0 kinds\n");
   EXPECT_NE(run.out.find("0 of 20: with 95 % confidence less than 14 % of such schedules fail\n"), std::string::npos) << run.out;
   EXPECT_NE(content(out_ + "/junit.xml").find("failures=\"0\""), std::string::npos);
 }
@@ -150,7 +149,7 @@ TEST_F(Explore, what_fails_by_a_quirk_is_told_to_be_a_matter_of_the_hardware_and
   EXPECT_EQ(allowed.out.find("goes beyond the specification"), std::string::npos) << allowed.out;
   const Finished run = explore(out_, {"--runs", "40", "--freedom", "quirk:no-last-wqe"}, pair_of("last_wqe", "fixed"));
   EXPECT_EQ(run.code, 1) << run.out << run.err;
-  expect_found(run.out, "explored [0-9]+ runs with freedom quirk:no-last-wqe, ");
+  expect_found(run.out, "explored [0-9]+ schedules, [0-9]+ different, with freedom quirk:no-last-wqe, ");
   EXPECT_NE(run.out.find("hardware that goes beyond the specification:\n  no-last-wqe: "), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("the event that the last request of a shared receive queue was reached does not come"), std::string::npos)
       << run.out;
@@ -201,6 +200,18 @@ TEST_F(Explore, output_can_be_the_failure) {
   EXPECT_EQ(run.code, 1) << run.out << run.err;
   EXPECT_NE(run.out.find("has the line \"balance -3\", which --fail-on finds"), std::string::npos) << run.out;
   EXPECT_EQ(verbatim({"replay", "--quiet", replay_}).code, 1);
+}
+
+TEST_F(Explore, it_is_told_how_many_schedules_made_a_difference) {
+  // A program that does nothing with its adapter leaves little to differ.
+  const std::vector<std::string> what = {"--topology", kTopology, "server=true"};
+  const Finished one = explore(out_, {"--runs", "40", "--jobs", "1"}, what);
+  const auto results = nlohmann::json::parse(content(out_ + "/explore.json"));
+  EXPECT_EQ(results["runs"], 40);
+  EXPECT_GE(results["different"], 1);
+  EXPECT_LT(results["different"], 40);
+  EXPECT_NE(one.out.find("explored 40 schedules, " + results["different"].dump() + " different, with"), std::string::npos) << one.out;
+  EXPECT_EQ(explore(out_, {"--runs", "40", "--jobs", "4"}, what).out, one.out);
 }
 
 TEST_F(Explore, systematic_search_is_complete_for_a_small_program) {
@@ -301,6 +312,54 @@ TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {
   EXPECT_NE(repaired.out.find("0 of 5: with 95 % confidence"), std::string::npos) << repaired.out;
 }
 
+// Also in a shorter run in which the same failure needs other decisions, and whatever the number of runs at a time.
+TEST_F(Explore, arguments_that_have_a_range_become_as_small_as_still_fails) {
+  const std::string path = "'" + std::string(VERBATIM_LITMUS) + "/last_byte' buggy ";
+  const std::vector<std::string> what = {"--topology", kTopology, "--range", "records=1..100", "server=" + path + "- {records}",
+                                         "client=" + path + "server {records}"};
+  const Finished found = explore(out_, {"--runs", "60"}, what);
+  ASSERT_EQ(found.code, 1) << found.out << found.err;
+  expect_found(found.out, "\n  records 100 -> 1\n  [0-9]+ decisions? that");
+  const std::string kept = content(replay_);
+  const auto file = nlohmann::json::parse(kept);
+  EXPECT_EQ(file["arguments"]["records"], 1);
+  const Finished alone = explore(out_, {"--runs", "60", "--jobs", "1"}, what);
+  EXPECT_EQ(found.out, alone.out);
+  EXPECT_EQ(kept, content(replay_));
+  EXPECT_LE(file["decisions"].size(), 3u) << found.out;
+  const auto failure = nlohmann::json::parse(content(out_ + "/explore.json"))["failures"][0];
+  EXPECT_EQ(failure["arguments"], nlohmann::json::parse(R"({"records": {"range": "1..100", "found": 100, "value": 1}})"));
+
+  const std::string run = folder_.path() + "/run";
+  const Finished again = verbatim({"replay", "--out", run, replay_});
+  EXPECT_NE(again.out.find("replay: the same failure, with the same digest"), std::string::npos) << again.out << again.err;
+  const auto json = nlohmann::json::parse(content(run + "/run.json"));
+  EXPECT_EQ(json["programs"][0]["argv"].back(), "1");
+  EXPECT_EQ(json["arguments"], nlohmann::json::parse(R"({"records": {"range": "1..100", "value": 1}})"));
+  EXPECT_NE(verbatim({"explain", run}).out.find("records 100 -> 1\n"), std::string::npos);
+}
+
+TEST_F(Explore, shrink_makes_the_arguments_of_a_scenario_small_and_set_chooses_them) {
+  // Six lines or more are a failure of their own; the number in the last words does not make it another.
+  const std::string program = R"(i=0; while [ $i -lt $1 ]; do i=$((i+1)); done; [ $1 -lt 6 ] || { echo $i of $2 >&2; exit 1; })";
+  const std::string scenario = folder_.write(
+      "s.json", nlohmann::json{{"topology", std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology},
+                               {"ranges", {{"lines", "2..90"}, {"files", "1..7"}}},
+                               {"programs", nlohmann::json::array({{{"host", "server"}, {"command", {"sh", "-c", program, "sh", "{lines}", "{files}"}}}})}}
+                    .dump());
+  const Finished few = verbatim({"run", "--set", "lines=5", scenario});
+  EXPECT_EQ(few.code, 0) << few.err;
+  ASSERT_EQ(explore(out_, {"--runs", "1", "--set", "files=3", "--shrink-time", "1 ns"}, {scenario}).code, 1);
+  EXPECT_EQ(nlohmann::json::parse(content(replay_))["arguments"], nlohmann::json::parse(R"({"files": 3, "lines": 90})"));
+  const Finished small = verbatim({"shrink", replay_});
+  EXPECT_EQ(small.code, 0) << small.err;
+  EXPECT_NE(small.out.find("\n  files 3 -> 1\n  lines 90 -> 6\n  it fails whatever is chosen"), std::string::npos) << small.out;
+  EXPECT_NE(verbatim({"replay", replay_}).out.find("the same failure, with the same digest"), std::string::npos);
+  const Finished smallest = verbatim({"shrink", "--json", replay_});
+  EXPECT_EQ(nlohmann::json::parse(smallest.out)["arguments"]["lines"],
+            nlohmann::json::parse(R"({"range": "2..90", "found": 6, "value": 6})")) << smallest.out;
+}
+
 // What a seed has brought about need not be looked for by a search.
 TEST_F(Explore, a_run_with_freedom_keeps_what_it_chose) {
   const auto seed = [&](const char* number, const std::string& out) {
@@ -335,6 +394,7 @@ TEST_F(Explore, what_cannot_be_used_is_refused) {
   EXPECT_EQ(explore(out_, {"--fail-on", "("}, what).code, 2);
   EXPECT_EQ(explore(out_, {"--focus", "no/such/file"}, what).code, 2);
   EXPECT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, "nobody=true"}).code, 2);
+  EXPECT_EQ(explore(out_, {"--runs", "1", "--set", "n=1"}, what).code, 2);
   EXPECT_FALSE(fs::exists(out_));
   EXPECT_EQ(verbatim({"replay", "no/such/file"}).code, 2);
   EXPECT_EQ(verbatim({"replay", std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology}).code, 2);

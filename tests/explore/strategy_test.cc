@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include "sim/core/rng.h"
@@ -105,6 +106,38 @@ TEST(Strategy, systematic_is_complete_and_says_so) {
   }
   EXPECT_TRUE(made->is_exhausted());
   EXPECT_NE(made->covered().find("at most 1 decision"), std::string::npos) << made->covered();
+}
+
+// As a program for which the answers of the first stream make no difference.
+Questions told_apart(const Schedule& schedule) {
+  Questions asked = questions();
+  asked.digest = "run";
+  for (const Decision& decision : schedule.decisions) {
+    if (decision.site == "late") asked.digest += " late " + std::to_string(decision.answer);
+  }
+  return asked;
+}
+
+TEST(Strategy, systematic_does_not_vary_what_has_run_before) {
+  for (const std::size_t jobs : {1, 4}) {
+    const auto made = strategy("delay:2");
+    std::vector<std::string> schedules;
+    std::deque<Schedule> under_way;
+    while (true) {
+      const auto schedule = under_way.size() < jobs ? made->next() : std::nullopt;
+      if (!schedule && under_way.empty()) break;
+      if (schedule) {
+        schedules.push_back(to_text(*schedule));
+        under_way.push_back(*schedule);
+        continue;
+      }
+      made->learn(under_way.front(), told_apart(under_way.front()));
+      under_way.pop_front();
+    }
+    // The default and four with one decision; of these the two that are late lead to one more each, those that order do not.
+    EXPECT_EQ(schedules.size(), 7u) << jobs;
+    EXPECT_NE(made->covered().find("; 1 that ran as one before them did were not varied further"), std::string::npos) << made->covered();
+  }
 }
 
 // Streams that alternate, and one of which every second question has one answer only.

@@ -1,16 +1,18 @@
 // Polling on the last byte of an RDMA WRITE. `buggy` takes a record for complete when its last byte has
 // changed; the bytes of one WRITE come in any order. `fixed` waits for the completion of a WRITE with
-// immediate data.
+// immediate data. `last_byte buggy|fixed [server|-] [records]`: how many records there are, 30.
 #include "litmus.h"
 
-enum { kRounds = 30, kBytes = 200 };
+enum { kBytes = 200 };
+
+static int rounds = 30;
 
 static struct litmus my;
 
 static void serve(void) {
   volatile uint8_t* record = my.memory;
   litmus_meet(&my);
-  for (int i = 1; i <= kRounds; ++i) {
+  for (int i = 1; i <= rounds; ++i) {
     if (my.is_fixed) {
       litmus_wait(my.recv_cq);
     } else {
@@ -28,7 +30,7 @@ static void serve(void) {
 
 static void write_records(void) {
   litmus_meet(&my);
-  for (int i = 1; i <= kRounds; ++i) {
+  for (int i = 1; i <= rounds; ++i) {
     memset(my.memory, i, kBytes);
     const enum ibv_wr_opcode opcode = my.is_fixed ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
     MUST(litmus_send(&my, 0, opcode, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
@@ -38,10 +40,11 @@ static void write_records(void) {
 }
 
 int main(int argc, char** argv) {
-  litmus_start(&my, argc, argv, 1, kQueue, 4096);
+  if (argc > 3) rounds = atoi(argv[3]);
+  litmus_start(&my, argc > 2 && strcmp(argv[2], "-") == 0 ? 2 : argc, argv, 1, kQueue, 4096);
   litmus_recv(&my, 0, 0, NULL, 0);
   my.server == NULL ? serve() : write_records();
   litmus_meet(&my);  // whoever ends first takes its queue pair along
-  printf("%d records\n", kRounds);
+  printf("%d records\n", rounds);
   return 0;
 }

@@ -26,6 +26,8 @@ std::vector<std::string> words_of(const RunOptions& options) {
   if (options.seed) add("--seed", std::to_string(*options.seed));
   add("--topology", options.topology);
   if (options.stagger != RunOptions().stagger) add("--stagger", options.stagger);
+  for (const std::string& range : options.ranges) add("--range", range);
+  for (const std::string& set : options.sets) add("--set", set);
   add("--time-limit", options.time_limit);
   add("--stuck-after", options.stuck_after);
   for (const std::string& fault : options.faults) add("--fault", fault);

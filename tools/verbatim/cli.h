@@ -32,6 +32,8 @@ struct RunOptions {
   std::vector<std::string> arguments;  // SCENARIO.json, or HOST=COMMAND …
   std::string topology;
   std::string stagger = "100 ms";
+  std::vector<std::string> ranges;     // for the form HOST=COMMAND, each NAME=LEAST..MOST
+  std::vector<std::string> sets;       // each NAME=NUMBER: arguments that have a range
   std::optional<std::int64_t> seed;
   std::string seeds;    // "A..B"
   int jobs = 0;         // of --seeds: runs at a time; 0: one for each allowed processor

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/arguments.h"
 #include "sim/ib/qp_state.h"
 #include "sim/ib/wc_status.h"
 #include "sim/observe/failure_causes.h"
@@ -177,6 +178,20 @@ std::vector<observe::TraceLine> facts_of(const RecordedRun& run) {
   return facts;
 }
 
+// Those that are less than a plain run takes, as "messages 1000 -> 3"; all of them as the run has them.
+nlohmann::json tell_arguments(const nlohmann::json& report, Answer& answer) {
+  const auto arguments = report.find("arguments");
+  if (arguments == report.end() || !arguments->is_object()) return nlohmann::json::object();
+  for (const auto& [name, argument] : arguments->items()) {
+    if (!argument.is_object() || !argument.value("value", nlohmann::json()).is_number_integer()) continue;
+    const auto range = config::parse_argument_range(argument.value("range", ""));
+    const auto value = argument["value"].get<std::int64_t>();
+    if (range && range->most != value)
+      answer.say("%s %s -> %s\n", name.c_str(), std::to_string(range->most).c_str(), std::to_string(value).c_str());
+  }
+  return *arguments;
+}
+
 int explain_run(const std::string& path, Answer& answer) {
   std::string failure;
   const auto run = read_run(path, &failure);
@@ -190,6 +205,7 @@ int explain_run(const std::string& path, Answer& answer) {
     answer.say("outcome: %s\n", outcome.c_str());
     answer.document()["outcome"] = outcome;
     answer.document()["findings"] = run->report.value("findings", nlohmann::json::array());
+    answer.document()["arguments"] = tell_arguments(run->report, answer);
     auto& programs = answer.document()["programs"] = Answer::Json::array();
     for (const nlohmann::json& program : run->report.value("programs", nlohmann::json::array())) {
       const bool has_ended = program.contains("exit_code") && program["exit_code"].is_number();

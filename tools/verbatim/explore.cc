@@ -131,6 +131,7 @@ class Exploration {
     }
     ++counted_;
     digest_.on_record({}, std::as_bytes(std::span(report.digest)));
+    different_.insert(report.digest);
     strategy_.learn(done.schedule, report.questions);
     for (const explore::Questions::Stream& stream : report.questions.streams) {
       asked_[stream.site] += stream.asked;
@@ -183,8 +184,8 @@ class Exploration {
     if (answer_.is_for_people())
       std::fprintf(stderr, "verbatim: %lld runs in %.1f s, %.1f a second, %zu at a time\n", static_cast<long long>(counted_),
                    seconds, static_cast<double>(counted_) / std::max(seconds, 0.001), jobs());
-    answer_.say("explored %lld %s with freedom %s, strategy %s: %lld failed, of %zu kind%s\n",
-                static_cast<long long>(counted_), counted_ == 1 ? "run" : "runs", plan_.scenario.freedom.c_str(),
+    answer_.say("explored %lld %s, %zu different, with freedom %s, strategy %s: %lld failed, of %zu kind%s\n",
+                static_cast<long long>(counted_), counted_ == 1 ? "schedule" : "schedules", different_.size(), plan_.scenario.freedom.c_str(),
                 options_.focus.empty() ? options_.strategy.c_str() : "near", static_cast<long long>(failed_), kinds_.size(),
                 kinds_.size() == 1 ? "" : "s");
     tell_quirks();
@@ -222,7 +223,10 @@ class Exploration {
     const Shrunk small = shrink(runs_, kind.report.decisions, kind.signature, shrink_time_, progress_);
     answer_.say_wrong("%s", failure_text(runs_, small, kind.report).c_str());
     const RunReport& report = small.is_reproducible ? small.report : kind.report;
-    ReplayFile file = replay_of(plan_, options_.run, files_, report);
+    RunOptions small_run = options_.run;
+    small_run.sets = words_of(small.arguments);
+    ReplayFile file = replay_of(plan_, small_run, files_, report);
+    file.arguments = small.arguments;
     file.decisions = small.decisions;
     file.signature = kind.signature;
     std::error_code error;
@@ -241,6 +245,7 @@ class Exploration {
                         {"runs", kind.failures},
                         {"first_run", kind.first_run},
                         {"strategy", kind.strategy},
+                        {"arguments", arguments_json(plan_, small)},
                         {"decisions_found", kind.report.decisions.size()},
                         {"decisions", to_json(small.decisions)},
                         {"shrink_runs", small.runs},
@@ -272,6 +277,7 @@ class Exploration {
                        {"freedom", plan_.scenario.freedom},
                        {"strategy", options_.focus.empty() ? options_.strategy : "near"},
                        {"runs", counted_},
+                       {"different", different_.size()},
                        {"digest", digest_.hex()},
                        {"failed", failed_},
                        {"interrupted", runs_.is_interrupted()},
@@ -307,6 +313,7 @@ class Exploration {
   const Clock::time_point begin_ = Clock::now();
   std::int64_t started_ = 0, counted_ = 0, failed_ = 0;
   observe::DigestSink digest_;  // of the digests of all runs, in their order
+  std::set<std::string> different_;  // digests
   bool has_enough_ = false;
   int ours_ = kAsExpected;  // what ended the search that is no failure of a program
   std::vector<Kind> kinds_;

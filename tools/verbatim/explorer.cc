@@ -18,10 +18,10 @@ RunReport without_report(int status) {
 
 }  // namespace
 
-ScheduleRuns::ScheduleRuns(const RunPlan& plan, const RunOptions& options) : workers_(plan, options) {}
+ScheduleRuns::ScheduleRuns(const RunPlan& plan, const RunOptions& options) : plan_(plan), workers_(plan, options) {}
 
 bool ScheduleRuns::start(const explore::Schedule& schedule, const RunFiles& files) {
-  if (!workers_.start(started_, schedule, files)) {
+  if (!workers_.start(started_, schedule, {files, arguments_})) {
     if (machine_fault_.empty()) machine_fault_ = "another run cannot be started: the machine has no room for its process";
     return false;
   }

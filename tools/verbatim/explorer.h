@@ -20,12 +20,17 @@ class ScheduleRuns {
   // Both outlive it; of `options`, jobs and core say where runs go.
   ScheduleRuns(const RunPlan& plan, const RunOptions& options);
 
+  const RunPlan& plan() const { return plan_; }
+
   bool has_room() const { return workers_.has_room(); }
   bool is_idle() const { return workers_.is_idle(); }
   bool is_interrupted() const { return workers_.is_interrupted(); }
   // What the machine has done to the first run whose end says nothing of the programs, or why one could not be started; empty:
   // nothing.
   const std::string& machine_fault() const { return machine_fault_; }
+
+  // From now on the commands of runs have these arguments, and the plan's for those that are not named.
+  void set_arguments(config::ArgumentValues values) { arguments_ = std::move(values); }
 
   // False: the machine has no room for another process, and machine_fault() says so.
   bool start(const explore::Schedule& schedule, const RunFiles& files = {});
@@ -54,7 +59,9 @@ class ScheduleRuns {
   void abandon();
 
  private:
+  const RunPlan& plan_;
   ScheduleWorkers workers_;
+  config::ArgumentValues arguments_;
   std::string machine_fault_;
   int wait_ms_ = -1;
   std::function<void()> on_wait_;

@@ -139,6 +139,17 @@ std::string ladder_around(const Trace& trace, const std::vector<std::size_t>& ma
   return text;
 }
 
+// "messages 1000 -> 3", a line each.
+std::string text_of_arguments(const RunPlan& plan, const Shrunk& shrunk) {
+  std::string text;
+  for (const auto& [name, argument] : plan.scenario.arguments) {
+    const std::int64_t value = shrunk.arguments.at(name);
+    if (value != argument.value)
+      text += "  " + name + " " + std::to_string(argument.value) + " -> " + std::to_string(value) + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunReport& found) {
@@ -151,8 +162,9 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
     return "  its " + std::to_string(found.decisions.size()) +
            " decisions, taken again, do not bring it about: the run was weak, or this is a bug of verbatim\n";
   }
-  if (decisions.empty()) return "  it fails whatever is chosen, as with freedom friendly\n";
-  std::string text = "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision that is" : " decisions that are") +
+  std::string text = text_of_arguments(runs.plan(), shrunk);
+  if (decisions.empty()) return text + "  it fails whatever is chosen, as with freedom friendly\n";
+  text += "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision that is" : " decisions that are") +
                      " not the default; " + std::to_string(decisions.size()) + (decisions.size() == 1 ? " brings" : " bring") +
                      " it about (" + std::to_string(shrunk.runs) + " runs to find out" +
                      (shrunk.ran_out_of_time ? ", and no time for more" : "") + "):\n";

@@ -66,6 +66,13 @@ void add_what(CLI::App* verb, RunOptions& options) {
   verb->add_option("--stagger", options.stagger,
                    "virtual time between the starts of programs given as HOST=COMMAND")
       ->capture_default_str();
+  verb->add_option("--range", options.ranges,
+                   "NAME=LEAST..MOST: {NAME} in the commands is a number that shrink may make smaller, as by a scenario's \"ranges\", "
+                   "for the form HOST=COMMAND; once for each")
+      ->allow_extra_args(false);
+  verb->add_option("--set", options.sets,
+                   "NAME=NUMBER: the number that {NAME} in the commands stands for (default: the greatest of its range); once for each")
+      ->allow_extra_args(false);
   add_limits(verb, options);
 }
 
@@ -263,7 +270,7 @@ void add_attach(CLI::App& app, AttachOptions& options) {
 }
 
 void add_shrink(CLI::App& app, ShrinkOptions& options) {
-  CLI::App* verb = app.add_subcommand("shrink", "Make the decisions of a replay file fewer, and tell what each does");
+  CLI::App* verb = app.add_subcommand("shrink", "Make the decisions of a replay file fewer, and the numbers in its commands that have a range less; tell what each decision does");
   verb->add_option("file", options.file, "replay file")->required();
   verb->add_option("--out,-o", options.out, "where the smaller one is written (default: the same file)");
   verb->add_option("--time", options.time, "wall time after which it ends with what it has")->capture_default_str();

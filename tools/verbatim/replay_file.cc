@@ -34,6 +34,7 @@ std::string write_replay(const std::string& path, const ReplayFile& replay) {
                      {"working_directory", replay.working_directory},
                      {"search_path", replay.search_path},
                      {"fail_on", replay.fail_on},
+                     {"arguments", replay.arguments},
                      {"decisions", to_json(replay.decisions)},
                      {"contents", contents},
                      {"profile_folders", replay.profile_folders},
@@ -68,6 +69,7 @@ std::optional<ReplayFile> read_replay(const std::string& path, std::string* fail
     json->at("working_directory").get_to(replay.working_directory);
     json->at("search_path").get_to(replay.search_path);
     json->at("fail_on").get_to(replay.fail_on);
+    replay.arguments = json->value("arguments", replay.arguments);
     replay.decisions = decisions_of(json->at("decisions"));
     for (const Json& content : json->at("contents")) replay.contents.push_back({content.at("path"), content.at("digest")});
     json->at("profile_folders").get_to(replay.profile_folders);
@@ -103,6 +105,7 @@ ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const confi
   std::erase_if(paths, [&](const std::string& path) { return path.starts_with(plan.shim_directory + "/"); });
   file.contents = contents_of(std::move(paths));
   file.freedom = plan.scenario.freedom;
+  file.arguments = config::values_of(plan.scenario);
   file.decisions = report.decisions;
   file.signature = report.signature();
   file.summary = report.summary();

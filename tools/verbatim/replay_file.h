@@ -26,6 +26,7 @@ struct ReplayFile {
   std::vector<Content> contents;           // programs, their libraries, files that hosts are given
   std::string fail_on;
   std::string freedom = "spec";            // for who reads it; it stands in `words`, too, where it is another
+  config::ArgumentValues arguments;        // likewise
   std::vector<explore::Decision> decisions;
   std::string signature, summary, run_digest;  // of the failure
 };

@@ -198,7 +198,7 @@ void tell_checks(const std::vector<observe::CheckLog::Entry>& findings, const Ch
     if (++said[entry.process] > kMostOfOne) continue;
     spdlog::log(levels.of(entry.check) == CheckLevel::kError ? spdlog::level::err : spdlog::level::warn,
                 "check {}: {}, process {}, at {} us: {}{}", entry.check, entry.component, entry.process,
-                observe::microseconds(entry.time_ps), entry.text, entry.place.empty() ? "" : " (" + entry.place + ")");
+                observe::microseconds(entry.time_ps), entry.text, entry.place.empty() ? "" : ", at " + entry.place);
   }
   for (const auto& [process, count] : said) {
     if (count > kMostOfOne) spdlog::warn("process {}: {} more findings of checks; run.json (--out) and --trace have them", process, count - kMostOfOne);
@@ -370,7 +370,11 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
   }
   std::vector<std::string> warnings = result.warnings;
   for (std::string& warning : warnings_of(plan, result, figures)) warnings.push_back(std::move(warning));
+  Json arguments = Json::object();
+  for (const auto& [name, argument] : plan.scenario.arguments)
+    arguments[name] = {{"range", config::format_argument_range(argument)}, {"value", argument.value}};
   const Json json = {{"version", VERBATIM_VERSION},
+                     {"arguments", arguments},
                      {"seed", plan.scenario.seed},
                      {"freedom", plan.scenario.freedom},
                      {"digest", figures.digest},

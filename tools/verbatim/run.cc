@@ -84,6 +84,21 @@ void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
   config::check_foreground(scenario, "command line", "", diagnostics);
 }
 
+// What --range gives the commands of the command line.
+void resolve_ranges(const RunOptions& options, config::ScenarioSpec& scenario, config::Diagnostics& diagnostics) {
+  std::map<std::string, std::string> ranges;
+  for (const std::string& text : options.ranges) {
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos) {
+      diagnostics.add("--range", "", config::in_quotes(text) + " is not of the form NAME=LEAST..MOST",
+                      "write it like \"messages=1..1000\"");
+    } else if (!ranges.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
+      diagnostics.add("--range", "", config::in_quotes(text.substr(0, equals)) + " has two ranges", "leave one of them out");
+    }
+  }
+  if (ranges.size() == options.ranges.size()) config::resolve_arguments(scenario, ranges, "--range", "", diagnostics);
+}
+
 // "1..200", or "7" for one.
 std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnostics& diagnostics) {
   const std::string& text = options.seeds;
@@ -124,7 +139,10 @@ bool load(const RunOptions& options, const config::LoadOptions& load_options, co
     if (!topology) return false;
     scenario.topology = *topology;
     parse_programs(options, scenario, diagnostics);
+    resolve_ranges(options, scenario, diagnostics);
   } else {
+    if (!options.ranges.empty())
+      diagnostics.add("--range", "", "is for the form HOST=COMMAND", "a scenario has its own \"ranges\"");
     if (options.arguments.size() != 1 || (options.arguments[0].find('=') != std::string::npos &&
                                           options.arguments[0].find(".json") == std::string::npos)) {
       diagnostics.add(
@@ -137,6 +155,8 @@ bool load(const RunOptions& options, const config::LoadOptions& load_options, co
     if (!loaded) return false;
     scenario = *loaded;
   }
+  for (std::size_t i = 0; diagnostics.empty() && i < options.sets.size(); ++i)
+    config::set_argument(scenario, options.sets[i], "--set", diagnostics);
   for (const std::string& text : options.faults) {
     if (auto fault = config::parse_fault(text, scenario.topology, "--fault", diagnostics)) {
       scenario.faults.push_back(std::move(*fault));
@@ -199,6 +219,17 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
 }
 
 }  // namespace
+
+void set_arguments(RunPlan& plan, const config::ArgumentValues& values) {
+  config::set_arguments(plan.scenario, values);
+  for (std::size_t i = 0; i < plan.programs.size(); ++i) plan.programs[i].arguments = plan.scenario.programs[i].command;
+}
+
+std::vector<std::string> words_of(const config::ArgumentValues& values) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : values) words.push_back(name + "=" + std::to_string(value));
+  return words;
+}
 
 std::optional<DebuggerSpec> find_debugged(const config::ScenarioSpec& scenario, const RunOptions& options,
                                           config::Diagnostics& diagnostics) {

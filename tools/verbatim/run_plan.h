@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/arguments.h"
 #include "sim/config/load.h"
 #include "sim/config/spec.h"
 #include "sim/explore/schedule.h"
@@ -37,6 +38,11 @@ struct RunPlan {
 
 // Reads and checks everything that a run needs. nullopt: it cannot be started, and what is wrong has been printed.
 std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& load_options);
+
+// Gives arguments of the plan's commands these values, which are within their ranges.
+void set_arguments(RunPlan& plan, const config::ArgumentValues& values);
+// As the command line has them: each NAME=NUMBER.
+std::vector<std::string> words_of(const config::ArgumentValues& values);
 
 // A duration above zero, given with `option`; nothing when `text` is empty or it is a finding.
 std::optional<Duration> parse_limit(const char* option, const std::string& text, config::Diagnostics& diagnostics);

@@ -129,6 +129,7 @@ std::optional<RunReport> report_of(const std::string& bytes) {
     report.programs.push_back({program.at(0), program.at(1), program.at(2), program.at(3), program.at(4)});
   for (const Json& stream : json.at("streams"))
     report.questions.streams.push_back({stream.at(0), stream.at(1), stream.at(2), stream.at(3)});
+  report.questions.digest = report.digest;
   report.questions.points = unpacked<explore::ChoicePoint>(json.at("points"));
   for (const auto& [point, answer, time_ps] : unpacked<PackedDecision>(json.at("decisions"))) {
     const explore::Questions::Stream& stream = report.questions.streams.at(point.stream);

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string to_bytes(const explore::Schedule& schedule, const RunFiles& files) {
+std::string to_bytes(const explore::Schedule& schedule, const RunWish& wish) {
   const Json json = {{"kind", schedule.kind},
                      {"seed", schedule.seed},
                      {"site", schedule.site},
@@ -32,8 +32,9 @@ std::string to_bytes(const explore::Schedule& schedule, const RunFiles& files) {
                      {"has_accesses", schedule.has_accesses},
                      {"wants_places", schedule.wants_places},
                      {"wants_points", schedule.wants_points},
-                     {"trace", files.trace},
-                     {"record", files.record}};
+                     {"arguments", wish.arguments},
+                     {"trace", wish.files.trace},
+                     {"record", wish.files.record}};
   std::string bytes;
   Json::to_msgpack(json, bytes);
   return bytes;
@@ -131,6 +132,7 @@ int ScheduleWorkers::serve(int socket, int core) {
     const Json json = Json::from_msgpack(*request);
     RunPlan plan = plan_;
     plan.schedule = schedule_of(json);
+    set_arguments(plan, json.at("arguments").get<config::ArgumentValues>());
     plan.run_after_run = options_.afresh ? nullptr : &kept;
     RunOptions options = options_;
     options.style = {.quiet = true};
@@ -148,13 +150,13 @@ int ScheduleWorkers::serve(int socket, int core) {
   return kAsExpected;
 }
 
-bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedule, const RunFiles& files) {
+bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedule, const RunWish& wish) {
   const std::size_t free =
       static_cast<std::size_t>(std::ranges::find(workers_, false, &Worker::is_busy) - workers_.begin());
   Worker& worker = workers_.at(free);
   if (worker.process >= 0 && worker.runs >= (options_.afresh ? 1 : kMostRuns)) end(worker);
   const int core = cores_.empty() ? -1 : cores_[free % cores_.size()];
-  const std::string request = to_bytes(schedule, files);
+  const std::string request = to_bytes(schedule, wish);
   if (worker.process >= 0 && !send_message(worker.socket, request)) end(worker);  // killed from outside
   if (worker.process < 0) {
     if (!make(worker, core)) return false;

@@ -21,6 +21,12 @@ struct RunFiles {
   std::string trace, record;
 };
 
+// Beside the schedule, what a run has of its own.
+struct RunWish {
+  RunFiles files;
+  config::ArgumentValues arguments;  // those that are not the plan's
+};
+
 class ScheduleWorkers {
  public:
   // Both outlive it; of `options`, jobs and core say how many there are and where they run.
@@ -33,7 +39,7 @@ class ScheduleWorkers {
   bool is_idle() const { return busy_ == 0; }
 
   // False: the machine has no room for another process.
-  bool start(std::int64_t number, const explore::Schedule& schedule, const RunFiles& files);
+  bool start(std::int64_t number, const explore::Schedule& schedule, const RunWish& wish);
 
   struct Ended {
     std::int64_t number = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -16,6 +17,13 @@
 namespace verbatim::cli {
 
 using Clock = std::chrono::steady_clock;
+
+nlohmann::ordered_json arguments_json(const RunPlan& plan, const Shrunk& small) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [name, argument] : plan.scenario.arguments)
+    json[name] = {{"range", config::format_argument_range(argument)}, {"found", argument.value}, {"value", small.arguments.at(name)}};
+  return json;
+}
 
 explore::Schedule schedule_of(std::vector<explore::Decision> decisions) {
   explore::Schedule schedule;
@@ -31,6 +39,8 @@ class Shrinking {
   Shrinking(ScheduleRuns& runs, const std::string& signature, Clock::duration wall_limit, Progress& progress)
       : runs_(runs), signature_(signature), end_(Clock::now() + wall_limit), progress_(progress) {
     runs_.tell_waits(progress_.wait_ms(), [this] { show_progress(); });
+    runs_.set_arguments({});
+    shrunk_.arguments = config::values_of(runs_.plan().scenario);
   }
   ~Shrinking() {
     runs_.tell_waits(-1, {});
@@ -47,15 +57,25 @@ class Shrinking {
       return std::move(shrunk_);
     }
     // Given decisions whose question never came, or came with fewer alternatives, are not those of the run: it tells its own.
-    most_runs_ = kFirstRuns;
-    shrunk_.decisions = explore::reduce(std::vector(shrunk_.report.decisions), oracle);
+    shrunk_.decisions = shrunk_.report.decisions;
+    // First of all the runs become short: what is tried after that takes less time.
+    lower_arguments(Try::kSameDecisions);
+    most_runs_ = shrunk_.runs + kFirstRuns;
+    shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
     if (used_all_runs_) {
       // What comes late in a long run fits no run in which something early is left out: then the failure is looked for anew.
       most_runs_ = shrunk_.runs + kFewRuns;
-      if (shrunk_.decisions.size() > kSmall) find_with_few();
+      if (shrunk_.decisions.size() > kSmall) {
+        const Clock::time_point now = Clock::now();
+        find_anew(*explore::make_few(1, shrunk_.decisions), now + (end_ - now) * 2 / 3,
+                  [this](const RunReport& report) { return report.decisions.size() < shrunk_.decisions.size(); });
+      }
       most_runs_ = kNoLimit;
       shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
     }
+    most_runs_ = kNoLimit;
+    // In a shorter run the same failure may need another decision, of which there may be one to leave out.
+    while (lower_arguments(Try::kOtherDecisions)) shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
     const std::vector<RunReport> last = run_all({schedule_of(shrunk_.decisions)});
     if (!last.empty()) {
       shrunk_.report = last.front();
@@ -71,6 +91,7 @@ class Shrinking {
   static constexpr std::size_t kAtOnce = 8;
   static constexpr std::size_t kFirstRuns = 40, kFewRuns = 2000, kNoLimit = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kSmall = 4;  // decisions
+  static constexpr std::size_t kRunsOfValue = 64;  // with a lesser argument, by each strategy
 
   void show_progress() {
     if (!progress_.is_due()) return;
@@ -106,26 +127,76 @@ class Shrinking {
     return std::nullopt;
   }
 
-  // Leaves the decisions as they are when nothing smaller fails the same way in two thirds of the time.
-  void find_with_few() {
-    const Clock::time_point now = Clock::now(), end = now + (end_ - now) * 2 / 3;
-    const auto few = explore::make_few(1, shrunk_.decisions);
-    while (!few->is_exhausted() && !is_over() && Clock::now() < end) {
+  // Looks for the failure among schedules of `strategy`. When nothing that `is_wanted` fails the same way until then, all stays
+  // as it is.
+  bool find_anew(explore::Strategy& strategy, Clock::time_point end, const std::function<bool(const RunReport&)>& is_wanted) {
+    const bool has_accesses = schedule_of(shrunk_.decisions).takes_accesses();
+    while (!strategy.is_exhausted() && !is_over() && Clock::now() < end) {
       std::vector<explore::Schedule> schedules;
       while (schedules.size() < kAtOnce) {
-        auto schedule = few->next();
+        auto schedule = strategy.next();
         if (!schedule) break;
+        schedule->has_accesses = has_accesses;
         schedules.push_back(std::move(*schedule));
       }
       const std::vector<RunReport> reports = run_all(schedules);
-      if (reports.size() < schedules.size()) return;
+      if (reports.size() < schedules.size()) return false;
       for (std::size_t i = 0; i < reports.size(); ++i) {
-        few->learn(schedules[i], reports[i].questions);
-        if (reports[i].signature() != signature_ || reports[i].decisions.size() >= shrunk_.decisions.size()) continue;
+        strategy.learn(schedules[i], reports[i].questions);
+        if (reports[i].signature() != signature_ || !is_wanted(reports[i])) continue;
+        shrunk_.report = reports[i];
         shrunk_.decisions = reports[i].decisions;
-        return;
+        return true;
       }
     }
+    return false;
+  }
+
+  enum class Try : std::uint8_t { kSameDecisions, kOtherDecisions };  // the second includes the first
+
+  // Each argument as low as still fails, one after the other until none can be lower: its least value, then halves of what is
+  // left. Whether one is lower now.
+  bool lower_arguments(Try what) {
+    bool any = false;
+    for (bool is_lower = true; is_lower;) {
+      is_lower = false;
+      for (const auto& [name, argument] : runs_.plan().scenario.arguments) is_lower |= lower(name, argument.least, what);
+      any |= is_lower;
+    }
+    return any;
+  }
+
+  bool lower(const std::string& name, std::int64_t least, Try what) {
+    const std::int64_t before = shrunk_.arguments.at(name);
+    if (before == least || fails_with(name, least, what)) return before != least;
+    for (std::int64_t passes = least, fails = before; fails - passes > 1;) {
+      const std::int64_t middle = passes + (fails - passes) / 2;
+      (fails_with(name, middle, what) ? fails : passes) = middle;
+    }
+    return shrunk_.arguments.at(name) != before;
+  }
+
+  // If so, it is the failure from now on.
+  bool fails_with(const std::string& name, std::int64_t value, Try what) {
+    if (is_over()) return false;
+    config::ArgumentValues arguments = shrunk_.arguments;
+    arguments[name] = value;
+    runs_.set_arguments(arguments);
+    bool has_failed = first_that_fails({shrunk_.decisions}).has_value();
+    if (has_failed) shrunk_.decisions = shrunk_.report.decisions;
+    if (!has_failed && what == Try::kOtherDecisions && !shrunk_.decisions.empty()) {
+      const auto any = [](const RunReport&) { return true; };
+      std::string ignored;
+      const auto few = explore::make_few(1, shrunk_.decisions), random = explore::make_strategy("random", 1, {}, &ignored);
+      for (explore::Strategy* strategy : {few.get(), random.get()}) {
+        most_runs_ = shrunk_.runs + kRunsOfValue;
+        has_failed = has_failed || find_anew(*strategy, end_, any);
+      }
+      most_runs_ = kNoLimit;
+    }
+    if (has_failed) shrunk_.arguments = std::move(arguments);
+    runs_.set_arguments(shrunk_.arguments);
+    return has_failed;
   }
 
   ScheduleRuns& runs_;
@@ -185,12 +256,16 @@ int shrink(const ShrinkOptions& asked) {
   answer.document() = {{"reproducible", small.is_reproducible},
                        {"signature", file->signature},
                        {"summary", small.is_reproducible ? small.report.summary() : file->summary},
+                       {"arguments", arguments_json(plan, small)},
                        {"decisions_given", file->decisions.size()},
                        {"decisions", to_json(small.decisions)},
                        {"runs", small.runs},
                        {"ran_out_of_time", small.ran_out_of_time}};
   if (!small.is_reproducible) return answer.end(kProgramFailed);
   answer.document()["replay"] = asked.out.empty() ? asked.file : asked.out;
+  options.sets = words_of(small.arguments);
+  file->words = words_of(options);
+  file->arguments = small.arguments;
   file->decisions = small.decisions;
   file->run_digest = small.report.digest;
   file->summary = small.report.summary();

@@ -1,7 +1,8 @@
-// A failure made small: the fewest decisions that still bring it about.
+// A failure made small: the fewest decisions that still bring it about, and the least arguments of the commands.
 #pragma once
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace verbatim::cli {
 
 struct Shrunk {
   std::vector<explore::Decision> decisions;
+  config::ArgumentValues arguments;  // all that have a range
   RunReport report;               // of the run with these
   std::size_t runs = 0;           // that it took
   bool is_reproducible = false;   // the decisions as they were given brought the failure about again
@@ -20,9 +22,12 @@ struct Shrunk {
 };
 
 // `signature`: of the failure, as RunReport::signature() gives it. `wall_limit` is looked at between runs. `progress` tells
-// of them.
+// of them. Afterwards `runs` has the arguments that were found, for who tells more of the failure.
 Shrunk shrink(ScheduleRuns& runs, const std::vector<explore::Decision>& decisions, const std::string& signature,
               std::chrono::steady_clock::duration wall_limit, Progress& progress);
+
+// By name: its range, its value in the run that was found, and in the small one.
+nlohmann::ordered_json arguments_json(const RunPlan& plan, const Shrunk& small);
 
 explore::Schedule schedule_of(std::vector<explore::Decision> decisions);
 

@@ -65,6 +65,7 @@ struct VerbWait {
   std::uint32_t taker;            // virtual id of the thread that took the last one
   std::uint32_t reserved;
   std::uint64_t caller;           // the address in the program to which the verb returns
+  std::uint64_t stack, frame;     // and the stack pointer and rbp there
 };
 
 // A call of verbs whose place in the program a decision of a run may be about.

@@ -167,10 +167,18 @@ struct VerbNote {
   // Of a finding in a call that libraries make, too: what may be return addresses on the stack, the innermost first and 0 behind
   // the last. The first that leads into the program itself is its place, else `caller`.
   std::uint64_t frames[kMostNoteFrames];
+  std::uint64_t stack;       // address of a NoteStack; 0: there is none
   std::uint64_t private_at;  // what is mapped at this address must be private, or nothing is told; 0: nothing must
   char text[232];        // the verb, a colon, and why
 };
 inline constexpr std::uint32_t kMaxVerbNotes = 4;
+// The stack of a thread that has noted a finding, as it was then; in memory of the process.
+struct NoteStack {
+  std::uint64_t address;       // in the shim: where what has noted it returns to
+  std::uint64_t stack, frame;  // the stack pointer and rbp there
+  std::uint64_t length;        // of what follows, from the stack pointer on
+  std::uint8_t bytes[4064];
+};
 inline constexpr std::uint32_t kMaxCallNotes = 32;
 
 // Lines of 64 bytes of a page of the program's memory, one bit each.
@@ -230,6 +238,7 @@ struct alignas(64) ThreadSlot {
   // The address in the program to which the verb returns that the thread was in last, 0: it has not said so, or the verb was a
   // poll, whose registers are above; and its caller's frame pointer, where the program has such.
   std::uint64_t verb_caller, verb_frame;
+  std::uint64_t verb_stack;  // and its stack pointer behind the call
   // What the analysis of a loop looks at (Request::kPoll) costs the thread a copy, and the supervisor a call of the kernel.
   // So the thread brings these lines with such a request, one after the other in the mailbox, and says which list it has
   // followed: `brought` is `list_to_bring`, or 0 if it has brought none, as one of them is not mapped any more.

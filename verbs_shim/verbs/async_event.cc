@@ -83,8 +83,7 @@ using namespace verbatim;
 using verbs::Affiliation;
 
 extern "C" int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
-  const verbs::VerbScope scope(
-      {.verb = protocol::WaitingVerb::kGetAsyncEvent, .caller = verbs::address_of(__builtin_return_address(0))});
+  const verbs::VerbScope scope(VERBATIM_WAIT_IN(protocol::WaitingVerb::kGetAsyncEvent));
   for (;;) {
     protocol::AsyncEvent raw{};
     const long got = shim::read_cancellably(context->async_fd, &raw, sizeof(raw));

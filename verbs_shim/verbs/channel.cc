@@ -51,8 +51,7 @@ extern "C" int ibv_destroy_comp_channel(ibv_comp_channel* handle) {
 }
 
 extern "C" int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq_out, void** cq_context) {
-  const verbs::VerbScope scope(
-      {.verb = protocol::WaitingVerb::kGetCqEvent, .caller = verbs::address_of(__builtin_return_address(0))});
+  const verbs::VerbScope scope(VERBATIM_WAIT_IN(protocol::WaitingVerb::kGetCqEvent));
   for (;;) {
     protocol::CompletionEvent event{};
     const long got = shim::read_cancellably(channel->fd, &event, sizeof(event));

@@ -38,10 +38,7 @@ inline void enter_verb(void* caller, void* frame) {
   if (verbatim_thread_slot == nullptr) return;
   verbatim_thread_slot->verb_caller = address_of(caller);
   verbatim_thread_slot->verb_frame = *static_cast<const std::uint64_t*>(frame);
-}
-// The same of a verb that asks the kernel, of whose callers nobody asks.
-inline void enter_command(void* caller) {
-  if (verbatim_thread_slot != nullptr) verbatim_thread_slot->verb_caller = address_of(caller);
+  verbatim_thread_slot->verb_stack = address_of(frame) + 2 * sizeof(std::uint64_t);
 }
 #define VERBATIM_ENTER_VERB() ::verbatim::verbs::enter_verb(__builtin_return_address(0), __builtin_frame_address(0))
 inline void enter_poll() {
@@ -52,6 +49,19 @@ inline void enter_poll() {
 __attribute__((cold)) void tell_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number,
                                       std::uint64_t wr_id);
 inline bool tells_places() { return (shim::checks() & protocol::kTellsPlaces) != 0; }
+
+// Of a verb that may take long, whose frame this is.
+inline protocol::VerbWait wait_in(void* caller, void* frame, protocol::WaitingVerb verb, std::uint32_t number = 0,
+                                  std::uint32_t taker = 0) {
+  return {.verb = verb,
+          .number = number,
+          .taker = taker,
+          .caller = address_of(caller),
+          .stack = address_of(frame) + 2 * sizeof(std::uint64_t),
+          .frame = *static_cast<const std::uint64_t*>(frame)};
+}
+#define VERBATIM_WAIT_IN(...) \
+  ::verbatim::verbs::wait_in(__builtin_return_address(0), __builtin_frame_address(0), __VA_ARGS__)
 
 // Keeps that the thread is in a verb that may take long, as long as it is.
 class VerbScope {

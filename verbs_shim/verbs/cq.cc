@@ -334,11 +334,8 @@ extern "C" int ibv_destroy_cq(ibv_cq* handle) {
   int error = verbs::destroy(protocol::CommandType::kDestroyCq, handle->context, handle->handle);
   if (error != 0) return error;
   // Counted here rather than by the adapter: an event raised but never read by the program needs no answer.
-  protocol::VerbWait wait = {.verb = protocol::WaitingVerb::kDestroyCq,
-                             .number = cq->number,
-                             .is_completion = 1,
-                             .taker = cq->event_taker,
-                             .caller = verbs::address_of(__builtin_return_address(0))};
+  protocol::VerbWait wait = VERBATIM_WAIT_IN(protocol::WaitingVerb::kDestroyCq, cq->number, cq->event_taker);
+  wait.is_completion = 1;
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->comp_events_completed, &cq->completion_events, wait);
   wait.is_completion = 0;
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->async_events_completed, &cq->async_events, wait);

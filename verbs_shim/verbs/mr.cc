@@ -84,20 +84,20 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
 using namespace verbatim;
 
 extern "C" ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
-  verbs::enter_command(__builtin_return_address(0));
+  VERBATIM_ENTER_VERB();
   return verbs::register_memory(pd, address, length, reinterpret_cast<std::uint64_t>(address),
                                 static_cast<unsigned>(access));
 }
 
 extern "C" ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                                    int access) {
-  verbs::enter_command(__builtin_return_address(0));
+  VERBATIM_ENTER_VERB();
   return verbs::register_memory(pd, address, length, iova, static_cast<unsigned>(access));
 }
 
 extern "C" ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                                     unsigned access) {
-  verbs::enter_command(__builtin_return_address(0));
+  VERBATIM_ENTER_VERB();
   return verbs::register_memory(pd, address, length, iova, access);
 }
 
@@ -147,7 +147,7 @@ extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* pd, void* address
 extern "C" int ibv_dereg_mr(ibv_mr* handle) {
   auto* mr = verbs::object<verbs::Mr>(handle);
   if (mr == nullptr) return EINVAL;
-  verbs::enter_command(__builtin_return_address(0));
+  VERBATIM_ENTER_VERB();
   if (int error = verbs::destroy(protocol::CommandType::kDeregMr, handle->context, handle->handle)) return error;
   verbs::leave_domain(handle->pd);
   verbs::remove_region(*mr);

@@ -92,7 +92,7 @@ using namespace verbatim;
 using verbs::Pd;
 
 extern "C" ibv_pd* ibv_alloc_pd(ibv_context* context) {
-  verbs::enter_command(__builtin_return_address(0));
+  VERBATIM_ENTER_VERB();
   auto* pd = verbs::allocate_object<Pd>();
   if (pd == nullptr) return nullptr;
   protocol::AllocPd command{};

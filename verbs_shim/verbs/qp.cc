@@ -384,10 +384,7 @@ extern "C" int ibv_destroy_qp(ibv_qp* handle) {
   verbs::discard_completions_of(*qp);
   if (auto* context = verbs::context_of(handle->context)) verbs::remove_qp(*context, *qp);
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed, &qp->async_events,
-                                   {.verb = protocol::WaitingVerb::kDestroyQp,
-                                    .number = handle->qp_num,
-                                    .taker = qp->event_taker,
-                                    .caller = verbs::address_of(__builtin_return_address(0))});
+                                   VERBATIM_WAIT_IN(protocol::WaitingVerb::kDestroyQp, handle->qp_num, qp->event_taker));
   verbs::release_in_domain(handle->pd, verbs::ResourceType::kQp, &qp->domain_memory);
   verbs::leave_domain(handle->pd);
   shim::release(qp->fingerprints);

@@ -10,6 +10,22 @@
 namespace verbatim::verbs {
 namespace {
 
+// Of the notes of the thread that has the token: whoever gets it next comes when they have been read.
+protocol::NoteStack stacks[protocol::kMaxVerbNotes];
+
+// Keeps the stack behind the call that returns to `caller`, as far as it is there, for the note with that index.
+void keep_stack(std::uint32_t index, void* caller, void* frame) {
+  protocol::NoteStack& to = stacks[index];
+  to.address = address_of(caller);
+  to.stack = address_of(frame) + 2 * sizeof(std::uint64_t);
+  to.frame = *static_cast<const std::uint64_t*>(frame);
+  constexpr std::uint64_t kAtOnce = 508;  // bytes
+  static_assert(sizeof to.bytes % kAtOnce == 0);
+  for (to.length = 0; to.length < sizeof to.bytes; to.length += kAtOnce) {
+    if (!shim::copy_program_bytes(to.bytes + to.length, reinterpret_cast<const void*>(to.stack + to.length), kAtOnce)) break;
+  }
+}
+
 // nullptr: a program that goes on doing what is refused has told enough.
 protocol::VerbNote* note(int error, protocol::Check check, std::uint64_t caller, const char* format, std::va_list arguments) {
   protocol::ThreadSlot* slot = verbatim_thread_slot;
@@ -20,7 +36,11 @@ protocol::VerbNote* note(int error, protocol::Check check, std::uint64_t caller,
   to.error = error;
   to.check = check;
   to.caller = caller;
-  to.posted = to.private_at = to.frames[0] = 0;
+  to.posted = to.private_at = to.frames[0] = to.stack = 0;
+  if (check != protocol::Check::kNone) {
+    keep_stack(slot->note_count - 1, __builtin_return_address(0), __builtin_frame_address(0));
+    to.stack = reinterpret_cast<std::uint64_t>(&stacks[slot->note_count - 1]);
+  }
   std::vsnprintf(to.text, sizeof to.text, format, arguments);
   errno = kept;
   return &to;

@@ -153,10 +153,7 @@ extern "C" int ibv_destroy_srq(ibv_srq* handle) {
     if (*link != nullptr) *link = srq->next;
   }
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed, &srq->async_events,
-                                   {.verb = protocol::WaitingVerb::kDestroySrq,
-                                    .number = srq->number,
-                                    .taker = srq->event_taker,
-                                    .caller = verbs::address_of(__builtin_return_address(0))});
+                                   VERBATIM_WAIT_IN(protocol::WaitingVerb::kDestroySrq, srq->number, srq->event_taker));
   verbs::release_in_domain(handle->pd, verbs::ResourceType::kSrq, &srq->domain_memory);
   verbs::leave_domain(handle->pd);
   shim::release(srq->receive.notes);

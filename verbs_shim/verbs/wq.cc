@@ -102,10 +102,7 @@ int destroy_wq(ibv_wq* handle) {
     if (*link != nullptr) *link = wq->next;
   }
   wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed, &wq->async_events,
-                            {.verb = protocol::WaitingVerb::kDestroyWq,
-                             .number = handle->wq_num,
-                             .taker = wq->event_taker,
-                             .caller = address_of(__builtin_return_address(0))});
+                            VERBATIM_WAIT_IN(protocol::WaitingVerb::kDestroyWq, handle->wq_num, wq->event_taker));
   release_in_domain(handle->pd, ResourceType::kRwq, &wq->domain_memory);
   leave_domain(handle->pd);
   shim::release(wq->receive.notes);

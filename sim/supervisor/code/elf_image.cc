@@ -5,113 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/supervisor/code/frame_entries.h"
+
 namespace verbatim::code {
 
 namespace {
-
-template <class T>
-bool load(std::span<const std::byte> file, std::uint64_t at, T& value) {
-  if (at > file.size() || file.size() - at < sizeof value) return false;
-  std::memcpy(&value, file.data() + at, sizeof value);
-  return true;
-}
-
-// Encodings of pointers in call frame information (Linux Standard Base, 10.5.1).
-constexpr std::uint8_t kAbsolute = 0x00, kUdata4 = 0x03, kUdata8 = 0x04, kSdata4 = 0x0b, kSdata8 = 0x0c;
-constexpr std::uint8_t kPcRelative = 0x10, kDataRelative = 0x30;
-
-struct Pointer {
-  std::uint64_t value;
-  std::uint64_t size;
-};
-
-// The pointer at `at` in the file, which is loaded at `address`.
-std::optional<Pointer> read_pointer(std::span<const std::byte> file, std::uint64_t at, std::uint64_t address,
-                                    std::uint8_t encoding) {
-  Pointer pointer{};
-  std::int32_t narrow;
-  switch (encoding & 0x0f) {
-    case kAbsolute:
-    case kUdata8:
-    case kSdata8:
-      if (!load(file, at, pointer.value)) return std::nullopt;
-      pointer.size = 8;
-      break;
-    case kUdata4:
-    case kSdata4:
-      if (!load(file, at, narrow)) return std::nullopt;
-      pointer.value = (encoding & 0x0f) == kUdata4 ? static_cast<std::uint32_t>(narrow)
-                                                   : static_cast<std::uint64_t>(std::int64_t{narrow});
-      pointer.size = 4;
-      break;
-    default:
-      return std::nullopt;
-  }
-  if ((encoding & 0x70) == kPcRelative) pointer.value += address;
-  if ((encoding & 0x70) != kPcRelative && (encoding & 0x70) != 0) return std::nullopt;
-  return pointer;
-}
-
-bool skip_leb128(std::span<const std::byte> file, std::uint64_t& at) {
-  for (int i = 0; i < 10; ++i, ++at) {
-    if (at >= file.size()) return false;
-    if ((file[at] & std::byte{0x80}) == std::byte{0}) {
-      ++at;
-      return true;
-    }
-  }
-  return false;
-}
-
-// How the frame descriptions of the common information entry at `at` write their addresses.
-std::optional<std::uint8_t> address_encoding(std::span<const std::byte> file, std::uint64_t at) {
-  std::uint32_t length, id;
-  std::uint8_t version;
-  if (!load(file, at, length) || length == 0xffff'ffff || !load(file, at + 4, id) || id != 0 ||
-      !load(file, at + 8, version)) {
-    return std::nullopt;
-  }
-  std::string augmentation;
-  at += 9;
-  for (std::uint8_t letter; load(file, at, letter); ++at) {
-    if (letter == 0) break;
-    augmentation += static_cast<char>(letter);
-    if (augmentation.size() > 8) return std::nullopt;
-  }
-  ++at;
-  if (!skip_leb128(file, at) || !skip_leb128(file, at)) return std::nullopt;  // code and data alignment
-  if (version == 1) {
-    ++at;  // return address register
-  } else if (!skip_leb128(file, at)) {
-    return std::nullopt;
-  }
-  if (augmentation.empty()) return kAbsolute;
-  if (augmentation[0] != 'z' || !skip_leb128(file, at)) return std::nullopt;
-  for (const char letter : augmentation.substr(1)) {
-    std::uint8_t encoding;
-    if (!load(file, at, encoding)) return std::nullopt;
-    switch (letter) {
-      case 'R':
-        return encoding;
-      case 'L':
-        ++at;
-        break;
-      case 'P': {
-        ++at;
-        const auto personality = read_pointer(file, at, 0, encoding & 0x0f);
-        if (!personality) return std::nullopt;
-        at += personality->size;
-        break;
-      }
-      case 'S':
-      case 'B':
-        break;
-      default:
-        return std::nullopt;
-    }
-  }
-  return kAbsolute;
-}
 
 }  // namespace
 
@@ -178,7 +76,7 @@ void ElfImage::add_frames(std::span<const std::byte> file, std::uint64_t header_
   if (!load(file, header_offset + 4 + pointer_size, count)) return;
   const std::uint64_t table = header_offset + 8 + pointer_size;
   std::uint64_t known_entry = ~0ull;
-  std::optional<std::uint8_t> encoding;
+  std::optional<CommonEntry> common;
   for (std::uint32_t i = 0; i < count; ++i) {
     std::int32_t row[2];
     if (!load(file, table + std::uint64_t{i} * sizeof row, row)) return;
@@ -190,13 +88,13 @@ void ElfImage::add_frames(std::span<const std::byte> file, std::uint64_t header_
     }
     const std::uint64_t entry = *at + 4 - distance;  // in the file; both lie in .eh_frame
     if (entry != known_entry) {
-      encoding = address_encoding(file, entry);
+      common = read_common_entry(file, entry);
       known_entry = entry;
     }
-    if (!encoding) continue;
-    const auto begin = read_pointer(file, *at + 8, description + 8, *encoding);
+    if (!common) continue;
+    const auto begin = read_pointer(file, *at + 8, description + 8, common->encoding);
     if (!begin) continue;
-    const auto size = read_pointer(file, *at + 8 + begin->size, 0, *encoding & 0x0f);
+    const auto size = read_pointer(file, *at + 8 + begin->size, 0, common->encoding & 0x0f);
     if (!size) continue;
     functions_.push_back({begin->value, begin->value + size->value});
   }

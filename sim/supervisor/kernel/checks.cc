@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/machine/call_stack.h"
 #include "sim/supervisor/machine/code_place.h"
 
 namespace verbatim::supervisor {
@@ -17,14 +18,27 @@ using protocol::CommandType;
 
 std::string count(std::uint64_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
 
+// Who had called whom when the stack was copied.
+std::string callers_then(Process& process, std::uint64_t caller, const protocol::NoteStack& stack) {
+  const auto word = [&stack](std::uint64_t address) -> std::optional<std::uint64_t> {
+    const std::uint64_t length = std::min<std::uint64_t>(stack.length, sizeof stack.bytes), at = address - stack.stack;
+    std::uint64_t value;
+    if (length < sizeof value || at > length - sizeof value) return std::nullopt;
+    std::memcpy(&value, stack.bytes + at, sizeof value);
+    return value;
+  };
+  return callers_text(process.native_pid(), caller, {stack.address, stack.stack, stack.frame}, word);
+}
+
 }  // namespace
 
-void Checks::tell(Process& process, Check check, std::uint64_t caller, const std::string& text, Instant when) {
+void Checks::tell(Process& process, Check check, std::uint64_t caller, const std::string& text, Instant when,
+                  const std::function<std::string()>& callers) {
   if (check == Check::kNone || static_cast<std::uint32_t>(check) >= protocol::kCheckCount || !is_on(check)) return;
   if (told_.size() >= kMostTold) return;
   // Of one place in the program the first is enough.
   if (!told_.emplace(process.pid(), check, caller, caller == 0 ? text : "").second) return;
-  const std::string place = place_of_call(process.native_pid(), caller);
+  const std::string place = place_of_call(process.native_pid(), caller) + (callers ? callers() : "");
   const char* const name = protocol::kChecks[static_cast<std::uint32_t>(check)].name;
   Diagnosis finding{process.host().component, process.pid(), 0, text};
   finding.check = name;
@@ -32,14 +46,15 @@ void Checks::tell(Process& process, Check check, std::uint64_t caller, const std
   tracer_.diagnose(finding, when);
 }
 
-void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const std::string& text,
-                       Instant when) {
+void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const protocol::NoteStack& stack,
+                       const std::string& text, Instant when) {
   // What a library of the system posts it takes care of itself: UCX, for one, unmaps receives of a queue pair that it destroys
   // then.
   if (note.posted != 0 && is_of_system_library(process.native_pid(), note.posted)) return;
   if (note.private_at != 0 && !is_private(process.native_pid(), note.private_at)) return;
   const std::string posted = place_of_call(process.native_pid(), note.posted);
-  tell(process, note.check, caller, posted.empty() || note.posted == caller ? text : text + "; it was posted at " + posted, when);
+  tell(process, note.check, caller, posted.empty() || note.posted == caller ? text : text + "; it was posted at " + posted, when,
+       [&] { return callers_then(process, caller, stack); });
 }
 
 void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now) {
@@ -128,11 +143,15 @@ void Checks::check_region(Thread& thread, DeviceContext& context, std::uint32_t 
   const hca::RegionUse use = context.hca().use_of_region(context.handle(), handle);
   if (use.sends + use.receives == 0) return;
   Process& process = thread.process();
+  const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   const std::string what = use.sends > 0 ? count(use.sends, "send") : count(use.receives, "receive");
-  tell(process, Check::kRegionInUse, process.region().slot(thread.slot()).verb_caller,
+  tell(process, Check::kRegionInUse, slot.verb_caller,
        fmt::format("thread {} deregisters the memory region with lkey {:#x}, and {} of QP {} that {} not complete name{} it", thread.tid(),
                    use.key, what, use.qp, use.sends + use.receives == 1 ? "is" : "are", use.sends + use.receives == 1 ? "s" : ""),
-       now);
+       now, [&] {
+         return callers_text(process.native_pid(), slot.verb_caller, {slot.verb_caller, slot.verb_stack, slot.verb_frame},
+                             [&process](std::uint64_t address) { return process.memory().load<std::uint64_t>(address); });
+       });
 }
 
 void Checks::before_exit(Process& process, int code, Instant now) {

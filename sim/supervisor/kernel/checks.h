@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -24,9 +25,12 @@ class Checks {
   Checks(Tracer& tracer, const SupervisorOptions& options) : tracer_(tracer), options_(options) {}
 
   // The process has made that mistake in the call which returns to `caller` (0: it is not known), at `when`.
-  void tell(Process& process, protocol::Check check, std::uint64_t caller, const std::string& text, Instant when);
+  // `callers`: whose calls led there, as callers_text() has it; asked for when it is told.
+  void tell(Process& process, protocol::Check check, std::uint64_t caller, const std::string& text, Instant when,
+            const std::function<std::string()>& callers = {});
   // The same of what the shim has noted, in words.
-  void tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const std::string& text, Instant when);
+  void tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const protocol::NoteStack& stack,
+                 const std::string& text, Instant when);
 
   // A thread is about to wait for these files.
   void before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now);

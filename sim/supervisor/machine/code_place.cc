@@ -17,10 +17,6 @@ namespace verbatim::supervisor {
 
 namespace {
 
-struct MappedFile {
-  std::string path;
-  std::uint64_t first = 0;  // where its first part lies
-};
 struct Extent {
   std::uint64_t from = 0, to = 0;
   bool is_private = false;
@@ -67,6 +63,8 @@ bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64
   const std::string name = file->path.substr(file->path.rfind('/') + 1);
   return !name.starts_with("lib") && !name.starts_with("ld-") && !name.starts_with('[');
 }
+
+std::optional<MappedFile> mapped_file_at(pid_t native_pid, std::uint64_t address) { return file_at(native_pid, address); }
 
 bool is_private(pid_t native_pid, std::uint64_t address) {
   Extent extent;

@@ -20,6 +20,13 @@ std::string place_in_files(pid_t native_pid, std::uint64_t address);
 // above. "" for 0.
 std::string place_of_call(pid_t native_pid, std::uint64_t address);
 
+// The file that is mapped at `address`, and where its first part lies; none: nothing is mapped there from a file.
+struct MappedFile {
+  std::string path;
+  std::uint64_t first = 0;
+};
+std::optional<MappedFile> mapped_file_at(pid_t native_pid, std::uint64_t address);
+
 // The mapping in which `address` lies, [from, to); none: nothing is mapped there.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> mapping_at(pid_t native_pid, std::uint64_t address);
 
