@@ -26,6 +26,14 @@ class PlacementLog {
     }
     return false;
   }
+  // The last that are known and came at `since` or later, the newest first: visit(address, length, when), which ends it by false.
+  template <class Visit>
+  void visit_since(Instant since, Visit visit) const {
+    for (std::uint64_t i = 0; i < count_ && i < kEntries; ++i) {
+      const Entry& entry = (*entries_)[(count_ - 1 - i) % kEntries];
+      if (entry.when < since || !visit(entry.address, entry.length, entry.when)) return;
+    }
+  }
 
  private:
   struct Entry {

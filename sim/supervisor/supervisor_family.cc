@@ -288,7 +288,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   child.set_patches(std::make_unique<code::CodePatches>(*parent.patches()));
   kernel_.paths_of(child).store(child.region(), working_folder_of(parent.region()));
   child.set_environment_text(parent.environment_text());
-  child.begin_as_copy_of(parent);
+  child.begin_as_copy_of(parent, engine_.now());
   child.family().parent = parent.pid();
   child.family().group = parent.family().group;
   child.family().session = parent.family().session;

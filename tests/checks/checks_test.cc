@@ -172,6 +172,31 @@ TEST(RemoteRaces, are_none_when_word_goes_round) {
   }
 }
 
+// A litmus program whose worker process reads its own copy of a buffer.
+TEST(Checks, a_forked_process_that_fails_is_told_that_its_buffers_are_copies) {
+  support::RunRequest request;
+  const std::string program = support::quoted(FORK_COPY);
+  request.commands = {"server=" + program + " buggy", "client=" + program + " buggy server"};
+  const RunReport buggy = support::run(request);
+  EXPECT_EQ(buggy.code, 1) << buggy.story();
+  const auto& checks = buggy.report["checks"];
+  ASSERT_EQ(checks.size(), 1u) << buggy.story();
+  EXPECT_EQ(checks[0]["check"], "forked-buffer");
+  EXPECT_THAT(checks[0]["text"].get<std::string>(),
+              MatchesRegex("the process ends with exit code 1; it is a copy of process 1000, made at [0-9.]+ us, and adapters have written "
+                           "to the memory of that one alone since then, 64 bytes at 0x[0-9a-f]+ last, at [0-9.]+ us: here is what was "
+                           "there when the copy was made. What both are to see is mapped MAP_SHARED"));
+  EXPECT_THAT(buggy.err, ContainsRegex("the first cause: .*check forked-buffer"));
+  support::RunRequest call_by_call = request;
+  call_by_call.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(call_by_call).report["checks"], checks);
+  support::RunRequest repaired = request;
+  repaired.commands = {"server=" + program + " fixed", "client=" + program + " fixed server"};
+  repaired.options = {"--check", "all=error", "--check", "leak=off"};
+  const RunReport fixed = support::run(repaired);
+  EXPECT_EQ(fixed.code, 0) << fixed.story();
+}
+
 TEST(Checks, whatever_is_left_is_told_with_the_place_where_it_was_made) {
   const RunReport result = run("leak", "buggy", {"--check", "leak=warn"});
   for (const char* what : {"QP 72", "CQ 128", "a memory region", "a protection domain"})

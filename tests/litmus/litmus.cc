@@ -78,6 +78,7 @@ const std::vector<Pair>& pairs() {
       {.name = "imm_takes_receive", .fails_when_friendly = true, .seeds = 2},
       {.name = "disconnect", .fails_when_friendly = true, .seeds = 4},
       {.name = "before_established", .fails_when_friendly = true, .seeds = 4},
+      {.name = "fork_copy", .fails_when_friendly = true, .seeds = 2},
       {.name = "two_threads", .fails_when_friendly = true, .check = "threads", .seeds = 2},
   };
   return all;

@@ -154,6 +154,12 @@ constexpr Meaning kChecks[] = {
      {"A WRITE behind a READ of the same queue pair: give it IBV_SEND_FENCE, or post it when the READ has completed.",
       "Two queue pairs have no order between them: wait for the completion of the first, or use one queue pair.",
       "Two hosts: a message behind the completion of the first, a lock, or an atomic operation. Time that has passed is no order."}},
+    {"forked-buffer",
+     "A forked process failed, and adapters had written to private memory of the process it is a copy of since then. From Linux 5.12 on "
+     "that one keeps the pages it has registered, and its adapter writes there; the copy has its own pages, as they were at the fork "
+     "(older kernels could leave the adapter writing to the copy's). So has it with verbs objects: none of them works in the copy.",
+     {"Map what both are to see with MAP_SHARED before the fork.",
+      "Read the message before the fork, hand it over by a pipe, or use threads."}},
     {"leak", "A program has ended with objects that it made and did not destroy.", {"Destroy in the opposite order of creation."}},
 };
 

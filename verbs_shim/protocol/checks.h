@@ -19,7 +19,8 @@ namespace verbatim::protocol {
   X(kLeak,           "leak",            "a program exits with verbs objects that it has not destroyed")           \
   X(kUnsignaled,     "unsignaled",      "a send queue is full of work requests that no completion can give back") \
   X(kThreads,        "threads",         "two threads at once use an object of a single-threaded domain")          \
-  X(kRemoteRace,     "remote-race",     "two remote accesses to the same bytes, one a WRITE, that nothing orders")
+  X(kRemoteRace,     "remote-race",     "two remote accesses to the same bytes, one a WRITE, that nothing orders")    \
+  X(kForkedBuffer,   "forked-buffer",   "a forked process fails that has its own copy of buffers which were filled since")
 // clang-format on
 
 enum class Check : std::uint32_t {

@@ -154,6 +154,23 @@ void Checks::check_region(Thread& thread, DeviceContext& context, std::uint32_t 
        });
 }
 
+// Linux 5.12 and later leave pinned pages to the process that has registered them, so adapters go on writing to its memory, and
+// the copy keeps what was there at the fork (MADV_DONTFORK or not).
+void Checks::before_failure_of_copy(Process& process, Process& original, int code, Instant now) {
+  if (!is_on(Check::kForkedBuffer)) return;
+  original.memory().placed.visit_since(process.family().copied, [&](std::uint64_t address, std::uint32_t length, Instant when) {
+    if (!is_private(process.native_pid(), address)) return true;
+    const auto at = [](Instant t) { return fmt::format("{}.{:03} us", to_ps(t) / 1'000'000, to_ps(t) / 1'000 % 1'000); };
+    tell(process, Check::kForkedBuffer, 0,
+         fmt::format("the process ends with exit code {}; it is a copy of process {}, made at {}, and adapters have written to the "
+                     "memory of that one alone since then, {} bytes at {:#x} last, at {}: here is what was there when the copy was made. "
+                     "What both are to see is mapped MAP_SHARED",
+                     code, original.pid(), at(process.family().copied), length, address, at(when)),
+         now);
+    return false;
+  });
+}
+
 void Checks::before_exit(Process& process, int code, Instant now) {
   for (const auto& context : process.contexts()) {
     if (!context->open() || context->owner() != process.pid()) continue;

@@ -41,6 +41,9 @@ class Checks {
   // The process exits by itself. Who has failed may leave things behind.
   void before_exit(Process& process, int code, Instant now);
 
+  // A process fails that is a copy of `original`, by fork.
+  void before_failure_of_copy(Process& process, Process& original, int code, Instant now);
+
   const std::vector<QueueFigures>& figures() const { return figures_; }
 
  private:

@@ -56,7 +56,11 @@ Kernel::Outcome Kernel::sys_exit(Thread& thread) {
   const auto lives = [](const auto& one) { return one->state() != Thread::State::kDead; };
   if (is_whole || std::ranges::count_if(process.threads(), lives) == 1) {
     process.keep_registered_memory();
-    checks_.before_exit(process, static_cast<int>(thread.call().arguments[0]), now());
+    const auto code = static_cast<int>(thread.call().arguments[0]) & 0xff;
+    const std::uint32_t original = process.family().copy_of;
+    Process* const copied = code != 0 && original != 0 ? find_process(process, original) : nullptr;
+    if (copied != nullptr) checks_.before_failure_of_copy(process, *copied, code, now());
+    checks_.before_exit(process, code, now());
   }
   return Answer{0, protocol::Action::kNative};
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/time.h"
 #include "sim/supervisor/files/virtual_file.h"
 
 namespace verbatim::supervisor {
@@ -41,6 +42,8 @@ struct Family {
   std::uint32_t parent = kInit;
   std::uint32_t group = 0;
   std::uint32_t session = 0;
+  std::uint32_t copy_of = 0;      // by fork: of the process with that number; 0: of none, or it has executed a program since
+  Instant copied{};               // when
   bool first_of_program = true;
   bool holds_parent = false;      // vfork: the parent goes on when this one has executed a program or ended
   bool shares_memory = false;     // and until then it writes to the parent's memory

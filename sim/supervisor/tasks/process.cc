@@ -43,6 +43,7 @@ void Process::set_native_pid(pid_t pid) {
 }
 
 void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, pid_t pid) {
+  family_.copy_of = 0;
   for (auto& thread : threads_) {
     thread->die();
     former_threads_.push_back(std::move(thread));

@@ -165,8 +165,10 @@ class Process {
   bool alive = true;
   int exit_status = 0;  // when it is not, as wait(2) tells it
   bool attached = false;
-  void begin_as_copy_of(const Process& parent) {
+  void begin_as_copy_of(const Process& parent, Instant now) {
     attached = true;
+    family_.copy_of = parent.pid();
+    family_.copied = now;
     traps_accesses = parent.traps_accesses;
   }
   bool traps_accesses = false;  // its threads may be late before accesses to memory (protocol/accesses.h)
