@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "sim/supervisor/machine/code_place.h"
+#include "sim/supervisor/machine/interposed.h"
 #include "sim/supervisor/supervisor_impl.h"
 #include "verbs_shim/protocol/repeated_calls.h"
 
@@ -54,8 +55,10 @@ void Supervisor::Impl::park(Thread& thread, Parked parked) {
 }
 
 LoopAnalyst& Supervisor::Impl::analyst_of(Process& process) {
-  if (process.analyst() == nullptr)
-    process.analyst() = std::make_unique<LoopAnalyst>(process, options_.epoch_ns, options_.traps_loops);
+  if (process.analyst() == nullptr) {
+    if (!interposed_) interposed_ = interposed_functions(options_.shim_directory + "/libverbatim_runtime.so");
+    process.analyst() = std::make_unique<LoopAnalyst>(process, options_.epoch_ns, options_.traps_loops, *interposed_);
+  }
   return *process.analyst();
 }
 

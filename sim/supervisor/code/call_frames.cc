@@ -338,28 +338,59 @@ std::optional<FrameRule> frame_rule(Bytes file, std::uint64_t address) {
   return rule;
 }
 
-std::optional<NamedFunction> function_at(Bytes file, std::uint64_t address) {
+namespace {
+
+// Calls visit(symbol, name) for the functions of the file's tables of this type, until it returns true.
+template <class Visit>
+bool visit_functions(Bytes file, std::uint32_t type, Visit visit) {
   Elf64_Ehdr header;
-  if (!loaded_parts(file) || !load(file, 0, header)) return std::nullopt;
+  if (!loaded_parts(file) || !load(file, 0, header)) return false;
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section, names;
     if (!load(file, header.e_shoff + std::uint64_t{i} * sizeof section, section)) break;
-    if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) continue;
+    if (section.sh_type != type) continue;
     if (!load(file, header.e_shoff + std::uint64_t{section.sh_link} * sizeof names, names)) continue;
     if (section.sh_offset > file.size() || section.sh_size > file.size() - section.sh_offset) continue;
-    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
-      Elf64_Sym symbol;
-      if (!load(file, section.sh_offset + at, symbol)) return std::nullopt;
-      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
-      if (address < symbol.st_value || address - symbol.st_value >= symbol.st_size) continue;
+    const auto name_of = [&](const Elf64_Sym& symbol) {
       std::string name;
       std::uint64_t letter_at = names.sh_offset + symbol.st_name;
       for (char letter = 0; name.size() < 200 && load(file, letter_at++, letter) && letter > ' ' && letter <= '~';)
         name += letter;
-      if (!name.empty()) return NamedFunction{plain_name(std::move(name)), symbol.st_value, symbol.st_value + symbol.st_size};
+      return name;
+    };
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      if (!load(file, section.sh_offset + at, symbol)) return false;
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
+      if (visit(symbol, name_of)) return true;
     }
   }
-  return std::nullopt;
+  return false;
+}
+
+}  // namespace
+
+std::optional<NamedFunction> function_at(Bytes file, std::uint64_t address) {
+  std::optional<NamedFunction> found;
+  const auto look = [&](const Elf64_Sym& symbol, const auto& name_of) {
+    if (address < symbol.st_value || address - symbol.st_value >= symbol.st_size) return false;
+    std::string name = name_of(symbol);
+    if (name.empty()) return false;
+    found = NamedFunction{plain_name(std::move(name)), symbol.st_value, symbol.st_value + symbol.st_size};
+    return true;
+  };
+  if (!visit_functions(file, SHT_SYMTAB, look)) visit_functions(file, SHT_DYNSYM, look);
+  return found;
+}
+
+std::optional<NamedFunction> exported_function(Bytes file, std::string_view wanted) {
+  std::optional<NamedFunction> found;
+  visit_functions(file, SHT_DYNSYM, [&](const Elf64_Sym& symbol, const auto& name_of) {
+    if (name_of(symbol) != wanted) return false;
+    found = NamedFunction{std::string(wanted), symbol.st_value, symbol.st_value + symbol.st_size};
+    return true;
+  });
+  return found;
 }
 
 std::optional<std::uint64_t> first_address(Bytes file) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace verbatim::code {
 
@@ -28,6 +29,8 @@ struct NamedFunction {
 };
 // In which it lies, by the file's symbols; nullopt: it has none.
 std::optional<NamedFunction> function_at(std::span<const std::byte> file, std::uint64_t address);
+// The function that the file gives to others by this name.
+std::optional<NamedFunction> exported_function(std::span<const std::byte> file, std::string_view name);
 
 // The address of the file's first byte in memory, before relocation; nullopt: it is no ELF file with such a part.
 std::optional<std::uint64_t> first_address(std::span<const std::byte> file);

@@ -44,9 +44,12 @@ struct Limits {
   // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the
   // shim's images and the gate.
   std::span<const MemoryRange> libraries;
+  // But for these functions in it, which take no time and go on to the program's own of the same names.
+  std::span<const MemoryRange> interposed;
 
-  bool in_library(std::uint64_t address) const {
-    for (const MemoryRange& range : libraries) {
+  bool in_library(std::uint64_t address) const { return lies_in(libraries, address) && !lies_in(interposed, address); }
+  static bool lies_in(std::span<const MemoryRange> ranges, std::uint64_t address) {
+    for (const MemoryRange& range : ranges) {
       if (address - range.address < range.length) return true;
     }
     return false;

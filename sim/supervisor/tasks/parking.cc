@@ -64,19 +64,22 @@ constexpr unsigned kPokesBetweenGreatest = 600;
 constexpr unsigned kMostEffort = std::size(kPokesBeforeEffort) - 1;
 constexpr unsigned kEffortOfPages = 2;  // a page that is looked at costs the prover some 20 KiB
 
-spin::Limits limits(unsigned steps, unsigned effort = 0) {
+spin::Limits limits_of(std::span<const spin::MemoryRange> interposed, unsigned steps, unsigned effort = 0) {
   spin::Limits limits;
   limits.steps = steps << 2 * effort;
   limits.pages <<= 2 * std::min(effort, kEffortOfPages);
   limits.polls = kShortTurn;
   limits.libraries = kLibrary;
+  limits.interposed = interposed;
   return limits;
 }
 
 }  // namespace
 
-LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops)
+LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops,
+                         std::span<const spin::MemoryRange> interposed)
     : process_(process),
+      interposed_(interposed),
       traps_(process),
       traps_loops_(traps_loops),
       epoch_ns_(epoch_ns),
@@ -252,7 +255,7 @@ void LoopAnalyst::note_own_end(const SeenPoll& seen) {
 
 // The more often nothing was proven, the longer is the turn that is looked for.
 spin::Limits LoopAnalyst::poll_limits() const {
-  spin::Limits within = limits(credit_ > 0 ? turn_steps_ : kPollSteps);
+  spin::Limits within = limits_of(interposed_, credit_ > 0 ? turn_steps_ : kPollSteps);
   within.shortest_turn = short_polls_;
   within.far_times = has_far_times_;
   const std::int64_t polls_of_slice = std::max<std::int64_t>(polls_of_slice_ / kSlicesOfAverage, 1);
@@ -390,7 +393,7 @@ std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const Thread& thread, c
     write_followed();
     if (follower_ == nullptr) follower_ = std::make_unique<spin::SpinProver>();
     row_.is_stepping = true;
-    follower_->begin_row(at_entry, *code_, limits(kPollSteps));
+    follower_->begin_row(at_entry, *code_, limits_of(interposed_, kPollSteps));
     row_.thread = &thread;
   }
   row_.is_stepping = true;
@@ -398,7 +401,7 @@ std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const Thread& thread, c
   const bool is_gettime = at_entry.rip != process_.region().header().timeofday_function;
   spin::ClockModel model = clock_model(0, is_gettime ? at_entry.rip : 0, now, {});
   model.yield = model.time = 0;
-  spin::ClockStep step = follower_->step_in_row(limits(kPollSteps), model, to_ps(row_began));
+  spin::ClockStep step = follower_->step_in_row(limits_of(interposed_, kPollSteps), model, to_ps(row_began));
   row_.is_stepping = false;
   if (!step.goes_on) {
     write_followed();
@@ -486,7 +489,7 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   const unsigned effort = is_trapped ? 0 : effort_of_poke();
   VectorContext vectors(process_.memory(), saved->floating);
   const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved->general, fs_base), *code_,
-                                                   limits(kSpinSteps, effort), &vectors.registers());
+                                                   limits_of(interposed_, kSpinSteps, effort), &vectors.registers());
   ++counts_.proofs;
   if (is_trapped) {
     ++counts_.trapped;

@@ -113,7 +113,8 @@ void show_growth(Process& process);
 class LoopAnalyst {
  public:
   // `epoch_ns`: what CLOCK_REALTIME shows at virtual time 0. `traps_loops`: SupervisorOptions::traps_loops.
-  LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops);
+  // `interposed`: see spin::Limits; they outlive *this.
+  LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops, std::span<const spin::MemoryRange> interposed);
   ~LoopAnalyst();
 
   // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
@@ -179,6 +180,7 @@ class LoopAnalyst {
   spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const Thread::KnownCalls& known) const;
 
   Process& process_;
+  std::span<const spin::MemoryRange> interposed_;
   LoopTraps traps_;
   const bool traps_loops_;
   std::int64_t epoch_ns_;
