@@ -16,6 +16,12 @@ class PlacementLog {
     if (entries_ == nullptr) entries_ = std::make_unique<Entries>();
     (*entries_)[count_++ % kEntries] = {address, length, when};
   }
+  // Whether this is what was written last.
+  bool was_last(std::uint64_t address, std::uint64_t length, Instant when) const {
+    if (count_ == 0) return false;
+    const Entry& last = (*entries_)[(count_ - 1) % kEntries];
+    return last.address == address && last.length == length && last.when == when;
+  }
   // Whether an adapter may have written to any of the bytes at `since` or later: what is too long ago is not known.
   bool may_have_met(std::uint64_t address, std::uint32_t length, Instant since) const {
     for (std::uint64_t i = 0; i < count_; ++i) {

@@ -70,6 +70,7 @@ constexpr Remedy kRemedies[] = {
     {"send-buffer:", "leave the buffer alone until the completion of its request, or of a later one of that queue, has been polled"},
     {"late-receive:", "post the first receives before the queue pair goes to RTR: before rdma_accept or rdma_connect, or before the peer is told "
                       "that this side is ready"},
+    {"write-target:", "wait for the completion of a SEND or WRITE with immediate data behind the WRITE, or make each part tell that it is whole"},
     {"region-in-use:", "deregister memory when all requests that name it have completed"},
     {"receive-buffer:", "leave the buffer alone from ibv_post_recv until its completion has been polled"},
     {"undefined-field:", "look at the status first; of a failed completion use wr_id, status, qp_num and vendor_err alone"},

@@ -205,6 +205,7 @@ class Supervisor::Impl final : public ProcessTable {
   bool is_watched(Thread& thread, const Parked& parked) const;
   bool watched_bytes_changed(Thread& thread);
   void on_memory_written(Process& process, const ProcessMemory::Written& written);
+  void check_reads_beside(Thread& thread, const ProcessMemory::Written& written);
   bool alone_on_host(const Thread& thread, std::size_t host) const;
   bool someone_parked(std::size_t host) const;
   void check_was_ours(const Process& process);

@@ -95,12 +95,34 @@ bool changes(const ProcessMemory& memory, const ProcessMemory::Written& written,
 
 }  // namespace
 
+// The thread spins and is let go by bytes that may be an adapter's: of one packet they come in any order (D3).
+void Supervisor::Impl::check_reads_beside(Thread& thread, const ProcessMemory::Written& written) {
+  constexpr auto kCheck = protocol::Check::kWriteTarget;
+  Process& process = thread.process();
+  const Parked& parked = *thread.parked();
+  if ((options_.checks & check_bit(kCheck)) == 0 || parked.kind != Parked::Kind::kSpin || written.bytes.size() <= 1) return;
+  if (!process.memory().placed.was_last(written.address, written.bytes.size(), engine_.now())) return;
+  const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  const std::uint64_t reads = analyst_of(process).read_beside(static_cast<std::uint64_t>(slot.arguments[0]),
+                                                              static_cast<std::uint64_t>(slot.arguments[1]), parked,
+                                                              {written.address, written.bytes.size()});
+  if (reads == 0) return;
+  // As of a call: the place lies before the address.
+  kernel_.checks().tell(process, kCheck, reads + 1,
+                        fmt::format("thread {} has waited in a loop for some of {} bytes at {:#x} that an adapter places, and reads "
+                                    "others before it has polled a completion: the bytes of a message come in any order",
+                                    thread.tid(), written.bytes.size(), written.address),
+                        engine_.now());
+}
+
 void Supervisor::Impl::on_memory_written(Process& process, const ProcessMemory::Written& written) {
   for (auto& thread : process.threads()) {
     if (thread->parked() == nullptr || thread->parked()->is_shown) continue;
     thread->note_write(written.address, written.bytes.size());
     const auto& watched = thread->parked()->watched;
-    if (std::ranges::any_of(watched, [&](const auto& run) { return changes(process.memory(), written, run); })) thread->unpark();
+    if (std::ranges::none_of(watched, [&](const auto& run) { return changes(process.memory(), written, run); })) continue;
+    check_reads_beside(*thread, written);
+    thread->unpark();
   }
   for (Process* const other : on_host_[process.host_index()]) {
     if (other != &process && other->alive) check_shared(*other);

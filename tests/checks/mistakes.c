@@ -121,6 +121,30 @@ static void late_receive(void) {
   my.qp[0] = first;
 }
 
+// The server waits for the last byte of a WRITE and reads the others; `fixed` when it has polled the completion of what comes
+// behind.
+static void write_target(void) {
+  volatile const uint8_t* const record = my.memory;
+  unsigned sum = 0;
+  if (is_server()) litmus_recv(&my, 0, 1, my.memory + kBig, kBytes);
+  litmus_meet(&my);
+  if (!is_server()) {
+    usleep(1000);
+    memset(my.memory, 3, kBytes);
+    MUST(litmus_send(&my, 0, IBV_WR_RDMA_WRITE, my.memory, kBytes, 0, 0) == 0);
+    MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+    litmus_wait(my.send_cq);
+  } else {
+    while (record[kBytes - 1] == 0) {
+    }
+    if (my.is_fixed) receive_one();
+    for (int i = 0; i < kBytes; ++i) sum += record[i];
+    if (!my.is_fixed) receive_one();
+    MUST(sum == 3 * kBytes);
+  }
+  litmus_meet(&my);
+}
+
 // The server gives the region of a posted receive back, and the client that of a send; `fixed` when they are complete.
 static void region_in_use(void) {
   static uint8_t other[kBytes];
@@ -355,7 +379,7 @@ static const struct {
               {"unsignaled", unsignaled},   {"threads", threads},             {"leak", leak},
               {"unacknowledged", unacknowledged}, {"remote-race", remote_race}, {"memory-gone", memory_gone},
               {"receive-buffer", receive_buffer}, {"late-receive", late_receive}, {"undefined-field", undefined_field},
-              {"stale-key", stale_key}};
+              {"write-target", write_target}, {"stale-key", stale_key}};
 
 int main(int argc, char** argv) {
   MUST(argc >= 3);

@@ -4,7 +4,8 @@ namespace verbatim::cli {
 
 CheckLevels::CheckLevels() {
   levels_.fill(CheckLevel::kWarn);
-  levels_[static_cast<std::size_t>(protocol::Check::kLeak)] = CheckLevel::kOff;
+  for (const protocol::Check check : {protocol::Check::kLeak, protocol::Check::kWriteTarget})
+    levels_[static_cast<std::size_t>(check)] = CheckLevel::kOff;
 }
 
 CheckLevels::CheckLevels(const std::vector<std::string>& options) : CheckLevels() {

@@ -137,6 +137,13 @@ constexpr Meaning kChecks[] = {
      {"Post receives when the queue pair is in INIT (after rdma_create_qp, ahead of rdma_accept or rdma_connect).",
       "Tell the peer when they are posted, by a message or over a socket, and let it wait for that.",
       "rnr_retry 7 (rnr_retry_count of rdma_conn_param) sends again for ever."}},
+    {"write-target",
+     "A thread waited in a loop until bytes in memory changed that an adapter places, mostly the last of a WRITE, and then read others of "
+     "the same packet without a completion. The bytes of a message come to memory in any order; most adapters place them upwards, so it "
+     "goes well for long. Who reads them to find out whether they are whole, by sums or sequence numbers, makes no mistake: the check is "
+     "off unless it is asked for.",
+     {"Send a SEND, or a WRITE with immediate data, behind it and wait for its completion.",
+      "Give each word or line a number or flag of its own, or the whole a sum, and look again while it is wrong."}},
     {"region-in-use", "A region was deregistered while requests that are not complete name it.", {"Deregister after the last completion."}},
     {"memory-gone",
      "Memory was given back to the system (munmap, mremap, brk, madvise, shmdt, the stack of a thread that ended) or to the heap (free, realloc) while a request of a "

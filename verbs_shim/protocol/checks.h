@@ -12,6 +12,7 @@ namespace verbatim::protocol {
   X(kSendBuffer,     "send-buffer",     "the buffer of a send changes before its completion is polled")           \
   X(kReceiveBuffer,  "receive-buffer",  "the buffer of a receive is written before its message comes")            \
   X(kLateReceive,    "late-receive",    "the first receive of a connection is posted when its peer may have sent already")  \
+  X(kWriteTarget,    "write-target",    "a thread that has waited for bytes of a WRITE in memory reads others of it")         \
   X(kRegionInUse,    "region-in-use",   "a memory region is deregistered while work requests name it")            \
   X(kMemoryGone,     "memory-gone",     "memory is unmapped or freed while work requests of a region name it")    \
   X(kUndefinedField, "undefined-field", "a program decides by a field that a failed completion leaves undefined")  \

@@ -214,6 +214,11 @@ class SpinProver {
   std::optional<FieldUse> find_use(const Registers& at_return, CodeMemory& memory, const Limits& limits, const MemoryRange& code,
                                    std::span<const MemoryRange> fields);
 
+  // Whether the thread goes on to read a byte of `range` which is not among `known`, likewise; the address of the instruction.
+  std::optional<std::uint64_t> find_read(const Registers& start, const VectorRegisters& vectors, CodeMemory& memory,
+                                         const Limits& limits, const MemoryRange& code, const MemoryRange& range,
+                                         std::span<const ByteRun> known);
+
   // Decoded code is forgotten; see CodeCache::invalidate.
   void invalidate() { code_.invalidate(); }
 

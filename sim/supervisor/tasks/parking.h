@@ -132,6 +132,10 @@ class LoopAnalyst {
   // Whether the thread, whose poll is about to return completions that have failed, uses what is undefined in them
   // (Request::kFailedPoll, with its answer).
   std::int64_t use_of_failed(const protocol::ThreadSlot& slot);
+  // The thread, which spins with its registers saved there, is about to go on as an adapter has placed those bytes: the address
+  // of an instruction that reads others of them than its loop does, before any call out of its file; 0: none is seen.
+  std::uint64_t read_beside(std::uint64_t context_address, std::uint64_t fs_base, const Parked& parked,
+                            const spin::MemoryRange& placed);
   // Whether that is worth a try for the first read that is handed over at a place: not where it was in vain lately.
   bool may_follow_clock(std::uint64_t place);
   void note_followed(std::uint64_t place, bool in_vain);
@@ -224,6 +228,7 @@ class LoopAnalyst {
   };
   std::map<std::uint64_t, ClockPlace> clock_places_;  // by a number made of the function and the stack pointer
   unsigned asks_to_skip_ = 0;  // after them
+  std::map<std::uint64_t, unsigned> placed_reads_tried_;  // by the place of the loop
   unsigned pokes_in_vain_ = 0;  // since the thread got the token
   unsigned pokes_without_proof_ = 0;  // in a row, whatever slices they were in
   bool has_proven_spin_ = false;

@@ -1,0 +1,65 @@
+// What a thread reads next: its code is followed from where its loop stands until an instruction reads some bytes.
+#include <algorithm>
+
+#include "sim/supervisor/spin/spin_prover.h"
+
+namespace verbatim::spin {
+
+namespace {
+
+class ReadWatcher final : public Observer {
+ public:
+  ReadWatcher(const MemoryRange& range, std::span<const ByteRun> known) : range_(range), known_(known) {}
+
+  bool has_found() const { return has_found_; }
+
+  bool follow(const Instruction& in, const MachineState&, std::uint64_t address) override {
+    const bool changes = is_memory(in.destination) && in.op != Op::kMov && in.op != Op::kSetcc && in.op < Op::kVectorMove;
+    if (!is_memory(in.source) && !is_memory(in.source2) && !changes) return true;
+    if (in.op == Op::kLea) return true;
+    const unsigned size = in.op == Op::kMov || in.op == Op::kMovsx ? in.source_size : in.size;
+    has_found_ = reads_another(address, size);
+    return !has_found_;
+  }
+
+ private:
+  bool reads_another(std::uint64_t address, unsigned size) const {
+    const std::uint64_t begin = std::max(address, range_.address);
+    const std::uint64_t end = std::min(address + size, range_.address + range_.length);
+    for (std::uint64_t byte = begin; byte < end; ++byte) {
+      const auto holds = [byte](const ByteRun& run) { return byte >= run.address && byte - run.address < run.bytes.size(); };
+      if (std::ranges::none_of(known_, holds)) return true;
+    }
+    return false;
+  }
+
+  const MemoryRange range_;
+  const std::span<const ByteRun> known_;
+  bool has_found_ = false;
+};
+
+}  // namespace
+
+std::optional<std::uint64_t> SpinProver::find_read(const Registers& start, const VectorRegisters& vectors, CodeMemory& memory,
+                                                   const Limits& limits, const MemoryRange& code, const MemoryRange& range,
+                                                   std::span<const ByteRun> known) {
+  clock_.begin(nullptr);
+  follows_growth_ = false;
+  const Analysis analysis(*this, start, memory, limits);
+  interpreter_.allows_floating = false;
+  interpreter_.state.vectors = vectors;
+  ReadWatcher watcher(range, known);
+  interpreter_.set_observer(&watcher);
+  std::optional<std::uint64_t> found;
+  for (unsigned steps = 0; steps < limits.steps && !found; ++steps) {
+    const std::uint64_t rip = interpreter_.state.registers.rip;
+    if (rip - code.address >= code.length) break;
+    if (interpreter_.step()) continue;
+    if (watcher.has_found()) found = rip;
+    break;
+  }
+  interpreter_.set_observer(nullptr);
+  return found;
+}
+
+}  // namespace verbatim::spin
