@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <vector>
 
 namespace verbatim::supervisor {
@@ -39,6 +44,42 @@ TEST(SlowAnswers, are_too_many_from_eight_of_two_milliseconds_on) {
   EXPECT_TRUE(answers.add(std::chrono::milliseconds(4)));
   answers.begin();
   EXPECT_FALSE(answers.add(std::chrono::milliseconds(4)));
+}
+
+class ControlGroups : public testing::Test {
+ protected:
+  void write(const std::string& file, const std::string& text) {
+    std::filesystem::create_directories((folder_ / file).parent_path());
+    std::ofstream(folder_ / file) << text << "\n";
+  }
+  bool is_limited(const std::string& groups) const { return is_limited_to_less_than_two(groups, folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+ private:
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("verbatim-groups-" + std::to_string(getpid()));
+};
+
+TEST_F(ControlGroups, of_version_2_and_those_above_limit_processors) {
+  EXPECT_FALSE(is_limited("0::/a/b\n")) << "there is no file";
+  write("a/b/cpu.max", "max 100000");
+  EXPECT_FALSE(is_limited("0::/a/b\n"));
+  write("a/b/cpu.max", "200000 100000");
+  EXPECT_FALSE(is_limited("0::/a/b\n"));
+  write("a/cpu.max", "150000 100000");
+  EXPECT_TRUE(is_limited("0::/a/b\n"));
+  EXPECT_FALSE(is_limited("0::/\n"));
+  write("cpu.max", "50000 100000");
+  EXPECT_TRUE(is_limited("0::/\n")) << "a container's own";
+}
+
+TEST_F(ControlGroups, of_version_1_limit_processors) {
+  write("cpu/a/cpu.cfs_quota_us", "-1");
+  write("cpu/a/cpu.cfs_period_us", "100000");
+  EXPECT_FALSE(is_limited("4:cpuset:/a\n3:cpu,cpuacct:/a\n"));
+  write("cpu/a/cpu.cfs_quota_us", "100000");
+  EXPECT_TRUE(is_limited("4:cpuset:/a\n3:cpu,cpuacct:/a\n"));
+  EXPECT_FALSE(is_limited("4:cpuset:/a\n3:cpuacct:/a\n"));
 }
 
 }  // namespace

@@ -59,6 +59,15 @@ std::int64_t interruptions_so_far() {
   return usage.ru_nivcsw;
 }
 
+// Microseconds that the control group may use in a period of as many: version 2, or version 1. False: there is no limit.
+bool is_less_than_two(const std::filesystem::path& folder, bool is_unified) {
+  std::ifstream limits(folder / (is_unified ? "cpu.max" : "cpu.cfs_quota_us"));
+  std::ifstream periods(folder / "cpu.cfs_period_us");
+  std::int64_t quota = 0, period = 0;
+  if (!(limits >> quota) || !((is_unified ? limits : periods) >> period)) return false;  // "max" is no number
+  return quota > 0 && period > 0 && quota < 2 * period;
+}
+
 // How many threads of this machine want to run now, the caller among them; 0: unknown.
 int running_threads() {
   std::ifstream file("/proc/loadavg");
@@ -78,6 +87,26 @@ bool others_are_idle(const cpu_set_t& allowed) {
 
 }  // namespace
 
+bool is_limited_to_less_than_two(const std::string& groups, const std::filesystem::path& mounted) {
+  std::istringstream lines(groups);
+  for (std::string line; std::getline(lines, line);) {
+    // "9:cpu,cpuacct:/user.slice", or "0::/user.slice" of version 2.
+    const std::size_t first = line.find(':'), second = first == line.npos ? first : line.find(':', first + 1);
+    if (second == line.npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool is_unified = controllers == ",,";
+    if (!is_unified && controllers.find(",cpu,") == controllers.npos) continue;
+    const std::filesystem::path top = is_unified ? mounted : mounted / "cpu";
+    std::filesystem::path group = std::filesystem::path(line.substr(second + 1)).relative_path();
+    while (true) {
+      if (is_less_than_two(top / group, is_unified)) return true;
+      if (group.empty()) break;
+      group = group.parent_path();
+    }
+  }
+  return false;
+}
+
 bool SecondCoreTrial::add(bool second, std::chrono::nanoseconds time) {
   windows_[second ? 1 : 0].push_back(time);
   return windows_[0].size() < kWindows || windows_[1].size() < kWindows;
@@ -96,8 +125,13 @@ SecondCore::SecondCore(SecondCoreUse use, int program_core, const cpu_set_t& all
     : use_(use), program_core_(program_core) {
   if (use_ == SecondCoreUse::kNever) return;
   core_ = chosen_second(program_core, allowed);
+  if (use_ == SecondCoreUse::kWhenFree) {
+    std::ifstream groups("/proc/self/cgroup");
+    const std::string text((std::istreambuf_iterator<char>(groups)), {});
+    if (is_limited_to_less_than_two(text, "/sys/fs/cgroup")) core_ = -1;
+  }
   if (use_ == SecondCoreUse::kAlways) move_to(true);
-  if (use_ != SecondCoreUse::kWhenFree || !others_are_idle(allowed)) return;
+  if (use_ != SecondCoreUse::kWhenFree || core_ < 0 || !others_are_idle(allowed)) return;
   move_to(true);
   second_before_ = used_;
   next_trial_ = Clock::now() + kLeastPause;

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,11 @@ class SlowAnswers {
   static constexpr int kMost = 8;
   int slow_ = 0;
 };
+
+// Whether one of these control groups (text of /proc/self/cgroup, cgroups(7)) or of those above them, whose files lie in
+// `mounted`, may use less than the time of two processors: who looks for something on a second one would use up what programs
+// need.
+bool is_limited_to_less_than_two(const std::string& groups, const std::filesystem::path& mounted);
 
 class SecondCore {
  public:
