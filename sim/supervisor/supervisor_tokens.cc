@@ -331,10 +331,10 @@ void Supervisor::Impl::tell_notes(Thread& thread, protocol::ThreadSlot& slot, In
     const bool is_finding = note.check != protocol::Check::kNone;
     const std::uint64_t caller = is_finding ? caller_of(process, note) : 0;
     // Whoever has noted it goes on meanwhile.
-    const auto stack = std::make_shared<protocol::NoteStack>();
-    if (!is_finding || !process.memory().read(note.stack, std::as_writable_bytes(std::span(stack.get(), 1)))) stack->length = 0;
-    const auto tell = [this, &process, when, note, caller, is_finding, stack, text = std::move(text)] {
-      if (is_finding) return kernel_.checks().tell_note(process, note, caller, *stack, text, when);
+    const auto stack = is_finding ? std::make_shared<protocol::NoteStack>() : nullptr;
+    if (is_finding && !process.memory().read(note.stack, std::as_writable_bytes(std::span(stack.get(), 1)))) stack->length = 0;
+    const auto tell = [this, &process, when, note, caller, stack, text = std::move(text)] {
+      if (stack != nullptr) return kernel_.checks().tell_note(process, note, caller, *stack, text, when);
       tracer_.diagnose({process.host().component, process.pid(), note.error, text}, when);
     };
     // Not before what the adapter does until then.

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "verbs_shim/runtime/memory_watch.h"
@@ -26,6 +27,8 @@ Free next_free = nullptr;
 Realloc next_realloc = nullptr;
 MemoryGone heap_gone = nullptr;
 std::uint64_t watched[kWords];  // a bit for each page, by the lower bits of its number
+// All of them lie there: where registered memory is mapped by itself, blocks of the heap are passed by with one comparison.
+std::uint64_t watched_from = ~0ull, watched_length = 0;
 
 void keep(void*) {}
 
@@ -45,7 +48,10 @@ void keep(void*) {}
 }
 
 bool is_watched(const void* block) {
-  const std::uint64_t page = reinterpret_cast<std::uint64_t>(block) >> kPageBits;
+  const auto address = reinterpret_cast<std::uint64_t>(block);
+  if (address - watched_from >= watched_length) [[likely]]
+    return false;
+  const std::uint64_t page = address >> kPageBits;
   return (watched[page >> kWordBits & (kWords - 1)] >> (page & ((1u << kWordBits) - 1)) & 1) != 0;
 }
 
@@ -85,6 +91,11 @@ void watch_heap(MemoryGone gone, std::uint64_t start, std::uint64_t size) {
   heap_gone = gone;
   if (size == 0) return;
   const std::uint64_t first = start >> kPageBits, last = (start + (size - 1)) >> kPageBits;
+  // A block may begin on its region's first page, before the region.
+  const std::uint64_t from = first << kPageBits, to = (last + 1) << kPageBits;
+  const std::uint64_t end = watched_length == 0 ? to : std::max(to, watched_from + watched_length);
+  watched_from = std::min(from, watched_from);
+  watched_length = end - watched_from;
   for (std::uint64_t i = 0; i <= last - first && i < kPages; ++i) {
     const std::uint64_t page = first + i;
     watched[page >> kWordBits & (kWords - 1)] |= std::uint64_t{1} << (page & ((1u << kWordBits) - 1));
@@ -93,6 +104,8 @@ void watch_heap(MemoryGone gone, std::uint64_t start, std::uint64_t size) {
 
 void forget_heap() {
   for (std::uint64_t& word : watched) word = 0;
+  watched_from = ~0ull;
+  watched_length = 0;
 }
 
 }  // namespace verbatim::shim

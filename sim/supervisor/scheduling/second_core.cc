@@ -59,7 +59,7 @@ std::int64_t interruptions_so_far() {
   return usage.ru_nivcsw;
 }
 
-// Microseconds that the control group may use in a period of as many: version 2, or version 1. False: there is no limit.
+// Whether the control group whose files lie there has a limit (microseconds of each period), and less than two processors' time.
 bool is_less_than_two(const std::filesystem::path& folder, bool is_unified) {
   std::ifstream limits(folder / (is_unified ? "cpu.max" : "cpu.cfs_quota_us"));
   std::ifstream periods(folder / "cpu.cfs_period_us");
