@@ -1,8 +1,13 @@
 #include "sim/explore/reduce.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <set>
 #include <utility>
+
+#include "sim/core/choice.h"
+#include "sim/explore/schedule.h"
 
 namespace verbatim::explore {
 
@@ -34,31 +39,133 @@ List without_sites(List decisions, const Oracle& first_that_fails) {
   }
 }
 
+// The delay of an answer, in units of the least one's sixteenth, and the answer whose delay comes closest.
+std::uint64_t units_of(std::uint32_t answer) {
+  return answer == 0 ? 0 : std::uint64_t{DelaySite::kSteps + (answer - 1) % DelaySite::kSteps} << (answer - 1) / DelaySite::kSteps;
+}
+std::uint32_t answer_of(std::uint64_t units, std::uint32_t alternatives) {
+  std::uint32_t answer = 1;
+  while (answer + 1 < alternatives && units_of(answer + 1) <= units) ++answer;
+  return answer;
+}
+
+// `decisions` without [first, last): what a stream's delays there add up to is made up for by its next one, so that what comes
+// later comes about when it did.
+List without(const List& decisions, List::const_iterator first, List::const_iterator last) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> owed;
+  for (auto it = first; it != last; ++it) {
+    if (is_delay(it->alternatives)) owed[{it->site, it->actor}] += units_of(it->answer);
+  }
+  List rest(decisions.begin(), first);
+  for (auto it = last; it != decisions.end(); ++it) {
+    Decision& decision = rest.emplace_back(*it);
+    const auto mine = owed.find({it->site, it->actor});
+    if (mine == owed.end() || !is_delay(it->alternatives)) continue;
+    decision.answer = answer_of(units_of(decision.answer) + mine->second, decision.alternatives);
+    owed.erase(mine);
+  }
+  return rest;
+}
+
+// A candidate, and which part of the list is left out; kAlone: all but one.
+struct Candidate {
+  static constexpr std::size_t kAlone = std::numeric_limits<std::size_t>::max();
+  List decisions;
+  std::size_t part = kAlone;
+};
+
+// The first of them that fails, made as it is asked for: of a long list all at once would fill the memory.
+class Candidates {
+ public:
+  explicit Candidates(const Oracle& first_that_fails) : first_that_fails_(first_that_fails) {}
+  // Whether one is found: then nothing is tried any more.
+  bool add(List decisions, std::size_t part) {
+    if (found_) return true;
+    waiting_.push_back({std::move(decisions), part});
+    return waiting_.size() == kAtOnce ? try_all() : false;
+  }
+  std::optional<Candidate> take() {
+    if (!found_) try_all();
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr std::size_t kAtOnce = 64;
+
+  bool try_all() {
+    std::vector<List> lists;
+    for (Candidate& candidate : waiting_) lists.push_back(std::move(candidate.decisions));
+    if (const auto place = lists.empty() ? std::nullopt : first_that_fails_(lists))
+      found_ = {std::move(lists[*place]), waiting_[*place].part};
+    waiting_.clear();
+    return found_.has_value();
+  }
+
+  const Oracle& first_that_fails_;
+  std::vector<Candidate> waiting_;
+  std::optional<Candidate> found_;
+};
+
+// Parts of the list alone, while they are few; else all but one, as it is and made up for, beginning behind the one that was left
+// out last.
 List delta_debug(List decisions, const Oracle& first_that_fails) {
-  std::size_t parts = 2;
+  constexpr std::size_t kMostAlone = 4;
+  std::size_t parts = 2, next = 0;
   while (decisions.size() >= 2) {
     parts = std::min(parts, decisions.size());
-    std::vector<List> candidates;
-    const auto bounds = [&](std::size_t part) {
-      return std::pair(decisions.begin() + static_cast<std::ptrdiff_t>(decisions.size() * part / parts),
-                       decisions.begin() + static_cast<std::ptrdiff_t>(decisions.size() * (part + 1) / parts));
+    Candidates candidates(first_that_fails);
+    const auto bound = [&](std::size_t part) {
+      return decisions.cbegin() + static_cast<std::ptrdiff_t>(decisions.size() * part / parts);
     };
-    for (std::size_t part = 0; part < parts; ++part) candidates.emplace_back(bounds(part).first, bounds(part).second);
-    for (std::size_t part = 0; parts > 2 && part < parts; ++part) {
-      const auto [first, last] = bounds(part);
-      List& rest = candidates.emplace_back(decisions.begin(), first);
-      rest.insert(rest.end(), last, decisions.end());
+    bool is_found = false;
+    for (std::size_t part = 0; parts <= kMostAlone && part < parts && !is_found; ++part)
+      is_found = candidates.add(List(bound(part), bound(part + 1)), Candidate::kAlone);
+    for (std::size_t i = 0; i < parts && !is_found; ++i) {
+      const std::size_t part = (next + i) % parts;
+      List rest(decisions.cbegin(), bound(part));
+      rest.insert(rest.end(), bound(part + 1), decisions.cend());
+      List made_up = without(decisions, bound(part), bound(part + 1));
+      const bool is_other = made_up != rest;
+      if (parts > 2) is_found = candidates.add(std::move(rest), part);
+      if (is_other) is_found = candidates.add(std::move(made_up), part);
     }
-    const auto smaller = first_that_fails(candidates);
-    if (smaller) {
-      const bool is_part = *smaller < parts;
-      decisions = candidates[*smaller];
-      parts = is_part ? 2 : std::max<std::size_t>(parts - 1, 2);
+    if (auto smaller = candidates.take()) {
+      const bool is_alone = smaller->part == Candidate::kAlone;
+      decisions = std::move(smaller->decisions);
+      parts = is_alone ? 2 : std::max<std::size_t>(parts - 1, 2);
+      next = is_alone ? 0 : smaller->part % parts;
     } else if (parts == decisions.size()) {
       break;
     } else {
       parts = std::min(2 * parts, decisions.size());
+      next = 0;
     }
+  }
+  return decisions;
+}
+
+// Each of a few left out, with the delay of another longer by as much; sites differ in what a step is, so also by less and more.
+List trade(List decisions, const Oracle& first_that_fails) {
+  constexpr std::size_t kMost = 12;
+  while (decisions.size() >= 2 && decisions.size() <= kMost) {
+    Candidates candidates(first_that_fails);
+    for (std::size_t out = 0; out < decisions.size(); ++out) {
+      for (std::size_t other = 0; other < decisions.size(); ++other) {
+        if (other == out || !is_delay(decisions[out].alternatives) || !is_delay(decisions[other].alternatives)) continue;
+        std::uint32_t before = decisions[other].answer;
+        for (const std::uint32_t quarters : {1, 2, 4, 8, 16}) {
+          const std::uint64_t units = units_of(decisions[other].answer) + units_of(decisions[out].answer) * quarters / 4;
+          List candidate = decisions;
+          candidate[other].answer = answer_of(units, decisions[other].alternatives);
+          if (std::exchange(before, candidate[other].answer) == candidate[other].answer) continue;
+          candidate.erase(candidate.begin() + static_cast<std::ptrdiff_t>(out));
+          if (candidates.add(std::move(candidate), out)) break;
+        }
+      }
+    }
+    auto smaller = candidates.take();
+    if (!smaller) break;
+    decisions = std::move(smaller->decisions);
   }
   return decisions;
 }
@@ -87,6 +194,7 @@ std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& firs
   if (decisions.empty() || first_that_fails({List{}})) return {};
   decisions = without_sites(std::move(decisions), first_that_fails);
   decisions = delta_debug(std::move(decisions), first_that_fails);
+  decisions = trade(std::move(decisions), first_that_fails);
   decisions = with_less(std::move(decisions), first_that_fails);
   // With shorter delays others may have become idle.
   return delta_debug(std::move(decisions), first_that_fails);

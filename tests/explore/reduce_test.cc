@@ -78,6 +78,54 @@ TEST(Reduce, all_that_is_needed_stays) {
   EXPECT_EQ(reduce(list, oracle([](const List& l) { return l.size() == 7; }, asked)), list);
 }
 
+// How late the actor is at that occurrence of the site, in sixteenths of the least delay.
+std::uint64_t lateness(const List& list, const std::string& site, std::uint64_t before) {
+  std::uint64_t units = 0;
+  for (const Decision& d : list) {
+    if (d.site == site && d.occurrence < before) units += std::uint64_t{16 + (d.answer - 1) % 16} << (d.answer - 1) / 16;
+  }
+  return units;
+}
+
+// The failure needs one late reader, at a time that the delays before have moved.
+TEST(Reduce, delays_that_are_left_out_are_made_up_for) {
+  List list;
+  for (std::uint64_t i = 0; i < 64; ++i) list.push_back(decision("ack", i, 33));  // 64 units each
+  const auto fails = [](const List& l) {
+    const std::uint64_t late = lateness(l, "ack", 64);
+    return has(l, "ack", 63) && late > 3900 && late < 4300;
+  };
+  ASSERT_TRUE(fails(list));
+  std::size_t asked = 0;
+  const List left = reduce(list, oracle(fails, asked));
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].occurrence, 63u);
+  EXPECT_TRUE(fails(left));
+  EXPECT_LT(asked, 100u);
+}
+
+TEST(Reduce, a_delay_takes_the_place_of_one_at_another_site) {
+  const List list = {decision("ack", 7, 65), decision("gather", 3, 65), decision("placement", 1, 65)};
+  const auto late = [](const List& l) { return lateness(l, "ack", 9) + 2 * lateness(l, "gather", 9) + 4 * lateness(l, "placement", 9); };
+  const auto fails = [&](const List& l) { return late(l) > late(list) * 7 / 8 && late(l) < late(list) * 9 / 8; };
+  std::size_t asked = 0;
+  const List left = reduce(list, oracle(fails, asked));
+  EXPECT_EQ(left.size(), 1u);
+  EXPECT_TRUE(fails(left));
+}
+
+TEST(Reduce, few_candidates_of_a_long_list_are_made_at_a_time) {
+  List list;
+  for (std::uint64_t i = 0; i < 3000; ++i) list.push_back(decision("ack", i, 100));
+  std::size_t most = 0;
+  const Oracle never = [&most](const std::vector<List>& candidates) -> std::optional<std::size_t> {
+    most = std::max(most, candidates.size());
+    return std::nullopt;
+  };
+  EXPECT_EQ(reduce(list, never), list);
+  EXPECT_LE(most, 64u);
+}
+
 TEST(Reduce, when_time_is_up_what_was_reached_is_given) {
   int left = 3;
   const Oracle tired = [&](const std::vector<List>& candidates) -> std::optional<std::size_t> {

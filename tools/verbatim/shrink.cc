@@ -60,20 +60,17 @@ class Shrinking {
     shrunk_.decisions = shrunk_.report.decisions;
     // First of all the runs become short: what is tried after that takes less time.
     lower_arguments(Try::kSameDecisions);
-    most_runs_ = shrunk_.runs + kFirstRuns;
     shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
-    if (used_all_runs_) {
-      // What comes late in a long run fits no run in which something early is left out: then the failure is looked for anew.
+    // What comes late in a long run may fit no run in which something early is left out: then the failure is looked for anew.
+    for (std::uint64_t seed = 1; shrunk_.decisions.size() > kSmall && !is_over(); ++seed) {
       most_runs_ = shrunk_.runs + kFewRuns;
-      if (shrunk_.decisions.size() > kSmall) {
-        const Clock::time_point now = Clock::now();
-        find_anew(*explore::make_few(1, shrunk_.decisions), now + (end_ - now) * 2 / 3,
-                  [this](const RunReport& report) { return report.decisions.size() < shrunk_.decisions.size(); });
-      }
+      const bool is_found =
+          find_anew(*explore::make_few(seed, shrunk_.decisions), end_,
+                    [this](const RunReport& report) { return report.decisions.size() < shrunk_.decisions.size(); });
       most_runs_ = kNoLimit;
+      if (!is_found) break;
       shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
     }
-    most_runs_ = kNoLimit;
     // In a shorter run the same failure may need another decision, of which there may be one to leave out.
     while (lower_arguments(Try::kOtherDecisions)) shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
     const std::vector<RunReport> last = run_all({schedule_of(shrunk_.decisions)});
@@ -86,11 +83,11 @@ class Shrinking {
   }
 
  private:
-  // Few at a time, so that one that fails early does not wait for hundreds that are tried for nothing. How many does not depend
-  // on the processors, so the result does not either.
-  static constexpr std::size_t kAtOnce = 8;
-  static constexpr std::size_t kFirstRuns = 40, kFewRuns = 2000, kNoLimit = std::numeric_limits<std::size_t>::max();
-  static constexpr std::size_t kSmall = 4;  // decisions
+  // Few at a time, so that one that fails early does not wait for hundreds that are tried for nothing: the fewer, the shorter it
+  // is that one has failed. How many does not depend on the processors, so the result does not either.
+  static constexpr std::size_t kFewestAtOnce = 2, kAtOnce = 8;
+  static constexpr std::size_t kFewRuns = 1000, kNoLimit = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kSmall = 3;  // decisions
   static constexpr std::size_t kRunsOfValue = 64;  // with a lesser argument, by each strategy
 
   void show_progress() {
@@ -101,7 +98,7 @@ class Shrinking {
   }
 
   bool is_over() {
-    if (shrunk_.runs >= most_runs_) return used_all_runs_ = true;
+    if (shrunk_.runs >= most_runs_) return true;
     if (!runs_.is_interrupted() && runs_.machine_fault().empty() && Clock::now() < end_) return false;
     return shrunk_.ran_out_of_time = true;
   }
@@ -113,11 +110,12 @@ class Shrinking {
   }
 
   std::optional<std::size_t> first_that_fails(const std::vector<std::vector<explore::Decision>>& candidates) {
-    for (std::size_t first = 0; first < candidates.size(); first += kAtOnce) {
+    std::size_t at_once = kFewestAtOnce;
+    for (std::size_t first = 0, next = 0; first < candidates.size(); first = next, at_once = std::min(2 * at_once, kAtOnce)) {
       if (is_over()) return std::nullopt;
       std::vector<explore::Schedule> schedules;
-      for (std::size_t i = first; i < std::min(first + kAtOnce, candidates.size()); ++i)
-        schedules.push_back(schedule_of(candidates[i]));
+      next = std::min(first + at_once, candidates.size());
+      for (std::size_t i = first; i < next; ++i) schedules.push_back(schedule_of(candidates[i]));
       const std::vector<RunReport> reports = run_all(schedules);
       const auto failed = std::ranges::find(reports, signature_, &RunReport::signature);
       if (failed == reports.end()) continue;
@@ -204,7 +202,6 @@ class Shrinking {
   const Clock::time_point end_;
   Progress& progress_;
   std::size_t most_runs_ = kNoLimit;
-  bool used_all_runs_ = false;
   Shrunk shrunk_;
 };
 
