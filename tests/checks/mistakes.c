@@ -2,6 +2,7 @@
 // the client. All of them end, whatever they do. On which of the two the mistake is stands at each case.
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "tests/litmus/litmus.h"
 
@@ -360,6 +361,25 @@ static void remote_race(void) {
   litmus_meet(&my);
 }
 
+// A copy of the client posts to its queue pair; `fixed`: the client itself does.
+static void forked_context(void) {
+  if (is_server()) litmus_recv(&my, 0, 1, my.memory, kBytes);
+  litmus_meet(&my);
+  if (!is_server()) {
+    const pid_t copy = fork();
+    MUST(copy >= 0);
+    if (copy == 0 && !my.is_fixed) litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, IBV_SEND_SIGNALED);
+    if (copy == 0) _exit(0);
+    int status;
+    MUST(waitpid(copy, &status, 0) == copy && status == 0);
+    if (my.is_fixed) MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+    if (my.is_fixed) litmus_wait(my.send_cq);
+  } else if (my.is_fixed) {
+    litmus_wait(my.recv_cq);
+  }
+  litmus_meet(&my);
+}
+
 // Both exit and leave everything behind; `fixed` destroys it.
 static void leak(void) { litmus_meet(&my); }
 
@@ -379,7 +399,7 @@ static const struct {
               {"unsignaled", unsignaled},   {"threads", threads},             {"leak", leak},
               {"unacknowledged", unacknowledged}, {"remote-race", remote_race}, {"memory-gone", memory_gone},
               {"receive-buffer", receive_buffer}, {"late-receive", late_receive}, {"undefined-field", undefined_field},
-              {"write-target", write_target}, {"stale-key", stale_key}};
+              {"write-target", write_target}, {"stale-key", stale_key}, {"forked-context", forked_context}};
 
 int main(int argc, char** argv) {
   MUST(argc >= 3);

@@ -167,6 +167,11 @@ constexpr Meaning kChecks[] = {
      "(older kernels could leave the adapter writing to the copy's). So has it with verbs objects: none of them works in the copy.",
      {"Map what both are to see with MAP_SHARED before the fork.",
       "Read the message before the fork, hand it over by a pipe, or use threads."}},
+    {"forked-context",
+     "A forked process uses a queue of a device that the process it is a copy of has opened. Queues lie in memory of which the copy has "
+     "its own, and the adapter looks at the opener's; ibv_fork_init(3) protects the parent, it does not share anything.",
+     {"Open the device and make all objects in the process that uses them, after the fork.",
+      "Or use threads, or hand the work to the parent by a pipe or a socket."}},
     {"leak", "A program has ended with objects that it made and did not destroy.", {"Destroy in the opposite order of creation."}},
 };
 

@@ -21,7 +21,8 @@ namespace verbatim::protocol {
   X(kUnsignaled,     "unsignaled",      "a send queue is full of work requests that no completion can give back") \
   X(kThreads,        "threads",         "two threads at once use an object of a single-threaded domain")          \
   X(kRemoteRace,     "remote-race",     "two remote accesses to the same bytes, one a WRITE, that nothing orders")    \
-  X(kForkedBuffer,   "forked-buffer",   "a forked process fails that has its own copy of buffers which were filled since")
+  X(kForkedBuffer,   "forked-buffer",   "a forked process fails that has its own copy of buffers which were filled since") \
+  X(kForkedContext,  "forked-context",  "a forked process posts to, polls or arms a queue of the process it is a copy of")
 // clang-format on
 
 enum class Check : std::uint32_t {

@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <utility>
 
 #include "verbs_shim/verbs/objects.h"
 
@@ -207,6 +208,16 @@ void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller) {
   found(Check::kUnsignaled, caller,
         "QP %u: its send queue is full, and none of the %u work requests in it is signaled: no completion will give a slot back",
         public_qp(&qp)->qp_num, number - qp.send.reclaimed);
+}
+
+void check_copy(std::uint32_t opener, const char* verb, const char* kind, std::uint32_t number, std::uint64_t caller) {
+  static std::uint32_t told_in;
+  const std::uint32_t process = shim::process_id();
+  if (!is_checked(Check::kForkedContext) || std::exchange(told_in, process) == process) return;
+  found(Check::kForkedContext, caller,
+        "%s: %s %u belongs to process %u, of which this one is a copy: verbs objects work in the process alone that has opened the "
+        "device, and nothing comes of what is done with them here",
+        verb, kind, number, opener);
 }
 
 void UseScope::enter(const char* kind, std::uint32_t number, std::uint64_t caller) {

@@ -32,6 +32,10 @@ __attribute__((format(printf, 5, 6), cold)) void found_of_request(protocol::Chec
                                                                   const std::uint64_t (&frames)[protocol::kMostNoteFrames],
                                                                   const char* format, ...);
 
+// A process uses a queue of a device that `opener` has opened, which it is a copy of. Noted once in each process.
+__attribute__((cold)) void check_copy(std::uint32_t opener, const char* verb, const char* kind, std::uint32_t number,
+                                      std::uint64_t caller);
+
 // Keeps where the verb was called from whose frame this is: it begins with its caller's frame pointer, where callers have
 // such. Of a poll nothing.
 inline void enter_verb(void* caller, void* frame) {
@@ -44,6 +48,8 @@ inline void enter_verb(void* caller, void* frame) {
 inline void enter_poll() {
   if (verbatim_thread_slot != nullptr) verbatim_thread_slot->verb_caller = 0;
 }
+// Where the poll was called that has come through POLL_ENTRY last; 0 where there is no simulation.
+std::uint64_t poll_caller();
 
 // Tells where the verb was called that was entered last, for whoever wants to know.
 __attribute__((cold)) void tell_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number,

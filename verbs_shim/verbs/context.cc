@@ -88,6 +88,7 @@ ibv_context* make_context(ibv_device* device, std::uint32_t handle, int cmd_fd, 
   auto* context = allocate_object<Context>();
   if (context == nullptr) return nullptr;
   context->handle = handle;
+  context->process = shim::process_id();
   verbs_context& verbs = context->verbs;
   fill_verbs_ops(&verbs);
   verbs.sz = sizeof(verbs_context);

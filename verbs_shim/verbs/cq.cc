@@ -143,7 +143,7 @@ const protocol::Cqe* take_completion(Cq& cq) {
 }
 
 // Of the poll that the thread is in: its registers were kept at the entry.
-static std::uint64_t poll_caller() {
+std::uint64_t poll_caller() {
   constexpr unsigned kStackRegister = 4;
   if (verbatim_thread_slot == nullptr) return 0;
   std::uint64_t caller;
@@ -197,6 +197,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
     return -1;
   }
   const UseScope scope(cq->single, "CQ", cq->number, poll_caller());
+  check_process(handle->context, "ibv_poll_cq", "CQ", cq->number, poll_caller());
   enter_poll();
   shim::ToldScope told(protocol::ToldKind::kPoll, cq->number, count, reinterpret_cast<std::int64_t>(completions));
   const protocol::Cqe* next = &cq->ring[cq->consumer & (cq->entries - 1)];
@@ -228,6 +229,7 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) {
   shim::ToldScope told(protocol::ToldKind::kArm, cq->number, solicited_only);
   if (tells_places()) [[unlikely]]
     tell_place(protocol::PlacedCall::kArm, handle_of(handle->context), cq->number, 0);
+  check_process(handle->context, "ibv_req_notify_cq", "CQ", cq->number, address_of(__builtin_return_address(0)));
   cq->record->armed_by = own_virtual_tid();
   cq->record->armed_from = address_of(__builtin_return_address(0));
   shim::ring_doorbell(shim::costs().arm_cq_ps, protocol::DoorbellKind::kCompletionQueueArm,

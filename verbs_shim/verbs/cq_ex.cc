@@ -29,6 +29,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_start_poll(i
                                                                             ibv_poll_cq_attr* attributes) {
   auto* cq = object<Cq>(handle);
   if (cq == nullptr || (attributes != nullptr && attributes->comp_mask != 0)) return EINVAL;
+  check_process(handle->context, "ibv_start_poll", "CQ", cq->number, poll_caller());
   enter_poll();
   shim::ToldScope told(protocol::ToldKind::kStartPoll, cq->number, reinterpret_cast<std::int64_t>(handle));
   cq->session.acquire();

@@ -82,6 +82,7 @@ struct Context {
   verbs_context verbs;
   Kind kind;
   std::uint32_t handle;
+  std::uint32_t process;         // that has opened it; its objects work there alone
   std::uint64_t core_clock_khz;  // of the HCA; 0 until asked for
   Qp* qps[kBuckets];             // by number
   Srq* srqs;
@@ -343,6 +344,13 @@ int execute(Command& command, std::uint32_t context) {
 inline std::uint32_t handle_of(ibv_context* context) {
   Context* found = context_of(context);
   return found == nullptr ? 0 : found->handle;
+}
+
+// The process is about to use a queue of the device; where it is a copy of the one that has opened that, nothing comes of it.
+inline void check_process(ibv_context* context, const char* verb, const char* kind, std::uint32_t number, std::uint64_t caller) {
+  const Context* const found = context_of(context);
+  if (found != nullptr && found->process != shim::process_id()) [[unlikely]]
+    check_copy(found->process, verb, kind, number, caller);
 }
 
 // Of an adapter that has failed the adapter's part is gone, and EIO; a program may have asked to be told of success instead, so

@@ -92,6 +92,7 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     return EINVAL;
   }
   VERBATIM_ENTER_VERB();
+  check_process(handle->context, "ibv_post_recv", "QP", handle->qp_num, address_of(__builtin_return_address(0)));
   shim::ToldScope told(protocol::ToldKind::kPostReceive, handle->qp_num, reinterpret_cast<std::int64_t>(wr));
   spend_for(qp->receive, wr);
   // IBA 10.8.3.1: accepted in every state but RESET.

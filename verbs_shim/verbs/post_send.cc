@@ -218,6 +218,7 @@ int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr**
     return EINVAL;
   }
   const UseScope scope(qp->single, "QP", handle->qp_num, caller);
+  check_process(handle->context, "ibv_post_send", "QP", handle->qp_num, caller);
   qp->session_lock.wait();
   int error = 0;
   if (!accepts_sends(*handle)) {
