@@ -183,7 +183,10 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
     case protocol::Request::kPoll:
     case protocol::Request::kDoorbell: {
       if (call.request == protocol::Request::kPoll) thread.brought_lines.note(slot, process.memory());
-      cost = modelled_cost(call.arguments[0]) + thread.take_late_call(process.region().slot(thread.slot()));
+      const auto kind = call.request != protocol::Request::kDoorbell
+                            ? protocol::OwnCall::kOther
+                            : protocol::own_call_of(static_cast<protocol::DoorbellKind>(call.arguments[1]));
+      cost = modelled_cost(call.arguments[0]) + thread.take_late_call(process.region().slot(thread.slot()), kind);
       break;
     }
     case protocol::Request::kAccess:

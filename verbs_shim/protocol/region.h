@@ -83,6 +83,13 @@ enum class CallReplacement : std::int64_t { kNever = 0, kDone, kNotYet };
 // kArmAny or kArmSolicited. kReceiveQueue: the QPN and the new producer number; only asked for by the record.
 enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm, kReceiveQueue, kTagOperations };
 
+// Calls that a thread answers itself and may be late with, counted by what they are for.
+enum class OwnCall : std::uint32_t { kOther = 0, kPost, kArm };
+inline constexpr std::size_t kOwnCallKinds = 3;
+constexpr OwnCall own_call_of(DoorbellKind kind) {
+  return kind == DoorbellKind::kCompletionQueueArm ? OwnCall::kArm : OwnCall::kPost;
+}
+
 // How many polls a thread lets pass by itself, unless it was told otherwise, before it asks whether it may be parked.
 inline constexpr std::uint32_t kPollsAlone = 16;
 
@@ -203,8 +210,9 @@ struct alignas(64) ThreadSlot {
   std::int64_t action_arguments[2];
   std::int64_t clock_ps;    // the thread's own virtual clock, true whenever it holds the token
   std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
-  // Of the calls that it answers itself and that count (exchange.cc), the one with which this comes to 0 is handed over.
-  std::int64_t calls_until_late;
+  // Of the calls that it answers itself and that count (exchange.cc), the one with which the number of its kind (OwnCall) comes
+  // to 0 is handed over.
+  std::int64_t calls_until_late[kOwnCallKinds];
   // The same of its accesses to memory that count (accesses.h).
   std::int64_t accesses_until_late;
   // When the first touch of the process's list is due that has not been done (touches.h).

@@ -214,15 +214,15 @@ bool passes_locally(std::int64_t cost_ps) {
 // A thread may be late with a call that it would answer itself. Which one is known by counting the calls, so the count must be
 // the same however the thread runs: what a parked thread does not execute (looks at queues in vain, yields, clock reads) is
 // left out but for the first look or yield behind a call of another kind.
-bool is_late() {
+bool is_late(protocol::OwnCall kind) {
   thread_state().waits = false;
   access_row_ends();
-  return --my_slot->calls_until_late == 0;
+  return --my_slot->calls_until_late[static_cast<std::uint32_t>(kind)] == 0;
 }
 
 bool is_late_to_wait() {
   if (std::exchange(thread_state().waits, true)) return false;
-  return --my_slot->calls_until_late == 0;
+  return --my_slot->calls_until_late[static_cast<std::uint32_t>(protocol::OwnCall::kOther)] == 0;
 }
 
 // What the analysis of the caller's loop will look at.
@@ -447,7 +447,7 @@ std::uint32_t process_id() { return static_cast<std::uint32_t>(region_header().v
 void spend(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;
   thread_state().polls_in_a_row = thread_state().yields_in_a_row = 0;
-  if (!is_late() && passes_locally(cost_ps)) return;
+  if (!is_late(protocol::OwnCall::kOther) && passes_locally(cost_ps)) return;
   exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
 
@@ -529,7 +529,7 @@ void spend_on_start_poll(std::int64_t cost_ps, std::uint32_t context, std::uint3
 void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,
                    std::uint32_t number, std::uint64_t value) {
   ThreadSlot& slot = *my_slot;
-  const bool late = is_late();
+  const bool late = is_late(protocol::own_call_of(kind));
   if (!late && slot.doorbell_count < protocol::kMaxQueuedDoorbells && passes_locally(cost_ps)) {
     slot.doorbells[slot.doorbell_count++] = {slot.clock_ps, kind, context, number, 0, value, cost_ps};
     const std::int64_t effect = slot.clock_ps + region_header().own_effect_ps;

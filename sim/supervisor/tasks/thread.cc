@@ -140,7 +140,10 @@ Duration Thread::scheduling_delay(const DelaySite& site) {
 }
 
 void Thread::expect_lateness(protocol::ThreadSlot& slot) {
-  if (!own_calls_.is_drawn || slot.calls_until_late <= 0) expect_lateness(own_calls_, slot.calls_until_late);
+  for (std::size_t kind = 0; kind < protocol::kOwnCallKinds; ++kind) {
+    std::int64_t& until_late = slot.calls_until_late[kind];
+    if (!own_calls_[kind].is_drawn || until_late <= 0) expect_lateness(own_calls_[kind], until_late);
+  }
   if (!process_.traps_accesses) return;
   if (!accesses_.is_drawn || slot.accesses_until_late <= 0) expect_lateness(accesses_, slot.accesses_until_late);
 }

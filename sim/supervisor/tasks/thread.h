@@ -36,6 +36,8 @@ class Process;
 
 inline constexpr DelaySite kBeforeCall{"thread-before-call", Duration(200'000), 9};
 inline constexpr DelaySite kBeforeLocalCall{"thread-before-local-call", Duration(200'000), 9};
+inline constexpr DelaySite kBeforePost{"thread-before-post", Duration(200'000), 9};
+inline constexpr DelaySite kBeforeArm{"thread-before-arm", Duration(200'000), 9};
 inline constexpr DelaySite kBeforeAccess{"thread-before-access", Duration(200'000), 9};
 // It touches already what comes behind a store, and the store is seen later.
 inline constexpr std::string_view kStoreBuffer = "thread-before-access/store-buffer";
@@ -193,11 +195,14 @@ class Thread final : public Waiter {
   // Who chooses where the thread's calls have a choice.
   ComponentId component() const { return source_; }
   // The same for calls that the thread answers itself, and for its accesses to memory (protocol/accesses.h), known by their
-  // number among those that count: the slot is told with which ones the thread is late next. Drawn ahead, so that the others
-  // need not be handed over.
+  // number among those of their kind that count: the slot is told with which ones the thread is late next. Drawn ahead, so that
+  // the others need not be handed over.
   void expect_lateness(protocol::ThreadSlot& slot);
   // How much later than it could the thread makes the call, or the access, that it has handed over.
-  Duration take_late_call(protocol::ThreadSlot& slot) { return take_lateness(own_calls_, slot.calls_until_late); }
+  Duration take_late_call(protocol::ThreadSlot& slot, protocol::OwnCall kind) {
+    const auto i = static_cast<std::size_t>(kind);
+    return take_lateness(own_calls_[i], slot.calls_until_late[i]);
+  }
   // `loads`: how many there are behind the store that the thread is about to make, while it may wait in the store buffer; asked
   // for where that matters.
   Duration take_late_access(protocol::ThreadSlot& slot, const std::function<std::size_t()>& loads);
@@ -322,7 +327,8 @@ class Thread final : public Waiter {
   };
   void expect_lateness(Expected& expected, std::int64_t& until_late);
   Duration take_lateness(Expected& expected, std::int64_t& until_late);
-  Expected own_calls_{kBeforeLocalCall}, accesses_{kBeforeAccess};
+  std::array<Expected, protocol::kOwnCallKinds> own_calls_{Expected{kBeforeLocalCall}, {kBeforePost}, {kBeforeArm}};
+  Expected accesses_{kBeforeAccess};
   // Of a store that waits in the store buffer: how long it will, and which choice that was.
   Duration buffered_for_{};
   std::uint32_t loads_before_store_ = 0;
