@@ -294,7 +294,6 @@ class Supervisor::Impl final : public ProcessTable {
   // Tried out when it is first needed.
   bool timestamp_counter_traps();
   std::optional<bool> timestamp_counter_traps_;
-  std::optional<std::vector<spin::MemoryRange>> interposed_;  // functions of the runtime, once somebody asked
   std::uint64_t header_number_ = 0;  // of the regions described so far
   Thread* running_ = nullptr;  // whoever got the token last
   const Thread* ran_before_ = nullptr;  // whoever had it before; only compared, it may be gone

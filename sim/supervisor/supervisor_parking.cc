@@ -56,8 +56,8 @@ void Supervisor::Impl::park(Thread& thread, Parked parked) {
 
 LoopAnalyst& Supervisor::Impl::analyst_of(Process& process) {
   if (process.analyst() == nullptr) {
-    if (!interposed_) interposed_ = interposed_functions(options_.shim_directory + "/libverbatim_runtime.so");
-    process.analyst() = std::make_unique<LoopAnalyst>(process, options_.epoch_ns, options_.traps_loops, *interposed_);
+    const auto& interposed = interposed_functions(options_.shim_directory + "/libverbatim_runtime.so");
+    process.analyst() = std::make_unique<LoopAnalyst>(process, options_.epoch_ns, options_.traps_loops, interposed);
   }
   return *process.analyst();
 }

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
 #include <map>
 #include <span>
 #include <utility>
 
 #include "sim/supervisor/code/call_frames.h"
 #include "sim/supervisor/machine/code_place.h"
+#include "sim/supervisor/machine/file_content.h"
 
 namespace verbatim::supervisor {
 
@@ -34,16 +34,7 @@ class MappedFiles {
     const auto file = mapped_file_at(native_pid_, address);
     if (!file || !file->path.starts_with('/')) return std::nullopt;
     const auto [it, is_new] = contents_.try_emplace(file->path);
-    if (is_new) {
-      std::ifstream stream(file->path, std::ios::binary | std::ios::ate);
-      const auto size = static_cast<std::streamoff>(stream.tellg());
-      constexpr std::streamoff kMost = 1 << 30;
-      if (stream && size > 0 && size < kMost) {
-        it->second.resize(static_cast<std::size_t>(size));
-        stream.seekg(0);
-        stream.read(it->second.data(), size);
-      }
-    }
+    if (is_new) it->second = content_of_file(file->path);
     const auto first = code::first_address(std::as_bytes(std::span(it->second)));
     if (!first) return std::nullopt;
     return Place{&it->second, address - file->first + *first, file->path.substr(file->path.rfind('/') + 1)};

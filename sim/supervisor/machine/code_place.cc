@@ -5,13 +5,13 @@
 
 #include <array>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <vector>
 
 #include "sim/supervisor/code/line_table.h"
+#include "sim/supervisor/machine/file_content.h"
 
 namespace verbatim::supervisor {
 
@@ -93,8 +93,7 @@ std::string place_of_call(pid_t native_pid, std::uint64_t address) {
   if (address == 0) return "";
   const auto file = file_at(native_pid, address);
   if (!file) return fmt::format("{:#x}", address);
-  std::ifstream stream(file->path, std::ios::binary);
-  const std::vector<char> content{std::istreambuf_iterator<char>(stream), {}};
+  const std::vector<char> content = content_of_file(file->path);
   const auto bytes = std::as_bytes(std::span(content));
   if (bytes.size() < sizeof(Elf64_Ehdr)) return text_of(*file, address);
   const bool is_fixed = reinterpret_cast<const Elf64_Ehdr*>(content.data())->e_type == ET_EXEC;

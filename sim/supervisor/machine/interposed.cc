@@ -1,22 +1,26 @@
 #include "sim/supervisor/machine/interposed.h"
 
-#include <fstream>
-#include <iterator>
+#include <map>
+#include <mutex>
 #include <span>
 
 #include "sim/supervisor/code/call_frames.h"
+#include "sim/supervisor/machine/file_content.h"
 
 namespace verbatim::supervisor {
 
-std::vector<spin::MemoryRange> interposed_functions(const std::string& runtime) {
-  std::ifstream file(runtime, std::ios::binary);
-  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
-  std::vector<spin::MemoryRange> found;
+const std::vector<spin::MemoryRange>& interposed_functions(const std::string& runtime) {
+  static std::mutex mutex;
+  static std::map<std::string, std::vector<spin::MemoryRange>> known;
+  const std::lock_guard lock(mutex);
+  const auto [it, is_new] = known.try_emplace(runtime);
+  if (!is_new) return it->second;
+  const std::vector<char> content = content_of_file(runtime);
   for (const char* name : {"free", "realloc"}) {
-    const auto function = code::exported_function(std::as_bytes(std::span(bytes)), name);
-    if (function) found.push_back({function->begin, function->end - function->begin});
+    const auto function = code::exported_function(std::as_bytes(std::span(content)), name);
+    if (function) it->second.push_back({function->begin, function->end - function->begin});
   }
-  return found;
+  return it->second;
 }
 
 }  // namespace verbatim::supervisor

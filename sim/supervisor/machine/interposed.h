@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "sim/supervisor/spin/range.h"
+#include "sim/supervisor/spin/code_memory.h"
 
 namespace verbatim::supervisor {
 
-// Where they lie in every process: the runtime is linked to its address. Empty when `runtime` cannot be read.
-std::vector<spin::MemoryRange> interposed_functions(const std::string& runtime);
+// Where they lie in every process: the runtime is linked to its address, and read once. Empty when `runtime` cannot be read.
+const std::vector<spin::MemoryRange>& interposed_functions(const std::string& runtime);
 
 }  // namespace verbatim::supervisor
