@@ -9,47 +9,56 @@
 
 namespace verbatim::config {
 
-void draw_failures(ScenarioSpec& scenario, Choices& choices) {
-  std::int64_t left = scenario.spec.failures;
-  if (left <= 0 || !choices.is_free()) return;
+namespace {
+
+std::vector<faults::MayFail> all_that_may_fail(const ScenarioSpec& scenario) {
   const TopologySpec& topology = scenario.topology;
   const ComponentTable components(Simulation::component_names(topology));
+  std::vector<faults::MayFail> all;
+  for (std::size_t i = 0; i < topology.links.size(); ++i) {
+    const Endpoint& end = topology.links[i].end_a;
+    const std::string& node = end.is_switch ? topology.switches[end.node].name : topology.adapters[end.node].name;
+    all.push_back({&faults::kLinkDown, components.id(Simulation::port_name(node, end.port)), i});
+  }
+  for (std::size_t i = 0; i < topology.adapters.size(); ++i)
+    all.push_back({&faults::kAdapterFailure, components.id("hca/" + topology.adapters[i].name), i});
+  for (std::size_t i = 0; i < scenario.programs.size(); ++i) {
+    const std::string& host = topology.hosts[scenario.programs[i].host_index].name;
+    all.push_back({&faults::kProgramKilled, components.id("host/" + host), i});
+  }
+  return all;
+}
+
+}  // namespace
+
+void draw_failures(ScenarioSpec& scenario, Choices& choices) {
+  if (scenario.spec.failures <= 0 || !choices.is_free()) return;
+  const TopologySpec& topology = scenario.topology;
   Duration base{0};
   for (const ProgramSpec& program : scenario.programs) base = std::max(base, program.start);
-
-  std::vector<ComponentId> links, adapters, hosts;
-  for (const LinkSpec& link : topology.links) {
-    const std::string& node =
-        link.end_a.is_switch ? topology.switches[link.end_a.node].name : topology.adapters[link.end_a.node].name;
-    links.push_back(components.id(Simulation::port_name(node, link.end_a.port)));
-  }
-  for (const AdapterSpec& adapter : topology.adapters) adapters.push_back(components.id("hca/" + adapter.name));
-  for (const ProgramSpec& program : scenario.programs)
-    hosts.push_back(components.id("host/" + topology.hosts[program.host_index].name));
-
-  for (const auto& [index, after] : faults::draw_failures(choices, faults::kLinkDown, links, left)) {
+  for (const auto& [what, after] : faults::draw_failures(choices, all_that_may_fail(scenario), scenario.spec.failures)) {
+    if (what.site == &faults::kProgramKilled) {
+      ProgramSpec& program = scenario.programs[what.index];
+      if (program.kill.count() != 0) continue;
+      program.kill = base + after;
+      program.kill_is_drawn = true;
+      continue;
+    }
     FaultSpec& fault = scenario.faults.emplace_back();
+    fault.at = base + after;
+    fault.is_drawn = true;
+    if (what.site == &faults::kAdapterFailure) {
+      fault.action = "device_fatal";
+      fault.host = topology.hosts[topology.adapters[what.index].host].name;
+      fault.adapter_index = what.index;
+      continue;
+    }
+    const LinkSpec& link = topology.links[what.index];
     fault.action = "link_down";
-    fault.end = topology.links[index].end_a;
-    fault.link = topology.links[index].a + " - " + topology.links[index].b;
-    fault.at = base + after;
-    const Duration lasts = faults::kLinkDownTime.choose(choices, links[index]);
+    fault.end = link.end_a;
+    fault.link = link.a + " - " + link.b;
+    const Duration lasts = faults::kLinkDownTime.choose(choices, what.actor);
     if (lasts != Duration::zero()) fault.until = fault.at + lasts;
-    fault.is_drawn = true;
-  }
-  for (const auto& [index, after] : faults::draw_failures(choices, faults::kAdapterFailure, adapters, left)) {
-    FaultSpec& fault = scenario.faults.emplace_back();
-    fault.action = "device_fatal";
-    fault.host = topology.hosts[topology.adapters[index].host].name;
-    fault.adapter_index = index;
-    fault.at = base + after;
-    fault.is_drawn = true;
-  }
-  for (const auto& [index, after] : faults::draw_failures(choices, faults::kProgramKilled, hosts, left)) {
-    ProgramSpec& program = scenario.programs[index];
-    if (program.kill.count() != 0) continue;
-    program.kill = base + after;
-    program.kill_is_drawn = true;
   }
 }
 

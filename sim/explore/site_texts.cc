@@ -130,6 +130,8 @@ constexpr SiteText kTexts[] = {
      "take completions with an error and the end of a connection for what happens every day"},
     {"adapter-failure", "an adapter fails", "an adapter may fail at any time (IBA 11.6.3.3, IBV_EVENT_DEVICE_FATAL)",
      "adapters fail once in years", "close the device when IBV_EVENT_DEVICE_FATAL comes, and do not wait for completions"},
+    {"failure/which", "of the links, adapters and programs that would fail another does", "what fails first is chance",
+     "of much that may fail next to nothing does", "handle the failure of each"},
     {"program-killed", "a program is killed", "any process may end at any time",
      "on a quiet machine nobody kills programs", "let peers find out by a timeout or a connection that ends"},
     {"thread-before-call", "a thread comes later to a call", kNoTimeOfThreads,
