@@ -39,7 +39,7 @@ List without_sites(List decisions, const Oracle& first_that_fails) {
   }
 }
 
-// The delay of an answer, in units of the least one's sixteenth, and the answer whose delay comes closest.
+// The delay of an answer, in sixteenths of the least one, and the answer with the longest delay that is no longer.
 std::uint64_t units_of(std::uint32_t answer) {
   return answer == 0 ? 0 : std::uint64_t{DelaySite::kSteps + (answer - 1) % DelaySite::kSteps} << (answer - 1) / DelaySite::kSteps;
 }

@@ -368,6 +368,10 @@ class Few final : public AfterDefault {
     }
     is_first_ = false;
     if (points_.empty()) return std::nullopt;
+    if (rng_.chance(1, 2)) {
+      add_last_moved(schedule);
+      if (!schedule.decisions.empty()) return schedule;
+    }
     const std::size_t at = liked_point();
     add(schedule, at);
     if (rng_.chance(1, 2)) {
@@ -381,6 +385,24 @@ class Few final : public AfterDefault {
     const std::size_t all = points_of_.size(), last = std::min(all, kNear);
     const auto& stream = rng_.chance(1, 2) ? points_of_[all - 1 - rng_.below(last)] : *streams_[rng_.below(streams_.size())];
     return stream.empty() ? rng_.below(points_.size()) : stream[rng_.below(stream.size())];
+  }
+  // The last of the failure's decisions as they are, at another time: programs do the same thing again and again.
+  void add_last_moved(Schedule& schedule) {
+    constexpr std::size_t kMostMoved = 4;
+    const std::size_t all = liked_.size(), first = all - 1 - rng_.below(std::min(all, kMostMoved));
+    if (points_of_[first].empty()) return;
+    const std::size_t at = points_of_[first][rng_.below(points_of_[first].size())];
+    std::map<std::pair<std::string, std::string>, std::pair<std::size_t, std::uint64_t>> moved;  // place of the first, its occurrence
+    for (std::size_t i = first; i < all; ++i) {
+      const std::vector<std::size_t>& stream = points_of_[i];
+      const auto begin = static_cast<std::size_t>(std::ranges::lower_bound(stream, at) - stream.begin());
+      const auto it = moved.try_emplace({liked_[i].site, liked_[i].actor}, begin, liked_[i].occurrence).first;
+      const std::uint64_t place = it->second.first + (liked_[i].occurrence - it->second.second);
+      if (liked_[i].occurrence < it->second.second || place >= stream.size()) continue;
+      const std::size_t point = points_[stream[place]];
+      const std::uint32_t most = questions_.points[point].alternatives - 1;
+      schedule.decisions.push_back(decision_at(questions_, point, std::min(liked_[i].answer, most)));
+    }
   }
   void add(Schedule& schedule, std::size_t at) {
     const std::vector<std::uint32_t> answers = representatives(questions_.points[points_[at]].alternatives);

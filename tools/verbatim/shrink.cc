@@ -61,16 +61,7 @@ class Shrinking {
     // First of all the runs become short: what is tried after that takes less time.
     lower_arguments(Try::kSameDecisions);
     shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
-    // What comes late in a long run may fit no run in which something early is left out: then the failure is looked for anew.
-    for (std::uint64_t seed = 1; shrunk_.decisions.size() > kSmall && !is_over(); ++seed) {
-      most_runs_ = shrunk_.runs + kFewRuns;
-      const bool is_found =
-          find_anew(*explore::make_few(seed, shrunk_.decisions), end_,
-                    [this](const RunReport& report) { return report.decisions.size() < shrunk_.decisions.size(); });
-      most_runs_ = kNoLimit;
-      if (!is_found) break;
-      shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
-    }
+    look_for_fewer(oracle);
     // In a shorter run the same failure may need another decision, of which there may be one to leave out.
     while (lower_arguments(Try::kOtherDecisions)) shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
     const std::vector<RunReport> last = run_all({schedule_of(shrunk_.decisions)});
@@ -86,7 +77,7 @@ class Shrinking {
   // Few at a time, so that one that fails early does not wait for hundreds that are tried for nothing: the fewer, the shorter it
   // is that one has failed. How many does not depend on the processors, so the result does not either.
   static constexpr std::size_t kFewestAtOnce = 2, kAtOnce = 8;
-  static constexpr std::size_t kFewRuns = 1000, kNoLimit = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kFewRuns = 1000, kMostAnew = 8, kNoLimit = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kSmall = 3;  // decisions
   static constexpr std::size_t kRunsOfValue = 64;  // with a lesser argument, by each strategy
 
@@ -125,11 +116,10 @@ class Shrinking {
     return std::nullopt;
   }
 
-  // Looks for the failure among schedules of `strategy`. When nothing that `is_wanted` fails the same way until then, all stays
-  // as it is.
-  bool find_anew(explore::Strategy& strategy, Clock::time_point end, const std::function<bool(const RunReport&)>& is_wanted) {
+  // Looks for the failure among schedules of `strategy`. When none fails the same way, all stays as it is.
+  bool find_anew(explore::Strategy& strategy) {
     const bool has_accesses = schedule_of(shrunk_.decisions).takes_accesses();
-    while (!strategy.is_exhausted() && !is_over() && Clock::now() < end) {
+    while (!strategy.is_exhausted() && !is_over()) {
       std::vector<explore::Schedule> schedules;
       while (schedules.size() < kAtOnce) {
         auto schedule = strategy.next();
@@ -141,13 +131,30 @@ class Shrinking {
       if (reports.size() < schedules.size()) return false;
       for (std::size_t i = 0; i < reports.size(); ++i) {
         strategy.learn(schedules[i], reports[i].questions);
-        if (reports[i].signature() != signature_ || !is_wanted(reports[i])) continue;
+        if (reports[i].signature() != signature_) continue;
         shrunk_.report = reports[i];
         shrunk_.decisions = reports[i].decisions;
         return true;
       }
     }
     return false;
+  }
+
+  // What comes late in a long run may fit no run in which something early is left out: then the failure is looked for anew.
+  void look_for_fewer(const explore::Oracle& oracle) {
+    const auto few = explore::make_few(1, shrunk_.decisions);
+    for (std::size_t tries = 0; tries < kMostAnew && shrunk_.decisions.size() > kSmall && !is_over(); ++tries) {
+      const std::vector<explore::Decision> decisions = shrunk_.decisions;
+      const RunReport report = shrunk_.report;
+      most_runs_ = shrunk_.runs + kFewRuns;
+      const bool is_found = find_anew(*few);
+      most_runs_ = kNoLimit;
+      if (!is_found) break;
+      shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
+      if (shrunk_.decisions.size() < decisions.size()) continue;
+      shrunk_.decisions = decisions;
+      shrunk_.report = report;
+    }
   }
 
   enum class Try : std::uint8_t { kSameDecisions, kOtherDecisions };  // the second includes the first
@@ -183,12 +190,11 @@ class Shrinking {
     bool has_failed = first_that_fails({shrunk_.decisions}).has_value();
     if (has_failed) shrunk_.decisions = shrunk_.report.decisions;
     if (!has_failed && what == Try::kOtherDecisions && !shrunk_.decisions.empty()) {
-      const auto any = [](const RunReport&) { return true; };
       std::string ignored;
       const auto few = explore::make_few(1, shrunk_.decisions), random = explore::make_strategy("random", 1, {}, &ignored);
       for (explore::Strategy* strategy : {few.get(), random.get()}) {
         most_runs_ = shrunk_.runs + kRunsOfValue;
-        has_failed = has_failed || find_anew(*strategy, end_, any);
+        has_failed = has_failed || find_anew(*strategy);
       }
       most_runs_ = kNoLimit;
     }
