@@ -118,7 +118,7 @@ TEST_F(Explore, a_race_between_two_accesses_is_found_and_told_with_its_place) {
 
 // Some of a search's schedules let threads be late there without being asked to.
 TEST_F(Explore, a_race_between_two_accesses_is_found_by_a_search_that_was_told_nothing) {
-  const Finished run = explore(out_, {"--runs", "100"}, pair_of("claimed_slot", "buggy"));
+  const Finished run = explore(out_, {"--runs", "400"}, pair_of("claimed_slot", "buggy"));
   EXPECT_EQ(run.code, 1) << run.err;
   EXPECT_NE(run.out.find("(accesses)"), std::string::npos) << run.out;
   EXPECT_LE(nlohmann::json::parse(content(replay_))["decisions"].size(), 3u) << run.out;

@@ -58,7 +58,7 @@ const std::vector<Pair>& pairs() {
       {.name = "read_again", .seeds = 10},
       {.name = "read_again", .fault = kLostAnswer, .seeds = 10},
       {.name = "atomic_mix", .seeds = 12},
-      {.name = "torn_read", .seeds = 12},
+      {.name = "torn_read", .seeds = 60},
       {.name = "window_gone", .seeds = 20},
       {.name = "receive_after_accept"},
       {.name = "receive_after_accept", .fails_when_friendly = true, .check = "late-receive", .seeds = 2},
