@@ -41,7 +41,8 @@ List without_sites(List decisions, const Oracle& first_that_fails) {
 
 // The delay of an answer, in sixteenths of the least one, and the answer with the longest delay that is no longer.
 std::uint64_t units_of(std::uint32_t answer) {
-  return answer == 0 ? 0 : std::uint64_t{DelaySite::kSteps + (answer - 1) % DelaySite::kSteps} << (answer - 1) / DelaySite::kSteps;
+  constexpr std::uint32_t kSteps = DelaySite::kSteps;
+  return answer == 0 ? 0 : std::uint64_t{kSteps + (answer - 1) % kSteps} << (answer - 1) / kSteps;
 }
 std::uint32_t answer_of(std::uint64_t units, std::uint32_t alternatives) {
   std::uint32_t answer = 1;

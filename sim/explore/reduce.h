@@ -16,8 +16,8 @@ using Oracle = std::function<std::optional<std::size_t>(const std::vector<std::v
 
 // `decisions` fails. Leaves out whole sites, then parts of the list (delta debugging: Zeller, Hildebrandt, IEEE TSE 2002),
 // until no single decision can be left out; then makes delays shorter, and looks again. A failure needs some delays at their
-// times, and each delay before them has moved those: what is left out is also tried with the next delay of its stream longer by as
-// much, and of a few also with that of another.
+// times, and each delay before them has moved those: what is left out is also tried with the next delay of its stream longer by
+// as much, and of a few also with that of another.
 std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails);
 
 }  // namespace verbatim::explore

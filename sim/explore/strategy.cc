@@ -392,7 +392,8 @@ class Few final : public AfterDefault {
     const std::size_t all = liked_.size(), first = all - 1 - rng_.below(std::min(all, kMostMoved));
     if (points_of_[first].empty()) return;
     const std::size_t at = points_of_[first][rng_.below(points_of_[first].size())];
-    std::map<std::pair<std::string, std::string>, std::pair<std::size_t, std::uint64_t>> moved;  // place of the first, its occurrence
+    // Of each stream where its first one goes, and which occurrence that was.
+    std::map<std::pair<std::string, std::string>, std::pair<std::size_t, std::uint64_t>> moved;
     for (std::size_t i = first; i < all; ++i) {
       const std::vector<std::size_t>& stream = points_of_[i];
       const auto begin = static_cast<std::size_t>(std::ranges::lower_bound(stream, at) - stream.begin());
