@@ -116,6 +116,7 @@ int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     return EINVAL;
   }
   VERBATIM_ENTER_VERB();
+  check_process(handle->context, "ibv_post_wq_recv", "WQ", handle->wq_num, address_of(__builtin_return_address(0)));
   shim::ToldScope told(protocol::ToldKind::kPostWorkQueue, handle->wq_num, reinterpret_cast<std::int64_t>(wr));
   spend_for(wq->receive, wr);
   if (handle->state == IBV_WQS_RESET) {
@@ -138,6 +139,7 @@ int post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     return EINVAL;
   }
   VERBATIM_ENTER_VERB();
+  check_process(handle->context, "ibv_post_srq_recv", "SRQ", srq->number, address_of(__builtin_return_address(0)));
   shim::ToldScope told(protocol::ToldKind::kPostSharedReceive, srq->number, reinterpret_cast<std::int64_t>(wr));
   spend_for(srq->receive, wr);
   return told.ended(post(srq->receive, srq->record->producer, wr, bad_wr, protocol::PlacedCall::kPostSharedReceive,
