@@ -187,8 +187,9 @@ TEST_F(Explore, a_run_that_the_machine_kills_ends_the_search_and_is_no_failure_o
   EXPECT_EQ(seeds.code, 71) << seeds.out << seeds.err;
   EXPECT_NE(seeds.out.find("seed 1: exit code 71: the run's process was killed from outside"), std::string::npos) << seeds.out;
 
-  // While the failure is made smaller, too.
-  ASSERT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, "server=false"}).code, 1);
+  // While the failure is made smaller, too: of a program that runs until somebody has come to kill it.
+  const std::string fails_late = "server=sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 1'";
+  ASSERT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, fails_late}).code, 1);
   const Finished shrunk = verbatim_losing_its_processes({"shrink", replay_});
   EXPECT_EQ(shrunk.code, 71) << shrunk.out << shrunk.err;
 }
