@@ -119,7 +119,7 @@ TEST(CodeSearch, addresses_relative_to_rip_are_noted) {
 // these.
 extern "C" {
 extern const char call_loaded[], call_with_argument[], call_compared[], call_compared_in_switch[], call_entered[],
-    call_in_switch[], call_of_another_number[], call_alone[], call_in_constant[];
+    call_in_switch[], call_of_another_number[], call_alone[], call_in_constant[], call_beside_constant[], call_entered_from_outside[];
 }
 asm(R"(
   .text
@@ -182,6 +182,24 @@ asm(R"(
   cmp $-4095, %rax
   ret
   .size call_in_constant, . - call_in_constant
+  function call_beside_constant
+  mov $39, %eax
+  syscall
+  ret
+  .size call_beside_constant, . - call_beside_constant
+  function like_jump
+  mov $0x90f8eb90, %eax  # its bytes "eb f8" would lead into the load
+  ret
+  .size like_jump, . - like_jump
+  function call_entered_from_outside
+  mov $39, %eax
+1:
+  syscall
+  ret
+  .size call_entered_from_outside, . - call_entered_from_outside
+  function jump_from_outside
+  jmp 1b
+  .size jump_from_outside, . - jump_from_outside
   .skip 200, 0x90
 )");
 extern "C" const char __executable_start[];
@@ -204,7 +222,7 @@ TEST(CodeSearch, calls_are_replaced_with_what_loads_their_number_or_compares_the
   const auto address = [&](const char* function, std::uint64_t offset) {
     return reinterpret_cast<std::uint64_t>(function) - base + offset;
   };
-  for (const char* const function : {call_loaded, call_with_argument}) {
+  for (const char* const function : {call_loaded, call_with_argument, call_beside_constant}) {
     const CallSite* const call = found_in(function, 7);
     ASSERT_NE(call, nullptr);
     EXPECT_EQ(call->address, address(function, 0));
@@ -221,7 +239,8 @@ TEST(CodeSearch, calls_are_replaced_with_what_loads_their_number_or_compares_the
     EXPECT_EQ(call->bytes.size(), 8u);
     EXPECT_EQ(call->next(), address(function, offset + 2));
   }
-  for (const char* const function : {call_entered, call_in_switch, call_of_another_number, call_alone, call_in_constant})
+  for (const char* const function :
+       {call_entered, call_entered_from_outside, call_in_switch, call_of_another_number, call_alone, call_in_constant})
     EXPECT_EQ(found_in(function, 10), nullptr) << function - call_loaded;
 }
 

@@ -15,7 +15,7 @@ void PrintTo(const MemoryCase& which, std::ostream* out) { *out << which.name; }
 namespace {
 
 #ifdef MEMORY_MODEL_SWEEP
-constexpr int kSeeds = 100, kIterations = 300;
+constexpr int kSeeds = 334, kIterations = 300;
 #else
 constexpr int kSeeds = 1, kIterations = 100;
 #endif

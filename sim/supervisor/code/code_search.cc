@@ -394,20 +394,23 @@ class Part {
   }
 
   // Other functions may jump here as well: parts of a function that the compiler put elsewhere (.cold), assembly. Any
-  // bytes that would be such a jump count as one.
+  // bytes that would be such a jump count as one, unless they lie in a known function that jumps elsewhere.
   void find_entered(std::vector<Window>& windows) const {
     if (windows.empty()) return;
     const std::uint64_t first = windows.front().begin, last = windows.back().end;
-    const auto refuse = [&](std::uint64_t target) {
+    const auto refuse = [&](std::uint64_t jump, std::uint64_t target) {
       if (target <= first || target >= last) return;
       Window& window = *std::prev(std::ranges::upper_bound(windows, target, {}, &Window::begin));
-      window.is_entered |= target < window.end && target != window.begin;
+      if (window.is_entered || target >= window.end || target == window.begin) return;
+      const auto function = function_around(jump);
+      const std::size_t at = target - address_;
+      window.is_entered = !function || is_jumped_into(*function, at - 1, at + 1);
     };
     const auto relative = [&](std::size_t at) {
       if (at + 4 > code_.size()) return;
       std::int32_t distance;
       std::memcpy(&distance, code_.data() + at, sizeof distance);
-      refuse(address_ + at + 4 + static_cast<std::uint64_t>(std::int64_t{distance}));
+      refuse(address_ + at, address_ + at + 4 + static_cast<std::uint64_t>(std::int64_t{distance}));
     };
     const std::uint8_t* const code = code_.data();
     each_pair(
@@ -425,7 +428,7 @@ class Part {
         const std::uint64_t address = address_ + at;
         if (function && address >= function->begin && address < function->end) continue;
         if ((code[at] & 0xf0) != 0x70 && code[at] != 0xeb && (code[at] & 0xfc) != 0xe0) continue;
-        refuse(address + 2 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(code[at + 1])}));
+        refuse(address, address + 2 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(code[at + 1])}));
       }
     }
   }
