@@ -119,7 +119,8 @@ TEST(CodeSearch, addresses_relative_to_rip_are_noted) {
 // these.
 extern "C" {
 extern const char call_loaded[], call_with_argument[], call_compared[], call_compared_in_switch[], call_entered[],
-    call_in_switch[], call_of_another_number[], call_alone[], call_in_constant[], call_beside_constant[], call_entered_from_outside[];
+    call_in_switch[], call_of_another_number[], call_alone[], call_in_constant[],
+    call_beside_constant[], call_entered_from_outside[];
 }
 asm(R"(
   .text
