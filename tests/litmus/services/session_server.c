@@ -16,7 +16,9 @@ enum {
   kConnections = 5,
   kLines = 6,
   kReceives = 4,
+  kSends = kLines,  // all of a connection's: nothing says how soon one completes
   kCell = 128,
+  kMemory = (kReceives + kSends) * kCell,
 };
 
 struct session {
@@ -30,7 +32,7 @@ struct connection {
   struct ibv_comp_channel* channel;
   struct ibv_cq* cq;
   struct ibv_mr* mr;
-  uint8_t* memory;          // kReceives cells of receives, then as many for sends
+  uint8_t* memory;          // kReceives cells of receives, then kSends
   uint32_t next_send;
   uint32_t sends_under_way;
   struct session* session;  // of the server
@@ -51,7 +53,7 @@ static void post_receive(struct connection* connection, uint64_t cell) {
 }
 
 static void post_send(struct connection* connection, const void* bytes, uint32_t length) {
-  uint8_t* const place = connection->memory + (kReceives + connection->next_send++ % kReceives) * kCell;
+  uint8_t* const place = connection->memory + (kReceives + connection->next_send++ % kSends) * kCell;
   memcpy(place, bytes, length);
   struct ibv_sge sge = {.addr = (uintptr_t)place, .length = length, .lkey = connection->mr->lkey};
   struct ibv_send_wr wr = {.wr_id = kReceives, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
@@ -67,10 +69,11 @@ static void make_resources(struct connection* connection, struct rdma_cm_id* id,
   connection->channel = ibv_create_comp_channel(id->verbs);
   MUST(connection->pd != NULL && connection->channel != NULL);
   connection->cq = ibv_create_cq(id->verbs, 4 * kReceives, NULL, connection->channel, 0);
-  connection->mr = ibv_reg_mr(connection->pd, memory, 2 * kReceives * kCell, IBV_ACCESS_LOCAL_WRITE);
+  connection->mr = ibv_reg_mr(connection->pd, memory, kMemory, IBV_ACCESS_LOCAL_WRITE);
   MUST(connection->cq != NULL && connection->mr != NULL);
   struct ibv_qp_init_attr init = {.send_cq = connection->cq, .recv_cq = connection->cq, .qp_type = IBV_QPT_RC};
-  init.cap.max_send_wr = init.cap.max_recv_wr = kReceives;
+  init.cap.max_send_wr = kSends;
+  init.cap.max_recv_wr = kReceives;
   init.cap.max_send_sge = init.cap.max_recv_sge = 1;
   MUST(rdma_create_qp(id, connection->pd, &init) == 0);
   for (uint64_t cell = 0; cell < kReceives; ++cell) post_receive(connection, cell);
@@ -262,7 +265,7 @@ static void use_server(const char* server, uint8_t* memory) {
 int main(int argc, char** argv) {
   MUST(argc >= 2 && (strcmp(argv[1], "buggy") == 0 || strcmp(argv[1], "fixed") == 0));
   is_fixed = strcmp(argv[1], "fixed") == 0;
-  uint8_t* const memory = chosen_memory(2 * kReceives * kCell);
+  uint8_t* const memory = chosen_memory(kMemory);
   events = rdma_create_event_channel();
   MUST(events != NULL);
   argc > 2 ? use_server(argv[2], memory) : serve(memory);
