@@ -2,6 +2,30 @@
 
 namespace verbatim::explore {
 
+bool is_detail(std::string_view site) { return site.find('/') != std::string_view::npos; }
+
+std::string number_of(const Decision& decision) {
+  if (!is_detail(decision.site)) return std::to_string(decision.occurrence + 1);
+  const std::uint64_t part = decision.occurrence % kDetailStep;
+  return std::to_string(decision.occurrence / kDetailStep + 1) + (part == 0 ? "" : ", part " + std::to_string(part + 1));
+}
+
+std::uint64_t Occurrences::next(std::string_view site, ComponentId actor) {
+  const auto [it, is_new] = streams_.try_emplace({site, actor});
+  Stream& stream = it->second;
+  if (is_new) stream.is_detail = is_detail(site);
+  const std::uint64_t before = stream.asked++;
+  if (!stream.is_detail) return before;
+  if (stream.choice == nullptr) {
+    const auto choice = streams_.find({site.substr(0, site.find('/')), actor});
+    if (choice == streams_.end()) return before * kDetailStep;
+    stream.choice = &choice->second;
+  }
+  stream.part = stream.choices == stream.choice->asked ? stream.part + 1 : 0;
+  stream.choices = stream.choice->asked;
+  return (stream.choices - 1) * kDetailStep + stream.part;
+}
+
 std::uint64_t Questions::asked() const {
   std::uint64_t sum = 0;
   for (const Stream& stream : streams) sum += stream.asked;

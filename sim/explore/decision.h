@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/core/choice.h"
@@ -10,12 +13,19 @@
 
 namespace verbatim::explore {
 
+// A site with a slash in its name is a detail of a choice, and asked only after answers to it that are not the default:
+// "gather-delay/turn" of "gather-delay". Its questions are numbered by those of the choice, in steps of so many, so that a
+// number means the same whichever of the choices before were left at the default.
+inline constexpr std::uint64_t kDetailStep = 1 << 20;
+
+bool is_detail(std::string_view site);
+
 // One answer that is not the default. It is known by site, actor and occurrence, so that it means the same thing in a
 // run in which others have chosen differently.
 struct Decision {
   std::string site;              // as Choices::choose() names it, "ack-delay"
   std::string actor;             // a component's name, or "thread/N" by the order in which threads were made
-  std::uint64_t occurrence = 0;  // how many times this actor has chosen at this site before
+  std::uint64_t occurrence = 0;  // as Occurrences counts
   std::uint32_t answer = 0;      // 1 … alternatives - 1
   std::uint32_t alternatives = 0;
   std::int64_t time_ps = 0;      // when it was asked; tells people where to look, and takes part in nothing
@@ -23,11 +33,31 @@ struct Decision {
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
+// The occurrence of a decision for people, counted from 1: "8", or "8, part 3" for the third question of that detail.
+std::string number_of(const Decision& decision);
+
+// Numbers the questions of all actors: how many times the actor has chosen at the site before; of a detail how many times it
+// had chosen at the site whose detail it is, in steps of kDetailStep, and how many times at the detail since.
+class Occurrences {
+ public:
+  // `site` is a literal: the view is kept.
+  std::uint64_t next(std::string_view site, ComponentId actor);
+
+ private:
+  struct Stream {
+    std::uint64_t asked = 0;
+    bool is_detail = false;
+    const Stream* choice = nullptr;      // whose detail it is, as soon as that has been asked
+    std::uint64_t choices = 0, part = 0;  // how often it had been when this was asked last, and how often this was since
+  };
+  std::map<std::pair<std::string_view, ComponentId>, Stream> streams_;
+};
+
 // A question that was asked, whatever the answer. A long run has very many.
 struct ChoicePoint {
   std::uint32_t stream = 0;        // index into Questions::streams
   std::uint32_t alternatives = 0;  // 2 …
-  std::uint32_t occurrence = 0;    // as Decision's; those of the stream that had one answer only count, too
+  std::uint64_t occurrence = 0;    // as Decision's; those of the stream that had one answer only count, too
   friend bool operator==(const ChoicePoint&, const ChoicePoint&) = default;
 };
 

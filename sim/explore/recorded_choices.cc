@@ -7,7 +7,8 @@ std::uint32_t RecordedChoices::draw(std::string_view site, ComponentId actor, st
   const auto [it, is_new] = streams_.try_emplace({site, actor}, static_cast<std::uint32_t>(questions_.streams.size()));
   if (is_new) questions_.streams.push_back({std::string(site), actor_name(components_, actor)});
   Questions::Stream& stream = questions_.streams[it->second];
-  const ChoicePoint point{it->second, n, static_cast<std::uint32_t>(stream.asked++)};
+  ++stream.asked;
+  const ChoicePoint point{it->second, n, occurrences_.next(site, actor)};
   if (n > 1 && questions_.points.size() < Questions::kMostPoints) questions_.points.push_back(point);
   if (answer != 0) {
     ++stream.decided;

@@ -31,6 +31,7 @@ class RecordedChoices final : public Choices {
   Choices& chooser_;
   const ComponentTable components_;
   const Engine* engine_ = nullptr;
+  Occurrences occurrences_;
   std::map<std::pair<std::string_view, ComponentId>, std::uint32_t> streams_;  // index into questions_.streams
   // A decision without the names of its stream: a long run makes very many.
   struct Noted {

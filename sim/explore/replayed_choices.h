@@ -27,9 +27,9 @@ class ReplayedChoices final : public Choices {
   struct Stream {
     std::vector<Decision> decisions;  // by occurrence
     std::size_t next = 0;
-    std::uint64_t asked = 0;
   };
   const ComponentTable components_;
+  Occurrences occurrences_;
   std::map<std::pair<std::string, std::string>, Stream> given_;  // by site and actor
   std::map<std::pair<std::string_view, ComponentId>, Stream*> streams_;
   std::uint64_t clamped_ = 0;

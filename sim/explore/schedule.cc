@@ -65,7 +65,7 @@ class PriorityChoices final : public Choices {
       actor.name = actor_name(components_, id);
       if (actor.rng.chance(1, 4)) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
     }
-    const std::uint64_t occurrence = asked_[{site, id}]++;
+    const std::uint64_t occurrence = occurrences_.next(site, id);
     if (n == 1) return 0;  // a change point lies elsewhere in this run
     const bool changes = changes_.contains({std::string(site), actor.name, occurrence});
     if (changes) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
@@ -82,7 +82,7 @@ class PriorityChoices final : public Choices {
   const ComponentTable components_;
   std::set<std::tuple<std::string, std::string, std::uint64_t>> changes_;
   std::map<ComponentId, Actor> actors_;
-  std::map<std::pair<std::string_view, ComponentId>, std::uint64_t> asked_;
+  Occurrences occurrences_;
 };
 
 class NearChoices final : public Choices {
@@ -96,8 +96,9 @@ class NearChoices final : public Choices {
   std::vector<Decision> moved(std::vector<Decision> decisions) {
     std::erase_if(decisions, [&](const Decision&) { return rng_.chance(1, 6); });
     for (Decision& decision : decisions) {
-      if (rng_.chance(1, 4)) decision.occurrence += rng_.below(4);
-      else if (rng_.chance(1, 4)) decision.occurrence -= std::min<std::uint64_t>(decision.occurrence, rng_.below(4));
+      const std::uint64_t step = is_detail(decision.site) ? kDetailStep : 1;
+      if (rng_.chance(1, 4)) decision.occurrence += step * rng_.below(4);
+      else if (rng_.chance(1, 4)) decision.occurrence -= std::min(decision.occurrence, step * rng_.below(4));
       if (is_delay(decision.alternatives) && rng_.chance(1, 4))
         decision.answer = 1 + static_cast<std::uint32_t>(rng_.below(decision.alternatives - 1));
     }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
+#include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "sim/core/rng.h"
@@ -330,12 +332,13 @@ class Systematic final : public AfterDefault {
     }
     for (const ChoicePoint& point : questions.points) {
       add(point.stream);
-      add(std::uint64_t{point.alternatives} << 32 | point.occurrence);
+      add(point.alternatives);
+      add(point.occurrence);
     }
     return hash;
   }
 
-  static constexpr std::size_t kMostKept = 32'000'000;  // points: 384 MB
+  static constexpr std::size_t kMostKept = 24'000'000;  // points: 384 MB
   const std::uint64_t seed_, depth_;
   std::deque<Extensions> waiting_;  // none of them empty
   std::size_t points_kept_ = 0;     // of all that wait
@@ -350,7 +353,12 @@ class Few final : public AfterDefault {
  public:
   Few(std::uint64_t seed, const std::vector<Decision>& like) : AfterDefault("few"), rng_(seed, "explore/few") {
     std::set<std::string> flags;
+    std::map<std::tuple<std::string, std::string, std::uint64_t>, std::size_t> groups;
     for (const Decision& decision : like) {
+      const auto [site, number] = choice_of(decision);
+      const auto [group, is_new] = groups.try_emplace({decision.actor, site, number}, groups_.size());
+      if (is_new) groups_.emplace_back();
+      groups_[group->second].push_back(decision);
       has_accesses_ = has_accesses_ || decision.site.starts_with(kAccessSites);
       if (is_delay(decision.alternatives)) liked_.push_back(decision);
       else flags.insert(decision.site);
@@ -368,15 +376,19 @@ class Few final : public AfterDefault {
     }
     is_first_ = false;
     if (points_.empty()) return std::nullopt;
-    if (rng_.chance(1, 2)) {
-      add_last_moved(schedule);
-      if (!schedule.decisions.empty()) return schedule;
-    }
+    // Of many choices some may do; few are as easily found anew.
+    constexpr std::size_t kMany = 8;
+    const std::uint64_t way = rng_.below(6);
+    if (way < (groups_.size() > kMany ? 3u : 1u)) add_some_varied(schedule);
+    else if (way < 4) add_last_moved(schedule);
+    if (!schedule.decisions.empty()) return schedule;
     const std::size_t at = liked_point();
     add(schedule, at);
-    if (rng_.chance(1, 2)) {
+    for (std::uint64_t more = rng_.below(kMost); more > 0; --more) {
       const std::size_t from = at > kNear ? at - kNear : 0;
-      add(schedule, from + rng_.below(std::min<std::uint64_t>(points_.size() - from, 2 * kNear + 1)));
+      // What makes two things meet is near; what has to have happened before may be anywhere.
+      const bool is_near = rng_.chance(1, 2);
+      add(schedule, is_near ? from + rng_.below(std::min<std::uint64_t>(points_.size() - from, 2 * kNear + 1)) : liked_point());
     }
     return schedule;
   }
@@ -392,26 +404,65 @@ class Few final : public AfterDefault {
     const std::size_t all = liked_.size(), first = all - 1 - rng_.below(std::min(all, kMostMoved));
     if (points_of_[first].empty()) return;
     const std::size_t at = points_of_[first][rng_.below(points_of_[first].size())];
-    // Of each stream where its first one goes, and which occurrence that was.
-    std::map<std::pair<std::string, std::string>, std::pair<std::size_t, std::uint64_t>> moved;
+    // Of each stream which occurrence its first one was, and which it is now.
+    std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, std::uint64_t>> moved;
     for (std::size_t i = first; i < all; ++i) {
       const std::vector<std::size_t>& stream = points_of_[i];
-      const auto begin = static_cast<std::size_t>(std::ranges::lower_bound(stream, at) - stream.begin());
-      const auto it = moved.try_emplace({liked_[i].site, liked_[i].actor}, begin, liked_[i].occurrence).first;
-      const std::uint64_t place = it->second.first + (liked_[i].occurrence - it->second.second);
-      if (liked_[i].occurrence < it->second.second || place >= stream.size()) continue;
-      const std::size_t point = points_[stream[place]];
+      const auto occurrence = [this](std::size_t at) { return questions_.points[points_[at]].occurrence; };
+      const auto begin = std::ranges::lower_bound(stream, at);
+      if (begin == stream.end()) continue;
+      const auto it = moved.try_emplace({liked_[i].site, liked_[i].actor}, liked_[i].occurrence, occurrence(*begin)).first;
+      const auto [was, is] = it->second;
+      if (liked_[i].occurrence < was) continue;
+      const auto place = std::ranges::lower_bound(stream, is + (liked_[i].occurrence - was), {}, occurrence);
+      if (place == stream.end()) continue;
+      const std::size_t point = points_[*place];
       const std::uint32_t most = questions_.points[point].alternatives - 1;
       schedule.decisions.push_back(decision_at(questions_, point, std::min(liked_[i].answer, most)));
     }
   }
-  void add(Schedule& schedule, std::size_t at) {
-    const std::vector<std::uint32_t> answers = representatives(questions_.points[points_[at]].alternatives);
-    const Decision decision = decision_at(questions_, points_[at], answers[rng_.below(answers.size())]);
+  // Some of the failure's choices with their details, now and then a little sooner or later, longer or shorter: where no single
+  // one can be left out, since that moves the others in time, several can when what is left moves, too.
+  void add_some_varied(Schedule& schedule) {
+    constexpr std::uint64_t kMostPlaces = 4, kOctave = 16;
+    schedule.always.clear();
+    const std::uint64_t measure = std::uint64_t{1} << rng_.below(4);  // of 16, how many are moved
+    std::size_t wanted = 1 + rng_.below(groups_.size());
+    for (std::size_t i = 0; i < groups_.size() && wanted > 0; ++i) {
+      if (!rng_.chance(wanted, groups_.size() - i)) continue;
+      --wanted;
+      const std::uint64_t number = choice_of(groups_[i].front()).second;
+      const std::uint64_t place = rng_.chance(measure, 16) ? moved(number, kMostPlaces, 0, kAnywhere) : number;
+      for (Decision decision : groups_[i]) {
+        const std::uint64_t step = is_detail(decision.site) ? kDetailStep : 1;
+        decision.occurrence = place * step + decision.occurrence % step;
+        if (is_delay(decision.alternatives) && rng_.chance(measure, 16)) {
+          const std::uint64_t answer = moved(decision.answer, kOctave, 1, decision.alternatives - 1);
+          decision.answer = static_cast<std::uint32_t>(answer);
+        }
+        add(schedule, decision);
+      }
+    }
+  }
+  // The choice that a decision is, or is a detail of: its site, and how many times the actor had chosen there.
+  static std::pair<std::string, std::uint64_t> choice_of(const Decision& decision) {
+    const std::uint64_t step = is_detail(decision.site) ? kDetailStep : 1;
+    return {decision.site.substr(0, decision.site.find('/')), decision.occurrence / step};
+  }
+  // By at most `by`, within the limits.
+  std::uint64_t moved(std::uint64_t value, std::uint64_t by, std::uint64_t least, std::uint64_t most) {
+    const std::uint64_t up = value + rng_.below(2 * by + 1);
+    return std::clamp(up - std::min(up, by), least, most);
+  }
+  void add(Schedule& schedule, const Decision& decision) {
     const auto is_same = [&](const Decision& d) {
       return d.site == decision.site && d.actor == decision.actor && d.occurrence == decision.occurrence;
     };
     if (std::ranges::none_of(schedule.decisions, is_same)) schedule.decisions.push_back(decision);
+  }
+  void add(Schedule& schedule, std::size_t at) {
+    const std::vector<std::uint32_t> answers = representatives(questions_.points[points_[at]].alternatives);
+    add(schedule, decision_at(questions_, points_[at], answers[rng_.below(answers.size())]));
   }
   void learn_default(const Questions& questions) override {
     questions_ = questions;
@@ -433,8 +484,10 @@ class Few final : public AfterDefault {
   }
   bool has_nothing_left() const override { return points_.empty() && (flags_.empty() || !is_first_); }
 
-  static constexpr std::size_t kNear = 32;
+  static constexpr std::size_t kNear = 32, kMost = 3;  // points, decisions
+  static constexpr std::uint64_t kAnywhere = std::numeric_limits<std::uint32_t>::max();
   Rng rng_;
+  std::vector<std::vector<Decision>> groups_;  // the failure's choices, each with its details
   std::vector<Decision> liked_;     // the failure's delays
   std::vector<std::string> flags_;  // its other sites
   Questions questions_;

@@ -31,7 +31,7 @@ class Strategy {
 std::unique_ptr<Strategy> make_strategy(std::string_view text, std::uint64_t seed, const std::vector<Decision>& focus,
                                         std::string* failure);
 
-// Schedules of one or two decisions at the sites and of the actors of `like`, a failure's, often with the sites that are no
+// Schedules of one to three decisions at the sites and of the actors of `like`, a failure's, often with the sites that are no
 // delays used whenever they can be: to find the same failure with less. Its first schedule is the default everywhere.
 std::unique_ptr<Strategy> make_few(std::uint64_t seed, const std::vector<Decision>& like);
 

@@ -119,6 +119,61 @@ TEST(Choices, a_site_that_is_always_used_is_beside_the_decisions) {
   EXPECT_EQ(choices->choose("order", kA, 1), 0u);
 }
 
+// "turn" is asked whenever "delay" is not the default, and once more when the answer is even.
+std::vector<std::uint32_t> ask_with_details(Choices& choices) {
+  std::vector<std::uint32_t> answers;
+  for (int i = 0; i < 50; ++i) {
+    const std::uint32_t delay = answers.emplace_back(choices.choose("delay", kA, 145));
+    if (delay == 0) continue;
+    answers.push_back(choices.choose("delay/turn", kA, 4));
+    if (delay % 2 == 0) answers.push_back(choices.choose("delay/turn", kA, 4));
+  }
+  return answers;
+}
+
+TEST(Choices, a_detail_is_known_by_its_choice) {
+  const std::vector<Decision> decisions = {{"delay", "hca/a", 1, 6, 145, 0},
+                                           {"delay/turn", "hca/a", 1 * kDetailStep + 1, 2, 4, 0},
+                                           {"delay", "hca/a", 3, 7, 145, 0},
+                                           {"delay/turn", "hca/a", 3 * kDetailStep, 3, 4, 0}};
+  ReplayedChoices all(decisions, kNames);
+  RecordedChoices recorded(all, kNames);
+  const std::vector<std::uint32_t> expected = {0, 6, 0, 2, 0, 7, 3, 0};
+  std::vector<std::uint32_t> answers = ask_with_details(recorded);
+  answers.resize(expected.size());
+  EXPECT_EQ(answers, expected);
+  EXPECT_EQ(recorded.decisions(), decisions);
+  EXPECT_EQ(number_of(decisions[1]), "2, part 2");
+  EXPECT_EQ(number_of(decisions[2]), "4");
+  EXPECT_EQ(number_of(decisions[3]), "4");
+
+  // Without the first choice the detail of the second is the same question.
+  ReplayedChoices later({decisions[2], decisions[3]}, kNames);
+  answers = ask_with_details(later);
+  answers.resize(6);
+  EXPECT_EQ(answers, (std::vector<std::uint32_t>{0, 0, 0, 7, 3, 0}));
+}
+
+TEST(Choices, details_are_taken_again_from_any_seed) {
+  bool has_details = false;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SeededChoices seeded(seed, kNames);
+    RecordedChoices recorded(seeded, kNames);
+    const auto answers = ask_with_details(recorded);
+    ReplayedChoices replayed(recorded.decisions(), kNames);
+    EXPECT_EQ(ask_with_details(replayed), answers) << seed;
+    EXPECT_TRUE(replayed.unused().empty());
+    for (const Decision& decision : recorded.decisions()) has_details = has_details || is_detail(decision.site);
+  }
+  EXPECT_TRUE(has_details);
+}
+
+TEST(Choices, a_detail_whose_choice_is_never_asked_is_counted_alone) {
+  ReplayedChoices choices({{"other/which", "hca/a", 1 * kDetailStep, 2, 3, 0}}, kNames);
+  EXPECT_EQ(choices.choose("other/which", kA, 3), 0u);
+  EXPECT_EQ(choices.choose("other/which", kA, 3), 2u);
+}
+
 TEST(Choices, representatives_stand_for_all) {
   EXPECT_EQ(representatives(1), std::vector<std::uint32_t>{});
   EXPECT_EQ(representatives(3), (std::vector<std::uint32_t>{1, 2}));

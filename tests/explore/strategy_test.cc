@@ -65,7 +65,7 @@ TEST(Strategy, what_comes_does_not_depend_on_how_many_run_at_a_time) {
   }
 }
 
-TEST(Strategy, few_decides_once_or_twice_where_a_failure_did) {
+TEST(Strategy, few_decides_at_most_three_times_where_a_failure_did) {
   const std::vector<Decision> like = {{"late", "thread/0", 5, 9, 17, 0}, {"order", "hca/a", 0, 1, 2, 0}};
   Questions asked;
   asked.streams = {{"order", "hca/a", 1, 0}, {"late", "thread/0", 40, 0}, {"late", "thread/1", 40, 0}};
@@ -81,8 +81,8 @@ TEST(Strategy, few_decides_once_or_twice_where_a_failure_did) {
     again->learn(*same, asked);
     if (i < 2) continue;  // the default, then the site that is no delay alone
     EXPECT_GE(schedule->decisions.size(), 1u);
-    EXPECT_LE(schedule->decisions.size(), 2u);
-    EXPECT_EQ(schedule->decisions[0].actor, "thread/0");
+    EXPECT_LE(schedule->decisions.size(), 3u);
+    for (const Decision& decision : schedule->decisions) EXPECT_NE(decision.actor, "thread/1");
     steady += schedule->always.empty() ? 0 : 1;
   }
   EXPECT_GT(steady, 20u);

@@ -26,7 +26,7 @@ struct Service {
   std::string name;
   std::string symptom;         // regular expression: how it fails
   std::string explanation;     // and what is told of it, once the failure is small
-  bool is_found_soon = false;  // within six runs, and made small
+  bool is_found_soon = false;  // within six runs
 };
 void PrintTo(const Service& service, std::ostream* out);
 const std::vector<Service>& services();

@@ -26,7 +26,7 @@ std::vector<std::string> without_seed(std::vector<std::string> words) {
 }
 
 std::string told(const explore::Decision& decision) {
-  std::string text = decision.actor + ", " + decision.site + " number " + std::to_string(decision.occurrence + 1) + ", at " +
+  std::string text = decision.actor + ", " + decision.site + " number " + explore::number_of(decision) + ", at " +
                      observe::microseconds(decision.time_ps) + " us, answer " + std::to_string(decision.answer) + " of " +
                      std::to_string(decision.alternatives);
   if (const explore::SiteText* site = explore::text_of(decision.site)) text += ": " + std::string(site->effect);

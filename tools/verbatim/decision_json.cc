@@ -5,12 +5,14 @@ namespace verbatim::cli {
 nlohmann::ordered_json to_json(const std::vector<explore::Decision>& decisions) {
   auto list = nlohmann::ordered_json::array();
   for (const explore::Decision& decision : decisions) {
-    list.push_back({{"site", decision.site},
-                    {"actor", decision.actor},
-                    {"occurrence", decision.occurrence},
-                    {"answer", decision.answer},
-                    {"of", decision.alternatives},
-                    {"time_ps", decision.time_ps}});
+    const std::uint64_t step = explore::is_detail(decision.site) ? explore::kDetailStep : 1;
+    auto& entry = list.emplace_back(nlohmann::ordered_json{{"site", decision.site},
+                                                           {"actor", decision.actor},
+                                                           {"occurrence", decision.occurrence / step},
+                                                           {"answer", decision.answer},
+                                                           {"of", decision.alternatives},
+                                                           {"time_ps", decision.time_ps}});
+    if (decision.occurrence % step != 0) entry["part"] = decision.occurrence % step;
   }
   return list;
 }
@@ -22,6 +24,7 @@ std::vector<explore::Decision> decisions_of(const nlohmann::ordered_json& json) 
     entry.at("site").get_to(decision.site);
     entry.at("actor").get_to(decision.actor);
     entry.at("occurrence").get_to(decision.occurrence);
+    if (explore::is_detail(decision.site)) decision.occurrence = decision.occurrence * explore::kDetailStep + entry.value("part", 0u);
     entry.at("answer").get_to(decision.answer);
     entry.at("of").get_to(decision.alternatives);
     entry.at("time_ps").get_to(decision.time_ps);

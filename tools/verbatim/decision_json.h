@@ -1,4 +1,5 @@
-// Decisions as JSON: {"site", "actor", "occurrence", "answer", "of", "time_ps"}.
+// Decisions as JSON: {"site", "actor", "occurrence", "answer", "of", "time_ps"}; of a detail "occurrence" is that of the choice,
+// and "part" how many questions of the detail came before, when it is not 0.
 #pragma once
 
 #include <nlohmann/json.hpp>

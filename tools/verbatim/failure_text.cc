@@ -98,12 +98,10 @@ Effect effect_of(const Trace& with, const Trace& without, const Places& places) 
   return {text, at};
 }
 
-std::string times_word(std::uint64_t occurrence) { return "number " + std::to_string(occurrence + 1); }
-
 std::string decision_text(const explore::Decision& decision, std::size_t number, const Effect* effect, const Places& places) {
   const auto end = places.end_of(decision);
-  std::string text = "  " + std::to_string(number) + ". " + decision.actor + ", " + decision.site + " " +
-                     times_word(decision.occurrence) + (end ? ", until " : ", at ") +
+  std::string text = "  " + std::to_string(number) + ". " + decision.actor + ", " + decision.site + " number " +
+                     explore::number_of(decision) + (end ? ", until " : ", at ") +
                      observe::microseconds(end.value_or(decision.time_ps)) + " us";
   if (const std::string place = places.of(decision); !place.empty()) text += ", at " + place;
   if (const explore::SiteText* site = explore::text_of(decision.site)) text += ": " + std::string(site->effect);

@@ -97,7 +97,7 @@ int replay(ReplayOptions asked) {
   if (report.outcome.empty()) return code;
   for (const explore::Decision& decision : report.unused) {
     complain("warning: the question of a decision never came: " + decision.actor + ", " + decision.site + ", number " +
-             std::to_string(decision.occurrence));
+             explore::number_of(decision));
   }
   const bool is_same = report.signature() == file->signature, has_same_digest = report.digest == file->run_digest;
   if (is_same && file->signature.empty())

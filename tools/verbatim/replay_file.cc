@@ -15,7 +15,7 @@ namespace verbatim::cli {
 using Json = nlohmann::ordered_json;
 
 namespace {
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 }
 
 std::string write_replay(const std::string& path, const ReplayFile& replay) {

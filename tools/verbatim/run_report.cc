@@ -35,7 +35,7 @@ std::vector<Row> unpacked(const Json& json) {
 // A decision without the names of its stream.
 struct PackedDecision {
   explore::ChoicePoint point;
-  std::uint32_t answer = 0;
+  std::uint64_t answer = 0;  // a whole word, so that every byte of the row is something
   std::int64_t time_ps = 0;
 };
 
@@ -46,8 +46,7 @@ std::vector<PackedDecision> without_names(const RunReport& report) {
     streams.emplace(Names(stream.site, stream.actor), static_cast<std::uint32_t>(streams.size()));
   std::vector<PackedDecision> rows;
   for (const explore::Decision& decision : report.decisions) {
-    rows.push_back({{streams.at({decision.site, decision.actor}), decision.alternatives,
-                     static_cast<std::uint32_t>(decision.occurrence)},
+    rows.push_back({{streams.at({decision.site, decision.actor}), decision.alternatives, decision.occurrence},
                     decision.answer, decision.time_ps});
   }
   return rows;
@@ -133,7 +132,8 @@ std::optional<RunReport> report_of(const std::string& bytes) {
   report.questions.points = unpacked<explore::ChoicePoint>(json.at("points"));
   for (const auto& [point, answer, time_ps] : unpacked<PackedDecision>(json.at("decisions"))) {
     const explore::Questions::Stream& stream = report.questions.streams.at(point.stream);
-    report.decisions.push_back({stream.site, stream.actor, point.occurrence, answer, point.alternatives, time_ps});
+    report.decisions.push_back({stream.site, stream.actor, point.occurrence, static_cast<std::uint32_t>(answer),
+                                point.alternatives, time_ps});
   }
   for (const Json& row : json.at("places")) {
     RunReport::Place& place = report.places.emplace_back();

@@ -77,7 +77,7 @@ class Shrinking {
   // Few at a time, so that one that fails early does not wait for hundreds that are tried for nothing: the fewer, the shorter it
   // is that one has failed. How many does not depend on the processors, so the result does not either.
   static constexpr std::size_t kFewestAtOnce = 2, kAtOnce = 8;
-  static constexpr std::size_t kFewRuns = 1000, kMostAnew = 8, kNoLimit = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kFewRuns = 1500, kMostAnew = 8, kNoLimit = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kSmall = 3;  // decisions
   static constexpr std::size_t kRunsOfValue = 64;  // with a lesser argument, by each strategy
 
