@@ -21,9 +21,7 @@ SeededChoices::Stream SeededChoices::make_stream(std::string_view site, Componen
 
 std::uint32_t SeededChoices::draw(std::string_view site, ComponentId actor, std::uint32_t n) {
   CHECK(n >= 1);
-  auto it = streams_.find({site, actor});
-  if (it == streams_.end()) it = streams_.emplace(std::pair(site, actor), make_stream(site, actor)).first;
-  Stream& stream = it->second;
+  Stream& stream = streams_.at(site, actor, [&] { return make_stream(site, actor); });
   // Two numbers whatever the answer: the k-th choice depends on k alone.
   const std::uint64_t first = stream.rng.next(), second = stream.rng.next();
   if ((first >> 60) >= stream.measure) return 0;

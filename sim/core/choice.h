@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "sim/core/choice_streams.h"
 #include "sim/core/engine.h"
 #include "sim/core/ids.h"
 #include "sim/core/rng.h"
@@ -85,7 +85,7 @@ class SeededChoices final : public Choices {
 
   const std::uint64_t root_seed_;
   const ComponentTable components_;
-  std::map<std::pair<std::string_view, ComponentId>, Stream> streams_;
+  ChoiceStreams<Stream> streams_;
 };
 
 }  // namespace verbatim

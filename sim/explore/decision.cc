@@ -11,15 +11,12 @@ std::string number_of(const Decision& decision) {
 }
 
 std::uint64_t Occurrences::next(std::string_view site, ComponentId actor) {
-  const auto [it, is_new] = streams_.try_emplace({site, actor});
-  Stream& stream = it->second;
-  if (is_new) stream.is_detail = is_detail(site);
+  Stream& stream = streams_.at(site, actor, [&] { return Stream{is_detail(site)}; });
   const std::uint64_t before = stream.asked++;
   if (!stream.is_detail) return before;
   if (stream.choice == nullptr) {
-    const auto choice = streams_.find({site.substr(0, site.find('/')), actor});
-    if (choice == streams_.end()) return before * kDetailStep;
-    stream.choice = &choice->second;
+    stream.choice = streams_.find(site.substr(0, site.find('/')), actor);
+    if (stream.choice == nullptr) return before * kDetailStep;
   }
   stream.part = stream.choices == stream.choice->asked ? stream.part + 1 : 0;
   stream.choices = stream.choice->asked;

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sim/core/choice.h"
+#include "sim/core/choice_streams.h"
 #include "sim/core/ids.h"
 
 namespace verbatim::explore {
@@ -45,12 +44,12 @@ class Occurrences {
 
  private:
   struct Stream {
-    std::uint64_t asked = 0;
     bool is_detail = false;
+    std::uint64_t asked = 0;
     const Stream* choice = nullptr;      // whose detail it is, as soon as that has been asked
     std::uint64_t choices = 0, part = 0;  // how often it had been when this was asked last, and how often this was since
   };
-  std::map<std::pair<std::string_view, ComponentId>, Stream> streams_;
+  ChoiceStreams<Stream> streams_;
 };
 
 // A question that was asked, whatever the answer. A long run has very many.

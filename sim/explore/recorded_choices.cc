@@ -4,11 +4,13 @@ namespace verbatim::explore {
 
 std::uint32_t RecordedChoices::draw(std::string_view site, ComponentId actor, std::uint32_t n) {
   const std::uint32_t answer = chooser_.choose(site, actor, n);
-  const auto [it, is_new] = streams_.try_emplace({site, actor}, static_cast<std::uint32_t>(questions_.streams.size()));
-  if (is_new) questions_.streams.push_back({std::string(site), actor_name(components_, actor)});
-  Questions::Stream& stream = questions_.streams[it->second];
+  const std::uint32_t index = streams_.at(site, actor, [&] {
+    questions_.streams.push_back({std::string(site), actor_name(components_, actor)});
+    return static_cast<std::uint32_t>(questions_.streams.size() - 1);
+  });
+  Questions::Stream& stream = questions_.streams[index];
   ++stream.asked;
-  const ChoicePoint point{it->second, n, occurrences_.next(site, actor)};
+  const ChoicePoint point{index, n, occurrences_.next(site, actor)};
   if (n > 1 && questions_.points.size() < Questions::kMostPoints) questions_.points.push_back(point);
   if (answer != 0) {
     ++stream.decided;

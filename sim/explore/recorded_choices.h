@@ -1,7 +1,6 @@
 // Whoever chooses: what was asked and what was answered is kept.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,7 +31,7 @@ class RecordedChoices final : public Choices {
   const ComponentTable components_;
   const Engine* engine_ = nullptr;
   Occurrences occurrences_;
-  std::map<std::pair<std::string_view, ComponentId>, std::uint32_t> streams_;  // index into questions_.streams
+  ChoiceStreams<std::uint32_t> streams_;  // indices into questions_.streams
   // A decision without the names of its stream: a long run makes very many.
   struct Noted {
     ChoicePoint point;

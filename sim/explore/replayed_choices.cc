@@ -15,13 +15,12 @@ ReplayedChoices::ReplayedChoices(const std::vector<Decision>& decisions, std::ve
 
 std::uint32_t ReplayedChoices::draw(std::string_view site, ComponentId actor, std::uint32_t n) {
   const std::uint64_t occurrence = occurrences_.next(site, actor);
-  const auto [it, is_new] = streams_.try_emplace({site, actor}, nullptr);
-  if (is_new) {
-    const auto given = given_.find({std::string(site), actor_name(components_, actor)});
-    if (given != given_.end()) it->second = &given->second;
-  }
-  if (it->second == nullptr) return 0;
-  Stream& stream = *it->second;
+  Stream* const given = streams_.at(site, actor, [&] {
+    const auto it = given_.find({std::string(site), actor_name(components_, actor)});
+    return it == given_.end() ? nullptr : &it->second;
+  });
+  if (given == nullptr) return 0;
+  Stream& stream = *given;
   if (stream.next == stream.decisions.size() || stream.decisions[stream.next].occurrence != occurrence) return 0;
   const std::uint32_t answer = stream.decisions[stream.next++].answer;
   // Of two decisions about one question the first is meant.

@@ -31,7 +31,7 @@ class ReplayedChoices final : public Choices {
   const ComponentTable components_;
   Occurrences occurrences_;
   std::map<std::pair<std::string, std::string>, Stream> given_;  // by site and actor
-  std::map<std::pair<std::string_view, ComponentId>, Stream*> streams_;
+  ChoiceStreams<Stream*> streams_;
   std::uint64_t clamped_ = 0;
 };
 

@@ -48,7 +48,7 @@ class PriorityChoices final : public Choices {
  public:
   PriorityChoices(std::uint64_t seed, const std::vector<Decision>& change_points, std::vector<std::string> component_names)
       : seed_(seed), components_(std::move(component_names)) {
-    for (const Decision& point : change_points) changes_.insert({point.site, point.actor, point.occurrence});
+    for (const Decision& point : change_points) changes_[{point.site, point.actor}].insert(point.occurrence);
   }
 
  private:
@@ -59,15 +59,14 @@ class PriorityChoices final : public Choices {
   };
 
   std::uint32_t draw(std::string_view site, ComponentId id, std::uint32_t n) override {
-    const auto [it, is_new] = actors_.try_emplace(id, Actor{Rng(seed_, actor_name(components_, id)), {}});
-    Actor& actor = it->second;
-    if (is_new) {
-      actor.name = actor_name(components_, id);
-      if (actor.rng.chance(1, 4)) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
-    }
+    Actor& actor = actor_of(id);
     const std::uint64_t occurrence = occurrences_.next(site, id);
     if (n == 1) return 0;  // a change point lies elsewhere in this run
-    const bool changes = changes_.contains({std::string(site), actor.name, occurrence});
+    const std::set<std::uint64_t>* const points = points_.at(site, id, [&]() -> const std::set<std::uint64_t>* {
+      const auto given = changes_.find({std::string(site), actor.name});
+      return given == changes_.end() ? nullptr : &given->second;
+    });
+    const bool changes = points != nullptr && points->contains(occurrence);
     if (changes) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
     if (!is_delay(n)) return changes ? 1 + static_cast<std::uint32_t>(actor.rng.below(n - 1)) : 0;
     if (actor.octave == 0) return 0;
@@ -77,10 +76,19 @@ class PriorityChoices final : public Choices {
     return answer;
   }
 
+  Actor& actor_of(ComponentId id) {
+    if (const auto it = actors_.find(id); it != actors_.end()) return it->second;
+    const std::string name = actor_name(components_, id);
+    Actor& actor = actors_.emplace(id, Actor{Rng(seed_, name), name}).first->second;
+    if (actor.rng.chance(1, 4)) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
+    return actor;
+  }
+
   static constexpr std::uint64_t kOctaves = 8;
   const std::uint64_t seed_;
   const ComponentTable components_;
-  std::set<std::tuple<std::string, std::string, std::uint64_t>> changes_;
+  std::map<std::pair<std::string, std::string>, std::set<std::uint64_t>> changes_;  // by site and actor
+  ChoiceStreams<const std::set<std::uint64_t>*> points_;                             // those of each stream; none: nullptr
   std::map<ComponentId, Actor> actors_;
   Occurrences occurrences_;
 };

@@ -164,6 +164,32 @@ class CallPatchesTest : public PatchesTest {
   std::vector<CallSite> calls_ = {{0, kFileOffset + 0x100, {kCall.begin(), kCall.begin() + 7}, CallSite::kBehindLoad}};
 };
 
+TEST_F(CallPatchesTest, all_calls_of_a_file_become_jumps_where_they_are_mapped_and_are_what_the_file_says) {
+  const auto call_at = [](std::uint64_t offset) {
+    return CallSite{0, kFileOffset + offset, {kCall.begin(), kCall.begin() + 7}, CallSite::kBehindLoad};
+  };
+  memory_.put(kCode + 0x200, kCall);
+  // The third is something else in memory; of the fourth, the end is not mapped; the fifth is not mapped.
+  const std::vector<CallSite> calls = {call_at(0x100), call_at(0x200), call_at(0x300), call_at(kPage - 6), call_at(2 * kPage)};
+  const FileCode other{"another file", {}};
+  CodePatches patches;
+  ASSERT_TRUE(patches.open_area(memory_, kArea));
+  patches.patch_file(memory_, file_, kCode, kPage, kFileOffset);
+  EXPECT_EQ(patches.files(), std::vector<const FileCode*>{&file_});
+  patches.replace_calls(memory_, other, calls);
+  EXPECT_FALSE(is_replaced());
+  patches.replace_calls(memory_, file_, calls);
+  EXPECT_TRUE(is_replaced());
+  EXPECT_EQ(memory_.get(kCode + 0x200, 1)[0], 0xe9);
+  EXPECT_EQ(memory_.get(kCode + 0x300, 1)[0], 0x90);
+  EXPECT_EQ(patches.counts().calls, 2u);
+  CodePatches without(false);
+  memory_.put(kAt, kCall);
+  without.patch_file(memory_, file_, kCode, kPage, kFileOffset);
+  without.replace_calls(memory_, file_, calls);
+  EXPECT_FALSE(is_replaced());
+}
+
 TEST_F(CallPatchesTest, a_system_call_of_a_file_becomes_a_jump_and_is_shown_as_it_was) {
   CodePatches patches;
   ASSERT_TRUE(patches.open_area(memory_, kArea));

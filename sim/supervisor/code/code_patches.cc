@@ -318,6 +318,28 @@ bool CodePatches::replace_call(host::ProgramMemory& memory, std::uint64_t addres
   return writer.finish() && done;
 }
 
+void CodePatches::replace_calls(host::ProgramMemory& memory, const FileCode& file, std::span<const CallSite> calls) {
+  if (!jumps_) return;
+  Writer writer(memory);
+  for (const auto& [begin, mapped] : mapped_) {
+    if (mapped.begin.file != &file) continue;
+    for (const CallSite& call : calls) {
+      const std::uint64_t at = call.offset - mapped.begin.offset;
+      if (at < mapped.length && call.bytes.size() <= mapped.length - at) patch_call(writer, call, begin + at);
+    }
+  }
+  writer.finish();
+}
+
+std::vector<const FileCode*> CodePatches::files() const {
+  std::vector<const FileCode*> files;
+  for (const auto& [begin, mapped] : mapped_) {
+    if (mapped.begin.file != nullptr && std::ranges::find(files, mapped.begin.file) == files.end())
+      files.push_back(mapped.begin.file);
+  }
+  return files;
+}
+
 bool CodePatches::patch_call(Writer& writer, const CallSite& found, std::uint64_t address) {
   // The memory may be something else by now, or somebody else's hook.
   if (!writer.held(address, bytes_of(found.bytes))) return false;

@@ -64,6 +64,10 @@ class CodePatches {
   // The system call at `origin`, mapped at `address`, becomes a jump if it is one of `calls`. False: it does not.
   bool replace_call(host::ProgramMemory& memory, std::uint64_t address, const Origin& origin, std::span<const CallSite> calls);
   bool replaces_calls() const { return jumps_; }
+  // All of `calls`, those of `file`, become jumps where they are mapped and can.
+  void replace_calls(host::ProgramMemory& memory, const FileCode& file, std::span<const CallSite> calls);
+  // Whose code is mapped.
+  std::vector<const FileCode*> files() const;
 
   // The jump at `address` traps from now on (protocol::DecidedInstruction::kLoopJump). False: it does not, as it comes from no
   // file, is replaced already, or the table is full.

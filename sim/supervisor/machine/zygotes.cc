@@ -17,6 +17,7 @@
 
 #include "sim/supervisor/code/code_files.h"
 #include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/machine/process_memory.h"
 
 namespace verbatim::supervisor {
 
@@ -157,6 +158,14 @@ Zygotes::Zygote* Zygotes::make(const std::string& key, const LaunchRequest& requ
   if (!is_ready(zygote)) {  // it has ended in its loader, for example
     end(zygote);
     return nullptr;
+  }
+  // Searching for system calls and replacing them is done once, so in all copies none need trap until it is worth that.
+  if (zygote.patches->replaces_calls()) {
+    ProcessMemory memory(zygote.pid);
+    for (const code::FileCode* const file : zygote.patches->files()) {
+      const auto* const calls = request.code_files->calls_of(*file, code::CodeFiles::kTrapsWorthSearch);
+      zygote.patches->replace_calls(memory, *file, *calls);
+    }
   }
   return &(zygotes_[key] = std::move(zygote));
 }

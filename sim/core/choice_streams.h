@@ -1,0 +1,46 @@
+// What a chooser keeps for each site and actor, at hand by the address of the site's name: names are compared when a site is met
+// at another address, or its place here was needed for another.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "sim/core/ids.h"
+
+namespace verbatim {
+
+template <class T>
+class ChoiceStreams {
+ public:
+  // The stream's, which stays where it is; what `make()` gives when it is asked for first. `site` is a literal: the view is kept.
+  template <class Make>
+  T& at(std::string_view site, ComponentId actor, Make make) {
+    Met& met = met_[(reinterpret_cast<std::uintptr_t>(site.data()) / kSpacing + actor.value * kActors) % kPlaces];
+    if (met.stream != nullptr && met.site.data() == site.data() && met.site.size() == site.size() && met.actor == actor)
+      return *met.stream;
+    auto it = streams_.find({site, actor});
+    if (it == streams_.end()) it = streams_.emplace(std::pair(site, actor), make()).first;
+    met = {site, actor, &it->second};
+    return it->second;
+  }
+  // nullptr: it has not been asked for.
+  const T* find(std::string_view site, ComponentId actor) const {
+    const auto it = streams_.find({site, actor});
+    return it == streams_.end() ? nullptr : &it->second;
+  }
+
+ private:
+  static constexpr std::size_t kPlaces = 64, kActors = 7, kSpacing = 8;
+  struct Met {
+    std::string_view site;
+    ComponentId actor;
+    T* stream = nullptr;
+  };
+  std::map<std::pair<std::string_view, ComponentId>, T> streams_;
+  std::array<Met, kPlaces> met_{};
+};
+
+}  // namespace verbatim
