@@ -6,6 +6,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -108,6 +109,41 @@ TEST_P(ForeignMemoryTest, what_mappings_permit) {
   EXPECT_EQ(memory_.permitted(at + kPage, 1, ForeignMemory::kWrite), 0u);
   EXPECT_EQ(memory_.permitted(at, 0, ForeignMemory::kRead), 0u);
   EXPECT_EQ(memory_.permitted(0, 1, ForeignMemory::kRead), 0u);
+}
+
+TEST_P(ForeignMemoryTest, what_is_mapped_where) {
+  const std::uint64_t at = pages(2);
+  const auto mine = memory_.mapping_at(at + 5);
+  ASSERT_TRUE(mine);
+  EXPECT_LE(mine->begin, at);
+  EXPECT_GE(mine->end, at + 2 * kPage);
+  EXPECT_FALSE(mine->is_shared);
+  EXPECT_EQ(mine->inode, 0u);
+  EXPECT_FALSE(memory_.mapping_at(16));
+
+  // The third page of a file, and the same file somewhere else.
+  std::FILE* const file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(ftruncate(fileno(file), 4 * kPage), 0);
+  void* const shared = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 2 * kPage);
+  void* const whole = mmap(nullptr, 4 * kPage, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  ASSERT_NE(whole, MAP_FAILED);
+  const auto third = memory_.mapping_at(reinterpret_cast<std::uint64_t>(shared) + 1);
+  const auto all = memory_.mapping_at(reinterpret_cast<std::uint64_t>(whole));
+  ASSERT_TRUE(third && all);
+  EXPECT_EQ(third->begin, reinterpret_cast<std::uint64_t>(shared));
+  EXPECT_EQ(third->end, third->begin + kPage);
+  EXPECT_TRUE(third->is_shared);
+  EXPECT_FALSE(all->is_shared);
+  EXPECT_EQ(third->offset, 2 * kPage);
+  EXPECT_EQ(all->offset, 0u);
+  EXPECT_NE(third->inode, 0u);
+  EXPECT_EQ(third->inode, all->inode);
+  EXPECT_EQ(third->device, all->device);
+  munmap(shared, kPage);
+  munmap(whole, 4 * kPage);
+  std::fclose(file);
 }
 
 TEST_P(ForeignMemoryTest, a_process_that_executes_another_program_has_other_memory) {

@@ -18,6 +18,11 @@ using protocol::CommandType;
 
 std::string count(std::uint64_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
 
+bool is_private(Process& process, std::uint64_t address) {
+  const auto mapping = process.memory().mapping_at(address);
+  return mapping && !mapping->is_shared;
+}
+
 // Who had called whom when the stack was copied.
 std::string callers_then(Process& process, std::uint64_t caller, const protocol::NoteStack& stack) {
   const auto word = [&stack](std::uint64_t address) -> std::optional<std::uint64_t> {
@@ -51,7 +56,7 @@ void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::ui
   // What a library of the system posts it takes care of itself: UCX, for one, unmaps receives of a queue pair that it destroys
   // then.
   if (note.posted != 0 && is_of_system_library(process.native_pid(), note.posted)) return;
-  if (note.private_at != 0 && !is_private(process.native_pid(), note.private_at)) return;
+  if (note.private_at != 0 && !is_private(process, note.private_at)) return;
   const std::string posted = place_of_call(process.native_pid(), note.posted);
   tell(process, note.check, caller, posted.empty() || note.posted == caller ? text : text + "; it was posted at " + posted, when,
        [&] { return callers_then(process, caller, stack); });
@@ -159,7 +164,7 @@ void Checks::check_region(Thread& thread, DeviceContext& context, std::uint32_t 
 void Checks::before_failure_of_copy(Process& process, Process& original, int code, Instant now) {
   if (!is_on(Check::kForkedBuffer)) return;
   original.memory().placed.visit_since(process.family().copied, [&](std::uint64_t address, std::uint32_t length, Instant when) {
-    if (!is_private(process.native_pid(), address)) return true;
+    if (!is_private(process, address)) return true;
     const auto at = [](Instant t) { return fmt::format("{}.{:03} us", to_ps(t) / 1'000'000, to_ps(t) / 1'000 % 1'000); };
     tell(process, Check::kForkedBuffer, 0,
          fmt::format("the process ends with exit code {}; it is a copy of process {}, made at {}, and adapters have written to the "

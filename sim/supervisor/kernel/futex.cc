@@ -1,11 +1,6 @@
 #include "sim/supervisor/kernel/futex.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
-#include <string>
 
 #include "sim/supervisor/tasks/process.h"
 
@@ -14,20 +9,9 @@ namespace verbatim::supervisor {
 FutexKey FutexTable::key_of(Process& process, std::uint64_t address, bool shared) {
   const FutexKey own{0, process.pid(), address};
   if (!shared) return own;
-  std::ifstream maps(fmt::format("/proc/{}/maps", process.calling_thread()));
-  for (std::string line; std::getline(maps, line);) {
-    unsigned long start, end, offset, inode;
-    unsigned major, minor;
-    char access[8];
-    if (std::sscanf(line.c_str(), "%lx-%lx %7s %lx %x:%x %lu", &start, &end, access, &offset, &major, &minor,
-                    &inode) != 7) {
-      continue;
-    }
-    if (address < start || address >= end) continue;
-    if (access[3] != 's') return own;
-    return {(std::uint64_t{major} << 32 | minor) + 1, inode, offset + (address - start)};
-  }
-  return own;
+  const auto mapping = process.memory().mapping_at(address);
+  if (!mapping || !mapping->is_shared) return own;
+  return {mapping->device + 1, mapping->inode, mapping->offset + (address - mapping->begin)};
 }
 
 FutexTable::Sleeper* FutexTable::find(const Thread& thread) {

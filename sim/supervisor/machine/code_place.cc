@@ -17,12 +17,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-struct Extent {
-  std::uint64_t from = 0, to = 0;
-  bool is_private = false;
-};
-
-std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address, Extent* extent = nullptr) {
+std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address) {
   std::ifstream maps(fmt::format("/proc/{}/maps", native_pid));
   MappedFile file;
   for (std::string line; std::getline(maps, line);) {
@@ -34,7 +29,6 @@ std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address, Exten
     std::getline(words, path);
     if (!path.empty() && path != file.path) file = {path, from};
     if (address < from || address >= to) continue;
-    if (extent != nullptr) *extent = {from, to, access.ends_with('p')};
     if (path.empty()) return std::nullopt;
     return file;
   }
@@ -65,19 +59,6 @@ bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64
 }
 
 std::optional<MappedFile> mapped_file_at(pid_t native_pid, std::uint64_t address) { return file_at(native_pid, address); }
-
-bool is_private(pid_t native_pid, std::uint64_t address) {
-  Extent extent;
-  file_at(native_pid, address, &extent);
-  return extent.is_private;
-}
-
-std::optional<std::pair<std::uint64_t, std::uint64_t>> mapping_at(pid_t native_pid, std::uint64_t address) {
-  Extent extent;
-  file_at(native_pid, address, &extent);
-  if (extent.to == 0) return std::nullopt;
-  return std::pair(extent.from, extent.to);
-}
 
 bool is_of_system_library(pid_t native_pid, std::uint64_t address) {
   const auto file = file_at(native_pid, address);

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "sim/supervisor/machine/process_memory.h"
 
@@ -26,12 +25,6 @@ struct MappedFile {
   std::uint64_t first = 0;
 };
 std::optional<MappedFile> mapped_file_at(pid_t native_pid, std::uint64_t address);
-
-// The mapping in which `address` lies, [from, to); none: nothing is mapped there.
-std::optional<std::pair<std::uint64_t, std::uint64_t>> mapping_at(pid_t native_pid, std::uint64_t address);
-
-// Whether memory is mapped there that no file and no other process shares.
-bool is_private(pid_t native_pid, std::uint64_t address);
 
 // Whether the system has brought the code there, other than as a program.
 bool is_of_system_library(pid_t native_pid, std::uint64_t address);

@@ -12,17 +12,19 @@
 
 namespace verbatim::supervisor {
 
-namespace {
-
 // PROCMAP_QUERY of linux/fs.h (Linux 6.11), which older headers lack.
-struct MapsQuery {
+struct ForeignMemory::MapsQuery {
   std::uint64_t size, flags, address;
   std::uint64_t start, end, mapping_flags, page_size, offset, inode;
   std::uint32_t device_major, device_minor, name_size, build_id_size;
   std::uint64_t name, build_id;
 };
-static_assert(sizeof(MapsQuery) == 104);
-constexpr unsigned long kMapsQuery = _IOWR('f', 17, MapsQuery);
+
+namespace {
+
+constexpr std::uint64_t kIsShared = 8;  // PROCMAP_QUERY_VMA_SHARED
+
+std::uint64_t device_number(std::uint64_t major, std::uint64_t minor) { return major << 32 | minor; }
 
 std::string path_of(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
@@ -116,24 +118,55 @@ std::uint64_t ForeignMemory::permitted(host::ProgramAddress from, std::uint64_t 
 
 std::uint64_t ForeignMemory::permitted_by_query(host::ProgramAddress from, std::uint64_t most, unsigned rights) {
   std::uint64_t length = 0;
-  bool is_new = false;
   while (length < most) {
-    MapsQuery query{};
-    query.size = sizeof query;
-    query.flags = rights;
-    query.address = from + length;
-    const int fd = maps_.open(pid_);
-    if (fd < 0) break;
-    if (ioctl(fd, kMapsQuery, &query) != 0) {
-      if (errno == ENOTTY) has_queries_ = false;
-      if (errno != ESRCH || is_new) break;
-      is_new = true;
-      maps_.close();
-      continue;
-    }
+    MapsQuery query{.flags = rights, .address = from + length};
+    if (!ask(query)) break;
     length = std::min(most, query.end - from);
   }
   return length;
+}
+
+bool ForeignMemory::ask(MapsQuery& query) {
+  static_assert(sizeof(MapsQuery) == 104);
+  constexpr unsigned long kMapsQuery = _IOWR('f', 17, MapsQuery);
+  query.size = sizeof query;
+  for (int tries = 0; tries < 2; ++tries) {
+    const int fd = maps_.open(pid_);
+    if (fd < 0) return false;
+    if (ioctl(fd, kMapsQuery, &query) == 0) return true;
+    if (errno == ENOTTY) has_queries_ = false;
+    if (errno != ESRCH) return false;
+    maps_.close();  // nothing is left of the program that was executed when it was opened
+  }
+  return false;
+}
+
+std::optional<ForeignMapping> ForeignMemory::mapping_at(host::ProgramAddress address) {
+  if (has_queries_) {
+    MapsQuery query{.address = address};
+    if (ask(query))
+      return ForeignMapping{query.start, query.end, (query.mapping_flags & kIsShared) != 0,
+                            device_number(query.device_major, query.device_minor), query.inode, query.offset};
+    if (has_queries_) return std::nullopt;
+  }
+  return mapping_by_text(address);
+}
+
+std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddress address) const {
+  std::FILE* const maps = std::fopen(path_of(pid_, "maps").c_str(), "re");
+  if (maps == nullptr) return std::nullopt;
+  std::optional<ForeignMapping> found;
+  char line[512];
+  while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
+    unsigned long begin, end, offset, inode;
+    unsigned major, minor;
+    char access[5];
+    if (std::sscanf(line, "%lx-%lx %4s %lx %x:%x %lu", &begin, &end, access, &offset, &major, &minor, &inode) != 7) continue;
+    if (address >= begin && address < end)
+      found = ForeignMapping{begin, end, access[3] == 's', device_number(major, minor), inode, offset};
+  }
+  std::fclose(maps);
+  return found;
 }
 
 std::uint64_t ForeignMemory::permitted_by_text(host::ProgramAddress from, std::uint64_t most, unsigned rights) const {

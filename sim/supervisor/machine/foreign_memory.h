@@ -7,12 +7,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "sim/host/program_memory.h"
 #include "sim/supervisor/spin/code_memory.h"
 
 namespace verbatim::supervisor {
+
+// One mapping of a process: [begin, end).
+struct ForeignMapping {
+  host::ProgramAddress begin = 0, end = 0;
+  bool is_shared = false;  // with whoever maps the same (MAP_SHARED)
+  std::uint64_t device = 0, inode = 0, offset = 0;  // of what is mapped at `begin`; inode 0: of no file
+};
 
 class ForeignMemory {
  public:
@@ -36,6 +44,8 @@ class ForeignMemory {
   std::size_t write_anyway(host::ProgramAddress to, std::span<const std::byte> from);
   // How many bytes from there on lie in mappings with these rights, `most` at most.
   std::uint64_t permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights);
+  // The mapping in which `address` lies; nullopt: nothing is mapped there.
+  std::optional<ForeignMapping> mapping_at(host::ProgramAddress address);
 
  private:
   // A file of /proc/PID, opened when it is first used. It belongs to the program that was executed then.
@@ -55,8 +65,12 @@ class ForeignMemory {
     int fd_ = -1;
   };
 
+  struct MapsQuery;
+  // Fills in what is mapped at query.address with the rights of query.flags. False: nothing, or nobody answers (has_queries_).
+  bool ask(MapsQuery& query);
   std::uint64_t permitted_by_query(host::ProgramAddress from, std::uint64_t most, unsigned rights);
   std::uint64_t permitted_by_text(host::ProgramAddress from, std::uint64_t most, unsigned rights) const;
+  std::optional<ForeignMapping> mapping_by_text(host::ProgramAddress address) const;
   std::size_t read_by_file(std::span<const spin::MemoryRange> from, std::byte* to);
   // pread or pwrite of /proc/PID/mem.
   template <class Transfer>

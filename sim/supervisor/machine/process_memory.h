@@ -45,6 +45,8 @@ class ProcessMemory final : public host::ProgramMemory {
   // As a system call does: false when a byte may not be written.
   bool put(host::ProgramAddress to, std::span<const std::byte> from);
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
+  // As ForeignMemory's.
+  std::optional<ForeignMapping> mapping_at(host::ProgramAddress address) { return bytes_.mapping_at(address); }
 
   // Whether a byte lies in the region that the process shares with the simulator, which changes without a write of this class.
   static bool is_in_region(host::ProgramAddress start, std::uint64_t length);

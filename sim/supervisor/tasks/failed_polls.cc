@@ -3,7 +3,6 @@
 #include <bit>
 #include <vector>
 
-#include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/process.h"
 
@@ -42,7 +41,7 @@ std::int64_t LoopAnalyst::use_of_failed(const protocol::ThreadSlot& slot) {
   registers.fs_base = slot.poll_registers[17];
   registers.gpr[spin::kRax] = static_cast<std::uint64_t>(slot.arguments[1]);
   stack += 8;
-  const auto code = mapping_at(process_.native_pid(), registers.rip);
+  const auto code = process_.memory().mapping_at(registers.rip);
   if (!code) return 0;
   std::vector<spin::MemoryRange> fields;
   std::vector<std::uint64_t> completions;  // their numbers
@@ -54,7 +53,7 @@ std::int64_t LoopAnalyst::use_of_failed(const protocol::ThreadSlot& slot) {
   }
   spin::Limits limits;
   limits.steps = kSteps;
-  const auto use = prover_.find_use(registers, code_memory(), limits, {code->first, code->second - code->first}, fields);
+  const auto use = prover_.find_use(registers, code_memory(), limits, {code->begin, code->end - code->begin}, fields);
   if (!use) return 0;
   constexpr std::size_t kFields = std::size(protocol::kUndefinedFields);
   const protocol::FieldUseAnswer answer{use->rip, use->field % kFields, completions[use->field / kFields]};

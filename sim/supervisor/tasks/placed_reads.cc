@@ -1,6 +1,5 @@
 // What a thread reads that has waited for bytes in memory to change, when an adapter has placed some: its code is followed before
 // it goes on.
-#include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/tasks/analysed_memory.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/process.h"
@@ -20,13 +19,13 @@ std::uint64_t LoopAnalyst::read_beside(std::uint64_t context_address, std::uint6
   const auto saved = SavedContext::read(process_.memory(), context_address);
   if (!saved) return 0;
   const spin::Registers registers = spin::from_context(saved->general, fs_base);
-  const auto code = mapping_at(process_.native_pid(), registers.rip);
+  const auto code = process_.memory().mapping_at(registers.rip);
   if (!code) return 0;
   const VectorContext vectors(process_.memory(), saved->floating);
   spin::Limits limits;
   limits.steps = kReadSteps;
   const auto read = prover_.find_read(registers, vectors.registers(), code_memory(), limits,
-                                      {code->first, code->second - code->first}, placed, parked.watched);
+                                      {code->begin, code->end - code->begin}, placed, parked.watched);
   if (!read) return 0;
   placed_reads_tried_[parked.code] = kMostReadTries;
   return *read;
