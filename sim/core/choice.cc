@@ -13,9 +13,8 @@ SeededChoices::Stream SeededChoices::make_stream(std::string_view site, Componen
   const std::string actor_name = actor.value < components_.size()
                                      ? components_.name(actor)
                                      : "thread/" + std::to_string(actor.value - components_.size());
-  const bool is_detail = site.find('/') != site.npos;
   const std::size_t measure =
-      is_detail ? kMeasures.size() - 1 : Rng(root_seed_, site_name).below(kMeasures.size());
+      is_detail(site) ? kMeasures.size() - 1 : Rng(root_seed_, site_name).below(kMeasures.size());
   return {Rng(root_seed_, site_name + "/" + actor_name), kMeasures[measure]};
 }
 

@@ -17,6 +17,10 @@
 
 namespace verbatim {
 
+// A site with a slash in its name is a detail of the choice whose site is before it: "gather-delay/turn" of "gather-delay". It is
+// asked only after answers to that one that are not the default.
+constexpr bool is_detail(std::string_view site) { return site.find('/') != site.npos; }
+
 class Choices {
  public:
   virtual ~Choices() = default;
@@ -66,8 +70,7 @@ struct DelaySite {
 
 // Choices from a seed. A run uses each freedom in a measure of its own: not at all, rarely, often or all the
 // time, for many a race shows only while everything else behaves (swarm testing: Groce et al., ISSTA 2012).
-// The measure of a site, and the stream of each (actor, site), follow from seed and names. A site with a
-// slash in its name is a detail of a choice that has been made: it is drawn evenly.
+// The measure of a site, and the stream of each (actor, site), follow from seed and names. Details are drawn evenly.
 class SeededChoices final : public Choices {
  public:
   // Actors beyond the table are threads, numbered from its end.

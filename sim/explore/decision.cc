@@ -2,12 +2,9 @@
 
 namespace verbatim::explore {
 
-bool is_detail(std::string_view site) { return site.find('/') != std::string_view::npos; }
-
 std::string number_of(const Decision& decision) {
-  if (!is_detail(decision.site)) return std::to_string(decision.occurrence + 1);
-  const std::uint64_t part = decision.occurrence % kDetailStep;
-  return std::to_string(decision.occurrence / kDetailStep + 1) + (part == 0 ? "" : ", part " + std::to_string(part + 1));
+  const std::uint64_t step = step_of(decision.site), part = decision.occurrence % step;
+  return std::to_string(decision.occurrence / step + 1) + (part == 0 ? "" : ", part " + std::to_string(part + 1));
 }
 
 std::uint64_t Occurrences::next(std::string_view site, ComponentId actor) {

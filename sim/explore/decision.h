@@ -12,12 +12,11 @@
 
 namespace verbatim::explore {
 
-// A site with a slash in its name is a detail of a choice, and asked only after answers to it that are not the default:
-// "gather-delay/turn" of "gather-delay". Its questions are numbered by those of the choice, in steps of so many, so that a
-// number means the same whichever of the choices before were left at the default.
+// Questions of a detail are numbered by those of its choice, in steps of so many, so that a number means the same whichever of the
+// choices before were left at the default.
 inline constexpr std::uint64_t kDetailStep = 1 << 20;
-
-bool is_detail(std::string_view site);
+// From one choice to the next: that, or 1 where the site is no detail.
+constexpr std::uint64_t step_of(std::string_view site) { return is_detail(site) ? kDetailStep : 1; }
 
 // One answer that is not the default. It is known by site, actor and occurrence, so that it means the same thing in a
 // run in which others have chosen differently.

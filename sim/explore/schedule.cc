@@ -104,7 +104,7 @@ class NearChoices final : public Choices {
   std::vector<Decision> moved(std::vector<Decision> decisions) {
     std::erase_if(decisions, [&](const Decision&) { return rng_.chance(1, 6); });
     for (Decision& decision : decisions) {
-      const std::uint64_t step = is_detail(decision.site) ? kDetailStep : 1;
+      const std::uint64_t step = step_of(decision.site);
       if (rng_.chance(1, 4)) decision.occurrence += step * rng_.below(4);
       else if (rng_.chance(1, 4)) decision.occurrence -= std::min(decision.occurrence, step * rng_.below(4));
       if (is_delay(decision.alternatives) && rng_.chance(1, 4))

@@ -434,7 +434,7 @@ class Few final : public AfterDefault {
       const std::uint64_t number = choice_of(groups_[i].front()).second;
       const std::uint64_t place = rng_.chance(measure, 16) ? moved(number, kMostPlaces, 0, kAnywhere) : number;
       for (Decision decision : groups_[i]) {
-        const std::uint64_t step = is_detail(decision.site) ? kDetailStep : 1;
+        const std::uint64_t step = step_of(decision.site);
         decision.occurrence = place * step + decision.occurrence % step;
         if (is_delay(decision.alternatives) && rng_.chance(measure, 16)) {
           const std::uint64_t answer = moved(decision.answer, kOctave, 1, decision.alternatives - 1);
@@ -446,8 +446,7 @@ class Few final : public AfterDefault {
   }
   // The choice that a decision is, or is a detail of: its site, and how many times the actor had chosen there.
   static std::pair<std::string, std::uint64_t> choice_of(const Decision& decision) {
-    const std::uint64_t step = is_detail(decision.site) ? kDetailStep : 1;
-    return {decision.site.substr(0, decision.site.find('/')), decision.occurrence / step};
+    return {decision.site.substr(0, decision.site.find('/')), decision.occurrence / step_of(decision.site)};
   }
   // By at most `by`, within the limits.
   std::uint64_t moved(std::uint64_t value, std::uint64_t by, std::uint64_t least, std::uint64_t most) {

@@ -2,6 +2,7 @@
 // programs of the same host transfer data: whatever becomes of it, these print and end as they do without it.
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -102,13 +103,23 @@ const char* name_of(Way way) {
   return way == Way::kSlices ? "slices" : way == Way::kCallByCall ? "call_by_call" : "late_accesses";
 }
 
+// Of code at which a thread may be late the program has the bytes: one that changes these may loop for ever without a call. Virtual
+// time stands still meanwhile, so the run ends, with that program's error.
+bool computes_for_ever(const RunReport& run) {
+  return run.code == 4 && run.report["outcome"] == "stuck" &&
+         std::regex_search(run.err, std::regex("hostile \\(pid [0-9]+\\) has been computing for"));
+}
+
 class Scribblers : public ::testing::TestWithParam<Way> {};
 
 TEST_P(Scribblers, harm_nobody_else) {
   constexpr int kPrograms = 3;
   const bool call_by_call = GetParam() == Way::kCallByCall;
   std::vector<std::string> options;
-  if (GetParam() == Way::kLateAccesses) options = {"--freedom", "spec", "--seed", "7", "--spec-accesses"};
+  if (GetParam() == Way::kLateAccesses)
+    options = {"--freedom", "spec", "--seed", "7", "--spec-accesses", "--stuck-after", "10s"};
+  constexpr int kMostWithoutEnd = 5;
+  int without_end = 0;
   const RunReport alone = run_with({}, call_by_call, options);
   ASSERT_EQ(alone.code, 0) << alone.story();
   for (int i = HOSTILE_FIRST; i <= HOSTILE_LAST; ++i) {
@@ -116,6 +127,10 @@ TEST_P(Scribblers, harm_nobody_else) {
     for (int program = 0; program < kPrograms; ++program) wild.push_back("anywhere " + std::to_string(kPrograms * i + program));
     SCOPED_TRACE(wild.front() + " and the next");
     const RunReport run = run_with(wild, call_by_call, options);
+    if (GetParam() == Way::kLateAccesses && computes_for_ever(run)) {
+      EXPECT_LE(++without_end, kMostWithoutEnd) << run.story();
+      continue;
+    }
     ASSERT_TRUE(run.code == 0 || run.code == 1) << run.story();
     ASSERT_EQ(run.report["outcome"], "finished") << run.story();
     for (std::size_t one = 0; one < kBystanders; ++one) ASSERT_EQ(output_of(run, one), output_of(alone, one)) << run.story();

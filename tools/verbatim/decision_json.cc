@@ -5,7 +5,7 @@ namespace verbatim::cli {
 nlohmann::ordered_json to_json(const std::vector<explore::Decision>& decisions) {
   auto list = nlohmann::ordered_json::array();
   for (const explore::Decision& decision : decisions) {
-    const std::uint64_t step = explore::is_detail(decision.site) ? explore::kDetailStep : 1;
+    const std::uint64_t step = explore::step_of(decision.site);
     auto& entry = list.emplace_back(nlohmann::ordered_json{{"site", decision.site},
                                                            {"actor", decision.actor},
                                                            {"occurrence", decision.occurrence / step},
@@ -24,7 +24,7 @@ std::vector<explore::Decision> decisions_of(const nlohmann::ordered_json& json) 
     entry.at("site").get_to(decision.site);
     entry.at("actor").get_to(decision.actor);
     entry.at("occurrence").get_to(decision.occurrence);
-    if (explore::is_detail(decision.site)) decision.occurrence = decision.occurrence * explore::kDetailStep + entry.value("part", 0u);
+    decision.occurrence = decision.occurrence * explore::step_of(decision.site) + entry.value("part", 0u);
     entry.at("answer").get_to(decision.answer);
     entry.at("of").get_to(decision.alternatives);
     entry.at("time_ps").get_to(decision.time_ps);
