@@ -12,8 +12,8 @@
 
 namespace verbatim::explore {
 
-// Questions of a detail are numbered by those of its choice, in steps of so many, so that a number means the same whichever of the
-// choices before were left at the default.
+// Questions of a detail are numbered by those of its choice, in steps of so many, so that a number means the same whichever of
+// the choices before were left at the default.
 inline constexpr std::uint64_t kDetailStep = 1 << 20;
 // From one choice to the next: that, or 1 where the site is no detail.
 constexpr std::uint64_t step_of(std::string_view site) { return is_detail(site) ? kDetailStep : 1; }

@@ -103,8 +103,8 @@ const char* name_of(Way way) {
   return way == Way::kSlices ? "slices" : way == Way::kCallByCall ? "call_by_call" : "late_accesses";
 }
 
-// Of code at which a thread may be late the program has the bytes: one that changes these may loop for ever without a call. Virtual
-// time stands still meanwhile, so the run ends, with that program's error.
+// Of code at which a thread may be late the program has the bytes: one that changes these may loop for ever without a call.
+// Virtual time stands still meanwhile, so the run ends, with that program's error.
 bool computes_for_ever(const RunReport& run) {
   return run.code == 4 && run.report["outcome"] == "stuck" &&
          std::regex_search(run.err, std::regex("hostile \\(pid [0-9]+\\) has been computing for"));
