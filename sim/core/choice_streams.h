@@ -15,6 +15,10 @@ namespace verbatim {
 template <class T>
 class ChoiceStreams {
  public:
+  ChoiceStreams() = default;
+  ChoiceStreams(const ChoiceStreams&) = delete;  // a copy would find streams of the other
+  ChoiceStreams& operator=(const ChoiceStreams&) = delete;
+
   // The stream's, which stays where it is; what `make()` gives when it is asked for first. `site` is a literal: the view is kept.
   template <class Make>
   T& at(std::string_view site, ComponentId actor, Make make) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace verbatim {
 namespace {
@@ -99,6 +101,31 @@ TEST(SeededChoicesTest, seeds_use_a_freedom_in_different_measure) {
   EXPECT_GT(none, 20);
   EXPECT_GT(some, 40);
   EXPECT_GT(most, 20);
+}
+
+// There are more than have places, and names at two addresses each.
+TEST(ChoiceStreamsTest, a_stream_is_that_of_its_name_and_actor_wherever_the_name_lies) {
+  constexpr std::uint32_t kSites = 40, kActors = 10;
+  std::vector<std::string> names, copies;
+  for (std::uint32_t site = 0; site < kSites; ++site) names.push_back("site/" + std::to_string(site));
+  copies = names;
+  ChoiceStreams<std::uint32_t> streams;
+  std::uint32_t made = 0;
+  EXPECT_EQ(streams.find(names[0], kA), nullptr);
+  for (int turn = 0; turn < 3; ++turn) {
+    for (std::uint32_t site = 0; site < kSites; ++site) {
+      for (std::uint32_t actor = 0; actor < kActors; ++actor) {
+        for (const std::string* name : {&names[site], &copies[site]}) {
+          const std::uint32_t expected = site * kActors + actor;
+          EXPECT_EQ(streams.at(*name, ComponentId{actor}, [&] { return made++; }), expected);
+          EXPECT_EQ(*streams.find(*name, ComponentId{actor}), expected);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(made, kSites * kActors);
+  // A part of a name at the same address is another name.
+  EXPECT_EQ(streams.at(std::string_view(names[0]).substr(0, 4), kA, [&] { return made++; }), kSites * kActors);
 }
 
 // least x 2^octave x (16 + step) / 16

@@ -406,6 +406,12 @@ TEST_F(Explore, what_cannot_be_used_is_refused) {
     std::ofstream(damaged) << whole.substr(0, cut);
     EXPECT_EQ(verbatim({"replay", damaged}).code, 2) << cut;
   }
+  auto other_format = nlohmann::json::parse(whole);
+  other_format["replay"] = 1;
+  std::ofstream(damaged) << other_format;
+  const auto refused = verbatim({"replay", damaged});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("has format 1"), std::string::npos) << refused.err;
   for (const char* key : {"words", "decisions", "contents", "files", "digest", "profile_folders"}) {
     auto json = nlohmann::json::parse(whole);
     json[key] = 5;

@@ -129,6 +129,10 @@ TEST_P(Scribblers, harm_nobody_else) {
     const RunReport run = run_with(wild, call_by_call, options);
     if (GetParam() == Way::kLateAccesses && computes_for_ever(run)) {
       EXPECT_LE(++without_end, kMostWithoutEnd) << run.story();
+      for (std::size_t one = 0; one < kBystanders; ++one) {
+        const std::string name = alone.report["programs"][one]["stdout"];
+        ASSERT_TRUE(alone.outputs.at(name).starts_with(run.outputs.at(name))) << run.story();
+      }
       continue;
     }
     ASSERT_TRUE(run.code == 0 || run.code == 1) << run.story();

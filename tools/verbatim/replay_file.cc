@@ -57,7 +57,7 @@ std::optional<ReplayFile> read_replay(const std::string& path, std::string* fail
   try {
     if (json->at("replay") != kFormat) {
       *failure = path + " has format " + json->at("replay").dump() + ", and this version reads format " +
-                 std::to_string(kFormat);
+                 std::to_string(kFormat) + ": another version wrote it; look for the failure again with `verbatim explore`";
       return std::nullopt;
     }
     json->at("version").get_to(replay.version);
