@@ -165,6 +165,7 @@ class Supervisor::Impl final : public ProcessTable {
   void resume(Thread& thread, const Answer& answer);
   void grant(Thread& thread, const Answer& answer, Instant start, const Horizon::Bounds& bounds);
   void give_token(Thread& thread, protocol::ThreadSlot* before);
+  static bool takes_placements(Thread& thread);
   void set_preempting(Thread& thread, bool preempts);
   void fill_slot(Thread& thread, const Answer& answer, Instant start);
   Horizon::Bounds horizon_of_slice(Process& process);

@@ -47,7 +47,11 @@ void Supervisor::Impl::take_requests(Process& process) {
     const bool first = running_ == nullptr || &running_->process() != &process;
     if (thread == nullptr || (!first && thread != running_)) return stop_wild(process);
     protocol::ThreadSlot& slot = process.region().slot(index);
-    if (slot.request == protocol::Request::kCode) {  // as if nothing had been asked
+    if (slot.request == protocol::Request::kPlace) write_behind_.finish_handed(process.memory());
+    write_behind_.drop_handed();
+    if (slot.request == protocol::Request::kPlace) {
+      // It goes on with what it was told when it got the token.
+    } else if (slot.request == protocol::Request::kCode) {  // as if nothing had been asked
       search_code(*thread);
     } else if (slot.request == protocol::Request::kReplaceCall) {
       replace_call(*thread);
@@ -429,6 +433,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     case protocol::Request::kFileEvents:
     case protocol::Request::kFailedPoll:
     case protocol::Request::kTellCall:
+    case protocol::Request::kPlace:
     case protocol::Request::kNone:
       break;
   }
@@ -516,10 +521,12 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
 
 // `before` is the slot of the thread that had it, if that is another one.
 void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) {
-  write_behind_.flush();
-  ProcessRegion& region = thread.process().region();
+  Process& process = thread.process();
+  ProcessRegion& region = process.region();
   second_core_->count_hand_over();
   protocol::ThreadSlot& slot = region.slot(thread.slot());
+  slot.placements = takes_placements(thread) ? write_behind_.hand_to(process.memory(), region.placements()) : 0;
+  write_behind_.flush(process.memory().host());
   slot.looks = second_core_->looks();
   // It will soon have the token again, and to wake it would take longer than to let it yield until then.
   constexpr std::uint32_t kYields = 8;
@@ -527,6 +534,12 @@ void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) 
   if (second_core_->is_used() != thread.is_batch) set_preempting(thread, !second_core_->is_used());
   given_ = std::chrono::steady_clock::now();
   token_.give(region, thread.slot(), before);
+}
+
+// Whether it waits where it has handed a request over, and does nothing else before it is where it was.
+bool Supervisor::Impl::takes_placements(Thread& thread) {
+  const protocol::Request request = thread.call().request;
+  return request == protocol::Request::kSpend || request == protocol::Request::kPoll || request == protocol::Request::kDoorbell;
 }
 
 // A thread that is woken from another processor must not interrupt the one that is about to sleep: that would take two

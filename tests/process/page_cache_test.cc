@@ -288,6 +288,28 @@ TEST_F(ReadAheadTest, follows_several_messages_and_programs_at_once) {
   }
 }
 
+TEST_F(ReadAheadTest, shows_short_messages_as_they_were_when_a_program_last_ran) {
+  Pages pages(8);
+  fill(pages, 8 * kPage, 5);
+  std::vector<std::byte> message(64);
+  const auto shows = [&](std::size_t at) {
+    EXPECT_TRUE(memory_.read(pages.address(at), message));
+    return std::memcmp(message.data(), &pages[at], message.size()) == 0;
+  };
+  EXPECT_TRUE(shows(100));
+  fill(pages, 8 * kPage, 6);
+  EXPECT_FALSE(shows(2000)) << "the page was not kept";
+  EXPECT_TRUE(shows(kPage - 10)) << "it lies in two pages";
+  ++epoch_;
+  for (std::size_t page = 0; page < 7; ++page) EXPECT_TRUE(shows(page * kPage + 500)) << page;
+  const std::array<std::byte, 1> byte{};
+  memory_.write(pages.address(2010), byte);
+  EXPECT_TRUE(shows(2000));
+  pages.unmap(7);
+  ++epoch_;
+  EXPECT_FALSE(memory_.read(pages.address(7 * kPage + 8), message));
+}
+
 TEST_F(ReadAheadTest, ends_where_memory_ends) {
   Pages pages(12);
   fill(pages, 12 * kPage, 4);

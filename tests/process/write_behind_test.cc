@@ -30,7 +30,10 @@ struct WriteBehindTest : ::testing::Test, host::PlacementClient {
     other->use(cache, read_ahead, write_behind, epoch);
     // Until the child has changed what it maps.
     std::byte byte{};
-    while (memory->read(at(32), {&byte, 1})) usleep(100);
+    while (memory->read(at(32), {&byte, 1})) {
+      usleep(100);
+      ++epoch;
+    }
   }
   ~WriteBehindTest() override {
     memory.reset();
@@ -91,12 +94,91 @@ TEST_F(WriteBehindTest, writes_stay_in_order) {
   EXPECT_EQ(now(0), 'b');
   place(0, 'c');
   place(0, 'd', 8);
-  EXPECT_EQ(now(0), 'd') << "short ones are written at once, behind those that were kept";
+  write_behind.flush();
+  EXPECT_EQ(now(0), 'd') << "short ones, too";
   EXPECT_EQ(static_cast<char>(pages[8]), 'c');
   place(0, 'e');
   place(0, 'f');
   write_behind.flush();
   EXPECT_EQ(now(0), 'f');
+}
+
+TEST_F(WriteBehindTest, short_ones_are_kept_wherever_they_are) {
+  for (std::size_t i = 0; i < protocol::kMostPlacements; ++i) place(i % 32, static_cast<char>('a' + i % 26), 8);
+  EXPECT_EQ(now(0), 0);
+  place(40, 'z', 8);
+  EXPECT_EQ(now(0), 'a' + 32 % 26) << "no more than so many";
+  EXPECT_EQ(now(31), 'a' + 63 % 26);
+  EXPECT_EQ(now(40), 0);
+}
+
+TEST_F(WriteBehindTest, programs_of_other_hosts_may_run_meanwhile) {
+  std::uint64_t epochs[16] = {};
+  std::vector<std::unique_ptr<ProcessMemory>> elsewhere;
+  for (std::size_t i = 0; i < std::size(epochs); ++i) {
+    elsewhere.push_back(std::make_unique<ProcessMemory>(child));
+    elsewhere.back()->use(cache, read_ahead, write_behind, epochs[i]);
+    const std::byte byte{static_cast<unsigned char>('a' + i)};
+    elsewhere.back()->place(at(i), {&byte, 1}, {this, i});
+  }
+  EXPECT_EQ(now(0), 'a') << "there are many of them";
+  EXPECT_EQ(now(15), 0);
+  write_behind.flush(elsewhere[14]->host());
+  EXPECT_EQ(now(14), 'o');
+  EXPECT_EQ(now(15), 0);
+  elsewhere.clear();
+  EXPECT_FALSE(write_behind.keeps_any());
+}
+
+// What the thread is given with the token.
+struct HandedPlacements : WriteBehindTest {
+  std::string listed(std::uint32_t count) const {
+    std::string text;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto& [address, length, offset] = list->placements[i];
+      text += std::to_string((address - at(0)) / kPage) + static_cast<char>(list->bytes[offset]) + std::to_string(length) + " ";
+    }
+    return text;
+  }
+  std::unique_ptr<protocol::PlacementList> list = std::make_unique<protocol::PlacementList>();
+};
+
+TEST_F(HandedPlacements, are_written_by_the_thread) {
+  EXPECT_EQ(write_behind.hand_to(*memory, *list), 0u) << "there is nothing";
+  place(3, 'a', 8);
+  place(1, 'b', 2000);
+  place(3, 'c', 4);
+  EXPECT_EQ(write_behind.hand_to(*other, *list), 0u) << "it is of another process";
+  EXPECT_EQ(listed(write_behind.hand_to(*memory, *list)), "3a8 1b2000 3c4 ");
+  EXPECT_FALSE(write_behind.keeps_any());
+  write_behind.flush();
+  write_behind.drop_handed();
+  write_behind.finish_handed(*memory);
+  EXPECT_EQ(now(3), 0) << "the thread has done it";
+}
+
+TEST_F(HandedPlacements, are_finished_here_where_the_thread_cannot) {
+  place(3, 'a', 8);
+  place(32, 'b', 8);
+  place(5, 'c', 8);
+  EXPECT_EQ(write_behind.hand_to(*memory, *list), 3u);
+  write_behind.finish_handed(*other);
+  EXPECT_EQ(now(3), 0) << "it was not handed to that one";
+  write_behind.finish_handed(*memory);
+  EXPECT_EQ(now(3), 'a');
+  EXPECT_EQ(now(5), 'c');
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[32], (std::pair<std::size_t, std::uint32_t>(32, 8)));
+  place(3, 'd', 8);
+  write_behind.flush();
+  write_behind.finish_handed(*memory);
+  EXPECT_EQ(now(3), 'd') << "once";
+}
+
+TEST_F(HandedPlacements, are_few) {
+  for (std::size_t i = 0; i <= protocol::kPlacedBytes / kPage; ++i) place(i, 'a');
+  EXPECT_EQ(write_behind.hand_to(*memory, *list), 0u) << "the kernel is quicker";
+  EXPECT_TRUE(write_behind.keeps_any());
 }
 
 TEST_F(WriteBehindTest, pages_that_are_gone_are_told_and_the_others_are_written) {

@@ -46,6 +46,8 @@ enum class Request : std::uint32_t {
                 // number: the system call. Answered at once and without effect on time
   kFolders,     // the program goes to one of the folders that its host has of its own: they are to be made, unless they are
                 // there. Answered at once and without effect on time
+  kPlace,       // a placement that came with the token (placements.h) cannot be carried out by the thread, as the memory is not
+                // there or may not be written: none of them counts as done. Answered at once and without effect on time: all are
   kFileEvents,  // what the kernel has told of changes to the host's files since it was asked last is kept until it is told
                 // (kFileEventsCall). arguments: [0] 1: the runtime itself has looked at them or set their attributes, which is
                 // no event. Answered at once and without effect on time: how many events are kept
@@ -256,7 +258,7 @@ struct alignas(64) ThreadSlot {
   std::uint32_t yields;          // looks at `go` between yields of the processor, after `looks` and before the thread sleeps
   PageLines to_bring[kMostPagesToBring];
   std::uint32_t call_count;  // of the notes below, since the thread got the token: note n at n mod kMaxCallNotes
-  std::uint32_t reserved_for_calls;
+  std::uint32_t placements;  // that come with the token (placements.h)
   CallNote calls[kMaxCallNotes];
   // The thread's supplementary groups, the first of them: those behind give no rights to files of the machine.
   std::uint32_t group_count;

@@ -37,13 +37,20 @@ using protocol::Action;
 using protocol::Request;
 using protocol::ThreadSlot;
 
-void give_token_back() {
+void exchange_token() {
   disarm_poke_timer();
   protocol::RegionHeader& header = region_header();
   header.message_slot = my_slot_index();
   const Waiting waiting{my_slot->looks, my_slot->yields};  // from then on the slot is the supervisor's
   if (protocol::hand_over(header.message)) native(SYS_futex, &header.message, FUTEX_WAKE, 1, 0, 0, 0);
   await_token(waiting);
+}
+
+void give_token_back() {
+  exchange_token();
+  if (my_slot->placements == 0 || take_placements()) return;
+  my_slot->request = Request::kPlace;
+  exchange_token();
 }
 
 // How a thread waits depends on real time, and so does what its frames leave behind: programs that read stack which they

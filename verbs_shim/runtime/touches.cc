@@ -1,5 +1,6 @@
 #include "verbs_shim/runtime/touches.h"
 
+#include "verbs_shim/protocol/placements.h"
 #include "verbs_shim/protocol/touches.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
@@ -20,6 +21,17 @@ bool touch_memory(std::int64_t until_ps) {
     ++list.done;
   }
   slot.next_touch_ps = protocol::kNoTouch;
+  return true;
+}
+
+bool take_placements() {
+  const auto& list = *reinterpret_cast<const protocol::PlacementList*>(protocol::kRegionAddress + protocol::kPlacementsOffset);
+  const std::uint32_t count = my_slot->placements;
+  for (std::uint32_t i = 0; i < count && i < protocol::kMostPlacements; ++i) {
+    const protocol::Placement& placement = list.placements[i];
+    const void* const bytes = &list.bytes[placement.offset % protocol::kPlacedBytes];
+    if (!copy_bytes(reinterpret_cast<void*>(placement.address), bytes, placement.length)) return false;
+  }
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "verbs_shim/protocol/placements.h"
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/protocol/touches.h"
 
@@ -37,6 +38,9 @@ class ProcessRegion {
   }
 
   protocol::TouchList& touches() { return *reinterpret_cast<protocol::TouchList*>(whole_ + protocol::kTouchesOffset); }
+  protocol::PlacementList& placements() {
+    return *reinterpret_cast<protocol::PlacementList*>(whole_ + protocol::kPlacementsOffset);
+  }
 
   void set_virtual(int fd, bool is_virtual);
   // Gives up the mapping's descriptor; the mapping stays.

@@ -21,7 +21,8 @@ ReadAhead::Stream& ReadAhead::stream_of(const ProcessMemory& memory, std::uint64
 }
 
 bool ReadAhead::copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to) {
-  if (to.size() < kLeast || to.size() > kMost / 2) return false;
+  if (to.size() < kLeast) return copy_short(memory, from, to);
+  if (to.size() > kMost / 2) return false;
   Stream& stream = stream_of(memory, from);
   stream.next = from + to.size();
   const bool is_current = stream.length != 0 && stream.epoch == memory.epoch();
@@ -46,7 +47,28 @@ bool ReadAhead::copy(const ProcessMemory& memory, std::uint64_t from, std::span<
   return true;
 }
 
+bool ReadAhead::copy_short(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to) {
+  const std::uint64_t number = from / kPage, offset = from % kPage;
+  if (to.empty() || offset + to.size() > kPage || ProcessMemory::is_in_region(from, to.size())) return false;
+  const auto is_it = [&](const Page& page) { return page.memory == &memory && page.number == number; };
+  const auto found = std::ranges::find_if(pages_, is_it);
+  Page& page = found != pages_.end() ? *found : *std::ranges::min_element(pages_, {}, &Page::used);
+  page.used = ++uses_;
+  if (!is_it(page) || page.epoch != memory.epoch()) {
+    page.memory = nullptr;
+    if (memory.read_present(number * kPage, page.bytes) != kPage) return false;
+    page.memory = &memory;
+    page.number = number;
+    page.epoch = memory.epoch();
+  }
+  std::memcpy(to.data(), page.bytes.data() + offset, to.size());
+  return true;
+}
+
 void ReadAhead::forget(const ProcessMemory& memory) {
+  for (Page& page : pages_) {
+    if (page.memory == &memory) page.memory = nullptr;
+  }
   for (Stream& stream : streams_) {
     if (stream.memory == &memory) stream = Stream();
   }

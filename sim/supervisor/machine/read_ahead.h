@@ -1,5 +1,6 @@
 // What an adapter reads of programs' memory, packet by packet, is read for many packets at once: a message of megabytes is
-// gathered while its program waits, and each call of the kernel costs as much as the copy of some pages.
+// gathered while its program waits, and each call of the kernel costs as much as the copy of some pages. Of what is shorter the
+// whole page is read: small messages lie side by side, or are sent again and again from the same place.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ class ReadAhead {
   // Shorter reads are no part of a long message.
   static constexpr std::size_t kLeast = 1024;
 
-  // Copies what lies at `from`. False: it is not there, or not known to be followed by more; then it has to be read.
+  // Copies what lies at `from`. False: it is not there, or long and not known to be followed by more; then it has to be read.
   bool copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to);
   // The memory is about to go.
   void forget(const ProcessMemory& memory);
@@ -38,9 +39,22 @@ class ReadAhead {
     std::vector<std::byte> bytes;
   };
 
+  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kPages = 4;  // from which short reads come at a time
+
+  struct Page {
+    const ProcessMemory* memory = nullptr;
+    std::uint64_t number = 0;  // address / kPage
+    std::uint64_t epoch = 0;   // in which it was read
+    std::uint64_t used = 0;
+    std::array<std::byte, kPage> bytes;
+  };
+
   Stream& stream_of(const ProcessMemory& memory, std::uint64_t from);
+  bool copy_short(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to);
 
   std::array<Stream, kStreams> streams_;
+  std::array<Page, kPages> pages_;
   std::uint64_t uses_ = 0;
 };
 

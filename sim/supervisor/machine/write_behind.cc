@@ -1,75 +1,113 @@
 #include "sim/supervisor/machine/write_behind.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "sim/supervisor/machine/process_memory.h"
 
 namespace verbatim::supervisor {
 
+// Null: nothing is kept of memory of this host.
+WriteBehind::Kept* WriteBehind::kept_of(const std::uint64_t* host) {
+  const auto found = std::ranges::find_if(hosts_, [host](const Kept& of) { return of.memory != nullptr && of.host == host; });
+  return found != hosts_.end() ? &*found : nullptr;
+}
+
+WriteBehind::Kept& WriteBehind::start(ProcessMemory& memory) {
+  const auto free = std::ranges::find(hosts_, nullptr, &Kept::memory);
+  Kept& kept = free != hosts_.end() ? *free : hosts_[next_++ % kHosts];
+  if (kept.memory != nullptr) write(kept);
+  kept.memory = &memory;
+  kept.host = memory.host();
+  ++kept_;
+  return kept;
+}
+
 bool WriteBehind::keep(ProcessMemory& memory, host::ProgramAddress to, std::span<const std::byte> from,
                        host::PlacementFault fault) {
-  const std::uint64_t* const host = memory.host();
-  const bool is_long = from.size() >= kLeast && from.size() <= kMost;
-  auto stream = std::ranges::find_if(streams_, [host](const Stream& of) { return of.memory != nullptr && of.host == host; });
-  if (stream != streams_.end()) {
-    const bool goes_on = is_long && stream->memory == &memory && stream->start + stream->bytes.size() == to &&
-                         stream->bytes.size() + from.size() <= kMost;
-    if (!goes_on) {
-      write(*stream);
-      stream = streams_.end();
-    }
+  Kept* kept = kept_of(memory.host());
+  const bool has_room = kept != nullptr && kept->memory == &memory && kept->bytes.size() + from.size() <= kMost &&
+                        kept->parts.size() < kMostParts;
+  if (kept != nullptr && !has_room) {
+    write(*kept);
+    kept = nullptr;
   }
-  if (!is_long) return false;
-  if (stream == streams_.end()) {
-    stream = std::ranges::find(streams_, nullptr, &Stream::memory);
-    if (stream == streams_.end()) return false;
-    stream->memory = &memory;
-    stream->host = host;
-    stream->start = to;
-    ++kept_;
-  }
-  stream->bytes.insert(stream->bytes.end(), from.begin(), from.end());
-  stream->parts.push_back({static_cast<std::uint32_t>(from.size()), fault});
+  if (from.size() > kMost) return false;
+  if (kept == nullptr) kept = &start(memory);
+  kept->bytes.insert(kept->bytes.end(), from.begin(), from.end());
+  kept->parts.push_back({to, static_cast<std::uint32_t>(from.size()), fault});
   return true;
 }
 
 void WriteBehind::flush() {
   if (kept_ == 0) [[likely]] return;
-  for (Stream& stream : streams_) {
-    if (stream.memory != nullptr) write(stream);
+  for (Kept& kept : hosts_) {
+    if (kept.memory != nullptr) write(kept);
   }
 }
 
 void WriteBehind::flush(const std::uint64_t* host) {
-  for (Stream& stream : streams_) {
-    if (stream.memory != nullptr && stream.host == host) write(stream);
-  }
+  if (kept_ == 0) return;
+  if (Kept* const kept = kept_of(host); kept != nullptr) write(*kept);
 }
 
 void WriteBehind::forget(const ProcessMemory& memory) {
-  for (Stream& stream : streams_) {
-    if (stream.memory != &memory) continue;
-    stream = Stream();
+  if (handed_.memory == &memory) drop_handed();
+  for (Kept& kept : hosts_) {
+    if (kept.memory != &memory) continue;
+    kept = Kept();
     --kept_;
   }
 }
 
-void WriteBehind::write(Stream& stream) {
-  ProcessMemory& memory = *std::exchange(stream.memory, nullptr);
-  --kept_;
-  std::span<const std::byte> bytes = stream.bytes;
-  host::ProgramAddress to = stream.start;
-  if (!memory.write_bytes(to, bytes)) {
-    // Not all of it is mapped: of which packets?
-    for (const Part& part : stream.parts) {
-      if (!memory.write_bytes(to, bytes.first(part.length))) part.fault.tell(to, part.length);
-      to += part.length;
-      bytes = bytes.subspan(part.length);
-    }
+std::uint32_t WriteBehind::hand_to(ProcessMemory& memory, protocol::PlacementList& list) {
+  Kept* const kept = kept_ == 0 ? nullptr : kept_of(memory.host());
+  if (kept == nullptr || kept->memory != &memory || kept->bytes.size() > protocol::kPlacedBytes) return 0;
+  std::uint32_t count = 0, offset = 0;
+  for (const Part& part : kept->parts) {
+    list.placements[count++] = {part.to, part.length, offset};
+    offset += part.length;
   }
-  stream.bytes.clear();
-  stream.parts.clear();
+  std::memcpy(list.bytes, kept->bytes.data(), kept->bytes.size());
+  handed_.bytes.clear();
+  handed_.parts.clear();
+  std::swap(handed_, *kept);
+  kept->memory = nullptr;
+  --kept_;
+  return count;
+}
+
+void WriteBehind::finish_handed(const ProcessMemory& memory) {
+  if (handed_.memory != &memory) return;
+  write_parts(*std::exchange(handed_.memory, nullptr), handed_.parts, handed_.bytes);
+}
+
+void WriteBehind::write(Kept& kept) {
+  ProcessMemory& memory = *std::exchange(kept.memory, nullptr);
+  --kept_;
+  write_parts(memory, kept.parts, kept.bytes);
+  kept.bytes.clear();
+  kept.parts.clear();
+}
+
+// Packets of a message that lie one behind the other in one call of the kernel.
+void WriteBehind::write_parts(ProcessMemory& memory, std::span<const Part> parts, std::span<const std::byte> bytes) {
+  while (!parts.empty()) {
+    const host::ProgramAddress to = parts.front().to;
+    std::size_t count = 0, length = 0;
+    while (count < parts.size() && parts[count].to == to + length) length += parts[count++].length;
+    if (!memory.write_bytes(to, bytes.first(length))) {
+      // Not all of it is mapped: of which packets?
+      std::size_t done = 0;
+      for (const Part& part : parts.first(count)) {
+        if (!memory.write_bytes(part.to, bytes.subspan(done, part.length))) part.fault.tell(part.to, part.length);
+        done += part.length;
+      }
+    }
+    parts = parts.subspan(count);
+    bytes = bytes.subspan(length);
+  }
 }
 
 }  // namespace verbatim::supervisor
