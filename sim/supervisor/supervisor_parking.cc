@@ -367,8 +367,11 @@ bool Supervisor::Impl::follow_clock(Thread& thread) {
   constexpr unsigned kReadsBetweenLooks = 16;
   const bool is_alone = row.followed % kReadsBetweenLooks == 0 && is_alone_for_long(process);
   if (is_alone) analyst.write_followed();
-  if (!is_alone && options_.mode == Mode::kSlices && !thread.has_signal() && (!is_first || analyst.may_follow_clock(place))) {
+  const bool may_follow = options_.mode == Mode::kSlices && !is_alone && !thread.has_signal();
+  if (may_follow && (!is_first || analyst.may_follow_clock(place))) {
+    if (is_first) thread.brought_lines.use(process.region().mailbox(thread.slot()), process.memory());
     step = analyst.follow_clock(thread, row.at_entry, engine_.now(), row.began);
+    if (is_first) thread.brought_lines.ask_for(process.memory(), process.region().slot(thread.slot()));
     if (is_first || !step) analyst.note_followed(place, !step && row.followed == 0);
   }
   if (!step) {

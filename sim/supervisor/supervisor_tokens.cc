@@ -23,6 +23,11 @@ Duration modelled_cost(std::int64_t ps) {
   return Duration(std::clamp<std::int64_t>(ps, 0, kLongest));
 }
 
+// A read of a clock of which it is asked what comes next.
+bool is_followed_read(const PendingCall& call) {
+  return call.request == protocol::Request::kSpend && call.number == protocol::kReadsClock;
+}
+
 }  // namespace
 
 void Supervisor::Impl::take_request(Process& process) {
@@ -186,7 +191,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
     case protocol::Request::kSpend:
     case protocol::Request::kPoll:
     case protocol::Request::kDoorbell: {
-      if (call.request == protocol::Request::kPoll) thread.brought_lines.note(slot, process.memory());
+      if (call.request == protocol::Request::kPoll || is_followed_read(call)) thread.brought_lines.note(slot, process.memory());
       const auto kind = call.request != protocol::Request::kDoorbell
                             ? protocol::OwnCall::kOther
                             : protocol::own_call_of(static_cast<protocol::DoorbellKind>(call.arguments[1]));
@@ -379,7 +384,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       if (const auto answer = park_poll(thread)) resume(thread, *answer);
       return;
     case protocol::Request::kSpend:
-      if (call.number == protocol::kReadsClock && follow_clock(thread)) return;
+      if (is_followed_read(call) && follow_clock(thread)) return;
       resume(thread, {});
       return;
     case protocol::Request::kPoke:

@@ -375,6 +375,7 @@ std::int64_t read_clock(std::int64_t first_cost_ps, bool is_function) {
   // Polls before and after it are still in a row: who looks at a clock between them waits as others do.
   if (row.cost_ps > 0 && !passes_locally(row.cost_ps)) {
     const bool is_seen = is_function && !has_foreign_bases;
+    if (is_seen) bring_lines();
     exchange(Request::kSpend, is_seen ? protocol::kReadsClock : 0, {row.cost_ps, row.start_ps, 0, 0, 0, 0});
   }
   state.in_clock_row = true;

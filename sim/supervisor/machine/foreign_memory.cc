@@ -40,7 +40,8 @@ void ForeignMemory::ProcessFile::close() {
   fd_ = -1;
 }
 
-ForeignMemory::ForeignMemory(pid_t pid) : pid_(pid), memory_("mem", O_RDWR), maps_("maps", O_RDONLY) {}
+ForeignMemory::ForeignMemory(pid_t pid)
+    : pid_(pid), memory_("mem", O_RDWR), maps_("maps", O_RDONLY), page_map_("pagemap", O_RDONLY) {}
 
 std::int64_t ForeignMemory::judged(std::int64_t answer) {
   if (answer >= 0) return answer;
@@ -73,7 +74,7 @@ std::size_t ForeignMemory::read_by_file(std::span<const spin::MemoryRange> from,
   std::size_t done = 0;
   for (const spin::MemoryRange& range : from) {
     const std::uint64_t length = permitted(range.address, range.length, kRead);
-    const std::size_t copied = length == 0 ? 0 : by_file([&](int fd) {
+    const std::size_t copied = length == 0 ? 0 : by_file(memory_, [&](int fd) {
       return pread(fd, to + done, length, static_cast<off_t>(range.address));
     });
     done += copied;
@@ -94,18 +95,27 @@ std::size_t ForeignMemory::write(host::ProgramAddress to, std::span<const std::b
 
 std::size_t ForeignMemory::write_anyway(host::ProgramAddress to, std::span<const std::byte> from) {
   if (from.empty()) return 0;
-  return by_file([&](int fd) { return pwrite(fd, from.data(), from.size(), static_cast<off_t>(to)); });
+  return by_file(memory_, [&](int fd) { return pwrite(fd, from.data(), from.size(), static_cast<off_t>(to)); });
 }
 
 template <class Transfer>
-std::size_t ForeignMemory::by_file(Transfer transfer) {
+std::size_t ForeignMemory::by_file(ProcessFile& file, Transfer transfer) {
   for (int tries = 0; tries < 2; ++tries) {
-    const int fd = memory_.open(pid_);
+    const int fd = file.open(pid_);
     const ssize_t n = fd < 0 ? -1 : transfer(fd);
     if (n != 0) return n > 0 ? static_cast<std::size_t>(n) : 0;
-    memory_.close();  // nothing is left of the program that was executed when it was opened
+    file.close();  // nothing is left of the program that was executed when it was opened
   }
   return 0;
+}
+
+bool ForeignMemory::is_private_page(std::uint64_t number) {
+  // 64 bits for each page (Linux, admin-guide/mm/pagemap): present, and of a file or shared.
+  constexpr std::uint64_t kPresent = 1ull << 63, kShared = 1ull << 61;
+  std::uint64_t entry = 0;
+  const std::size_t n =
+      by_file(page_map_, [&](int fd) { return pread(fd, &entry, sizeof entry, static_cast<off_t>(number * sizeof entry)); });
+  return n == sizeof entry && (entry & (kPresent | kShared)) == kPresent;
 }
 
 std::uint64_t ForeignMemory::permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights) {

@@ -46,6 +46,8 @@ class ForeignMemory {
   std::uint64_t permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights);
   // The mapping in which `address` lies; nullopt: nothing is mapped there.
   std::optional<ForeignMapping> mapping_at(host::ProgramAddress address);
+  // Whether the page of that number (address / 4096) is in memory, and of no file nor shared: what programs may have written.
+  bool is_private_page(std::uint64_t number);
 
  private:
   // A file of /proc/PID, opened when it is first used. It belongs to the program that was executed then.
@@ -72,14 +74,14 @@ class ForeignMemory {
   std::uint64_t permitted_by_text(host::ProgramAddress from, std::uint64_t most, unsigned rights) const;
   std::optional<ForeignMapping> mapping_by_text(host::ProgramAddress address) const;
   std::size_t read_by_file(std::span<const spin::MemoryRange> from, std::byte* to);
-  // pread or pwrite of /proc/PID/mem.
+  // pread or pwrite of that file of /proc/PID.
   template <class Transfer>
-  std::size_t by_file(Transfer transfer);
+  std::size_t by_file(ProcessFile& file, Transfer transfer);
   // The answer of one of the two calls; -1 where it is refused here, as it always will be.
   std::int64_t judged(std::int64_t answer);
 
   pid_t pid_;
-  ProcessFile memory_, maps_;
+  ProcessFile memory_, maps_, page_map_;
   bool has_calls_ = true, has_queries_ = true;
 };
 

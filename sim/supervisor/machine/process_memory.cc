@@ -29,55 +29,19 @@ bool ProcessMemory::is_in_region(host::ProgramAddress start, std::uint64_t lengt
   return start < kEnd && start + length > protocol::kRegionAddress;
 }
 
-namespace {
-
-// /proc/PID/pagemap has 64 bits for each page (Linux, admin-guide/mm/pagemap): present, and of a file or shared.
-class PageMap {
- public:
-  explicit PageMap(pid_t pid) : fd_(open(("/proc/" + std::to_string(pid) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~PageMap() {
-    if (fd_ >= 0) close(fd_);
-  }
-  PageMap(const PageMap&) = delete;
-  PageMap& operator=(const PageMap&) = delete;
-
-  bool is_private(host::ProgramAddress start, std::uint64_t length) {
-    for (std::uint64_t page = start / kPage; page <= (start + length - 1) / kPage; ++page) {
-      if (!is_private(page)) return false;
-    }
-    return true;
-  }
-
- private:
-  bool is_private(std::uint64_t page) {
-    if (page == last_) return last_is_private_;
-    constexpr std::uint64_t kPresent = 1ull << 63, kShared = 1ull << 61;
-    std::uint64_t entry = 0;
-    last_ = page;
-    last_is_private_ = fd_ >= 0 && pread(fd_, &entry, sizeof entry, static_cast<off_t>(page * sizeof entry)) == sizeof entry &&
-                       (entry & (kPresent | kShared)) == kPresent;
-    return last_is_private_;
-  }
-
-  int fd_;
-  std::uint64_t last_ = ~0ull;  // the page that was asked for last
-  bool last_is_private_ = false;
-};
-
-}  // namespace
-
 bool ProcessMemory::is_private(host::ProgramAddress start, std::uint64_t length) const {
   settle();
-  return PageMap(bytes_.reached_through()).is_private(start, length);
+  for (std::uint64_t page = start / kPage; page <= (start + length - 1) / kPage; ++page) {
+    if (!bytes_.is_private_page(page)) return false;
+  }
+  return true;
 }
 
 std::vector<std::size_t> ProcessMemory::shared_among(std::span<const spin::ByteRun> runs) const {
-  settle();
-  PageMap pages(bytes_.reached_through());
   std::vector<std::size_t> shared;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::uint64_t length = runs[i].bytes.size();
-    if (length != 0 && !is_in_region(runs[i].address, length) && !pages.is_private(runs[i].address, length)) shared.push_back(i);
+    if (length != 0 && !is_in_region(runs[i].address, length) && !is_private(runs[i].address, length)) shared.push_back(i);
   }
   return shared;
 }
@@ -117,6 +81,14 @@ void ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> fr
   if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, fault)) written.is_complete = write_bytes(to, from);
   if (write_listener_) write_listener_(written);
   if (!written.is_complete) fault.tell(to, static_cast<std::uint32_t>(from.size()));
+}
+
+void ProcessMemory::write_later(host::ProgramAddress to, std::span<const std::byte> from) {
+  if (access_listener_) access_listener_();
+  note_write();
+  Written written{to, from};
+  if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, {})) written.is_complete = write_bytes(to, from);
+  if (write_listener_) write_listener_(written);
 }
 
 void ProcessMemory::note_write() {

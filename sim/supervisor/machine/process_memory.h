@@ -35,6 +35,8 @@ class ProcessMemory final : public host::ProgramMemory {
   bool read(host::ProgramAddress from, std::span<std::byte> to) override;
   // Pages are written whatever their protection, as pinned ones are by an adapter.
   bool write(host::ProgramAddress to, std::span<const std::byte> from) override;
+  // As write(), of memory that is there: before anybody looks there, or a program of the host runs.
+  void write_later(host::ProgramAddress to, std::span<const std::byte> from);
   // Writes those runs that are not there already.
   void write_changed(std::span<const spin::ByteRun> runs);
   bool write_code(host::ProgramAddress to, std::span<const std::byte> from) override;

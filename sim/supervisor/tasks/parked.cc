@@ -16,7 +16,7 @@ bool overlap(const spin::ByteRun& a, const spin::ByteRun& b) {
 // Entry `i` of the frame that POLL_ENTRY has made below the stack pointer in `at_entry`.
 void show_kept_register(Process& process, protocol::ThreadSlot& slot, const spin::Registers& at_entry, std::size_t i,
                         std::uint64_t value) {
-  process.memory().write(at_entry.gpr[spin::kRsp] - 8 * (i + 1), std::as_bytes(std::span(&value, 1)));
+  process.memory().write_later(at_entry.gpr[spin::kRsp] - 8 * (i + 1), std::as_bytes(std::span(&value, 1)));
   slot.poll_registers[protocol::kPollFrame[i]] = value;
 }
 

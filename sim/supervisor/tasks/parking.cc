@@ -64,17 +64,17 @@ constexpr unsigned kPokesBetweenGreatest = 600;
 constexpr unsigned kMostEffort = std::size(kPokesBeforeEffort) - 1;
 constexpr unsigned kEffortOfPages = 2;  // a page that is looked at costs the prover some 20 KiB
 
-spin::Limits limits_of(std::span<const spin::MemoryRange> interposed, unsigned steps, unsigned effort = 0) {
+}  // namespace
+
+spin::Limits LoopAnalyst::limits_within(unsigned steps, unsigned effort) const {
   spin::Limits limits;
   limits.steps = steps << 2 * effort;
   limits.pages <<= 2 * std::min(effort, kEffortOfPages);
   limits.polls = kShortTurn;
   limits.libraries = kLibrary;
-  limits.interposed = interposed;
+  limits.interposed = interposed_;
   return limits;
 }
-
-}  // namespace
 
 LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops,
                          std::span<const spin::MemoryRange> interposed)
@@ -255,7 +255,7 @@ void LoopAnalyst::note_own_end(const SeenPoll& seen) {
 
 // The more often nothing was proven, the longer is the turn that is looked for.
 spin::Limits LoopAnalyst::poll_limits() const {
-  spin::Limits within = limits_of(interposed_, credit_ > 0 ? turn_steps_ : kPollSteps);
+  spin::Limits within = limits_within(credit_ > 0 ? turn_steps_ : kPollSteps);
   within.shortest_turn = short_polls_;
   within.far_times = has_far_times_;
   const std::int64_t polls_of_slice = std::max<std::int64_t>(polls_of_slice_ / kSlicesOfAverage, 1);
@@ -387,74 +387,6 @@ spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t ge
   return model;
 }
 
-std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const Thread& thread, const spin::Registers& at_entry, Instant now,
-                                                         Instant row_began) {
-  if (row_.thread != &thread || row_.epoch != process_.memory().epoch()) {
-    write_followed();
-    if (follower_ == nullptr) follower_ = std::make_unique<spin::SpinProver>();
-    row_.is_stepping = true;
-    follower_->begin_row(at_entry, *code_, limits_of(interposed_, kPollSteps));
-    row_.thread = &thread;
-  }
-  row_.is_stepping = true;
-  // Which of the functions it is says the model: clock_gettime is the one that is not the other.
-  const bool is_gettime = at_entry.rip != process_.region().header().timeofday_function;
-  spin::ClockModel model = clock_model(0, is_gettime ? at_entry.rip : 0, now, {});
-  model.yield = model.time = 0;
-  spin::ClockStep step = follower_->step_in_row(limits_of(interposed_, kPollSteps), model, to_ps(row_began));
-  row_.is_stepping = false;
-  if (!step.goes_on) {
-    write_followed();
-    return std::nullopt;
-  }
-  ++counts_.clock_reads;
-  for (spin::ByteRun& run : step.writes) {
-    // The last values of all come last.
-    std::erase_if(row_.unwritten, [&run](const spin::ByteRun& before) {
-      return before.address == run.address && before.bytes.size() == run.bytes.size();
-    });
-    row_.unwritten.push_back(std::move(run));
-  }
-  row_.epoch = process_.memory().epoch();
-  if (!may_write_later(at_entry.gpr[spin::kRsp])) write_followed();
-  return step;
-}
-
-// Nobody else has the stack mapped, or would see it without asking for it by way of ProcessMemory.
-bool LoopAnalyst::may_write_later(std::uint64_t stack_pointer) {
-  const auto lives = [](const auto& thread) { return thread->state() != Thread::State::kDead; };
-  if (std::ranges::count_if(process_.threads(), lives) != 1) return false;
-  if (private_stack_ != stack_pointer) {
-    if (!process_.memory().is_private(stack_pointer, 1)) return false;
-    private_stack_ = stack_pointer;
-  }
-  return true;
-}
-
-void LoopAnalyst::write_followed() {
-  if (row_.is_stepping || row_.thread == nullptr) return;
-  row_.thread = nullptr;
-  follower_->end_row();
-  for (const spin::ByteRun& run : std::exchange(row_.unwritten, {}))
-    process_.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
-}
-
-bool LoopAnalyst::may_follow_clock(std::uint64_t place) {
-  const auto found = clock_places_.find(place);
-  if (found == clock_places_.end() || found->second.to_skip == 0) return true;
-  --found->second.to_skip;
-  return false;
-}
-
-void LoopAnalyst::note_followed(std::uint64_t place, bool in_vain) {
-  constexpr std::size_t kMostPlaces = 256;
-  constexpr unsigned kMostShift = 10;
-  if (!in_vain) return void(clock_places_.erase(place));
-  if (clock_places_.size() >= kMostPlaces) clock_places_.clear();
-  ClockPlace& known = clock_places_[place];
-  known.to_skip = 1u << std::min(known.vain++, kMostShift);
-}
-
 // Who needed a great effort will need it again.
 unsigned LoopAnalyst::effort_of_poke() const {
   unsigned effort = pokes_in_vain_ == 1 ? spin_effort_ : 0;
@@ -489,7 +421,7 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   const unsigned effort = is_trapped ? 0 : effort_of_poke();
   VectorContext vectors(process_.memory(), saved->floating);
   const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved->general, fs_base), *code_,
-                                                   limits_of(interposed_, kSpinSteps, effort), &vectors.registers());
+                                                   limits_within(kSpinSteps, effort), &vectors.registers());
   ++counts_.proofs;
   if (is_trapped) {
     ++counts_.trapped;

@@ -222,6 +222,7 @@ class LoopAnalyst {
   std::unique_ptr<spin::SpinProver> follower_;  // made for the first row
   std::uint64_t private_stack_ = 0;  // stack pointer of the last row, if what lies above it is the process's own
 
+  spin::Limits limits_within(unsigned steps, unsigned effort = 0) const;
   bool may_write_later(std::uint64_t stack_pointer);
   struct ClockPlace {
     unsigned to_skip = 0, vain = 0;  // reads; tries in a row
