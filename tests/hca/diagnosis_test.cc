@@ -151,6 +151,23 @@ TEST(Diagnosis, of_a_receive_that_the_message_came_back_for_says_when_it_was_pos
   expect_told(pair.world, {"the receive with wr_id 77 was posted 4", " us after a message came for which there was none"});
 }
 
+TEST(Diagnosis, of_a_receive_that_was_posted_while_the_adapter_looked_says_so) {
+  int met = 0;
+  for (int step = 0; step < 100; ++step) {
+    Pair pair;
+    pair.a.program.post_send(pair.a.qp, {.wr_id = 5, .sges = {pair.a.sge(0, 8)}});
+    pair.world.run_for(Duration{50'000} * step);
+    pair.b.program.post_recv(pair.b.qp, 77, {pair.b.sge(0, 8)});
+    pair.world.run();
+    ASSERT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 1u);
+    for (const std::string& text : pair.world.diagnoses.texts) {
+      EXPECT_EQ(text.find("was posted 18"), text.npos) << text;
+      met += text.find("wr_id 77 was posted while a message came") != text.npos ? 1 : 0;
+    }
+  }
+  EXPECT_GT(met, 0);
+}
+
 TEST(Diagnosis, of_no_answer_tells_who_dropped_the_packets_and_why) {
   PairOptions options;
   options.path.timeout = 1;

@@ -331,9 +331,13 @@ Instant Diagnoses::starved_since(const QueuePair& qp) const {
 void Diagnoses::tell_late_receive(const QueuePair& qp, const RecvWork& work) {
   const auto found = starved_.find(qp.number);
   if (found == starved_.end()) return;
-  const std::uint64_t late_ns =
-      work.posted_ps / 1000 - (static_cast<std::uint64_t>(to_ps(found->second)) & protocol::RecvWqe::kPostedMask) / 1000;
+  const std::uint64_t came_ps = static_cast<std::uint64_t>(to_ps(found->second)) & protocol::RecvWqe::kPostedMask;
   starved_.erase(found);
+  if (work.posted_ps < came_ps) {  // the adapter had looked before, and it takes its time
+    tell(qp, join("the receive with wr_id ", work.wr_id, " was posted while a message came for which there was none"));
+    return;
+  }
+  const std::uint64_t late_ns = work.posted_ps / 1000 - came_ps / 1000;
   tell(qp, join("the receive with wr_id ", work.wr_id, " was posted ", late_ns / 1000, ".",
                 std::to_string(1000 + late_ns % 1000).substr(1), " us after a message came for which there was none"));
 }

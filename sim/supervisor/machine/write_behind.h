@@ -19,13 +19,14 @@ class ProcessMemory;
 
 class WriteBehind {
  public:
-  // Keeps what is to be written; `fault` may have no client, who then hears of none. False: it has to be written at once, and what was kept of memory of its host has been written.
+  // Keeps what is to be written; `fault` may have no client, then nobody hears of one. False: it has to be written at once, and
+  // what was kept of memory of its host has been written.
   bool keep(ProcessMemory& memory, host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault);
   // Writes what is kept: all of it, or of memory of the host with that ProcessMemory::epoch().
   void flush();
   void flush(const std::uint64_t* host);
   // What is kept of this memory is written by the thread that gets the token now, if it is little. Returns how many placements
-  // are listed for it. It can say only with its next request that it could not write them: finish_handed() then, else drop_handed().
+  // are listed for it. Its next request says whether it could not write them: then finish_handed(), else drop_handed().
   std::uint32_t hand_to(ProcessMemory& memory, protocol::PlacementList& list);
   void finish_handed(const ProcessMemory& memory);
   void drop_handed() { handed_.memory = nullptr; }
