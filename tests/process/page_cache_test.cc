@@ -263,6 +263,65 @@ TEST_F(ReadAheadTest, shows_a_message_as_it_was_when_a_program_last_ran) {
   EXPECT_EQ(wrong_bytes(pages, 129 * kPage, 100 * kPage), 0u);
 }
 
+TEST_F(ReadAheadTest, reads_a_message_of_known_length_at_once) {
+  Pages pages(16);
+  fill(pages, 16 * kPage, 1);
+  const auto shows = [&](std::size_t page, std::size_t follow) {
+    std::vector<std::byte> packet(kPacket);
+    EXPECT_TRUE(read_ahead_.copy(memory_, pages.address(page * kPage), packet, follow * kPage));
+    return std::memcmp(packet.data(), &pages[page * kPage], kPacket) == 0;
+  };
+  EXPECT_TRUE(shows(2, 5));
+  fill(pages, 16 * kPage, 2);
+  for (std::size_t page = 3; page < 8; ++page) EXPECT_FALSE(shows(page, 7 - page)) << page << " was not read with the first";
+  std::vector<std::byte> packet(kPacket);
+  EXPECT_TRUE(read_ahead_.copy(memory_, pages.address(8 * kPage), packet));
+  EXPECT_EQ(std::memcmp(packet.data(), &pages[8 * kPage], kPacket), 0) << "no more than the message";
+}
+
+TEST_F(ReadAheadTest, keeps_what_is_not_overwritten) {
+  Pages pages(16);
+  fill(pages, 16 * kPage, 1);
+  std::vector<std::byte> packet(kPacket);
+  const std::array<std::byte, 1> byte{std::byte{99}};
+  const auto shows = [&](std::size_t page, std::size_t length, std::size_t follow) {
+    EXPECT_TRUE(read_ahead_.copy(memory_, pages.address(page * kPage), std::span(packet).first(length), follow));
+    return std::memcmp(packet.data(), &pages[page * kPage], length) == 0;
+  };
+  EXPECT_TRUE(shows(2, kPacket, 4 * kPage));
+  EXPECT_TRUE(shows(10, 64, 0));
+  fill(pages, 16 * kPage, 2);  // behind its back
+  memory_.write(pages.address(7 * kPage), byte);
+  memory_.write(pages.address(2 * kPage - 1), byte);
+  EXPECT_FALSE(shows(3, kPacket, 3 * kPage)) << "what is written lies before and behind it";
+  EXPECT_FALSE(shows(10, 64, 0));
+  memory_.write(pages.address(7 * kPage - 1), byte);
+  EXPECT_TRUE(shows(4, kPacket, 2 * kPage));
+  EXPECT_FALSE(shows(10, 64, 0));
+  memory_.write(pages.address(10 * kPage + 4000), byte);
+  EXPECT_TRUE(shows(10, 64, 0));
+  fill(pages, 16 * kPage, 3);
+  ++epoch_;
+  memory_.write(pages.address(0), byte);
+  EXPECT_TRUE(shows(5, kPacket, kPage)) << "a program has run";
+  EXPECT_TRUE(shows(10, 64, 0));
+}
+
+TEST_F(ReadAheadTest, keeps_nothing_that_may_be_seen_elsewhere) {
+  Pages pages(8);
+  void* const shared = mmap(reinterpret_cast<void*>(pages.address(0)), 8 * kPage, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  fill(pages, 8 * kPage, 1);
+  std::vector<std::byte> packet(kPacket);
+  EXPECT_TRUE(read_ahead_.copy(memory_, pages.address(0), packet, 4 * kPage));
+  fill(pages, 8 * kPage, 2);
+  const std::array<std::byte, 1> byte{};
+  memory_.write(pages.address(7 * kPage), byte);
+  EXPECT_TRUE(memory_.read(pages.address(kPage), packet));
+  EXPECT_EQ(std::memcmp(packet.data(), &pages[kPage], kPacket), 0);
+}
+
 TEST_F(ReadAheadTest, notices_what_is_written_meanwhile) {
   Pages pages(128);
   fill(pages, 128 * kPage, 1);

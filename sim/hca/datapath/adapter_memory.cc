@@ -21,8 +21,9 @@ std::optional<std::uint64_t> AdapterMemory::allocate(std::uint64_t length, std::
   return offset;
 }
 
-bool AdapterMemory::gather(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const {
-  return is_on_adapter(from) ? read(context, from, to) : context.program.memory->gather(from, to);
+bool AdapterMemory::gather(const Context& context, host::ProgramAddress from, std::span<std::byte> to,
+                           std::uint64_t follow) const {
+  return is_on_adapter(from) ? read(context, from, to) : context.program.memory->gather(from, to, follow);
 }
 
 bool AdapterMemory::read(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const {

@@ -28,7 +28,7 @@ class AdapterMemory {
   // As host::ProgramMemory does, of the context's program or here.
   bool read(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const;
   bool write(const Context& context, host::ProgramAddress to, std::span<const std::byte> from);
-  bool gather(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const;
+  bool gather(const Context& context, host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow) const;
   void place(const Context& context, host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault);
 
  private:

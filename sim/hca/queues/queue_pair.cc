@@ -182,7 +182,7 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
     Context* const owner = answers_from(outgoing);
     if (owner == nullptr) {
       std::memset(to.data(), 0, to.size());
-    } else if (!adapter.memory.gather(*owner, outgoing.address, to)) {
+    } else if (!adapter.memory.gather(*owner, outgoing.address, to, 0)) {
       adapter.notifier.dma_fault(*owner, outgoing.work, outgoing.address, to.size());
     }
     return;
@@ -195,7 +195,7 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
   work->sges.visit(outgoing.offset, static_cast<std::uint32_t>(to.size()),
                    [&](const protocol::Sge& sge, std::uint32_t offset, std::uint32_t part) {
                      Context& owner = owner_of(sge.lkey);
-                     if (!adapter.memory.gather(owner, sge.va + offset, to.first(part))) {
+                     if (!adapter.memory.gather(owner, sge.va + offset, to.first(part), sge.length - offset - part)) {
                        adapter.notifier.dma_fault(owner, sge.lkey, sge.va + offset, part);
                      }
                      to = to.subspan(part);

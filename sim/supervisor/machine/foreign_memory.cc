@@ -109,13 +109,21 @@ std::size_t ForeignMemory::by_file(ProcessFile& file, Transfer transfer) {
   return 0;
 }
 
-bool ForeignMemory::is_private_page(std::uint64_t number) {
+bool ForeignMemory::are_private_pages(std::uint64_t first, std::uint64_t count) {
   // 64 bits for each page (Linux, admin-guide/mm/pagemap): present, and of a file or shared.
   constexpr std::uint64_t kPresent = 1ull << 63, kShared = 1ull << 61;
-  std::uint64_t entry = 0;
-  const std::size_t n =
-      by_file(page_map_, [&](int fd) { return pread(fd, &entry, sizeof entry, static_cast<off_t>(number * sizeof entry)); });
-  return n == sizeof entry && (entry & (kPresent | kShared)) == kPresent;
+  constexpr std::size_t kMost = 64;
+  std::uint64_t entries[kMost];
+  while (count != 0) {
+    const std::size_t pages = std::min<std::uint64_t>(count, kMost), bytes = pages * sizeof *entries;
+    const std::size_t n =
+        by_file(page_map_, [&](int fd) { return pread(fd, entries, bytes, static_cast<off_t>(first * sizeof *entries)); });
+    const auto is_private = [](std::uint64_t entry) { return (entry & (kPresent | kShared)) == kPresent; };
+    if (n != bytes || !std::ranges::all_of(std::span(entries).first(pages), is_private)) return false;
+    first += pages;
+    count -= pages;
+  }
+  return true;
 }
 
 std::uint64_t ForeignMemory::permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights) {

@@ -46,8 +46,8 @@ class ForeignMemory {
   std::uint64_t permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights);
   // The mapping in which `address` lies; nullopt: nothing is mapped there.
   std::optional<ForeignMapping> mapping_at(host::ProgramAddress address);
-  // Whether the page of that number (address / 4096) is in memory, and of no file nor shared: what programs may have written.
-  bool is_private_page(std::uint64_t number);
+  // Whether so many pages from that number (address / 4096) on are in memory, and of no file nor shared.
+  bool are_private_pages(std::uint64_t first, std::uint64_t count);
 
  private:
   // A file of /proc/PID, opened when it is first used. It belongs to the program that was executed then.

@@ -31,10 +31,8 @@ bool ProcessMemory::is_in_region(host::ProgramAddress start, std::uint64_t lengt
 
 bool ProcessMemory::is_private(host::ProgramAddress start, std::uint64_t length) const {
   settle();
-  for (std::uint64_t page = start / kPage; page <= (start + length - 1) / kPage; ++page) {
-    if (!bytes_.is_private_page(page)) return false;
-  }
-  return true;
+  const std::uint64_t first = start / kPage, last = (start + length - 1) / kPage;
+  return bytes_.are_private_pages(first, last - first + 1);
 }
 
 std::vector<std::size_t> ProcessMemory::shared_among(std::span<const spin::ByteRun> runs) const {
@@ -52,9 +50,11 @@ std::size_t ProcessMemory::read_present(host::ProgramAddress from, std::span<std
   return bytes_.read(std::span(&range, 1), to.data());
 }
 
-bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
+bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) { return read(from, to, 0); }
+
+bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow) {
   if (access_listener_) access_listener_();
-  if (read_ahead_ != nullptr && read_ahead_->copy(*this, from, to)) return true;
+  if (read_ahead_ != nullptr && read_ahead_->copy(*this, from, to, follow)) return true;
   bool complete = true;
   while (!to.empty()) {
     std::size_t done = read_present(from, to);
@@ -69,14 +69,14 @@ bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
   return complete;
 }
 
-bool ProcessMemory::gather(host::ProgramAddress from, std::span<std::byte> to) {
-  return (engine_ != nullptr && touches_.take_read(engine_->now(), from, to)) || read(from, to);
+bool ProcessMemory::gather(host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow) {
+  return (engine_ != nullptr && touches_.take_read(engine_->now(), from, to)) || read(from, to, follow);
 }
 
 void ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault) {
   if (engine_ != nullptr && touches_.take_write(engine_->now(), to, from.size())) return;
   if (access_listener_) access_listener_();
-  note_write();
+  note_write(to, from.size());
   Written written{to, from};
   if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, fault)) written.is_complete = write_bytes(to, from);
   if (write_listener_) write_listener_(written);
@@ -85,20 +85,20 @@ void ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> fr
 
 void ProcessMemory::write_later(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
-  note_write();
+  note_write(to, from.size());
   Written written{to, from};
   if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, {})) written.is_complete = write_bytes(to, from);
   if (write_listener_) write_listener_(written);
 }
 
-void ProcessMemory::note_write() {
-  if (epoch_ != nullptr) ++*epoch_;
+void ProcessMemory::note_write(host::ProgramAddress to, std::size_t length) {
+  if (epoch_ != nullptr) read_ahead_->note_write(*this, to, length, ++*epoch_);
 }
 
 bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
   settle();
-  note_write();
+  note_write(to, from.size());
   const Written written{to, from, write_bytes(to, from)};
   if (write_listener_) write_listener_(written);
   return written.is_complete;
@@ -128,7 +128,7 @@ void ProcessMemory::write_changed(std::span<const spin::ByteRun> runs) {
 bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
   settle();
-  note_write();
+  note_write(to, from.size());
   if (bytes_.write_anyway(to, from) != from.size()) return write(to, from);
   if (write_listener_) write_listener_({to, from});
   return true;
@@ -137,7 +137,7 @@ bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byt
 bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
   settle();
-  note_write();
+  note_write(to, from.size());
   Written written{to, from};
   for (std::size_t done = 1; done > 0 && !from.empty();) {
     done = bytes_.write(to, from);

@@ -40,7 +40,7 @@ class ProcessMemory final : public host::ProgramMemory {
   // Writes those runs that are not there already.
   void write_changed(std::span<const spin::ByteRun> runs);
   bool write_code(host::ProgramAddress to, std::span<const std::byte> from) override;
-  bool gather(host::ProgramAddress from, std::span<std::byte> to) override;
+  bool gather(host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow) override;
   void place(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault) override;
   // As write() without a word to anybody.
   bool write_bytes(host::ProgramAddress to, std::span<const std::byte> from);
@@ -112,8 +112,9 @@ class ProcessMemory final : public host::ProgramMemory {
 
  private:
   friend class PageCache;
+  bool read(host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow);
   bool copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
-  void note_write();
+  void note_write(host::ProgramAddress to, std::size_t length);
   // What was placed is there.
   void settle() const {
     if (write_behind_ != nullptr && write_behind_->keeps_any()) [[unlikely]] write_behind_->flush(epoch_);

@@ -20,7 +20,7 @@ ReadAhead::Stream& ReadAhead::stream_of(const ProcessMemory& memory, std::uint64
   return stream;
 }
 
-bool ReadAhead::copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to) {
+bool ReadAhead::copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to, std::uint64_t follow) {
   if (to.size() < kLeast) return copy_short(memory, from, to);
   if (to.size() > kMost / 2) return false;
   Stream& stream = stream_of(memory, from);
@@ -30,15 +30,19 @@ bool ReadAhead::copy(const ProcessMemory& memory, std::uint64_t from, std::span<
     std::memcpy(to.data(), stream.bytes.data() + (from - stream.start), to.size());
     return true;
   }
-  // What was read in vain, since a program has run meanwhile or memory was written, is not read ahead again at once.
+  // Of what was read in vain, since a program has run meanwhile or memory was written, not all is read ahead again at once.
   const bool was_in_vain = stream.length != 0 && !is_current && stream.start + stream.length > from;
-  stream.window = stream.window == 0 || was_in_vain ? to.size() : std::min(2 * stream.window, kMost);
+  const bool is_new = stream.window == 0;
+  const std::size_t known = to.size() + std::min<std::uint64_t>(follow, kMost - to.size());
+  stream.window = is_new ? known : was_in_vain ? std::max(stream.window / 2, to.size()) : std::min(2 * stream.window, kMost);
+  if (follow != 0) stream.window = std::min(stream.window, known);
   stream.length = 0;
   if (stream.window == to.size() || ProcessMemory::is_in_region(from, stream.window)) return false;
   stream.bytes.resize(kMost);
   stream.length = memory.read_present(from, std::span(stream.bytes).first(stream.window));
   stream.start = from;
   stream.epoch = memory.epoch();
+  stream.is_private.reset();
   if (stream.length < to.size()) {
     stream.length = 0;
     return false;
@@ -60,9 +64,25 @@ bool ReadAhead::copy_short(const ProcessMemory& memory, std::uint64_t from, std:
     page.memory = &memory;
     page.number = number;
     page.epoch = memory.epoch();
+    page.is_private.reset();
   }
   std::memcpy(to.data(), page.bytes.data() + offset, to.size());
   return true;
+}
+
+void ReadAhead::note_write(const ProcessMemory& memory, std::uint64_t to, std::size_t length, std::uint64_t now) {
+  const auto stays = [&](auto& read, std::uint64_t start, std::size_t bytes) {
+    if (read.epoch != now - 1 || read.memory == nullptr || read.memory->host() != memory.host() || bytes == 0) return false;
+    if (read.memory == &memory && to < start + bytes && start < to + length) return false;
+    if (!read.is_private) read.is_private = read.memory->is_private(start, bytes);
+    return *read.is_private;
+  };
+  for (Stream& stream : streams_) {
+    if (stays(stream, stream.start, stream.length)) stream.epoch = now;
+  }
+  for (Page& page : pages_) {
+    if (stays(page, page.number * kPage, kPage)) page.epoch = now;
+  }
 }
 
 void ReadAhead::forget(const ProcessMemory& memory) {

@@ -1,11 +1,13 @@
 // What an adapter reads of programs' memory, packet by packet, is read for many packets at once: a message of megabytes is
 // gathered while its program waits, and each call of the kernel costs as much as the copy of some pages. Of what is shorter the
-// whole page is read: small messages lie side by side, or are sent again and again from the same place.
+// whole page is read: small messages lie side by side, or are sent again and again from the same place. What was read is so until
+// a program of the host runs or memory of one is written: of what no other process maps, these bytes.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,8 +20,11 @@ class ReadAhead {
   // Shorter reads are no part of a long message.
   static constexpr std::size_t kLeast = 1024;
 
-  // Copies what lies at `from`. False: it is not there, or long and not known to be followed by more; then it has to be read.
-  bool copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to);
+  // Copies what lies at `from`; of the message so many bytes follow, as far as that is known. False: it is not there, or long and
+  // not known to be followed by more; then it has to be read.
+  bool copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to, std::uint64_t follow = 0);
+  // Bytes are about to be written, with which the epoch `now` begins.
+  void note_write(const ProcessMemory& memory, std::uint64_t to, std::size_t length, std::uint64_t now);
   // The memory is about to go.
   void forget(const ProcessMemory& memory);
 
@@ -35,6 +40,7 @@ class ReadAhead {
     std::size_t length = 0;   // of them that are there
     std::size_t window = 0;   // to be read at once
     std::uint64_t epoch = 0;  // in which they were read, see ProcessMemory::epoch()
+    std::optional<bool> is_private;  // asked for once it matters
     std::uint64_t used = 0;
     std::vector<std::byte> bytes;
   };
@@ -46,6 +52,7 @@ class ReadAhead {
     const ProcessMemory* memory = nullptr;
     std::uint64_t number = 0;  // address / kPage
     std::uint64_t epoch = 0;   // in which it was read
+    std::optional<bool> is_private;  // asked for once it matters
     std::uint64_t used = 0;
     std::array<std::byte, kPage> bytes;
   };
