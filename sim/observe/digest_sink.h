@@ -6,8 +6,7 @@
 #include <string>
 
 #include "sim/core/trace.h"
-
-struct XXH3_state_s;
+#include "sim/observe/wide_hash.h"
 
 namespace verbatim::observe {
 
@@ -26,6 +25,7 @@ class DigestSink final : public TraceSink {
     void operator()(XXH3_state_s* state) const;
   };
   std::unique_ptr<XXH3_state_s, Free> state_;
+  HashUpdate update_;
 };
 
 }  // namespace verbatim::observe

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/observe/digest_sink.h"
+#include "sim/observe/wide_hash.h"
 
 namespace verbatim::observe {
 namespace {
@@ -40,6 +41,28 @@ TEST(Digest, same_records_give_the_same_32_hex_digits) {
   EXPECT_EQ(digest, digest_of(some_run()));
   EXPECT_EQ(digest.size(), 32u);
   EXPECT_EQ(digest.find_first_not_of("0123456789abcdef"), std::string::npos);
+}
+
+// In pieces of any length, of which some are shorter than a block and some span many.
+TEST(Digest, is_the_same_with_wider_vectors) {
+  const HashUpdate wide = avx2_hash_update();
+  if (wide == nullptr) GTEST_SKIP() << "no AVX2";
+  std::vector<std::uint8_t> bytes(300'000);
+  std::uint32_t random = 1;
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>((random = random * 1664525 + 1013904223) >> 24);
+  XXH3_state_t* const states[] = {XXH3_createState(), XXH3_createState()};
+  for (XXH3_state_t* state : states) XXH3_128bits_reset(state);
+  for (std::size_t at = 0; at < bytes.size();) {
+    random = random * 1664525 + 1013904223;
+    const std::size_t length = std::min<std::size_t>(bytes.size() - at, (random >> 8) % (random % 3 == 0 ? 5000 : 70));
+    XXH3_128bits_update(states[0], &bytes[at], length);
+    wide(states[1], &bytes[at], length);
+    at += length;
+    const XXH128_hash_t narrow_hash = XXH3_128bits_digest(states[0]), wide_hash = XXH3_128bits_digest(states[1]);
+    ASSERT_EQ(narrow_hash.high64, wide_hash.high64) << at;
+    ASSERT_EQ(narrow_hash.low64, wide_hash.low64) << at;
+  }
+  for (XXH3_state_t* state : states) XXH3_freeState(state);
 }
 
 // A contract with everyone who wrote a digest down: changing how it is computed is a change of this line.

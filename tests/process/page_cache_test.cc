@@ -291,18 +291,21 @@ TEST_F(ReadAheadTest, keeps_what_is_not_overwritten) {
   EXPECT_TRUE(shows(2, kPacket, 4 * kPage));
   EXPECT_TRUE(shows(10, 64, 0));
   fill(pages, 16 * kPage, 2);  // behind its back
-  memory_.write(pages.address(7 * kPage), byte);
-  memory_.write(pages.address(2 * kPage - 1), byte);
+  memory_.place(pages.address(7 * kPage), byte, {});
+  memory_.place(pages.address(2 * kPage - 1), byte, {});
   EXPECT_FALSE(shows(3, kPacket, 3 * kPage)) << "what is written lies before and behind it";
   EXPECT_FALSE(shows(10, 64, 0));
-  memory_.write(pages.address(7 * kPage - 1), byte);
+  memory_.place(pages.address(7 * kPage - 1), byte, {});
   EXPECT_TRUE(shows(4, kPacket, 2 * kPage));
   EXPECT_FALSE(shows(10, 64, 0));
-  memory_.write(pages.address(10 * kPage + 4000), byte);
+  memory_.place(pages.address(10 * kPage + 4000), byte, {});
   EXPECT_TRUE(shows(10, 64, 0));
   fill(pages, 16 * kPage, 3);
-  ++epoch_;
   memory_.write(pages.address(0), byte);
+  EXPECT_TRUE(shows(10, 64, 0)) << "a system call has written";
+  fill(pages, 16 * kPage, 4);
+  ++epoch_;
+  memory_.place(pages.address(0), byte, {});
   EXPECT_TRUE(shows(5, kPacket, kPage)) << "a program has run";
   EXPECT_TRUE(shows(10, 64, 0));
 }
@@ -317,7 +320,7 @@ TEST_F(ReadAheadTest, keeps_nothing_that_may_be_seen_elsewhere) {
   EXPECT_TRUE(read_ahead_.copy(memory_, pages.address(0), packet, 4 * kPage));
   fill(pages, 8 * kPage, 2);
   const std::array<std::byte, 1> byte{};
-  memory_.write(pages.address(7 * kPage), byte);
+  memory_.place(pages.address(7 * kPage), byte, {});
   EXPECT_TRUE(memory_.read(pages.address(kPage), packet));
   EXPECT_EQ(std::memcmp(packet.data(), &pages[kPage], kPacket), 0);
 }

@@ -76,7 +76,8 @@ bool ProcessMemory::gather(host::ProgramAddress from, std::span<std::byte> to, s
 void ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault) {
   if (engine_ != nullptr && touches_.take_write(engine_->now(), to, from.size())) return;
   if (access_listener_) access_listener_();
-  note_write(to, from.size());
+  begin_epoch();
+  if (read_ahead_ != nullptr) read_ahead_->note_placement(*this, to, from.size());
   Written written{to, from};
   if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, fault)) written.is_complete = write_bytes(to, from);
   if (write_listener_) write_listener_(written);
@@ -85,20 +86,20 @@ void ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> fr
 
 void ProcessMemory::write_later(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
-  note_write(to, from.size());
+  begin_epoch();
   Written written{to, from};
   if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, {})) written.is_complete = write_bytes(to, from);
   if (write_listener_) write_listener_(written);
 }
 
-void ProcessMemory::note_write(host::ProgramAddress to, std::size_t length) {
-  if (epoch_ != nullptr) read_ahead_->note_write(*this, to, length, ++*epoch_);
+void ProcessMemory::begin_epoch() {
+  if (epoch_ != nullptr) ++*epoch_;
 }
 
 bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
   settle();
-  note_write(to, from.size());
+  begin_epoch();
   const Written written{to, from, write_bytes(to, from)};
   if (write_listener_) write_listener_(written);
   return written.is_complete;
@@ -128,7 +129,7 @@ void ProcessMemory::write_changed(std::span<const spin::ByteRun> runs) {
 bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
   settle();
-  note_write(to, from.size());
+  begin_epoch();
   if (bytes_.write_anyway(to, from) != from.size()) return write(to, from);
   if (write_listener_) write_listener_({to, from});
   return true;
@@ -137,7 +138,7 @@ bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byt
 bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
   settle();
-  note_write(to, from.size());
+  begin_epoch();
   Written written{to, from};
   for (std::size_t done = 1; done > 0 && !from.empty();) {
     done = bytes_.write(to, from);

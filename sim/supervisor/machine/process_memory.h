@@ -114,7 +114,7 @@ class ProcessMemory final : public host::ProgramMemory {
   friend class PageCache;
   bool read(host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow);
   bool copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
-  void note_write(host::ProgramAddress to, std::size_t length);
+  void begin_epoch();
   // What was placed is there.
   void settle() const {
     if (write_behind_ != nullptr && write_behind_->keeps_any()) [[unlikely]] write_behind_->flush(epoch_);

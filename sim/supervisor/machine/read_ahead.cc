@@ -70,7 +70,8 @@ bool ReadAhead::copy_short(const ProcessMemory& memory, std::uint64_t from, std:
   return true;
 }
 
-void ReadAhead::note_write(const ProcessMemory& memory, std::uint64_t to, std::size_t length, std::uint64_t now) {
+void ReadAhead::note_placement(const ProcessMemory& memory, std::uint64_t to, std::size_t length) {
+  const std::uint64_t now = memory.epoch();
   const auto stays = [&](auto& read, std::uint64_t start, std::size_t bytes) {
     if (read.epoch != now - 1 || read.memory == nullptr || read.memory->host() != memory.host() || bytes == 0) return false;
     if (read.memory == &memory && to < start + bytes && start < to + length) return false;

@@ -23,8 +23,8 @@ class ReadAhead {
   // Copies what lies at `from`; of the message so many bytes follow, as far as that is known. False: it is not there, or long and
   // not known to be followed by more; then it has to be read.
   bool copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to, std::uint64_t follow = 0);
-  // Bytes are about to be written, with which the epoch `now` begins.
-  void note_write(const ProcessMemory& memory, std::uint64_t to, std::size_t length, std::uint64_t now);
+  // An epoch has just begun because an adapter writes these bytes. (Where somebody else writes, a program is about to run.)
+  void note_placement(const ProcessMemory& memory, std::uint64_t to, std::size_t length);
   // The memory is about to go.
   void forget(const ProcessMemory& memory);
 
