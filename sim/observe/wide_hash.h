@@ -1,5 +1,5 @@
-// XXH3-128 with the widest vectors that this processor has: what a package has of it is made for the oldest processor of its kind.
-// The result is the same.
+// XXH3-128 with the widest vectors that this processor has: what a package has of it is made for the oldest of its kind. The
+// result is the same.
 #pragma once
 
 #include <xxhash.h>

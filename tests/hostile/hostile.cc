@@ -154,7 +154,7 @@ const Kind kKinds[] = {
      }},
     {"requests",
      [](Wild&, std::uint32_t value) {
-       for (std::uint32_t request = 0; request < 20; ++request) {
+       for (std::uint32_t request = 0; request <= 20; ++request) {
          in_a_child([&](Wild& wild) {
            const std::int64_t pointers[] = {wide(value), static_cast<std::int64_t>(kRegionAddress),
                                             reinterpret_cast<std::int64_t>(wild.buffer + kBufferBytes - 4)};
@@ -214,6 +214,15 @@ const Kind kKinds[] = {
          wild.send();
          for (int i = 0; i < 20; ++i) fill(&touches(), sizeof(MemoryTouch) * kMostTouches, value), wild.look();
        });
+       // What has been placed while the thread waited comes with the token; that it could not be carried out is not so.
+       in_a_child([&](Wild& wild) {
+         for (int i = 0; i < 20; ++i) {
+           wild.send();
+           fill(&placements(), sizeof(Placement) * kMostPlacements, value);
+           slot().placements = value;
+           i % 2 == 0 ? wild.look() : ask(Request::kPlace);
+         }
+       });
        in_a_child([&](Wild& wild) {
          for (int i = 0; i < 50; ++i) {
            slot().brought = slot().list_to_bring;
@@ -239,6 +248,7 @@ const Kind kKinds[] = {
            {mailbox(), 4096},
            {region() + kPathViewOffset, sizeof(PathView)},
            {reinterpret_cast<std::byte*>(&touches()), sizeof(TouchList)},
+           {reinterpret_cast<std::byte*>(&placements()), sizeof(PlacementList)},
            {arena(), 1 << 14}};
        // Where threads may be late between accesses to memory.
        auto* const tables = reinterpret_cast<std::byte*>(kAccessTablesAddress);

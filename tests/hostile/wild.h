@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "verbs_shim/protocol/commands.h"
+#include "verbs_shim/protocol/placements.h"
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/protocol/rings.h"
 #include "verbs_shim/protocol/touches.h"
@@ -37,6 +38,7 @@ inline std::byte* arena() { return region() + kArenaOffset; }
 inline RegionHeader& header() { return *reinterpret_cast<RegionHeader*>(region()); }
 inline ThreadSlot& slot() { return *reinterpret_cast<ThreadSlot*>(region() + kThreadsOffset); }
 inline TouchList& touches() { return *reinterpret_cast<TouchList*>(region() + kTouchesOffset); }
+inline PlacementList& placements() { return *reinterpret_cast<PlacementList*>(region() + kPlacementsOffset); }
 inline std::byte* mailbox() { return region() + kThreadsOffset + offsetof(ThreadPart, mailbox); }
 
 // Past the shim: the thread only ever sleeps until it has the token again.

@@ -48,9 +48,10 @@ void exchange_token() {
 
 void give_token_back() {
   exchange_token();
-  if (my_slot->placements == 0 || take_placements()) return;
-  my_slot->request = Request::kPlace;
-  exchange_token();
+  while (my_slot->placements != 0 && !take_placements()) {
+    my_slot->request = Request::kPlace;
+    exchange_token();
+  }
 }
 
 // How a thread waits depends on real time, and so does what its frames leave behind: programs that read stack which they
