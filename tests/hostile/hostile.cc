@@ -134,9 +134,9 @@ const Kind kKinds[] = {
     {"header",
      [](Wild&, std::uint32_t value) {
        each_word_of(&header(), offsetof(RegionHeader, message), 4, value);
-       each_word_of(&header().message, 8, 4, value);
        each_word_of(&header().epoch_ns, sizeof(RegionHeader) - offsetof(RegionHeader, epoch_ns), 8, value);
      }},
+    {"message", [](Wild&, std::uint32_t value) { each_word_of(&header().message, 8, 4, value); }},
     {"mailbox",
      [](Wild&, std::uint32_t value) {
        for (std::uint32_t type = 0; type < 40; ++type) {
