@@ -38,7 +38,7 @@ class ProgramMemory {
   virtual bool write(ProgramAddress to, std::span<const std::byte> from) = 0;
   // As read() and write(), by an adapter at the time at which a transfer touches memory (Touch): a program that runs ahead of
   // the adapter's time may have done it by itself. That bytes are not mapped to which something is placed may be found later,
-  // but before anybody can know. Of what is gathered so many bytes more lie behind it, as far as that is known.
+  // but before anybody can know. `follow`: how many bytes of the same message lie behind these; 0: none, or it is not known.
   virtual bool gather(ProgramAddress from, std::span<std::byte> to, [[maybe_unused]] std::uint64_t follow) {
     return read(from, to);
   }

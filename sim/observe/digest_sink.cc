@@ -14,7 +14,7 @@ namespace verbatim::observe {
 static_assert(std::has_unique_object_representations_v<TraceRecord>);
 static_assert(std::endian::native == std::endian::little);
 
-DigestSink::DigestSink() : state_(XXH3_createState()), update_(widest_hash_update()) {
+DigestSink::DigestSink() : state_(XXH3_createState()) {
   CHECK(state_ != nullptr);
   CHECK(XXH3_128bits_reset(state_.get()) == XXH_OK);
 }
@@ -24,12 +24,13 @@ DigestSink::~DigestSink() = default;
 void DigestSink::Free::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
 
 void DigestSink::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
-  update_(state_.get(), &record, sizeof record);
+  static const HashUpdate update = widest_hash_update();
+  update(state_.get(), &record, sizeof record);
   if (bytes.empty()) return;
   // The length goes in front, so that bytes can never be taken for the next record.
   const std::uint64_t length = bytes.size();
-  update_(state_.get(), &length, sizeof length);
-  update_(state_.get(), bytes.data(), bytes.size());
+  update(state_.get(), &length, sizeof length);
+  update(state_.get(), bytes.data(), bytes.size());
 }
 
 std::string DigestSink::hex() const {

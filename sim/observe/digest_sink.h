@@ -6,7 +6,8 @@
 #include <string>
 
 #include "sim/core/trace.h"
-#include "sim/observe/wide_hash.h"
+
+struct XXH3_state_s;
 
 namespace verbatim::observe {
 
@@ -25,7 +26,6 @@ class DigestSink final : public TraceSink {
     void operator()(XXH3_state_s* state) const;
   };
   std::unique_ptr<XXH3_state_s, Free> state_;
-  HashUpdate update_;
 };
 
 }  // namespace verbatim::observe

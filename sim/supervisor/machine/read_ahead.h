@@ -1,7 +1,9 @@
 // What an adapter reads of programs' memory, packet by packet, is read for many packets at once: a message of megabytes is
 // gathered while its program waits, and each call of the kernel costs as much as the copy of some pages. Of what is shorter the
-// whole page is read: small messages lie side by side, or are sent again and again from the same place. What was read is so until
-// a program of the host runs or memory of one is written: of what no other process maps, these bytes.
+// whole page is read: small messages lie side by side, or are sent again and again from the same place.
+//
+// What was read is valid until a program of the host runs or memory of one is written. Where no other process maps the pages, a
+// placement of an adapter ends that only for the bytes that it overwrites.
 #pragma once
 
 #include <array>
@@ -20,8 +22,8 @@ class ReadAhead {
   // Shorter reads are no part of a long message.
   static constexpr std::size_t kLeast = 1024;
 
-  // Copies what lies at `from`; of the message so many bytes follow, as far as that is known. False: it is not there, or long and
-  // not known to be followed by more; then it has to be read.
+  // Copies what lies at `from`; `follow` as for host::ProgramMemory::gather(). False: it is not there, or long and not known to
+  // be followed by more; then it has to be read.
   bool copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to, std::uint64_t follow = 0);
   // An epoch has just begun because an adapter writes these bytes. (Where somebody else writes, a program is about to run.)
   void note_placement(const ProcessMemory& memory, std::uint64_t to, std::size_t length);
