@@ -13,7 +13,7 @@ namespace verbatim::host {
 // A virtual address in a simulated process; never dereferenced here.
 using ProgramAddress = std::uint64_t;
 
-// Whoever is to be told that bytes which were placed are not mapped, and what it knows the placement by.
+// Whoever is to be told that bytes which were placed are not mapped, if anybody, and what it knows the placement by.
 class PlacementClient {
  public:
   virtual void on_placement_fault(std::uint64_t cookie, ProgramAddress address, std::uint32_t length) = 0;
@@ -24,7 +24,9 @@ class PlacementClient {
 struct PlacementFault {
   PlacementClient* client = nullptr;
   std::uint64_t cookie = 0;
-  void tell(ProgramAddress address, std::uint32_t length) const { client->on_placement_fault(cookie, address, length); }
+  void tell(ProgramAddress address, std::uint32_t length) const {
+    if (client != nullptr) client->on_placement_fault(cookie, address, length);
+  }
 };
 
 class ProgramMemory {

@@ -70,6 +70,16 @@ TEST(TouchedMemory, slices_and_call_by_call) {
   }
 }
 
+// What comes with the token and the thread cannot write is there all the same, in each of the two ways to reach its memory.
+TEST(ReadOnlyReceives, slices_and_call_by_call) {
+  const std::string program = support::quoted(READ_ONLY_RECEIVES);
+  for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"--assume-missing", "process-vm"}}) {
+    const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}, .options = options});
+    expect_equal(runs);
+    for (const char* host : {"server", "client"}) EXPECT_EQ(runs.slices.output(host), "120 messages, all whole\n");
+  }
+}
+
 // What a program takes from a queue behind an arm is not taken yet when the adapter hears of the arm, though the program runs
 // ahead.
 TEST(ArmedQueues, slices_and_call_by_call) {

@@ -78,18 +78,20 @@ void ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> fr
   if (access_listener_) access_listener_();
   begin_epoch();
   if (read_ahead_ != nullptr) read_ahead_->note_placement(*this, to, from.size());
-  Written written{to, from};
-  if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, fault)) written.is_complete = write_bytes(to, from);
-  if (write_listener_) write_listener_(written);
-  if (!written.is_complete) fault.tell(to, static_cast<std::uint32_t>(from.size()));
+  write_behind(to, from, fault);
 }
 
 void ProcessMemory::write_later(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
   begin_epoch();
+  write_behind(to, from, {});
+}
+
+void ProcessMemory::write_behind(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault) {
   Written written{to, from};
-  if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, {})) written.is_complete = write_bytes(to, from);
+  if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, fault)) written.is_complete = write_bytes(to, from);
   if (write_listener_) write_listener_(written);
+  if (!written.is_complete) fault.tell(to, static_cast<std::uint32_t>(from.size()));
 }
 
 void ProcessMemory::begin_epoch() {

@@ -113,6 +113,7 @@ class ProcessMemory final : public host::ProgramMemory {
  private:
   friend class PageCache;
   bool read(host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow);
+  void write_behind(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault);
   bool copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
   void begin_epoch();
   // What was placed is there.

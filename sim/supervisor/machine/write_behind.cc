@@ -101,8 +101,7 @@ void WriteBehind::write_parts(ProcessMemory& memory, std::span<const Part> parts
       // Not all of it is mapped: of which packets?
       std::size_t done = 0;
       for (const Part& part : parts.first(count)) {
-        const bool is_there = memory.write_bytes(part.to, bytes.subspan(done, part.length));
-        if (!is_there && part.fault.client != nullptr) part.fault.tell(part.to, part.length);
+        if (!memory.write_bytes(part.to, bytes.subspan(done, part.length))) part.fault.tell(part.to, part.length);
         done += part.length;
       }
     }

@@ -19,8 +19,7 @@ class ProcessMemory;
 
 class WriteBehind {
  public:
-  // Keeps what is to be written; `fault` may have no client, then nobody hears of one. False: it has to be written at once, and
-  // what was kept of memory of its host has been written.
+  // Keeps what is to be written. False: it has to be written at once, and what was kept of memory of its host has been written.
   bool keep(ProcessMemory& memory, host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault);
   // Writes what is kept: all of it, or of memory of the host with that ProcessMemory::epoch().
   void flush();
