@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   const struct rc_address mine = {port_lid(context), qp->qp_num, 100, 0, 0};
   struct rc_address theirs;
   rc_exchange(tcp, &mine, &theirs);
-  rc_connect(qp, &mine, &theirs, &(struct rc_options){.mtu = IBV_MTU_1024, .rnr_timer = 1, .reads = 1});
+  rc_connect(qp, &mine, &theirs, &(struct rc_options){.mtu = IBV_MTU_1024, .rnr_timer = 1, .reads = 1, .timeout = 8});
 
   const uint32_t first = server == NULL ? 0 : 1;  // the client begins
   for (uint32_t message = 0; message < kMessages; ++message) {
