@@ -12,7 +12,7 @@ namespace verbatim::observe {
 
 namespace {
 
-constexpr std::size_t kBlock = 256 * 1024;
+constexpr std::size_t kFlushBytes = 256 * 1024;
 constexpr std::size_t kMostBytes = std::size_t{16} << 30;  // of a recording without compression
 constexpr std::size_t kMostNumberBytes = 10;
 enum Tag : std::uint64_t { kEnd = 0, kString = 1, kSlot = 2, kLine = 3, kFile = 4, kFirstSlot = 8 };
@@ -47,7 +47,7 @@ struct RecordingWriter::Compressor {
 
 RecordingWriter::RecordingWriter(std::FILE* file)
     : file_(file), compressor_(std::make_unique<Compressor>()), compressed_(ZSTD_CStreamOutSize()) {
-  buffer_.reserve(kBlock + 4096);
+  buffer_.reserve(kFlushBytes + 4096);
   good_ = std::fwrite(kRecordingBegin.data(), 1, kRecordingBegin.size(), file_) == kRecordingBegin.size();
 }
 
@@ -65,7 +65,7 @@ void RecordingWriter::put_text(std::string_view text) {
 }
 
 void RecordingWriter::flush_if_full() {
-  if (buffer_.size() >= kBlock) flush(false);
+  if (buffer_.size() >= kFlushBytes) flush(false);
 }
 
 void RecordingWriter::flush(bool is_end) {

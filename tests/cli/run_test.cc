@@ -184,7 +184,7 @@ TEST(Run, verify_keeps_the_exit_code) {
 
 TEST(Run, verify_names_a_planted_difference) {
   const Finished run =
-      run_command({VERBATIM_LEAKY, "run", "--verify", "--topology", kTopology, "server=true"});
+      run_command({VERBATIM_PROGRAM, "run", "--plant-address", "--verify", "--topology", kTopology, "server=true"});
   EXPECT_EQ(run.code, 1);
   EXPECT_NE(run.err.find("verbatim: verify: the runs differ first in record 0:\n"
                          "  first run:  0.000000 us  host/server  program-warning  pid=0 kind=0 detail="),

@@ -127,7 +127,7 @@ TEST(OneDigest, call_by_call) {
 
 // The comparison above can fail: the same program with an address in its trace does not pass it.
 TEST(OneDigest, a_planted_address_is_seen) {
-  const support::RunRequest request{.commands = {"server=true"}, .trace = true, .program = VERBATIM_LEAKY};
+  const support::RunRequest request{.commands = {"server=true"}, .options = {"--plant-address"}, .trace = true};
   const RunReport first = support::run(request), second = support::run(request);
   ASSERT_EQ(first.code, 0) << first.story();
   EXPECT_NE(first.digest(), second.digest());
@@ -137,8 +137,7 @@ TEST(OneDigest, a_planted_address_is_seen) {
 TEST(Verify, finds_a_planted_address_and_names_the_record) {
   const RunReport run =
       support::run({.commands = {"server=ibv_rc_pingpong -n 10", "client=ibv_rc_pingpong -n 10 server"},
-                    .options = {"--verify"},
-                    .program = VERBATIM_LEAKY});
+                    .options = {"--verify", "--plant-address"}});
   EXPECT_EQ(run.code, 1) << run.story();
   EXPECT_THAT(run.err, ::testing::HasSubstr("verbatim: verify: the runs differ first in record 0:\n"));
   EXPECT_THAT(run.err, ::testing::HasSubstr("program-warning"));

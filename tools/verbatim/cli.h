@@ -69,6 +69,7 @@ struct RunOptions {
   AnswerStyle style;
   bool verify = false;
   int record_fd = -1;     // of `run --verify`: where the run's trace goes
+  bool plants_address = false;  // of tests: writes an address into the trace, a fault that `run --verify` must find
   std::uint64_t pad = 0;  // of `run --verify`: bytes allocated first, to move everything else
 };
 

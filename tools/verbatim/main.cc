@@ -182,6 +182,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option("--poke-period", options.poke_period_us)->check(CLI::Range(1, 1 << 30))->group("");
   verb->add_option("--record-fd", options.record_fd)->group("");
   verb->add_option("--pad", options.pad)->group("");
+  verb->add_flag("--plant-address", options.plants_address)->group("");
 }
 
 void add_explore(CLI::App& app, ExploreOptions& options) {

@@ -380,12 +380,11 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
       debugger.on_start(program, native_pid, simulation.engine().now());
     });
   }
-#ifdef VERBATIM_LEAK_POINTER
-  // The planted fault of tests/cli: an address in the trace, which `run --verify` must find.
-  simulation.tracer().record(
-      simulation.host_component(0), TraceEvent::kProgramWarning, 0, 0,
-      reinterpret_cast<std::uintptr_t>(pad.data()) ^ reinterpret_cast<std::uintptr_t>(&simulation));
-#endif
+  if (options.plants_address) {
+    simulation.tracer().record(
+        simulation.host_component(0), TraceEvent::kProgramWarning, 0, 0,
+        reinterpret_cast<std::uintptr_t>(pad.data()) ^ reinterpret_cast<std::uintptr_t>(&simulation));
+  }
 
   supervisor::SupervisorOptions supervisor_options;
   supervisor_options.seed = seed;

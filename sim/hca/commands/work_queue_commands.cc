@@ -17,7 +17,7 @@ constexpr std::uint32_t kReceiveType = 0;                                       
 enum WqState : std::uint32_t { kWqReset, kWqReady, kWqError, kWqStateCount };   // ibv_wq_state
 enum WqMask : std::uint32_t { kWqState = 1, kWqCurrentState = 2, kWqFlags = 4 };  // ibv_wq_attr_mask
 
-WqState state_of(const QueuePair& wq) {
+WqState wq_state_of(const QueuePair& wq) {
   return wq.state() == QpState::kReset ? kWqReset : wq.state() == QpState::kErr ? kWqError : kWqReady;
 }
 
@@ -89,7 +89,7 @@ int Hca::Impl::modify_wq(Context& context, protocol::ModifyWq& command) {
   QueuePair* wq = find_wq(context, command.handle);
   if (wq == nullptr) return no_object("work queue", command.handle);
   if ((command.mask & ~(kWqState | kWqCurrentState | kWqFlags)) != 0) return refuse(EINVAL, "unknown bits in attr_mask ", Hex{command.mask});
-  const WqState from = state_of(*wq);
+  const WqState from = wq_state_of(*wq);
   if ((command.mask & kWqCurrentState) != 0 && command.current_state != from) {
     return refuse(EINVAL, "curr_wq_state ", command.current_state, ": the state is ", std::uint32_t{from});
   }
@@ -107,7 +107,7 @@ int Hca::Impl::modify_wq(Context& context, protocol::ModifyWq& command) {
   }
   constexpr QpState kStates[] = {QpState::kReset, QpState::kRtr, QpState::kErr};
   if ((command.mask & kWqState) != 0) wq->move_work_queue(kStates[to]);
-  command.current_state = state_of(*wq);
+  command.current_state = wq_state_of(*wq);
   return 0;
 }
 

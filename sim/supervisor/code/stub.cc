@@ -11,7 +11,7 @@ using protocol::DecidedInstruction;
 
 namespace {
 
-constexpr std::uint8_t kNop = 0x90, kInt3 = 0xcc, kJump = 0xe9;
+constexpr std::uint8_t kNopByte = 0x90, kInt3 = 0xcc, kJump = 0xe9;
 
 class Assembler {
  public:
@@ -162,7 +162,7 @@ std::vector<std::uint8_t> make_jump(std::uint64_t site, std::size_t length, std:
 }
 
 std::vector<std::uint8_t> make_trap(const Site& site) {
-  std::vector<std::uint8_t> bytes(site.length, kNop);
+  std::vector<std::uint8_t> bytes(site.length, kNopByte);
   bytes.at(0) = kHlt;
   return bytes;
 }

@@ -35,7 +35,7 @@ using protocol::kOwnFolders;
 constexpr const char* kPrefix = "verbatim-run-";
 constexpr const char* kLock = "/lock";
 
-bool below(const std::string& path, const std::string& folder) {
+bool strictly_below(const std::string& path, const std::string& folder) {
   return path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/';
 }
 
@@ -231,12 +231,12 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     paths.add(folder, own + folder);
   }
   const auto show = [&](const std::string& seen, const std::string& real, bool is_folder) {
-    const auto inside = [&](const std::string& folder) { return below(seen, folder); };
+    const auto inside = [&](const std::string& folder) { return strictly_below(seen, folder); };
     if (std::ranges::none_of(folders, inside) || std::ranges::find(folders, seen) != folders.end()) return;
     const std::string place = paths.native(seen);
     if (place == real) return;  // a folder above shows through
     // Below a folder that shows through, where a link leads elsewhere, nothing is made: it is the machine's.
-    if (below(place, own)) plan(*to_make, own, is_folder ? place : folder_of(place));
+    if (strictly_below(place, own)) plan(*to_make, own, is_folder ? place : folder_of(place));
     paths.add(seen, real);
   };
   const auto show_file = [&](const std::string& file) {
@@ -264,10 +264,10 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   // What the scenario's variables name is there, but for a folder of temporary files, which is the host's own.
   for (const ProgramSpec* program : programs) {
     for (const auto& [name, value] : program->environment) {
-      const auto holds = [&value = value](const std::string& folder) { return below(value, folder); };
+      const auto holds = [&value = value](const std::string& folder) { return strictly_below(value, folder); };
       if (name == "TMPDIR" && std::ranges::any_of(folders, holds)) {
         const std::string place = paths.native(normal_path(value));
-        below(place, own) ? void(plan(*to_make, own, place)) : make_folder(place, 0755);
+        strictly_below(place, own) ? void(plan(*to_make, own, place)) : make_folder(place, 0755);
       }
       if (name == "HOME" || name == "TMPDIR") continue;
       for (std::size_t start = 0; start < value.size();) {

@@ -8,10 +8,8 @@
 namespace verbatim::spin {
 namespace {
 
-constexpr __int128 kPsPerSecond = 1'000'000'000'000;
+constexpr __int128 kWidePsPerSecond = 1'000'000'000'000;
 constexpr unsigned kWhole = 8;  // bytes
-
-__int128 floor_divide(__int128 a, __int128 b) { return a / b - (a % b != 0 && a < 0 ? 1 : 0); }
 
 Range around(const Range& a, const Range& b) { return {a.least + b.least, a.most + b.most}; }
 
@@ -28,8 +26,8 @@ Range Growth::ahead_of_first(const Reading& reading) {
   auto& first = first_ps_[static_cast<unsigned>(reading.clock)];
   if (!first) first = reading.ps;
   const __int128 between = static_cast<__int128>(reading.ps - *first) * static_cast<__int128>(reading.units_per_second);
-  const __int128 least = floor_divide(between, kPsPerSecond);
-  return {least, least + (between % kPsPerSecond != 0 ? 1 : 0)};
+  const __int128 least = floor_divide(between, kWidePsPerSecond);
+  return {least, least + (between % kWidePsPerSecond != 0 ? 1 : 0)};
 }
 
 bool Growth::set_counter(unsigned low, unsigned high, const Reading& reading) {

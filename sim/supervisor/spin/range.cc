@@ -11,8 +11,6 @@ namespace {
 using Wide = __int128;
 
 Wide modulus(unsigned size) { return static_cast<Wide>(1) << (8 * size); }
-Wide floor_divide(Wide a, Wide b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
-
 // Moved by multiples of the modulus so that it lies above `from`, if it fits below from + modulus.
 Range moved(const Range& range, Wide from, unsigned size) {
   const Wide whole = modulus(size), by = floor_divide(range.least - from, whole) * whole;

@@ -17,6 +17,9 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
+// a / b, rounded towards negative infinity. `b` is not 0.
+constexpr __int128 floor_divide(__int128 a, __int128 b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
+
 // The same numbers, from 0 to 2^(8·size) - 1, and as signed ones.
 Range as_unsigned(const Range& range, unsigned size);
 Range as_signed(const Range& range, unsigned size);
