@@ -77,7 +77,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
   if (bytes.empty()) return;
   std::memset(code_page, 0x90, sizeof code_page);
   std::copy(bytes.begin(), bytes.end(), code_page);
-  for (auto& byte : buffer) byte = static_cast<std::uint8_t>(rng.chance(1, 2) ? 0 : rng.next());
+  fill(buffer, rng, 2);
   MachineState start;
   std::array<GrowingRegister, 16> grows{};
   for (unsigned i = 0; i < 16; ++i) {
