@@ -198,6 +198,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
 TEST(Growth, what_is_said_of_random_turns_is_what_they_do) {
   Rng rng(3, "tests/spin/growth");
   SelfMemory memory;
+  memory.mapped = buffer;
   Outcome outcome;
   for (int i = 0; i < 60'000 && !HasFatalFailure(); ++i) compare_turn(rng, memory, outcome);
   EXPECT_GT(outcome.growing, 5'000);

@@ -35,6 +35,7 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
   alignas(4096) static std::uint8_t buffer[kBufferSize];
   NativeCode native;
   SelfMemory memory;
+  memory.mapped = buffer;
   CodeCache code;
   MemoryView view;
   while (counts.agreed < wanted) {
