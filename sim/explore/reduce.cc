@@ -1,9 +1,11 @@
 #include "sim/explore/reduce.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "sim/core/choice.h"
@@ -22,20 +24,23 @@ List without_sites(List decisions, const Oracle& first_that_fails) {
     std::set<std::string> sites;
     for (const Decision& decision : decisions) sites.insert(decision.site);
     if (sites.size() < 2) return decisions;
-    std::vector<List> candidates;
+    std::vector<Candidate> candidates;
     for (const bool alone : {true, false}) {
       if (alone && !is_first) continue;
       for (const std::string& site : sites) {
-        List& candidate = candidates.emplace_back(decisions);
-        // What is a detail of a site's choice goes and stays with it.
-        const auto belongs = [&](const Decision& d) { return d.site == site || d.site.starts_with(site + "/"); };
-        std::erase_if(candidate, [&](const Decision& d) { return belongs(d) != alone; });
+        candidates.push_back([&decisions, &site, alone] {
+          List rest;
+          // A detail of a site's choice is left out or kept together with it.
+          const auto belongs = [&](const Decision& d) { return d.site == site || d.site.starts_with(site + "/"); };
+          std::ranges::copy_if(decisions, std::back_inserter(rest), [&](const Decision& d) { return belongs(d) == alone; });
+          return rest;
+        });
       }
     }
     is_first = false;
     const auto smaller = first_that_fails(candidates);
     if (!smaller) return decisions;
-    decisions = candidates[*smaller];
+    decisions = candidates[*smaller]();
   }
 }
 
@@ -50,42 +55,77 @@ std::uint32_t answer_of(std::uint64_t units, std::uint32_t alternatives) {
   return answer;
 }
 
-// `decisions` without [first, last): what a stream's delays there add up to is made up for by its next one, so that what comes
-// later comes about when it did.
-List without(const List& decisions, List::const_iterator first, List::const_iterator last) {
-  std::map<std::pair<std::string, std::string>, std::uint64_t> owed;
-  for (auto it = first; it != last; ++it) {
-    if (is_delay(it->alternatives)) owed[{it->site, it->actor}] += units_of(it->answer);
-  }
-  List rest(decisions.begin(), first);
-  for (auto it = last; it != decisions.end(); ++it) {
-    Decision& decision = rest.emplace_back(*it);
-    const auto mine = owed.find({it->site, it->actor});
-    if (mine == owed.end() || !is_delay(it->alternatives)) continue;
-    decision.answer = answer_of(units_of(decision.answer) + mine->second, decision.alternatives);
-    owed.erase(mine);
-  }
-  return rest;
-}
-
-// A candidate, and which part of the list is left out; kAlone: all but one.
-struct Candidate {
-  static constexpr std::size_t kAlone = std::numeric_limits<std::size_t>::max();
-  List decisions;
-  std::size_t part = kAlone;
+// Another answer of the decision at `place` of a list.
+struct Change {
+  std::size_t place;
+  std::uint32_t answer;
 };
 
-// The first of them that fails, made as it is asked for: of a long list all at once would fill the memory.
+// The delays of a list by stream (site and actor), so that what a part of the list adds up to costs no look at the others.
+class Delays {
+ public:
+  explicit Delays(const List& decisions) : decisions_(decisions) {
+    std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> known;
+    streams_.reserve(decisions.size());
+    for (std::size_t place = 0; place < decisions.size(); ++place) {
+      const Decision& decision = decisions[place];
+      const auto next = static_cast<std::uint32_t>(known.size());
+      const std::uint32_t stream = known.try_emplace({decision.site, decision.actor}, next).first->second;
+      streams_.push_back(stream);
+      if (stream == places_.size()) places_.emplace_back();
+      if (is_delay(decision.alternatives)) places_[stream].push_back(place);
+    }
+  }
+
+  // Changes that make up for [first, last): the delays of a stream there are added to its next one, so that what comes later
+  // comes about at its time. None where that one is as long as it can be.
+  std::vector<Change> make_up_for(std::size_t first, std::size_t last) const {
+    std::map<std::uint32_t, std::uint64_t> owed;
+    for (std::size_t place = first; place < last; ++place) {
+      if (is_delay(decisions_[place].alternatives)) owed[streams_[place]] += units_of(decisions_[place].answer);
+    }
+    std::vector<Change> changes;
+    for (const auto& [stream, units] : owed) {
+      const auto next = std::ranges::lower_bound(places_[stream], last);
+      if (next == places_[stream].end()) continue;
+      const Decision& decision = decisions_[*next];
+      const std::uint32_t answer = answer_of(units_of(decision.answer) + units, decision.alternatives);
+      if (answer != decision.answer) changes.push_back({*next, answer});
+    }
+    return changes;
+  }
+
+ private:
+  const List& decisions_;
+  std::vector<std::uint32_t> streams_;            // of each decision
+  std::vector<std::vector<std::size_t>> places_;  // of the delays of each stream, ascending
+};
+
+// `decisions` with `changes`, without [first, last).
+List without(List decisions, std::size_t first, std::size_t last, const std::vector<Change>& changes = {}) {
+  for (const auto& [place, answer] : changes) decisions[place].answer = answer;
+  const auto begin = decisions.begin();
+  decisions.erase(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last));
+  return decisions;
+}
+
+// Asks for the first candidate that fails, a few at a time.
 class Candidates {
  public:
   explicit Candidates(const Oracle& first_that_fails) : first_that_fails_(first_that_fails) {}
-  // Whether one is found: then nothing is tried any more.
-  bool add(List decisions, std::size_t part) {
+  // `part`: which part of the list is left out, kAlone: all but one. Whether one that fails is found: no other is tried then.
+  bool add(Candidate candidate, std::size_t part) {
     if (found_) return true;
-    waiting_.push_back({std::move(decisions), part});
+    waiting_.push_back(std::move(candidate));
+    parts_.push_back(part);
     return waiting_.size() == kAtOnce ? try_all() : false;
   }
-  std::optional<Candidate> take() {
+  struct Found {
+    List decisions;
+    std::size_t part;
+  };
+  static constexpr std::size_t kAlone = std::numeric_limits<std::size_t>::max();
+  std::optional<Found> take() {
     if (!found_) try_all();
     return std::move(found_);
   }
@@ -94,17 +134,17 @@ class Candidates {
   static constexpr std::size_t kAtOnce = 64;
 
   bool try_all() {
-    std::vector<List> lists;
-    for (Candidate& candidate : waiting_) lists.push_back(std::move(candidate.decisions));
-    if (const auto place = lists.empty() ? std::nullopt : first_that_fails_(lists))
-      found_ = {std::move(lists[*place]), waiting_[*place].part};
+    if (const auto place = waiting_.empty() ? std::nullopt : first_that_fails_(waiting_))
+      found_ = {waiting_[*place](), parts_[*place]};
     waiting_.clear();
+    parts_.clear();
     return found_.has_value();
   }
 
   const Oracle& first_that_fails_;
   std::vector<Candidate> waiting_;
-  std::optional<Candidate> found_;
+  std::vector<std::size_t> parts_;
+  std::optional<Found> found_;
 };
 
 // Parts of the list alone, while they are few; else all but one, as it is and made up for, beginning behind the one that was left
@@ -114,24 +154,26 @@ List delta_debug(List decisions, const Oracle& first_that_fails) {
   std::size_t parts = 2, next = 0;
   while (decisions.size() >= 2) {
     parts = std::min(parts, decisions.size());
+    const Delays delays(decisions);
     Candidates candidates(first_that_fails);
-    const auto bound = [&](std::size_t part) {
-      return decisions.cbegin() + static_cast<std::ptrdiff_t>(decisions.size() * part / parts);
-    };
+    const auto bound = [&](std::size_t part) { return decisions.size() * part / parts; };
     bool is_found = false;
-    for (std::size_t part = 0; parts <= kMostAlone && part < parts && !is_found; ++part)
-      is_found = candidates.add(List(bound(part), bound(part + 1)), Candidate::kAlone);
+    for (std::size_t part = 0; parts <= kMostAlone && part < parts && !is_found; ++part) {
+      const auto alone = [&decisions, first = bound(part), last = bound(part + 1)] {
+        return without(without(decisions, last, decisions.size()), 0, first);
+      };
+      is_found = candidates.add(alone, Candidates::kAlone);
+    }
     for (std::size_t i = 0; i < parts && !is_found; ++i) {
-      const std::size_t part = (next + i) % parts;
-      List rest(decisions.cbegin(), bound(part));
-      rest.insert(rest.end(), bound(part + 1), decisions.cend());
-      List made_up = without(decisions, bound(part), bound(part + 1));
-      const bool is_other = made_up != rest;
-      if (parts > 2) is_found = candidates.add(std::move(rest), part);
-      if (is_other) is_found = candidates.add(std::move(made_up), part);
+      const std::size_t part = (next + i) % parts, first = bound(part), last = bound(part + 1);
+      if (parts > 2) is_found = candidates.add([&decisions, first, last] { return without(decisions, first, last); }, part);
+      std::vector<Change> changes = delays.make_up_for(first, last);
+      if (changes.empty()) continue;
+      is_found = candidates.add(
+          [&decisions, first, last, changes = std::move(changes)] { return without(decisions, first, last, changes); }, part);
     }
     if (auto smaller = candidates.take()) {
-      const bool is_alone = smaller->part == Candidate::kAlone;
+      const bool is_alone = smaller->part == Candidates::kAlone;
       decisions = std::move(smaller->decisions);
       parts = is_alone ? 2 : std::max<std::size_t>(parts - 1, 2);
       next = is_alone ? 0 : smaller->part % parts;
@@ -156,11 +198,9 @@ List trade(List decisions, const Oracle& first_that_fails) {
         std::uint32_t before = decisions[other].answer;
         for (const std::uint32_t quarters : {1, 2, 4, 8, 16}) {
           const std::uint64_t units = units_of(decisions[other].answer) + units_of(decisions[out].answer) * quarters / 4;
-          List candidate = decisions;
-          candidate[other].answer = answer_of(units, decisions[other].alternatives);
-          if (std::exchange(before, candidate[other].answer) == candidate[other].answer) continue;
-          candidate.erase(candidate.begin() + static_cast<std::ptrdiff_t>(out));
-          if (candidates.add(std::move(candidate), out)) break;
+          const Change change = {other, answer_of(units, decisions[other].alternatives)};
+          if (std::exchange(before, change.answer) == change.answer) continue;
+          if (candidates.add([&decisions, out, change] { return without(decisions, out, out + 1, {change}); }, out)) break;
         }
       }
     }
@@ -175,15 +215,14 @@ List with_less(List decisions, const Oracle& first_that_fails) {
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     // The shortest first: what is found first is kept.
     while (decisions[i].answer > 1) {
-      std::vector<List> candidates;
+      std::vector<Candidate> candidates;
       for (std::uint32_t answer = 1; answer < decisions[i].answer;
            answer = std::max(answer + 1, answer + (decisions[i].answer - answer) / 2)) {
-        candidates.push_back(decisions);
-        candidates.back()[i].answer = answer;
+        candidates.push_back([&decisions, change = Change{i, answer}] { return without(decisions, 0, 0, {change}); });
       }
       const auto smaller = first_that_fails(candidates);
       if (!smaller) break;
-      decisions = candidates[*smaller];
+      decisions = candidates[*smaller]();
     }
   }
   return decisions;
@@ -192,7 +231,7 @@ List with_less(List decisions, const Oracle& first_that_fails) {
 }  // namespace
 
 std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails) {
-  if (decisions.empty() || first_that_fails({List{}})) return {};
+  if (decisions.empty() || first_that_fails({[] { return List{}; }})) return {};
   decisions = without_sites(std::move(decisions), first_that_fails);
   decisions = delta_debug(std::move(decisions), first_that_fails);
   decisions = trade(std::move(decisions), first_that_fails);

@@ -10,9 +10,13 @@
 
 namespace verbatim::explore {
 
+// A list of decisions that may fail. It is made when it is called for: a long list has thousands of candidates, and those behind
+// the first that fails are not needed.
+using Candidate = std::function<std::vector<Decision>()>;
+
 // Runs candidates, in whatever order and number at a time; the lowest index of those that fail the same way, nullopt when none
 // does. It may stop answering (always nullopt) when time is up: what was reached until then is returned.
-using Oracle = std::function<std::optional<std::size_t>(const std::vector<std::vector<Decision>>& candidates)>;
+using Oracle = std::function<std::optional<std::size_t>(const std::vector<Candidate>& candidates)>;
 
 // `decisions` fails. Leaves out whole sites, then parts of the list (delta debugging: Zeller, Hildebrandt, IEEE TSE 2002),
 // until no single decision can be left out; then makes delays shorter, and looks again. A failure needs some delays at their

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
@@ -23,16 +24,24 @@ std::string schema_text(const std::string& name) {
   return "{}";
 }
 
+// Made once: making all schemas takes a thousand times as long as reading a file by one.
+const valijson::Schema& schema_of(const std::string& name) {
+  static std::map<std::string, valijson::Schema> schemas;
+  const auto [it, is_new] = schemas.try_emplace(name);
+  if (is_new) {
+    const auto json = nlohmann::json::parse(schema_text(name));
+    valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+    valijson::adapters::NlohmannJsonAdapter adapter(json);
+    parser.populateSchema(adapter, it->second);
+  }
+  return it->second;
+}
+
 bool schema_accepts(const std::string& name, const std::string& text) {
-  const auto schema_json = nlohmann::json::parse(schema_text(name));
-  valijson::Schema schema;
-  valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-  valijson::adapters::NlohmannJsonAdapter schema_adapter(schema_json);
-  parser.populateSchema(schema_adapter, schema);
   const auto json = nlohmann::json::parse(text);
   valijson::Validator validator;
   valijson::adapters::NlohmannJsonAdapter target(json);
-  return validator.validate(schema, target, nullptr);
+  return validator.validate(schema_of(name), target, nullptr);
 }
 
 // What the table says about one file, without what needs other files or other values.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace verbatim::determinism {
 
@@ -19,15 +20,15 @@ const std::vector<Workload>& workloads() {
       return support::quoted(std::string(PROCESS_FOLDER) + "/" + name);
     };
     std::vector<Workload> all = {
-        {"polling", {"server=ibv_rc_pingpong -n 200", "client=ibv_rc_pingpong -n 200 server"}},
+        {"polling", {"server=ibv_rc_pingpong -n 60", "client=ibv_rc_pingpong -n 60 server"}},
         {"events",
-         {"server=ibv_rc_pingpong -e -c -n 50 -s 30001 -m 512",
-          "client=ibv_rc_pingpong -e -c -n 50 -s 30001 -m 512 server"}},
-        {"write_latency", {"server=ib_write_lat -n 50", "client=ib_write_lat -n 50 server"}},
-        {"write_bandwidth", {"server=ib_write_bw -n 200 -q 2", "client=ib_write_bw -n 200 -q 2 server"}},
-        {"send_bandwidth", {"server=ib_send_bw -e -b -n 100", "client=ib_send_bw -e -b -n 100 server"}},
-        {"read_bandwidth", {"server=ib_read_bw -n 100", "client=ib_read_bw -n 100 server"}},
-        {"send_latency", {"server=ib_send_lat -n 50 -s 5000", "client=ib_send_lat -n 50 -s 5000 server"}},
+         {"server=ibv_rc_pingpong -e -c -n 12 -s 30001 -m 512",
+          "client=ibv_rc_pingpong -e -c -n 12 -s 30001 -m 512 server"}},
+        {"write_latency", {"server=ib_write_lat -n 15", "client=ib_write_lat -n 15 server"}},
+        {"write_bandwidth", {"server=ib_write_bw -n 60 -q 2", "client=ib_write_bw -n 60 -q 2 server"}},
+        {"send_bandwidth", {"server=ib_send_bw -e -b -n 30", "client=ib_send_bw -e -b -n 30 server"}},
+        {"read_bandwidth", {"server=ib_read_bw -n 30", "client=ib_read_bw -n 30 server"}},
+        {"send_latency", {"server=ib_send_lat -n 15 -s 5000", "client=ib_send_lat -n 15 -s 5000 server"}},
         {"devices", {"server=ibv_devinfo -v", "client=ibv_devices"}},
         {"sockets", {"server=" + path("server"), "client=" + path("client") + " server"}},
         {"spinning", {"server=" + path("spin"), "client=" + path("spin")}},
@@ -53,24 +54,25 @@ const std::vector<Workload>& workloads() {
   return kWorkloads;
 }
 
-std::vector<RunReport> run_all(const Surroundings& surroundings) {
-  std::vector<RunReport> runs;
+RunReport run_in(const Surroundings& surroundings, const Workload& workload) {
   // Inherited by verbatim, which is a child: whatever its own addresses are must not show.
   const int before = ::personality(0xffffffff);
   if (surroundings.without_aslr) ::personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE);
-  for (const Workload& workload : workloads()) {
-    support::RunRequest request = surroundings.request;
-    request.commands = workload.commands;
-    request.trace = true;
-    if (surroundings.loaded) {
-      const Load load(2);
-      runs.push_back(support::run(request));
-    } else {
-      runs.push_back(support::run(request));
-    }
-    EXPECT_EQ(runs.back().code, 0) << workload.name << runs.back().story();
-  }
+  support::RunRequest request = surroundings.request;
+  request.commands = workload.commands;
+  request.trace = true;
+  std::optional<Load> load;
+  if (surroundings.loaded) load.emplace(1);
+  RunReport run = support::run(request);
+  load.reset();
   ::personality(static_cast<unsigned long>(before));
+  EXPECT_EQ(run.code, 0) << workload.name << run.story();
+  return run;
+}
+
+std::vector<RunReport> run_all(const Surroundings& surroundings) {
+  std::vector<RunReport> runs;
+  for (const Workload& workload : workloads()) runs.push_back(run_in(surroundings, workload));
   return runs;
 }
 
@@ -91,23 +93,26 @@ std::string first_difference(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-void expect_same(const std::vector<RunReport>& runs, const std::vector<RunReport>& reference, Steps steps) {
+void expect_same(const RunReport& run, const RunReport& reference, Steps steps) {
+  SCOPED_TRACE("repeat: " + run.command);
+  EXPECT_EQ(run.digest().size(), 32u);
+  EXPECT_EQ(run.digest(), reference.digest());
+  EXPECT_FALSE(run.trace.empty());
+  EXPECT_EQ(first_difference(run.trace, reference.trace), "");
+  EXPECT_EQ(run.out, reference.out) << "what verbatim prints";
+  EXPECT_EQ(run.outputs, reference.outputs) << "what the programs print";
+  if (steps == Steps::kSame) {
+    EXPECT_EQ(run.report["events"], reference.report["events"]);
+  }
+  for (const char* figure : {"virtual_time_ps", "packets", "packet_hops", "warnings", "findings", "determinism"})
+    EXPECT_EQ(run.report[figure], reference.report[figure]) << figure;
+}
+
+void expect_same(const std::vector<RunReport>& runs, const std::vector<RunReport>& reference) {
   ASSERT_EQ(runs.size(), reference.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    SCOPED_TRACE(workloads()[i].name + "\nrepeat: " + runs[i].command);
-    EXPECT_EQ(runs[i].digest().size(), 32u);
-    EXPECT_EQ(runs[i].digest(), reference[i].digest());
-    EXPECT_FALSE(runs[i].trace.empty());
-    EXPECT_EQ(first_difference(runs[i].trace, reference[i].trace), "");
-    EXPECT_EQ(runs[i].out, reference[i].out) << "what verbatim prints";
-    EXPECT_EQ(runs[i].outputs, reference[i].outputs) << "what the programs print";
-    if (steps == Steps::kSame) {
-      EXPECT_EQ(runs[i].report["events"], reference[i].report["events"]);
-    }
-    for (const char* figure :
-         {"virtual_time_ps", "packets", "packet_hops", "warnings", "findings", "determinism"}) {
-      EXPECT_EQ(runs[i].report[figure], reference[i].report[figure]) << figure;
-    }
+    SCOPED_TRACE(workloads()[i].name);
+    expect_same(runs[i], reference[i]);
   }
 }
 

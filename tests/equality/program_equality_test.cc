@@ -283,21 +283,22 @@ TEST_P(VerbsProgramEquality, slices_and_call_by_call) {
   }
 }
 
+// As short as reaches every part of the programs: ib_send_bw and ib_write_bw go round their queues of 128.
 INSTANTIATE_TEST_SUITE_P(PingPong, VerbsProgramEquality,
-                         ::testing::Values("ibv_rc_pingpong -n 200", "ibv_rc_pingpong -e -n 200",
-                                           "ibv_rc_pingpong -c -n 100 -s 9999 -m 512",
-                                           "ibv_rc_pingpong -e -c -n 30 -s 100001 -m 256",
-                                           "ibv_rc_pingpong -n 50 -s 65536 -g 0",
+                         ::testing::Values("ibv_rc_pingpong -n 60", "ibv_rc_pingpong -e -n 60",
+                                           "ibv_rc_pingpong -c -n 30 -s 9999 -m 512",
+                                           "ibv_rc_pingpong -e -c -n 8 -s 100001 -m 256",
+                                           "ibv_rc_pingpong -n 12 -s 65536 -g 0",
                                            "ibv_rc_pingpong -n 50 -r 2"));
 
 INSTANTIATE_TEST_SUITE_P(Perftest, VerbsProgramEquality,
-                         ::testing::Values("ib_send_bw -n 300", "ib_send_bw -n 50 -e -s 4097",
+                         ::testing::Values("ib_send_bw -n 140", "ib_send_bw -n 50 -e -s 4097",
                                            "ib_send_bw -n 40 -b -q 4 -s 1", "ib_send_bw -n 64 -l 16 -s 64",
-                                           "ib_send_lat -n 100", "ib_send_lat -n 20 -e -s 65536",
+                                           "ib_send_lat -n 30", "ib_send_lat -n 20 -e -s 65536",
                                            "ib_write_bw -n 100", "ib_write_bw -n 100 -b -q 2 -s 4097",
-                                           "ib_write_bw -n 500 -s 1", "ib_write_lat -n 50",
-                                           "ib_write_lat -n 20 -s 4097", "ib_read_bw -n 100",
-                                           "ib_read_bw -n 40 -b -s 1", "ib_read_lat -n 50"));
+                                           "ib_write_bw -n 280 -s 1", "ib_write_lat -n 20",
+                                           "ib_write_lat -n 20 -s 4097", "ib_read_bw -n 40",
+                                           "ib_read_bw -n 40 -b -s 1", "ib_read_lat -n 20"));
 
 TEST(ProgramEquality, a_conversation_in_python_over_tcp) {
   if (::access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no python3";

@@ -2,8 +2,10 @@
 // programs of the same host transfer data: whatever becomes of it, these print and end as they do without it.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/verbatim_run.h"
@@ -15,7 +17,6 @@ using support::RunReport;
 
 constexpr std::size_t kBystanders = 2;
 
-// Kinds that share the runs in which nothing is written.
 struct Case {
   const char* name;
   std::vector<std::string> kinds;
@@ -73,9 +74,17 @@ void expect_that_nobody_notices(const std::string& kind, bool call_by_call, cons
   }
 }
 
+// Runs with the bystanders alone, and with a program that writes nothing: made once for all that is compared with them.
+const std::pair<RunReport, RunReport>& undisturbed(bool call_by_call) {
+  static std::map<bool, std::pair<RunReport, RunReport>> runs;
+  const auto [it, is_new] = runs.try_emplace(call_by_call);
+  if (is_new) it->second = {run_with({}, call_by_call), run_kind("nothing", call_by_call)};
+  return it->second;
+}
+
 TEST_P(Hostile, nobody_else_notices) {
   const Case& one = GetParam();
-  const RunReport alone = run_with({}, one.call_by_call), tame = run_kind("nothing", one.call_by_call);
+  const auto& [alone, tame] = undisturbed(one.call_by_call);
   ASSERT_EQ(alone.code, 0) << alone.story();
   ASSERT_EQ(tame.code, 0) << tame.story();
   for (const std::string& kind : one.kinds) expect_that_nobody_notices(kind, one.call_by_call, alone, tame);

@@ -77,7 +77,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
   if (bytes.empty()) return;
   std::memset(code_page, 0x90, sizeof code_page);
   std::copy(bytes.begin(), bytes.end(), code_page);
-  for (auto& byte : buffer) byte = static_cast<std::uint8_t>(rng.chance(1, 2) ? 0 : rng.next());
+  fill(buffer, rng, 2);
   MachineState start;
   std::array<GrowingRegister, 16> grows{};
   for (unsigned i = 0; i < 16; ++i) {
@@ -198,6 +198,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
 TEST(Growth, what_is_said_of_random_turns_is_what_they_do) {
   Rng rng(3, "tests/spin/growth");
   SelfMemory memory;
+  memory.mapped = buffer;
   Outcome outcome;
   for (int i = 0; i < 60'000 && !HasFatalFailure(); ++i) compare_turn(rng, memory, outcome);
   EXPECT_GT(outcome.growing, 5'000);

@@ -35,6 +35,7 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
   alignas(4096) static std::uint8_t buffer[kBufferSize];
   NativeCode native;
   SelfMemory memory;
+  memory.mapped = buffer;
   CodeCache code;
   MemoryView view;
   while (counts.agreed < wanted) {
@@ -49,7 +50,7 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
     if (bytes.empty()) continue;
     native.place(bytes);
     const bool same = rng.chance(1, 8);
-    for (auto& byte : buffer) byte = static_cast<std::uint8_t>(rng.chance(1, 4) ? 0 : rng.next());
+    fill(buffer, rng, 1);
     MachineState start;
     for (auto& gpr : start.registers.gpr) gpr = interesting(rng);
     // Memory that equals the accumulator, for CMPXCHG.
@@ -88,28 +89,32 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
     VectorRegisters real_vectors = start.vectors;
     native.run(real, real_vectors);
     const MachineState& mine = interpreter.state;
-    std::string text;
-    char part[4];
-    for (const std::uint8_t byte : bytes) {
-      snprintf(part, sizeof part, "%02x ", byte);
-      text += part;
-    }
+    const auto text = [&bytes] {
+      std::string all;
+      char part[4];
+      for (const std::uint8_t byte : bytes) {
+        snprintf(part, sizeof part, "%02x ", byte);
+        all += part;
+      }
+      return all;
+    };
     for (unsigned i = 0; i < 16; ++i) {
       std::uint64_t mask = 0;
       if (mine.known >> i & 1) mask |= 0xff;
       if (mine.known >> (16 + i) & 1) mask |= 0xff00;
       if (mine.known >> (32 + i) & 1) mask |= ~0xffffull;
-      ASSERT_EQ(mine.registers.gpr[i] & mask, real.gpr[i] & mask) << "register " << i << " after " << text;
+      ASSERT_EQ(mine.registers.gpr[i] & mask, real.gpr[i] & mask) << "register " << i << " after " << text();
       for (unsigned j = 0; j < 4; ++j) {
         ASSERT_EQ(mine.vectors.lane[i][j], real_vectors.lane[i][j])
-            << "vector " << i << "." << j << " after " << text;
+            << "vector " << i << "." << j << " after " << text();
       }
     }
-    ASSERT_EQ(mine.registers.flags & mine.known_flags, real.flags & mine.known_flags) << text;
-    for (int i = 0; i < kBufferSize; ++i) {
-      std::uint64_t byte = 0;
-      ASSERT_TRUE(view.load(address(buffer + i), 1, byte));
-      ASSERT_EQ(byte, buffer[i]) << "memory at " << i << " after " << text;
+    ASSERT_EQ(mine.registers.flags & mine.known_flags, real.flags & mine.known_flags) << text();
+    for (int i = 0; i < kBufferSize; i += 8) {
+      std::uint64_t word = 0, expected = 0;
+      ASSERT_TRUE(view.load(address(buffer + i), 8, word));
+      std::memcpy(&expected, buffer + i, sizeof expected);
+      ASSERT_EQ(word, expected) << "memory at " << i << " after " << text();
     }
     ++counts.agreed;
     for (const Template* one : used) ++counts.uses[one];

@@ -4,6 +4,7 @@
 #include <Zydis/Zydis.h>
 
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <vector>
 
@@ -139,6 +140,18 @@ inline const Template kVector[] = {
 
 // Memory operands lie around r15, indexed by r14 (0 to 15); both are never written. rsp only by PUSH and POP.
 inline constexpr int kBufferSize = 4096;
+
+// Any bytes, of which `zeros` out of four are zero.
+inline void fill(std::uint8_t (&buffer)[kBufferSize], Rng& rng, unsigned zeros) {
+  for (int i = 0; i < kBufferSize; i += 8) {
+    std::uint64_t word = rng.next();
+    const std::uint64_t draws = rng.next();  // two bits for each byte
+    for (unsigned byte = 0; byte < 8; ++byte) {
+      if ((draws >> 2 * byte & 3) < zeros) word &= ~(0xffull << 8 * byte);
+    }
+    std::memcpy(buffer + i, &word, sizeof word);
+  }
+}
 
 class Generator {
  public:

@@ -51,7 +51,7 @@ class Shrinking {
 
   Shrunk run(const std::vector<explore::Decision>& decisions) {
     const explore::Oracle oracle = [this](const auto& candidates) { return first_that_fails(candidates); };
-    shrunk_.is_reproducible = first_that_fails({decisions}).has_value();
+    shrunk_.is_reproducible = still_fails(decisions);
     if (!shrunk_.is_reproducible) {
       shrunk_.decisions = decisions;
       return std::move(shrunk_);
@@ -100,13 +100,13 @@ class Shrinking {
     return reports;
   }
 
-  std::optional<std::size_t> first_that_fails(const std::vector<std::vector<explore::Decision>>& candidates) {
+  std::optional<std::size_t> first_that_fails(const std::vector<explore::Candidate>& candidates) {
     std::size_t at_once = kFewestAtOnce;
     for (std::size_t first = 0, next = 0; first < candidates.size(); first = next, at_once = std::min(2 * at_once, kAtOnce)) {
       if (is_over()) return std::nullopt;
       std::vector<explore::Schedule> schedules;
       next = std::min(first + at_once, candidates.size());
-      for (std::size_t i = first; i < next; ++i) schedules.push_back(schedule_of(candidates[i]));
+      for (std::size_t i = first; i < next; ++i) schedules.push_back(schedule_of(candidates[i]()));
       const std::vector<RunReport> reports = run_all(schedules);
       const auto failed = std::ranges::find(reports, signature_, &RunReport::signature);
       if (failed == reports.end()) continue;
@@ -114,6 +114,10 @@ class Shrinking {
       return first + static_cast<std::size_t>(failed - reports.begin());
     }
     return std::nullopt;
+  }
+
+  bool still_fails(const std::vector<explore::Decision>& decisions) {
+    return first_that_fails({[&decisions] { return decisions; }}).has_value();
   }
 
   // Looks for the failure among schedules of `strategy`. When none fails the same way, all stays as it is.
@@ -187,7 +191,7 @@ class Shrinking {
     config::ArgumentValues arguments = shrunk_.arguments;
     arguments[name] = value;
     runs_.set_arguments(arguments);
-    bool has_failed = first_that_fails({shrunk_.decisions}).has_value();
+    bool has_failed = still_fails(shrunk_.decisions);
     if (has_failed) shrunk_.decisions = shrunk_.report.decisions;
     if (!has_failed && what == Try::kOtherDecisions && !shrunk_.decisions.empty()) {
       std::string ignored;

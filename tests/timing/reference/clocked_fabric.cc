@@ -490,12 +490,15 @@ class ClockedFabric {
       consider(port.next_byte);
       if (!port.flying.empty()) consider(port.flying.front().arrives);
       const std::int64_t lifetime = fabric_.devices[port.device].head_lifetime_ps;
-      for (const HeadOfQueue& head : port.heads) {
-        if (lifetime > 0 && head.packet != ~0u) consider(head.since + lifetime);
+      if (lifetime > 0) {
+        for (const HeadOfQueue& head : port.heads) {
+          if (head.packet != ~0u) consider(head.since + lifetime);
+        }
       }
-      const std::int64_t age = fabric_.devices[port.device].lifetime_ps;
-      for (const auto& queue : port.queue) {
-        if (age > 0 && !queue.empty() && queue.front().buffer_port >= 0) consider(queue.front().arrived + age);
+      if (const std::int64_t age = fabric_.devices[port.device].lifetime_ps; age > 0) {
+        for (const auto& queue : port.queue) {
+          if (!queue.empty() && queue.front().buffer_port >= 0) consider(queue.front().arrived + age);
+        }
       }
       for (const auto& free : port.frees) consider(free.first);
       const std::int64_t interval = port.link->credit_interval_ps;
