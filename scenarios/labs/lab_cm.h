@@ -1,5 +1,5 @@
-// Shared by the labs with librdmacm: the next event of a channel, and the first steps of both ends of a connection. Everything else
-// is plain librdmacm and libibverbs.
+// Shared by the labs with librdmacm: the next event of a channel, and the first steps of both ends of a connection. Everything
+// else is plain librdmacm and libibverbs.
 #pragma once
 
 #include <rdma/rdma_cma.h>

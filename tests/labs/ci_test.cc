@@ -1,5 +1,5 @@
-// The workflows and scripts of tools/ci do what they say: their steps are executed in an empty folder, with an installed Verbatim in
-// a package and an environment that has nearly nothing.
+// The workflows and scripts of tools/ci do what they say: their steps are executed in an empty folder, with an installed Verbatim
+// in a package and a nearly empty environment.
 #include <filesystem>
 #include <map>
 #include <sstream>

@@ -31,7 +31,7 @@ static int take_one(void) {
 
 // Receives messages until the client has ended the connection and none of its messages is left.
 static void receive_all(struct rdma_cm_id* id) {
-  // Your part: sleep until there is a completion or an event of the connection, lose no wake-up and no message, and count `events`.
+  // Your part: sleep until there is a completion or an event of the connection, lose no wake-up and no message, count `events`.
   while (messages < 20) take_one();
   lab_cm_expect(channel, RDMA_CM_EVENT_DISCONNECTED, NULL, 0);
   MUST(rdma_disconnect(id) == 0);

@@ -133,7 +133,8 @@ void ArmingOrder::end_command(const ProgramCall& told, Process& process) {
   }
   if (header->type == protocol::CommandType::kModifyQp) {
     const auto modified = value_at<protocol::ModifyQp>(told, address);
-    if (modified && (modified->mask & IBV_QP_STATE) != 0 && modified->attributes.qp_state == IBV_QPS_RTR) process.can_complete = true;
+    const bool sets_state = modified && (modified->mask & IBV_QP_STATE) != 0;
+    if (sets_state && modified->attributes.qp_state == IBV_QPS_RTR) process.can_complete = true;
   }
 }
 

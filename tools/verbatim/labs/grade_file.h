@@ -29,6 +29,14 @@ struct Criterion {
   std::string pointer;                     // JSON pointer of the criterion
 };
 
+// The sum of the points of criteria or grades.
+template <class Entry>
+unsigned points_of(const std::vector<Entry>& entries) {
+  unsigned sum = 0;
+  for (const Entry& one : entries) sum += one.points;
+  return sum;
+}
+
 struct GradeFile {
   std::string title;
   std::string topology;  // a file of the lab, or the name of a topology of this installation

@@ -1,7 +1,5 @@
 #include "tools/verbatim/labs/grade_text.h"
 
-#include <numeric>
-
 #include "tools/verbatim/junit.h"
 
 namespace verbatim::cli {
@@ -20,7 +18,7 @@ std::string joined(const std::vector<std::string>& lines, const std::string& bet
 
 void say_grades(Answer& answer, const Lab& lab, const std::vector<Grade>& grades) {
   const unsigned most = lab.points();
-  const unsigned points = std::accumulate(grades.begin(), grades.end(), 0u, [](unsigned sum, const Grade& one) { return sum + one.points; });
+  const unsigned points = points_of(grades);
   answer.say("%s: %s\n", lab.name.c_str(), lab.title.c_str());
   Json criteria = Json::array();
   for (std::size_t i = 0; i < grades.size(); ++i) {

@@ -84,10 +84,6 @@ Grader::Grader(const Lab& lab, Submission& submission, GraderOptions options)
       progress_(options_.shows_progress),
       free_before_(fs::space(submission.folder()).available) {}
 
-unsigned Grader::points() const {
-  return std::accumulate(grades_.begin(), grades_.end(), 0u, [](unsigned sum, const Grade& one) { return sum + one.points; });
-}
-
 bool Grader::run() {
   grades_.resize(lab_.criteria.size());
   progress_.show(lab_.name + ": compiles");

@@ -34,7 +34,7 @@ class Grader {
   // False: interrupted.
   bool run();
   const std::vector<Grade>& grades() const { return grades_; }  // by criterion
-  unsigned points() const;
+  unsigned points() const { return points_of(grades_); }
 
  private:
   // One run, for one criterion or several.

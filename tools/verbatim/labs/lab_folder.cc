@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "sim/config/words.h"
 #include "tools/verbatim/cli.h"
@@ -44,7 +43,7 @@ std::optional<Lab> read_or_print(const fs::path& folder) {
 }  // namespace
 
 unsigned Lab::points() const {
-  return std::accumulate(criteria.begin(), criteria.end(), 0u, [](unsigned sum, const Criterion& one) { return sum + one.points; });
+  return points_of(criteria);
 }
 
 fs::path Lab::shared_file(const char* name) const {

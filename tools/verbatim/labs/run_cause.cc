@@ -24,7 +24,8 @@ constexpr std::size_t kLongestLine = 600;    // bytes
 constexpr std::string_view kOurs = "verbatim: ";
 
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) text.replace(at, what.size(), with);
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+    text.replace(at, what.size(), with);
 }
 
 bool is_missing_output(std::string_view line) { return line.find(", the output of `") != line.npos; }
@@ -42,7 +43,8 @@ std::vector<std::string> sentences_of(const std::string& output) {
     sentences.push_back(std::move(line));
   }
   // Where something says why, it is not news that the output has not come.
-  const bool has_reason = std::ranges::any_of(sentences, [](const std::string& one) { return !is_missing_output(one) && !is_limit(one); });
+  const auto is_reason = [](const std::string& one) { return !is_missing_output(one) && !is_limit(one); };
+  const bool has_reason = std::ranges::any_of(sentences, is_reason);
   if (has_reason) std::erase_if(sentences, is_missing_output);
   for (std::string& sentence : sentences) {
     if (const std::size_t at = sentence.find("; allow more with --time-limit"); is_limit(sentence) && at != std::string::npos)

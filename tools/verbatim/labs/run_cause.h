@@ -14,7 +14,8 @@ namespace verbatim::cli {
 std::vector<std::string> cause_of_run(const std::string& output, const std::filesystem::path& out,
                                       const std::filesystem::path& folder);
 
-// Causes that differ in numbers alone are one. A cause is written out where it is first used; after that its first place is named.
+// Causes that differ in numbers alone are one. A cause is written out where it is first used, and its first place is named after
+// that.
 class Causes {
  public:
   struct Failure {

@@ -11,7 +11,7 @@ namespace verbatim::cli {
 // It is built in a temporary folder, which exists as long as the object.
 class Submission {
  public:
-  // `source`: a folder whose C files are copied, or one file that becomes lab.c. Every file of the lab replaces one with its name.
+  // `source`: a folder whose C files are copied, or one file that becomes lab.c. A file of the lab replaces one with its name.
   // Throws std::filesystem::filesystem_error when the machine has no room.
   Submission(const Lab& lab, const std::filesystem::path& source);
   ~Submission();
