@@ -63,7 +63,7 @@ TEST(Lab5, other_right_orders_get_all_points) {
 TEST(Lab5, polling_all_the_time_is_no_solution) {
   const cli::Finished graded = Folder("5", source_of("05-completion-events", "skeleton")).grade("1");
   EXPECT_THAT(graded.out, HasSubstr("the program never sleeps for a completion event"));
-  EXPECT_LT(points_of(graded), 6) << graded.out;
+  EXPECT_LE(points_of(graded), 3) << graded.out;
 }
 
 // The form of lab 5 with poll(2), in the wrong order.
@@ -87,8 +87,9 @@ TEST(Grader, says_a_cause_once_and_names_the_missing_receive) {
   source.replace(source.find(again), again.size(), "    (void)granted;\n");
   const Folder folder("3", source);
   const cli::Finished graded = folder.grade("1 2 3");
-  EXPECT_EQ(count_of(graded.out, "no receive posted"), 1u) << graded.out;
-  EXPECT_THAT(graded.out, HasSubstr("in 3 of 3 runs"));
+  EXPECT_THAT(graded.out, HasSubstr("no receive posted"));
+  EXPECT_LE(count_of(graded.out, "no receive posted"), 2u) << graded.out;  // at most for each of the two programs
+  EXPECT_THAT(graded.out, HasSubstr("of 3 runs"));
   EXPECT_THAT(graded.out, HasSubstr("the same as for \"all messages arrive\""));
   EXPECT_THAT(graded.out, Not(HasSubstr("/tmp/")));
   EXPECT_EQ(graded.out, folder.grade("1 2 3").out);

@@ -45,8 +45,8 @@ const config::Object& criterion_table() {
        bind<&C::polls_after_arming>(
            {.key = "polls_after_arming",
             .kind = Kind::kBoolean,
-            .doc = "the program sleeps for completion events, and before each sleep it arms the CQ and then polls it until it is "
-                   "empty, in this order; with schedules, a run without a sleep is right as well"}),
+            .doc = "the program sleeps for completion events, in one of the runs at least, and before each sleep it arms the CQ and "
+                   "then polls it until it is empty, in this order"}),
        bind<&C::has_no_rnr_naks>(
            {.key = "no_rnr_naks", .kind = Kind::kBoolean, .doc = "every message finds a receive posted: no RNR NAK is sent"}),
        without_default(bind<&C::most_packets>(

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostLines = 6;        // of a cause
+constexpr std::size_t kMostLines = 8;        // of a cause
 constexpr std::size_t kMostCauses = 3;       // of a criterion
 constexpr std::size_t kLongestLine = 600;    // bytes
 constexpr std::string_view kOurs = "verbatim: ";
