@@ -60,7 +60,7 @@ class Grader {
   int run_one(std::size_t number, int core);
   void watch(const WorkerPool& pool);
   void collect(const WorkerPool::Ended& ended);
-  // Why the run is not right for the criterion, in lines; empty: it is right. `ever_sleeps`: in this or another run of the criterion.
+  // Why the run is not right for the criterion, in lines; empty: it is right. `ever_sleeps`: in some run of the criterion.
   std::vector<std::string> judge(const Criterion& criterion, const Run& run, bool ever_sleeps) const;
   void count_points();
 
