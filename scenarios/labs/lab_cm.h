@@ -1,21 +1,31 @@
-// What the labs with librdmacm share besides: the next event of a channel, and both ends of a connection as far as it is the same
-// every time. Everything else is plain librdmacm and libibverbs.
+// Shared by the labs with librdmacm: the next event of a channel, and the first steps of both ends of a connection. Everything
+// else is plain librdmacm and libibverbs.
 #pragma once
 
 #include <rdma/rdma_cma.h>
 
 #include "lab.h"
 
+// These calls return -1 and set errno, which MUST prints.
+#define rdma_get_cm_event(...) lab_keep("rdma_get_cm_event", rdma_get_cm_event(__VA_ARGS__))
+#define rdma_create_id(...) lab_keep("rdma_create_id", rdma_create_id(__VA_ARGS__))
+#define rdma_create_qp(...) lab_keep("rdma_create_qp", rdma_create_qp(__VA_ARGS__))
+#define rdma_accept(...) lab_keep("rdma_accept", rdma_accept(__VA_ARGS__))
+#define rdma_connect(...) lab_keep("rdma_connect", rdma_connect(__VA_ARGS__))
+#define rdma_disconnect(...) lab_keep("rdma_disconnect", rdma_disconnect(__VA_ARGS__))
+#define rdma_destroy_id(...) lab_keep("rdma_destroy_id", rdma_destroy_id(__VA_ARGS__))
+
 enum { kLabPort = 18515 };
 
-// Waits for the next event, which has to be of this kind, copies `length` bytes of its private data to `data` (NULL: none), and
-// acknowledges it. The identifier that it is about.
+// Waits for the next event, copies `length` bytes of its private data to `data` (NULL: none), acknowledges it, and returns its
+// identifier. An event of another type than `type` ends the program.
 static inline struct rdma_cm_id* lab_cm_expect(struct rdma_event_channel* channel, enum rdma_cm_event_type type, void* data,
                                                size_t length) {
   struct rdma_cm_event* event;
   MUST(rdma_get_cm_event(channel, &event) == 0);
   if (event->event != type) {
-    fprintf(stderr, "%s instead of %s, status %d\n", rdma_event_str(event->event), rdma_event_str(type), event->status);
+    fprintf(stderr, "the event is %s with status %d; expected is %s\n", rdma_event_str(event->event), event->status,
+            rdma_event_str(type));
     exit(1);
   }
   if (data != NULL) {
@@ -27,7 +37,7 @@ static inline struct rdma_cm_id* lab_cm_expect(struct rdma_event_channel* channe
   return id;
 }
 
-// Of the server: what clients ask for a connection.
+// Server: returns an identifier that listens for clients.
 static inline struct rdma_cm_id* lab_cm_listen(struct rdma_event_channel* channel, int clients) {
   struct rdma_cm_id* listener;
   struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(kLabPort)};
@@ -36,7 +46,7 @@ static inline struct rdma_cm_id* lab_cm_listen(struct rdma_event_channel* channe
   return listener;
 }
 
-// Of a client: an identifier that knows its device and the way to `server`, and has no queue pair yet.
+// Client: returns an identifier with a device and a route to `server`, and without a queue pair.
 static inline struct rdma_cm_id* lab_cm_resolve(struct rdma_event_channel* channel, const char* server) {
   struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
   MUST(getaddrinfo(server, NULL, &hints, &found) == 0);
@@ -52,7 +62,7 @@ static inline struct rdma_cm_id* lab_cm_resolve(struct rdma_event_channel* chann
   return id;
 }
 
-// What both sides say when they connect: READs at a time, and how often something is sent again (7 of RNR: without end).
+// Parameters of both sides: READs at a time, and retries (an RNR retry count of 7 has no limit).
 static inline struct rdma_conn_param lab_cm_parameters(const void* data, size_t length) {
   return (struct rdma_conn_param){.private_data = data,
                                   .private_data_len = (uint8_t)length,

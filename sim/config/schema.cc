@@ -126,20 +126,16 @@ Json schema_of(const Object& object) {
   return schema;
 }
 
+std::pair<std::string, std::string> published_schema(const std::string& name, const Object& table) {
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "Verbatim " + name}};
+  schema.update(schema_of(table));
+  return {name + ".schema.json", schema.dump(2) + "\n"};
+}
+
 std::vector<std::pair<std::string, std::string>> published_schemas() {
-  const std::pair<const char*, const Object*> kPublished[] = {{"topology", &topology_table()},
-                                                              {"scenario", &scenario_table()},
-                                                              {"hca_profile", &hca_profile_table()},
-                                                              {"switch_profile", &switch_profile_table()},
-                                                              {"cpu_profile", &cpu_profile_table()}};
-  std::vector<std::pair<std::string, std::string>> files;
-  for (const auto& [name, table] : kPublished) {
-    Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
-                   {"title", "Verbatim " + std::string(name)}};
-    schema.update(schema_of(*table));
-    files.emplace_back(std::string(name) + ".schema.json", schema.dump(2) + "\n");
-  }
-  return files;
+  return {published_schema("topology", topology_table()), published_schema("scenario", scenario_table()),
+          published_schema("hca_profile", hca_profile_table()), published_schema("switch_profile", switch_profile_table()),
+          published_schema("cpu_profile", cpu_profile_table())};
 }
 
 }  // namespace verbatim::config

@@ -12,7 +12,10 @@ namespace verbatim::config {
 
 Json schema_of(const Object& object);
 
-// File name ("topology.schema.json") and text of every published schema.
+// File name ("topology.schema.json") and text of the schema of one table.
+std::pair<std::string, std::string> published_schema(const std::string& name, const Object& table);
+
+// The same for every table of sim/config.
 std::vector<std::pair<std::string, std::string>> published_schemas();
 
 }  // namespace verbatim::config

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/config/diagnostics.h"
+
+namespace verbatim::supervisor {
+struct ProgramCall;
+}
 
 namespace verbatim::cli {
 
@@ -51,6 +56,8 @@ struct RunOptions {
   std::string record;  // a file for a recording
   std::string pcap;
   std::string calls;  // a file for the programs' calls
+  std::string junit;  // a file for the result as JUnit XML
+  std::function<void(const supervisor::ProgramCall&)> on_call;  // of a grader: every call of the programs, call by call
   std::uint32_t snap_length = 0;  // bytes of a packet in the capture, 0: all
   std::string
       explain_latency;  // a file; "-": latency.txt and latency.json in --out, else standard error; empty: no
@@ -130,16 +137,17 @@ struct LadderVerbOptions {
 int ladder(const LadderVerbOptions& options);
 
 struct LabOptions {
-  enum class Verb { kList, kStart, kRun } verb = Verb::kList;
-  std::string number;        // of `start`: "1", "01" or the lab's name
-  std::string folder = ".";  // where to, or what is run
+  enum class Verb { kList, kStart, kRun, kCheck } verb = Verb::kList;
+  std::string number;        // of `start`: "1", "01", the lab's name, or its folder
+  std::string folder = ".";  // of `start`: the new folder; of `run`: what is run; of `check`: the lab
+  std::string lab;           // of `run`: the lab of the folder; empty: as the folder says
   RunOptions run;
 };
 int lab(const LabOptions& options);
 
 struct GradeOptions {
-  std::string folder, lab;  // lab: empty: as the folder says
-  std::string seeds_file;   // for those that the lab names
+  std::string folder, lab;  // lab: a number, a name or a folder; empty: as the folder says
+  std::string seeds_file;   // instead of the seeds of the lab
   std::string junit, gradescope;  // files; empty: none
   bool call_by_call = false;
   AnswerStyle style;

@@ -13,7 +13,7 @@ std::string escaped(const std::string& text) {
     else if (c == '<') out += "&lt;";
     else if (c == '>') out += "&gt;";
     else if (c == '"') out += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') out += '?';  // XML has no such characters
+    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') out += '?';  // not allowed in XML
     else out += c;
   }
   return out;
@@ -27,8 +27,10 @@ std::string junit_text(const std::string& suite, const std::vector<JunitCase>& c
                      std::to_string(cases.size()) + "\" failures=\"" + std::to_string(failures) + "\">\n";
   for (const JunitCase& one : cases) {
     text += "  <testcase name=\"" + escaped(one.name) + "\"";
+    // The message is one line of a list; the element has all of it.
     text += one.failure.empty() ? "/>\n"
-                                : "><failure message=\"" + escaped(one.failure) + "\"/></testcase>\n";
+                                : "><failure message=\"" + escaped(one.failure.substr(0, one.failure.find('\n'))) + "\">" +
+                                      escaped(one.failure) + "</failure></testcase>\n";
   }
   return text + "</testsuite>\n";
 }

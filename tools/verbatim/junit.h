@@ -1,4 +1,4 @@
-// Results in the form that continuous integration reads.
+// Results as JUnit XML, which services for continuous integration read.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace verbatim::cli {
 
 struct JunitCase {
   std::string name;
-  std::string failure;  // empty: it has passed
+  std::string failure;  // lines; empty: the case has passed
 };
 
 std::string junit_text(const std::string& suite, const std::vector<JunitCase>& cases);

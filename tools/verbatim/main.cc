@@ -174,7 +174,10 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->check(CLI::IsMember(config::freedom_names()));
   verb->add_flag("--keep-files", options.keep_files,
                  "keep the files of the hosts' own folders (/tmp and the like) in files/HOST of --out");
-  verb->add_flag("--verify", options.verify, "run twice and name the first difference");
+  CLI::Option* const verify = verb->add_flag("--verify", options.verify, "run twice and name the first difference");
+  verb->add_option("--junit", options.junit,
+                   "a file for the result as JUnit XML: a test case for each program and one for the run; with --seeds, one for each seed")
+      ->excludes(verify);
   verb->add_option("--second-core", options.second_core,
                    "a processor for the simulator alone, beside the one of the programs: never, free (while one is), always, "
                    "changing (at random); costs or saves time and changes nothing else (default: free; with --core: never)")
@@ -298,32 +301,36 @@ void add_ladder(CLI::App& app, LadderVerbOptions& options) {
 }
 
 void add_lab(CLI::App& app, LabOptions& options) {
-  CLI::App* verb = app.add_subcommand("lab", "Exercises of a course: list them, copy one out, build and run it");
+  CLI::App* verb = app.add_subcommand("lab", "Exercises of a course: list them, start one, build and run it; check a lab of your own");
   verb->require_subcommand(1);
-  CLI::App* list = verb->add_subcommand("list", "Name all labs");
+  CLI::App* list = verb->add_subcommand("list", "Show all labs of the course");
   list->callback([&options] { options.verb = LabOptions::Verb::kList; });
   CLI::App* start = verb->add_subcommand("start", "Copy a lab to a new folder");
-  start->add_option("number", options.number, "its number (with -cm behind it: its form with librdmacm), or its name")->required();
-  start->add_option("folder", options.folder, "a folder that is not there yet, or empty")->required();
+  start->add_option("lab", options.number, "its number (with -cm: its form with librdmacm), its name, or the folder of a lab")->required();
+  start->add_option("folder", options.folder, "a folder that does not exist, or is empty")->required();
   start->callback([&options] { options.verb = LabOptions::Verb::kStart; });
-  CLI::App* run = verb->add_subcommand("run", "Build what is in such a folder, and run its scenario");
+  CLI::App* run = verb->add_subcommand("run", "Build the program in a folder, and run the lab's scenario with it");
   run->add_option("folder", options.folder, "the folder (default: this one)");
+  run->add_option("--lab", options.lab, "the lab: a number, a name or a folder (default: the one that lab.json in the folder names)");
   run->add_option("--trace", options.run.trace, "a file for every packet, DMA access and call, one a line");
   run->add_option("--pcap", options.run.pcap, "a file for a capture");
   run->add_option("--out", options.run.out, "a folder for run.json and the programs' output");
   run->add_option("--freedom", options.run.freedom, "friendly, spec or quirk:NAME")->check(CLI::IsMember(config::freedom_names()));
   run->add_option("--seed", options.run.seed, "root of all random numbers");
   run->callback([&options] { options.verb = LabOptions::Verb::kRun; });
-  for (CLI::App* one : {list, start, run}) add_answer(one, options.run.style);
+  CLI::App* check = verb->add_subcommand("check", "Check the folder of a lab: its files, and the points of its three programs");
+  check->add_option("folder", options.folder, "the lab: a folder with grade.json (default: this one)");
+  check->callback([&options] { options.verb = LabOptions::Verb::kCheck; });
+  for (CLI::App* one : {list, start, run, check}) add_answer(one, options.run.style);
 }
 
 void add_grade(CLI::App& app, GradeOptions& options) {
-  CLI::App* verb = app.add_subcommand("grade", "Give points for what is in a lab's folder");
-  verb->add_option("folder", options.folder, "the folder that `lab start` has made")->required();
-  verb->add_option("--lab", options.lab, "the lab (default: the one that the folder was started from)");
+  CLI::App* verb = app.add_subcommand("grade", "Give points for the program in a folder");
+  verb->add_option("folder", options.folder, "the folder of a submission")->required();
+  verb->add_option("--lab", options.lab, "the lab: a number, a name or a folder (default: the one that lab.json in the folder names)");
   verb->add_option("--seeds-file", options.seeds_file, "a file with the seeds to use instead of the lab's own");
   verb->add_option("--junit", options.junit, "a file for the points as JUnit XML");
-  verb->add_option("--gradescope", options.gradescope, "a file for the points as Gradescope reads them");
+  verb->add_option("--gradescope", options.gradescope, "a file for the points as Gradescope reads them (results.json)");
   verb->add_flag("--call-by-call", options.call_by_call)->group("");  // the oracle: the same points
   add_answer(verb, options.style);
 }
@@ -526,7 +533,7 @@ int dispatch(int argc, char** argv) {
     return grade(grade_options);
   }
   if (app.got_subcommand("lab")) {
-    set_up_log(log_of(lab_options.run));
+    set_up_log(lab_options.verb == LabOptions::Verb::kCheck ? "off" : log_of(lab_options.run));
     return lab(lab_options);
   }
   if (app.got_subcommand("explore") || app.got_subcommand("shrink") || bisect_verb->parsed()) {

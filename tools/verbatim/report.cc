@@ -212,6 +212,10 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     verdict.sentences.push_back(std::move(sentence));
     if (verdict.code == kAsExpected) verdict.code = kProgramFailed;
   };
+  const auto fail_of = [&](std::size_t program, const std::string& sentence) {
+    verdict.of_programs[program].push_back(sentence);
+    fail(sentence);
+  };
   const config::ExpectSpec& expect = plan.scenario.expect;
   const std::string_view outcome = name_of(result.outcome);
   if (outcome != expect.outcome) {
@@ -257,14 +261,14 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     const config::ProgramSpec& spec = plan.scenario.programs[i];
     if (plan.programs[i].on_terminal) continue;  // how a person's shell ends says nothing
     if (program.exited && !as_expected(program, spec)) {
-      fail("on host " + spec.host + ", `" + config::join_words(spec.command) + "` " + how_it_ended(program) +
+      fail_of(i, "on host " + spec.host + ", `" + config::join_words(spec.command) + "` " + how_it_ended(program) +
            " at " + milliseconds(program.ended) +
            (spec.expect_exit == "0" ? "" : "; expected is " + spec.expect_exit));
     } else if (!program.exited && !spec.background && result.outcome == supervisor::Outcome::kFinished) {
-      fail("on host " + spec.host + ", `" + config::join_words(spec.command) + "` never ended");
+      fail_of(i, "on host " + spec.host + ", `" + config::join_words(spec.command) + "` never ended");
     }
     if (const std::string missing = missing_output(spec.expect_output, output.kept(i)); !missing.empty()) {
-      fail("on host " + spec.host + ", the output of `" + config::join_words(spec.command) + "` has no " +
+      fail_of(i, "on host " + spec.host + ", the output of `" + config::join_words(spec.command) + "` has no " +
            config::in_quotes(missing) + " where it is expected");
     }
   }
@@ -274,7 +278,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
       for (const std::string* text : {&output.kept(i), &output.kept_errors(i)}) {
         const std::string line = first_line_with(*text, pattern);
         if (line.empty()) continue;
-        fail("on host " + plan.scenario.programs[i].host + ", the output of `" +
+        fail_of(i, "on host " + plan.scenario.programs[i].host + ", the output of `" +
              config::join_words(plan.scenario.programs[i].command) + "` has the line " + config::in_quotes(line) +
              ", which --fail-on finds");
         break;

@@ -1,6 +1,7 @@
 // What a run amounts to: the verdict and run.json.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct RunFigures {
 struct Verdict {
   ExitCode code = kAsExpected;
   std::vector<std::string> sentences;  // each says what was not as expected, and where
+  std::map<std::size_t, std::vector<std::string>> of_programs;  // those of one program, by its place in the scenario
 };
 
 // What failed because freedom spec drew it: a sentence each.

@@ -38,6 +38,7 @@
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/report.h"
+#include "tools/verbatim/run_junit.h"
 #include "tools/verbatim/run_recording.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_progress.h"
@@ -441,7 +442,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     };
   }
   // So that calls are seen that slices and parked threads do not make; the digest is the same.
-  if (options.call_by_call || !options.calls.empty()) supervisor_options.mode = supervisor::Mode::kCallByCall;
+  if (options.call_by_call || !options.calls.empty() || options.on_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.code_files = plan.code_files;
   supervisor_options.run_after_run = plan.run_after_run;
@@ -474,6 +475,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     if (plan.scenario.spec.failing_calls > 0) supervisor.use_failing_calls(simulation.failing_calls());
     if (!options.calls.empty())
       supervisor.tell_calls_to([&list = observers.call_list](const supervisor::ProgramCall& call) { list.on_call(call); });
+    else if (options.on_call) supervisor.tell_calls_to(options.on_call);
     result = supervisor.run(plan.programs, output);
   }
   clear_progress();
@@ -506,6 +508,10 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     failures.insert(failures.begin(), std::move(failure));
   if (!options.out.empty()) {
     std::string failure = write_whole_file(options.out + "/run.json", run_json());
+    if (!failure.empty()) failures.push_back(std::move(failure));
+  }
+  if (!options.junit.empty()) {
+    std::string failure = write_whole_file(options.junit, junit_of_run(plan, verdict));
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);

@@ -4,11 +4,14 @@
 #include <fstream>
 
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/labs/grade_file.h"
 
 namespace verbatim::cli {
 
 int write_schemas(const std::string& folder) {
-  for (const auto& [name, text] : config::published_schemas()) {
+  auto schemas = config::published_schemas();
+  schemas.push_back(grade_schema());
+  for (const auto& [name, text] : schemas) {
     const std::string path = folder + "/" + name;
     std::ofstream file(path, std::ios::binary);
     file << text;

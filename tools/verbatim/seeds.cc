@@ -18,6 +18,7 @@
 #include "sim/explore/signature.h"
 #include "sim/supervisor/code/code_files.h"
 #include "tools/verbatim/answer.h"
+#include "tools/verbatim/junit.h"
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/run_plan.h"
@@ -123,6 +124,7 @@ class SeedRuns {
   int run_one(std::int64_t seed, int core, int report, const std::string& recording) {
     RunOptions one = options_;
     one.record = recording;
+    one.junit.clear();
     one.seeds.clear();
     one.seed = seed;
     one.core = core;
@@ -246,7 +248,20 @@ class SeedRuns {
         if (worst_ == kAsExpected) worst_ = kProgramFailed;
       }
     }
+    if (const std::string failure = write_junit(); !failure.empty()) {
+      complain(failure);
+      if (worst_ == kAsExpected) worst_ = kProgramFailed;
+    }
     return pool_.is_interrupted() && worst_ < kInternalError ? static_cast<int>(kInterrupted) : worst_;
+  }
+
+  // A test case for each seed, with --junit. A sentence on failure, else empty.
+  std::string write_junit() const {
+    if (options_.junit.empty()) return "";
+    std::vector<JunitCase> cases;
+    for (const auto& entry : entries_)
+      cases.push_back({"seed " + entry["seed"].dump(), entry["exit_code"] == static_cast<int>(kAsExpected) ? "" : entry.value("finding", "it has failed")});
+    return write_whole_file(options_.junit, junit_text(plan_.scenario.name.empty() ? "verbatim run" : plan_.scenario.name, cases));
   }
 
   const RunPlan& plan_;

@@ -2,12 +2,12 @@
 
 enum { kMessages = 10, kLength = 64 };
 
-static int sends, receives;  // that are done
+static int sends, receives;  // that have completed
 static char sent[kLength], received[kLength];
 static struct ibv_mr *out, *in;
 static struct ibv_cq* cq;
 
-// Until so many of each are done, in whatever order they come.
+// Waits until so many of each have completed, in any order.
 static void wait_for(int wanted_sends, int wanted_receives) {
   while (sends < wanted_sends || receives < wanted_receives) {
     struct ibv_wc wc;
@@ -34,7 +34,7 @@ static void post_send(struct rdma_cm_id* id) {
   MUST(ibv_post_send(id->qp, &send, &bad) == 0);
 }
 
-// What a connection needs, on the device that librdmacm has found; and where it leads.
+// Creates what a connection needs on the device that librdmacm has found, and prints where the connection leads.
 static void make_queue_pair(struct rdma_cm_id* id) {
   out = ibv_reg_mr(id->pd, sent, sizeof sent, 0);
   in = ibv_reg_mr(id->pd, received, sizeof received, IBV_ACCESS_LOCAL_WRITE);
@@ -46,7 +46,7 @@ static void make_queue_pair(struct rdma_cm_id* id) {
                                   .sq_sig_all = 1,
                                   .cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
   MUST(rdma_create_qp(id, NULL, &init) == 0);
-  // yours: tell where the connection leads (rdma_get_local_addr, rdma_get_peer_addr, inet_ntop):
+  // Your part: print where the connection leads (rdma_get_local_addr, rdma_get_peer_addr, inet_ntop):
   // printf("%s: port %d, from %s to %s\n", ibv_get_device_name(id->verbs->device), id->port_num, …, …);
 }
 
@@ -59,18 +59,18 @@ int main(int count, char** arguments) {
   if (server == NULL) {
     listener = lab_cm_listen(channel, 1);
     id = lab_cm_expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST, NULL, 0);
-    // yours: what the connection needs, a receive for the first message, and rdma_accept.
+    // Your part: create what the connection needs, post a receive for the first message, and call rdma_accept.
   } else {
     id = lab_cm_resolve(channel, server);
-    // yours: the same, and rdma_connect.
+    // Your part: the same, and rdma_connect.
   }
-  // yours: wait until the connection is there.
+  // Your part: wait until the connection is established.
 
   for (int i = 1; i <= kMessages; ++i) {
-    // yours: the client sends "ping 1" to "ping 10", the server answers with "pong 1" to "pong 10", and both print what comes.
+    // Your part: the client sends "ping 1" to "ping 10", the server answers with "pong 1" to "pong 10", and both print it.
   }
 
-  // yours: who calls rdma_disconnect first? Wait for RDMA_CM_EVENT_DISCONNECTED, and give everything back.
+  // Your part: which side calls rdma_disconnect first? Wait for RDMA_CM_EVENT_DISCONNECTED, and destroy everything.
   (void)id, (void)parameters, (void)make_queue_pair, (void)wait_for, (void)post_receive, (void)post_send;
   if (listener != NULL) MUST(rdma_destroy_id(listener) == 0);
   rdma_destroy_event_channel(channel);

@@ -2,12 +2,12 @@
 
 enum { kMessages = 10, kLength = 64 };
 
-static int sends, receives;  // that are done
+static int sends, receives;  // that have completed
 static char sent[kLength], received[kLength];
 static struct ibv_mr *out, *in;
 static struct ibv_cq* cq;
 
-// Until so many of each are done, in whatever order they come.
+// Waits until so many of each have completed, in any order.
 static void wait_for(int wanted_sends, int wanted_receives) {
   while (sends < wanted_sends || receives < wanted_receives) {
     struct ibv_wc wc;
@@ -34,7 +34,7 @@ static void post_send(struct rdma_cm_id* id) {
   MUST(ibv_post_send(id->qp, &send, &bad) == 0);
 }
 
-// What a connection needs, on the device that librdmacm has found; and where it leads.
+// Creates what a connection needs on the device that librdmacm has found, and prints where the connection leads.
 static void make_queue_pair(struct rdma_cm_id* id) {
   out = ibv_reg_mr(id->pd, sent, sizeof sent, 0);
   in = ibv_reg_mr(id->pd, received, sizeof received, IBV_ACCESS_LOCAL_WRITE);
@@ -62,7 +62,7 @@ int main(int count, char** arguments) {
     listener = lab_cm_listen(channel, 1);
     id = lab_cm_expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST, NULL, 0);
     make_queue_pair(id);
-    post_receive(id);  // the client may send as soon as it has been accepted
+    post_receive(id);  // the client may send as soon as it is accepted
     MUST(rdma_accept(id, &parameters) == 0);
   } else {
     id = lab_cm_resolve(channel, server);
@@ -89,7 +89,7 @@ int main(int count, char** arguments) {
     }
   }
 
-  // Whose message was the last knows that all have come.
+  // The side that sent the last message knows that all have arrived.
   if (server == NULL) MUST(rdma_disconnect(id) == 0);
   lab_cm_expect(channel, RDMA_CM_EVENT_DISCONNECTED, NULL, 0);
   if (server != NULL) MUST(rdma_disconnect(id) == 0);

@@ -2,7 +2,7 @@
 
 enum { kMessages = 10, kLength = 64 };
 
-// Whatever they are completions of.
+// Counts completions of any kind.
 static void wait_for(struct ibv_cq* cq, int completions) {
   while (completions > 0) {
     struct ibv_wc wc;
@@ -59,7 +59,7 @@ int main(int count, char** arguments) {
     if (server != NULL) {
       snprintf(sent, sizeof sent, "ping %d", i);
       MUST(ibv_post_send(qp, &send, &bad_send) == 0);
-      wait_for(cq, 1);  // the answer, surely
+      wait_for(cq, 1);  // taken for the answer
       printf("%s\n", received);
       if (i < kMessages) MUST(ibv_post_recv(qp, &receive, &bad_receive) == 0);
     } else {

@@ -2,9 +2,9 @@
 
 enum { kMessages = 10, kLength = 64 };
 
-static int sends, receives;  // that are done
+static int sends, receives;  // that have completed
 
-// Until so many of each are done. In which order they come is not for us to say: the answer to a message may be here before the
+// Waits until so many of each have completed. Their order is not defined: the answer to a message may arrive before the
 // completion of its send.
 static void wait_for(struct ibv_cq* cq, int wanted_sends, int wanted_receives) {
   while (sends < wanted_sends || receives < wanted_receives) {
@@ -12,7 +12,7 @@ static void wait_for(struct ibv_cq* cq, int wanted_sends, int wanted_receives) {
     const int n = ibv_poll_cq(cq, 1, &wc);
     MUST(n >= 0);
     if (n == 0) continue;
-    // yours: a status that is not IBV_WC_SUCCESS ends the program; count what wc.opcode says.
+    // Your part: end the program if the status is not IBV_WC_SUCCESS; count sends and receives by wc.opcode.
     (void)wc;
   }
 }
@@ -24,7 +24,7 @@ int main(int count, char** arguments) {
   MUST(devices != NULL && devices[0] != NULL);
   struct ibv_context* const context = ibv_open_device(devices[0]);
   MUST(context != NULL);
-  // yours: ask for port 1 (ibv_query_port) and its GID 0 (ibv_query_gid), and print them so:
+  // Your part: query port 1 (ibv_query_port) and its GID 0 (ibv_query_gid), and print them in this format:
   // printf("%s: port 1 is %s, LID %u, GID %s\n", …, ibv_port_state_str(…), …,
   //        inet_ntop(AF_INET6, &gid, text, sizeof text));
   ibv_free_device_list(devices);
@@ -50,22 +50,22 @@ int main(int count, char** arguments) {
   struct ibv_sge to = {(uintptr_t)received, kLength, in->lkey}, from = {(uintptr_t)sent, kLength, out->lkey};
   struct ibv_recv_wr receive = {.sg_list = &to, .num_sge = 1}, *bad_receive;
   struct ibv_send_wr send = {.sg_list = &from, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad_send;
-  // yours: a receive for the first message, before the other side may send.
+  // Your part: post a receive for the first message, before the other side can send it.
   lab_meet(tcp);
   for (int i = 1; i <= kMessages; ++i) {
     if (server != NULL) {
       snprintf(sent, sizeof sent, "ping %d", i);
-      // yours: send it, wait for its completion and the answer, print the answer, post a receive for the next one.
+      // Your part: send it, wait for both completions, print the answer, post a receive for the next one.
     } else {
-      // yours: wait for a message, print it, post a receive for the next one.
+      // Your part: wait for a message, print it, post a receive for the next one.
       snprintf(sent, sizeof sent, "pong %d", i);
-      // yours: send it, and wait for its completion.
+      // Your part: send it, and wait for its completion.
     }
   }
   (void)receive, (void)bad_receive, (void)send, (void)bad_send, (void)wait_for;
 
   lab_meet(tcp);
   close(tcp);
-  // yours: give everything back.
+  // Your part: destroy everything.
   return 0;
 }

@@ -2,9 +2,9 @@
 
 enum { kMessages = 10, kLength = 64 };
 
-static int sends, receives;  // that are done
+static int sends, receives;  // that have completed
 
-// Until so many of each are done. In which order they come is not for us to say: the answer to a message may be here before the
+// Waits until so many of each have completed. Their order is not defined: the answer to a message may arrive before the
 // completion of its send.
 static void wait_for(struct ibv_cq* cq, int wanted_sends, int wanted_receives) {
   while (sends < wanted_sends || receives < wanted_receives) {

@@ -7,7 +7,7 @@ struct end {
   uint16_t lid;
 };
 
-// Takes the queue pair from RESET to RTS, connected to that of the other program.
+// Moves the queue pair from RESET to RTS and connects it to the one of the other program.
 static void connect_by_hand(struct ibv_qp* qp, int tcp, uint32_t psn) {
   struct ibv_port_attr port;
   MUST(ibv_query_port(qp->context, 1, &port) == 0);

@@ -7,7 +7,7 @@ struct end {
   uint16_t lid;
 };
 
-// Takes the queue pair from RESET to RTS, connected to that of the other program.
+// Moves the queue pair from RESET to RTS and connects it to the one of the other program.
 static void connect_by_hand(struct ibv_qp* qp, int tcp, uint32_t psn) {
   struct ibv_port_attr port;
   MUST(ibv_query_port(qp->context, 1, &port) == 0);
@@ -15,9 +15,9 @@ static void connect_by_hand(struct ibv_qp* qp, int tcp, uint32_t psn) {
   struct end theirs;
   lab_exchange(tcp, &mine, &theirs, sizeof mine);
 
-  // yours: RESET to INIT: port 1, P_Key index 0, no rights for the peer.
-  // yours: INIT to RTR: to theirs.lid and theirs.qp_num, whose packets begin with theirs.psn.
-  // yours: RTR to RTS: our packets begin with psn; what is lost is sent again.
+  // Your part: RESET to INIT: port 1, P_Key index 0, no access for the peer.
+  // Your part: INIT to RTR: connect to theirs.lid and theirs.qp_num, whose first packet has theirs.psn.
+  // Your part: RTR to RTS: our first packet has psn; lost packets are sent again.
   (void)theirs;
 }
 

@@ -4,7 +4,7 @@
 
 enum { kMessages = 64, kLength = 64, kDepthMost = 8 };
 
-// What both sides tell each other with the connection, in network byte order: how many receives they have posted.
+// Private data of both sides, in network byte order: how many receives they have posted.
 struct offer {
   uint32_t receives;
 };
@@ -13,10 +13,10 @@ static char buffers[kDepthMost][kLength];
 static struct ibv_mr* mr;
 static struct ibv_cq* cq;
 static struct rdma_cm_id* id;
-static int sends, receives;  // that are done
-static int credits;          // messages for which the other side has a receive
+static int sends, receives;  // that have completed
+static int credits;          // messages for which the other side has a receive posted
 
-// What the server does with a message.
+// The work of the server on one message.
 static void work_on(const char* message, int number) {
   char wanted[kLength];
   snprintf(wanted, sizeof wanted, "message %d", number);
@@ -31,7 +31,7 @@ static void post_receive(int slot) {
   MUST(ibv_post_recv(id->qp, &receive, &bad) == 0);
 }
 
-// One completion, of whatever kind.
+// Waits for one completion of any kind.
 static void wait_for_one(void) {
   struct ibv_wc wc;
   int n;
@@ -49,7 +49,7 @@ static void wait_for_one(void) {
   if (wc.wc_flags & IBV_WC_WITH_IMM) credits += (int)ntohl(wc.imm_data);
 }
 
-// A queue pair, and so many receives, which are there before the other side can know of it.
+// Creates a queue pair and posts so many receives, before the other side knows the queue pair.
 static void make_queue_pair(int depth) {
   mr = ibv_reg_mr(id->pd, buffers, sizeof buffers, IBV_ACCESS_LOCAL_WRITE);
   cq = ibv_create_cq(id->verbs, 4 * kDepthMost, NULL, NULL, 0);
@@ -67,15 +67,15 @@ static void make_queue_pair(int depth) {
 static void serve(int depth) {
   const int batch = depth > 1 ? depth / 2 : 1;
   (void)batch;
-  int told = 0, back = 0;  // credit messages that are sent; receives that are posted again and not told of
+  int grants = 0, back = 0;  // credit messages sent; receives posted again that no credit message has reported
   for (int i = 0; i < kMessages; ++i) {
     while (receives <= i) wait_for_one();
     work_on(buffers[i % depth], i);
     post_receive(i % depth);
     ++back;
-    // yours: after every `batch` messages tell the client that so many receives are posted again.
+    // Your part: after every `batch` messages send the client credits for the receives that are posted again.
   }
-  while (sends < told) wait_for_one();
+  while (sends < grants) wait_for_one();
   printf("all %d messages are here\n", kMessages);
 }
 
@@ -85,7 +85,7 @@ static void call(void) {
   MUST(from != NULL);
   int posted_again = 0;
   for (int i = 0; i < kMessages; ++i) {
-    // yours: no message without a credit.
+    // Your part: send no message without a credit.
     while (i - sends == kDepthMost) wait_for_one();
     for (; posted_again < receives; ++posted_again) post_receive(posted_again % kDepthMost);
     snprintf(out[i], kLength, "message %d", i);
@@ -98,7 +98,7 @@ static void call(void) {
   MUST(ibv_dereg_mr(from) == 0);
 }
 
-// `lab DEPTH` is the server, with so many receives; `lab SERVER` the client.
+// `lab DEPTH` is the server with so many receives; `lab SERVER` is the client.
 int main(int count, char** arguments) {
   MUST(count > 1);
   const int depth = atoi(arguments[1]);
@@ -108,7 +108,7 @@ int main(int count, char** arguments) {
   MUST(channel != NULL);
   struct rdma_cm_id* listener = NULL;
   struct offer theirs, mine = {htonl(server == NULL ? (uint32_t)depth : kDepthMost)};
-  struct rdma_conn_param parameters = lab_cm_parameters(NULL, 0);  // yours: say it with the connection
+  struct rdma_conn_param parameters = lab_cm_parameters(NULL, 0);  // Your part: send the number with the connection
   (void)mine, (void)theirs;
   if (server == NULL) {
     listener = lab_cm_listen(channel, 1);
@@ -117,13 +117,13 @@ int main(int count, char** arguments) {
     MUST(rdma_accept(id, &parameters) == 0);
     lab_cm_expect(channel, RDMA_CM_EVENT_ESTABLISHED, NULL, 0);
     serve(depth);
-    MUST(rdma_disconnect(id) == 0);  // its message is the last, and acknowledged
+    MUST(rdma_disconnect(id) == 0);  // its message was the last one, and it is acknowledged
     lab_cm_expect(channel, RDMA_CM_EVENT_DISCONNECTED, NULL, 0);
   } else {
     id = lab_cm_resolve(channel, server);
     make_queue_pair(kDepthMost);
     MUST(rdma_connect(id, &parameters) == 0);
-    lab_cm_expect(channel, RDMA_CM_EVENT_ESTABLISHED, NULL, 0);  // yours: how many receives has the server?
+    lab_cm_expect(channel, RDMA_CM_EVENT_ESTABLISHED, NULL, 0);  // Your part: how many receives has the server?
     call();
     lab_cm_expect(channel, RDMA_CM_EVENT_DISCONNECTED, NULL, 0);
     MUST(rdma_disconnect(id) == 0);

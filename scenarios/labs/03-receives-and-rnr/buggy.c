@@ -7,10 +7,10 @@ enum { kMessages = 64, kLength = 64, kDepth = 8, kBatch = 4 };
 static char buffers[kDepth][kLength];
 static struct ibv_mr* mr;
 static struct ibv_qp* qp;
-static int sends, receives;  // that are done
+static int sends, receives;  // that have completed
 static int credits = kDepth;
 
-// What the server does with a message.
+// The work of the server on one message.
 static void work_on(const char* message, int number) {
   char wanted[kLength];
   snprintf(wanted, sizeof wanted, "message %d", number);
@@ -25,7 +25,7 @@ static void post_receive(int slot) {
   MUST(ibv_post_recv(qp, &receive, &bad) == 0);
 }
 
-// One completion, of whatever kind.
+// Waits for one completion of any kind.
 static void wait_for_one(void) {
   struct ibv_wc wc;
   int n;
@@ -44,19 +44,19 @@ static void wait_for_one(void) {
 }
 
 static void serve(void) {
-  int told = 0;
+  int grants = 0;
   for (int i = 0; i < kMessages; ++i) {
     while (receives <= i) wait_for_one();
     work_on(buffers[i % kDepth], i);
     post_receive(i % kDepth);
     if ((i + 1) % kBatch != 0) continue;
-    // Of the one before the completion is here: there is room for this one.
-    while (sends < told) wait_for_one();
+    // The previous one has completed, so there is a free slot.
+    while (sends < grants) wait_for_one();
     struct ibv_send_wr credit = {.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htonl(kBatch)}, *bad;
     MUST(ibv_post_send(qp, &credit, &bad) == 0);
-    ++told;
+    ++grants;
   }
-  while (sends < told) wait_for_one();
+  while (sends < grants) wait_for_one();
   printf("all %d messages are here\n", kMessages);
 }
 
@@ -64,7 +64,7 @@ static void call(void) {
   static char out[kMessages][kLength];
   struct ibv_mr* const from = ibv_reg_mr(qp->pd, out, sizeof out, 0);
   MUST(from != NULL);
-  int granted = 0;  // messages of the server that we have posted a receive for again
+  int granted = 0;  // messages of the server for which a receive was posted again
   for (int i = 0; i < kMessages; ++i) {
     while (i - sends == kDepth) wait_for_one();
     for (; granted < receives; ++granted) post_receive(granted % kDepth);

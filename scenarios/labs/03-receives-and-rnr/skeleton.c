@@ -7,10 +7,10 @@ enum { kMessages = 64, kLength = 64, kDepth = 8, kBatch = 4 };
 static char buffers[kDepth][kLength];
 static struct ibv_mr* mr;
 static struct ibv_qp* qp;
-static int sends, receives;  // that are done
+static int sends, receives;  // that have completed
 static int credits = kDepth;
 
-// What the server does with a message.
+// The work of the server on one message.
 static void work_on(const char* message, int number) {
   char wanted[kLength];
   snprintf(wanted, sizeof wanted, "message %d", number);
@@ -25,7 +25,7 @@ static void post_receive(int slot) {
   MUST(ibv_post_recv(qp, &receive, &bad) == 0);
 }
 
-// One completion, of whatever kind.
+// Waits for one completion of any kind.
 static void wait_for_one(void) {
   struct ibv_wc wc;
   int n;
@@ -44,14 +44,14 @@ static void wait_for_one(void) {
 }
 
 static void serve(void) {
-  int told = 0;  // credit messages that are sent
+  int grants = 0;  // credit messages sent
   for (int i = 0; i < kMessages; ++i) {
     while (receives <= i) wait_for_one();
     work_on(buffers[i % kDepth], i);
     post_receive(i % kDepth);
-    // yours: after every kBatch messages tell the client that so many receives are posted again.
+    // Your part: after every kBatch messages send the client credits for the receives that are posted again.
   }
-  while (sends < told) wait_for_one();
+  while (sends < grants) wait_for_one();
   printf("all %d messages are here\n", kMessages);
 }
 
@@ -59,9 +59,9 @@ static void call(void) {
   static char out[kMessages][kLength];
   struct ibv_mr* const from = ibv_reg_mr(qp->pd, out, sizeof out, 0);
   MUST(from != NULL);
-  int granted = 0;  // messages of the server that we have posted a receive for again
+  int granted = 0;  // messages of the server for which a receive was posted again
   for (int i = 0; i < kMessages; ++i) {
-    // yours: no message without a credit.
+    // Your part: send no message without a credit.
     while (i - sends == kDepth) wait_for_one();
     for (; granted < receives; ++granted) post_receive(granted % kDepth);
     snprintf(out[i], kLength, "message %d", i);

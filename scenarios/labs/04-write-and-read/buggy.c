@@ -2,7 +2,7 @@
 
 enum { kNumbers = 16 };
 
-// Memory of the server, as the client has to know it.
+// What the client must know about memory of the server.
 struct region {
   uint64_t address;
   uint32_t rkey;
@@ -35,7 +35,7 @@ static void serve(int tcp) {
   struct ibv_mr* const writable =
       ibv_reg_mr(qp->pd, squares, sizeof squares, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
   MUST(readable != NULL && writable != NULL);
-  // The immediate data takes a receive, which needs no buffer.
+  // The immediate data uses a receive, which needs no buffer.
   struct ibv_recv_wr receive = {0}, *bad;
   MUST(ibv_post_recv(qp, &receive, &bad) == 0);
   const struct regions mine = {{(uintptr_t)table, readable->rkey}, {(uintptr_t)squares, writable->rkey}};
@@ -78,7 +78,7 @@ static void call(int tcp) {
   must_succeed(wait_for_one());
   lab_meet(tcp);
 
-  // Given: this must not be possible.
+  // This must fail.
   struct ibv_send_wr wrong = {.sg_list = &here, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
   wrong.wr.rdma.remote_addr = theirs.table.address;
   wrong.wr.rdma.rkey = theirs.table.rkey;

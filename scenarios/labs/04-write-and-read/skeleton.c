@@ -2,7 +2,7 @@
 
 enum { kNumbers = 16 };
 
-// Memory of the server, as the client has to know it.
+// What the client must know about memory of the server.
 struct region {
   uint64_t address;
   uint32_t rkey;
@@ -30,13 +30,13 @@ static void must_succeed(struct ibv_wc wc) {
 static void serve(int tcp) {
   static uint64_t table[kNumbers], squares[kNumbers];
   for (int i = 0; i < kNumbers; ++i) table[i] = 3 * (uint64_t)i + 1;
-  struct ibv_mr* const readable = ibv_reg_mr(qp->pd, table, sizeof table, 0);  // yours: with rights
-  struct ibv_mr* const writable = ibv_reg_mr(qp->pd, squares, sizeof squares, 0);  // yours: with rights
+  struct ibv_mr* const readable = ibv_reg_mr(qp->pd, table, sizeof table, 0);  // Your part: with which rights?
+  struct ibv_mr* const writable = ibv_reg_mr(qp->pd, squares, sizeof squares, 0);  // Your part: with which rights?
   MUST(readable != NULL && writable != NULL);
-  // The immediate data takes a receive, which needs no buffer.
+  // The immediate data uses a receive, which needs no buffer.
   struct ibv_recv_wr receive = {0}, *bad;
   MUST(ibv_post_recv(qp, &receive, &bad) == 0);
-  const struct regions mine = {{0, 0}, {0, 0}};  // yours: where both are, and their keys
+  const struct regions mine = {{0, 0}, {0, 0}};  // Your part: the addresses and rkeys of both
   struct regions unused;
   lab_exchange(tcp, &mine, &unused, sizeof mine);
 
@@ -60,15 +60,15 @@ static void call(int tcp) {
   lab_exchange(tcp, &unused, &theirs, sizeof theirs);
   struct ibv_sge here = {(uintptr_t)numbers, sizeof numbers, mr->lkey};
 
-  // yours: READ the table, wait for it.
+  // Your part: READ the table, and wait.
   printf("has read %d numbers\n", kNumbers);
 
   for (int i = 0; i < kNumbers; ++i) numbers[i] *= numbers[i];
-  // yours: WRITE the squares, with kNumbers as immediate data in network order; wait.
+  // Your part: WRITE the squares with kNumbers as immediate data in network byte order, and wait.
   (void)must_succeed;
   lab_meet(tcp);
 
-  // Given: this must not be possible.
+  // This must fail.
   struct ibv_send_wr wrong = {.sg_list = &here, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE}, *bad;
   wrong.wr.rdma.remote_addr = theirs.table.address;
   wrong.wr.rdma.rkey = theirs.table.rkey;

@@ -10,11 +10,11 @@ static struct ibv_comp_channel* completions;
 static struct ibv_cq* cq;
 static struct ibv_mr* mr;
 static char buffers[kReceives][kLength];
-static unsigned events;  // of the completion channel, not acknowledged
-static int messages;     // that have come
-static int back;         // receives that are done, with a message or flushed
+static unsigned events;  // of the completion channel, not yet acknowledged
+static int messages;     // received
+static int back;         // receives that have completed, with a message or flushed
 
-// Takes one completion; 0: there is none.
+// Polls one completion. Returns 0 if there is none.
 static int take_one(void) {
   struct ibv_wc wc;
   const int n = ibv_poll_cq(cq, 1, &wc);
@@ -29,12 +29,12 @@ static int take_one(void) {
   return 1;
 }
 
-// Until the client has ended the connection, and nothing that it sent is left.
+// Receives messages until the client has ended the connection and none of its messages is left.
 static void receive_all(struct rdma_cm_id* id) {
   struct pollfd ready[2] = {{.fd = channel->fd, .events = POLLIN}, {.fd = completions->fd, .events = POLLIN}};
   for (;;) {
     MUST(ibv_req_notify_cq(cq, 0) == 0);
-    // Behind the arming: what came before it raises no event. While there is something, nobody sleeps.
+    // After arming: what came before raises no event. Sleep only when the CQ is empty.
     const int has_more = take_one();
     MUST(poll(ready, 2, has_more ? 0 : -1) >= 0);
     if (ready[1].revents != 0) {
@@ -47,7 +47,7 @@ static void receive_all(struct rdma_cm_id* id) {
   }
   lab_cm_expect(channel, RDMA_CM_EVENT_DISCONNECTED, NULL, 0);
   MUST(rdma_disconnect(id) == 0);
-  // The client had its acknowledgements before it ended the connection, so everything is here.
+  // The client had its acknowledgements before it ended the connection, so all messages are here.
 }
 
 static void call(struct rdma_cm_id* id, int count) {
@@ -60,7 +60,7 @@ static void call(struct rdma_cm_id* id, int count) {
     int n;
     while ((n = ibv_poll_cq(cq, 1, &wc)) == 0) continue;
     MUST(n == 1 && wc.status == IBV_WC_SUCCESS);
-    // First now and then, at the end close together.
+    // With pauses at first, close together at the end.
     const struct timespec pause = {0, i < count / 2 ? 400000 : 300};
     nanosleep(&pause, NULL);
   }
@@ -81,7 +81,7 @@ static void make_queue_pair(struct rdma_cm_id* id) {
   MUST(rdma_create_qp(id, NULL, &init) == 0);
 }
 
-// `lab`; `lab SERVER MESSAGES`.
+// `lab` is the server; `lab SERVER MESSAGES` is the client.
 int main(int count, char** arguments) {
   const char* const server = count > 1 ? arguments[1] : NULL;
   channel = rdma_create_event_channel();

@@ -10,11 +10,11 @@ static struct ibv_comp_channel* completions;
 static struct ibv_cq* cq;
 static struct ibv_mr* mr;
 static char buffers[kReceives][kLength];
-static unsigned events;  // of the completion channel, not acknowledged
-static int messages;     // that have come
-static int back;         // receives that are done, with a message or flushed
+static unsigned events;  // of the completion channel, not yet acknowledged
+static int messages;     // received
+static int back;         // receives that have completed, with a message or flushed
 
-// Takes one completion; 0: there is none.
+// Polls one completion. Returns 0 if there is none.
 static int take_one(void) {
   struct ibv_wc wc;
   const int n = ibv_poll_cq(cq, 1, &wc);
@@ -29,9 +29,9 @@ static int take_one(void) {
   return 1;
 }
 
-// Until the client has ended the connection, and nothing that it sent is left.
+// Receives messages until the client has ended the connection and none of its messages is left.
 static void receive_all(struct rdma_cm_id* id) {
-  // yours: sleep until there is a completion or an event of the connection, lose no wake-up and no message, and count `events`.
+  // Your part: sleep until there is a completion or an event of the connection, lose no wake-up and no message, count `events`.
   while (messages < 20) take_one();
   lab_cm_expect(channel, RDMA_CM_EVENT_DISCONNECTED, NULL, 0);
   MUST(rdma_disconnect(id) == 0);
@@ -47,7 +47,7 @@ static void call(struct rdma_cm_id* id, int count) {
     int n;
     while ((n = ibv_poll_cq(cq, 1, &wc)) == 0) continue;
     MUST(n == 1 && wc.status == IBV_WC_SUCCESS);
-    // First now and then, at the end close together.
+    // With pauses at first, close together at the end.
     const struct timespec pause = {0, i < count / 2 ? 400000 : 300};
     nanosleep(&pause, NULL);
   }
@@ -68,7 +68,7 @@ static void make_queue_pair(struct rdma_cm_id* id) {
   MUST(rdma_create_qp(id, NULL, &init) == 0);
 }
 
-// `lab`; `lab SERVER MESSAGES`.
+// `lab` is the server; `lab SERVER MESSAGES` is the client.
 int main(int count, char** arguments) {
   const char* const server = count > 1 ? arguments[1] : NULL;
   channel = rdma_create_event_channel();

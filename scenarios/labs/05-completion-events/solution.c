@@ -6,9 +6,9 @@ enum { kMessages = 20, kLength = 32 };
 
 static struct ibv_comp_channel* channel;
 static struct ibv_cq* cq;
-static unsigned events;  // that are not acknowledged
+static unsigned events;  // not yet acknowledged
 
-// Takes what is in the queue: how many completions.
+// Polls until the CQ is empty. Returns the number of completions.
 static int take(void) {
   struct ibv_wc wc;
   int taken = 0, n;
@@ -20,21 +20,21 @@ static int take(void) {
   return taken;
 }
 
-// What the server does with messages; others come meanwhile.
+// The work of the server on messages; others arrive at the same time.
 static void work_on(int messages) {
   const struct timespec time = {0, 1500L * messages};
   if (messages > 0) nanosleep(&time, NULL);
 }
 
-// Until so many receives are done.
+// Waits until so many receives have completed.
 static void receive_all(int wanted) {
   for (int received = 0; received < wanted;) {
     MUST(ibv_req_notify_cq(cq, 0) == 0);
-    // Behind the arming: what came before it raises no event.
+    // After arming: what came before raises no event.
     const int taken = take();
     received += taken;
     work_on(taken);
-    if (taken != 0) continue;  // and perhaps there are more
+    if (taken != 0) continue;  // there may be more
     struct ibv_cq* of;
     void* context;
     MUST(ibv_get_cq_event(channel, &of, &context) == 0);
@@ -48,7 +48,7 @@ static void send_one(struct ibv_qp* qp, struct ibv_mr* mr, char* text, int numbe
   struct ibv_send_wr send = {.sg_list = &from, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
   MUST(ibv_post_send(qp, &send, &bad) == 0);
   while (take() == 0) continue;
-  // Some come close together, others later.
+  // Some messages are sent close together, others after a pause.
   const struct timespec pause = {0, number % 3 == 0 ? 9000 : 300};
   nanosleep(&pause, NULL);
 }

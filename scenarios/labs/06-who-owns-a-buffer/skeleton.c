@@ -49,14 +49,14 @@ static void call(int tcp) {
   struct ibv_mr* const mr = ibv_reg_mr(qp->pd, ring, sizeof ring, 0);
   MUST(mr != NULL);
   lab_meet(tcp);
-  int done = 0;  // requests that are known to be
+  int done = 0;  // requests that are known to have completed
   for (int i = 0; i < kRecords; ++i) {
-    // yours: a buffer of the ring whose request is done. This one is never given back before it is used again.
+    // Your part: use a buffer of the ring whose request has completed. Here nobody makes sure of that.
     unsigned char* const record = ring[0];
     make_record(record, i);
     struct ibv_sge from = {(uintptr_t)record, kLength, mr->lkey};
     struct ibv_send_wr send = {.sg_list = &from, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
-    // yours: not all of them need a completion.
+    // Your part: not every request needs a completion.
     send.send_flags = IBV_SEND_SIGNALED;
     for (; i - done >= kRing; ++done) wait_for_one();
     MUST(ibv_post_send(qp, &send, &bad) == 0);

@@ -49,9 +49,9 @@ static void call(int tcp) {
   struct ibv_mr* const mr = ibv_reg_mr(qp->pd, ring, sizeof ring, 0);
   MUST(mr != NULL);
   lab_meet(tcp);
-  int done = 0;  // requests that are known to be
+  int done = 0;  // requests that are known to have completed
   for (int i = 0; i < kRecords; ++i) {
-    // One completion stands for all requests up to its own.
+    // One completion covers all requests up to its own.
     for (; i - done >= kRing; done += kSignaled) wait_for_one();
     unsigned char* const record = ring[i % kRing];
     make_record(record, i);

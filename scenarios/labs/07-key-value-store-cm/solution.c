@@ -5,13 +5,13 @@
 enum {
   kKeys = 10,
   kRounds = 60,
-  kEager = 1024,         // bytes of a value that go along with a message
+  kEager = 1024,         // longest value that is sent within a message, bytes
   kValueMost = 32 << 10,
 };
 
 enum operation { kPut = 1, kGet = 2, kEnd = 3 };
 
-// Requests and replies. Of a value that is longer than kEager there is only the length, and where it lies or shall lie.
+// Requests and replies. For a value longer than kEager the message has its length, address and rkey only.
 struct message {
   uint32_t operation, key, length, rkey;
   uint64_t address;
@@ -25,7 +25,7 @@ struct value {
 
 static struct rdma_cm_id* id;
 static struct ibv_cq *send_cq, *recv_cq;
-static struct message in, out;  // one message each way at a time
+static struct message in, out;  // one message in each direction at a time
 static struct ibv_mr *in_mr, *out_mr, *value_mr;
 static int sends;  // whose completions have not been polled
 
@@ -58,7 +58,7 @@ static void post_send(struct ibv_send_wr request, void* from, uint32_t length, u
   ++sends;
 }
 
-// Sends `out`, with so many bytes of value.
+// Sends `out` with so many bytes of value.
 static void send_message(uint32_t value_length) {
   post_send((struct ibv_send_wr){.opcode = IBV_WR_SEND}, &out, (uint32_t)offsetof(struct message, value) + value_length,
             out_mr->lkey);
@@ -68,7 +68,7 @@ static void send_message(uint32_t value_length) {
 
 static struct value store[kKeys];
 
-// Between a value here and the place at the client that the message names.
+// Transfers a value between here and the address of the client in the message.
 static void post_transfer(enum ibv_wr_opcode opcode, struct value* value) {
   struct ibv_send_wr transfer = {.opcode = opcode};
   transfer.wr.rdma.remote_addr = in.address;
@@ -84,14 +84,14 @@ static void put(struct value* value) {
     return;
   }
   post_transfer(IBV_WR_RDMA_READ, value);
-  finish_sends();  // the reply says that the client may use its buffer again
+  finish_sends();  // the reply allows the client to reuse its buffer
 }
 
-// How many bytes of value the reply has.
+// Returns the bytes of value in the reply.
 static uint32_t get(struct value* value) {
   out.length = value->length;
   if (value->length > kEager) {
-    post_transfer(IBV_WR_RDMA_WRITE, value);  // there before the reply that comes behind it
+    post_transfer(IBV_WR_RDMA_WRITE, value);  // the reply is executed after the WRITE
     return 0;
   }
   memcpy(out.value, value->bytes, value->length);
@@ -108,7 +108,7 @@ static void serve(void) {
       return;
     }
     MUST(in.key < kKeys);
-    finish_sends();  // `out` is free again
+    finish_sends();  // `out` may be written again
     out = (struct message){.operation = in.operation, .key = in.key};
     uint32_t value_length = 0;
     if (in.operation == kPut) {
@@ -123,9 +123,9 @@ static void serve(void) {
 
 // ---- The client.
 
-static struct value mine;  // that is put, and that is got
+static struct value mine;  // the value of a put or get
 
-// Sends `out` and waits for the reply, in `in`.
+// Sends `out` and waits for the reply, which is in `in`.
 static void ask(uint32_t value_length) {
   post_receive();
   send_message(value_length);
@@ -133,7 +133,7 @@ static void ask(uint32_t value_length) {
 }
 
 static void put_value(uint32_t key) {
-  finish_sends();  // `out` is free again
+  finish_sends();  // `out` may be written again
   out = (struct message){.operation = kPut, .key = key, .length = mine.length};
   uint32_t value_length = 0;
   if (mine.length <= kEager) {
@@ -169,7 +169,7 @@ static void call(int has_large) {
     mine.length = length_of(round, has_large);
     for (uint32_t i = 0; i < mine.length; ++i) mine.bytes[i] = byte_of(round, i);
     put_value(round % kKeys);
-    memset(mine.bytes, 0xee, sizeof mine.bytes);  // it is put, and the buffer is ours
+    memset(mine.bytes, 0xee, sizeof mine.bytes);  // the put is done, so the buffer may be written
     const uint32_t before = round < 3 ? 0 : round - 3;
     get_value(before % kKeys);
     int is_right = mine.length == length_of(before, has_large);
@@ -197,7 +197,7 @@ static void make_queue_pair(void) {
   MUST(in_mr != NULL && out_mr != NULL);
 }
 
-// `lab`; `lab SERVER small` or `lab SERVER all`.
+// `lab` is the server; `lab SERVER small` and `lab SERVER all` are clients.
 int main(int count, char** arguments) {
   const char* const server = count > 1 ? arguments[1] : NULL;
   struct rdma_event_channel* const channel = rdma_create_event_channel();

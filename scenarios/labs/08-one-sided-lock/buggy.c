@@ -4,7 +4,7 @@
 
 enum { kClients = 2, kCounts = 100 };
 
-// What lies in the server's memory.
+// Memory of the server.
 struct shared {
   uint64_t lock, counter;
 };
@@ -34,8 +34,8 @@ static void serve(struct ibv_pd* pd, struct ibv_cq* cq) {
     struct lab_end theirs;
     qps[i] = connect_one(pd, cq, tcp[i], (struct lab_end){.psn = 1, .address = (uintptr_t)&shared, .rkey = mr->rkey}, &theirs);
   }
-  for (int i = 0; i < kClients; ++i) lab_meet(tcp[i]);  // both begin
-  for (int i = 0; i < kClients; ++i) lab_meet(tcp[i]);  // both are done
+  for (int i = 0; i < kClients; ++i) lab_meet(tcp[i]);  // both start
+  for (int i = 0; i < kClients; ++i) lab_meet(tcp[i]);  // both have finished
   printf("counted to %llu\n", (unsigned long long)shared.counter);
   for (int i = 0; i < kClients; ++i) {
     close(tcp[i]);
@@ -47,7 +47,7 @@ static void serve(struct ibv_pd* pd, struct ibv_cq* cq) {
 static struct ibv_qp* qp;
 static struct lab_end server_end;
 static struct ibv_mr* here;
-static uint64_t value;  // what a request reads, or writes
+static uint64_t value;  // buffer of each request
 
 static void carry_out(struct ibv_send_wr request) {
   struct ibv_sge piece = {(uintptr_t)&value, sizeof value, here->lkey};
@@ -64,7 +64,7 @@ static void carry_out(struct ibv_send_wr request) {
   exit(1);
 }
 
-// The value of the lock, or a new one for it.
+// The value of the lock, or a new value for it.
 static void access_lock(enum ibv_wr_opcode opcode) {
   struct ibv_send_wr access = {.opcode = opcode};
   access.wr.rdma.remote_addr = server_end.address + offsetof(struct shared, lock);

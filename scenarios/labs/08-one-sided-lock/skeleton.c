@@ -4,7 +4,7 @@
 
 enum { kClients = 2, kCounts = 100 };
 
-// What lies in the server's memory.
+// Memory of the server.
 struct shared {
   uint64_t lock, counter;
 };
@@ -34,8 +34,8 @@ static void serve(struct ibv_pd* pd, struct ibv_cq* cq) {
     struct lab_end theirs;
     qps[i] = connect_one(pd, cq, tcp[i], (struct lab_end){.psn = 1, .address = (uintptr_t)&shared, .rkey = mr->rkey}, &theirs);
   }
-  for (int i = 0; i < kClients; ++i) lab_meet(tcp[i]);  // both begin
-  for (int i = 0; i < kClients; ++i) lab_meet(tcp[i]);  // both are done
+  for (int i = 0; i < kClients; ++i) lab_meet(tcp[i]);  // both start
+  for (int i = 0; i < kClients; ++i) lab_meet(tcp[i]);  // both have finished
   printf("counted to %llu\n", (unsigned long long)shared.counter);
   for (int i = 0; i < kClients; ++i) {
     close(tcp[i]);
@@ -47,7 +47,7 @@ static void serve(struct ibv_pd* pd, struct ibv_cq* cq) {
 static struct ibv_qp* qp;
 static struct lab_end server_end;
 static struct ibv_mr* here;
-static uint64_t value;  // what a request reads, or writes
+static uint64_t value;  // buffer of each request
 
 static void carry_out(struct ibv_send_wr request) {
   struct ibv_sge piece = {(uintptr_t)&value, sizeof value, here->lkey};
@@ -64,15 +64,15 @@ static void carry_out(struct ibv_send_wr request) {
   exit(1);
 }
 
-// Puts `to` into the lock if `from` is there; what was there.
+// Stores `to` in the lock if its value is `from`. Returns the old value.
 static uint64_t swap_lock(uint64_t from, uint64_t to) {
-  // yours
+  // Your part.
   (void)from, (void)to;
   return value;
 }
 
 static void count_one(uint64_t client) {
-  // yours: take the lock.
+  // Your part: take the lock.
   (void)client, (void)swap_lock;
   struct ibv_send_wr access = {.opcode = IBV_WR_RDMA_READ};
   access.wr.rdma.remote_addr = server_end.address + offsetof(struct shared, counter);
@@ -81,7 +81,7 @@ static void count_one(uint64_t client) {
   ++value;
   access.opcode = IBV_WR_RDMA_WRITE;
   carry_out(access);
-  // yours: give it back.
+  // Your part: release the lock.
 }
 
 int main(int count, char** arguments) {

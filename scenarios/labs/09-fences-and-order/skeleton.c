@@ -6,7 +6,7 @@ struct record {
   unsigned char bytes[kLength];
 };
 
-// What lies in the server's memory.
+// Memory of the server.
 struct shared {
   struct record from[kRecords], to[kRecords];
 };
@@ -15,7 +15,7 @@ static struct ibv_qp *data, *control;  // two connections to the same peer
 static struct ibv_cq* cq;              // of both
 static struct lab_end peer;
 
-// A record that is marked has nothing but zeros.
+// A record that is marked as taken has zeros only.
 static int is_record(const struct record* record, int number) {
   for (int i = 0; i < kLength; ++i) {
     if (record->bytes[i] != (unsigned char)(number * 5 + i + 1)) return 0;
@@ -48,9 +48,9 @@ static void serve(int tcp, struct shared* shared) {
     early += !is_record(&shared->to[number], (int)number);
   }
   lab_meet(tcp);
-  // Now all is done, whatever was told when.
+  // All requests are done here, whenever the notifications came.
   for (int i = 0; i < kRecords; ++i) wrong += !is_record(&shared->to[i], i) || shared->from[i].bytes[0] != 0;
-  printf("%d records, %d wrong\n%d told of too early\n", kRecords, wrong, early);
+  printf("%d records, %d wrong\n%d notified too early\n", kRecords, wrong, early);
 }
 
 static void post(struct ibv_qp* qp, struct ibv_send_wr request, void* here, const struct ibv_mr* mr, const void* there) {
@@ -63,7 +63,7 @@ static void post(struct ibv_qp* qp, struct ibv_send_wr request, void* here, cons
   MUST(ibv_post_send(qp, &request, &bad) == 0);
 }
 
-// Tells the server, by this queue pair, that a record is there.
+// Notifies the server on this queue pair that a record is there.
 static void tell(struct ibv_qp* qp, int number) {
   post(qp, (struct ibv_send_wr){.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htonl((uint32_t)number)}, NULL, NULL, NULL);
 }
@@ -79,7 +79,7 @@ static void call(int tcp, struct ibv_pd* pd) {
   struct ibv_wc wc;
   for (int i = 0; i < kRecords; ++i) {
     post(data, (struct ibv_send_wr){.opcode = IBV_WR_RDMA_READ}, &copies[i], mr, &there->from[i]);
-    // yours: what has to wait for the READ, and by which queue pair does the server have to be told?
+    // Your part: which request must wait for the READ, and which queue pair must notify the server?
     post(data, (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE}, &mark, mark_mr, &there->from[i]);
     post(data, (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE}, &copies[i], mr, &there->to[i]);
     tell(control, i);

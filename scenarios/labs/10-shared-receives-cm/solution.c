@@ -4,25 +4,25 @@
 
 enum {
   kClients = 3,
-  kDepth = 32,  // receives, of all clients together
-  kLimit = 16,  // so few are left: post those that are back
+  kDepth = 32,  // receives for all clients together
+  kLimit = 16,  // refill the SRQ when fewer are left
   kLength = 64,
-  kWindow = 4,  // messages that a client has under way
+  kWindow = 4,  // messages of one client at a time
 };
 
 static struct rdma_event_channel* channel;
 static struct ibv_cq* cq;
 static struct ibv_mr* mr;
 
-// ---- The server: one queue of receives for all clients, who come when they like, send and go.
+// ---- The server: one queue of receives for all clients, which connect when they like, send and leave.
 
 static struct client {
-  struct rdma_cm_id* id;  // NULL: it has gone, or has not come yet
+  struct rdma_cm_id* id;  // NULL: not connected
   int messages;
 } clients[kClients];
 static int gone;
 
-// What a client says with its request, in network byte order: which of them it is, from 1.
+// Private data of a client's request, in network byte order: the number of the client, from 1.
 struct hello {
   uint32_t number;
 };
@@ -30,10 +30,10 @@ struct hello {
 static char buffers[kDepth][kLength];
 static struct ibv_pd* pd;
 static struct ibv_srq* srq;
-static uint64_t free_buffers[kDepth];  // that are back and not posted
+static uint64_t free_buffers[kDepth];  // not posted
 static int free_count;
 
-// Posts what is back, and wants to be told again when few are left.
+// Posts the free buffers, and asks for an event when few receives are left.
 static void refill(void) {
   while (free_count > 0) {
     const uint64_t number = free_buffers[--free_count];
@@ -45,19 +45,19 @@ static void refill(void) {
   MUST(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT) == 0);
 }
 
-// Counts the messages that are in the completion queue.
+// Counts the messages in the completion queue.
 static void take_all(void) {
   struct ibv_wc wc;
   int n;
   while ((n = ibv_poll_cq(cq, 1, &wc)) > 0) {
     free_buffers[free_count++] = wc.wr_id;
-    if (wc.status != IBV_WC_SUCCESS) continue;  // flushed: no message, but the buffer is back
+    if (wc.status != IBV_WC_SUCCESS) continue;  // flushed: no message, but the buffer is free
     for (int i = 0; i < kClients; ++i) clients[i].messages += clients[i].id != NULL && clients[i].id->qp->qp_num == wc.qp_num;
   }
   MUST(n == 0);
 }
 
-// Waits for an event of the adapter. The queue pair that takes no receive any more, or NULL.
+// Waits for an event of the adapter. Returns the queue pair that takes no more receives, or NULL.
 static struct ibv_qp* take_event(struct ibv_context* device) {
   struct ibv_async_event event;
   MUST(ibv_get_async_event(device, &event) == 0);
@@ -71,12 +71,12 @@ static struct ibv_qp* take_event(struct ibv_context* device) {
   return last;
 }
 
-// The client has gone: its queue pair is destroyed, and nothing that it sent is lost.
+// The client has left: destroys its queue pair without losing a message.
 static void drain(struct client* client) {
   struct ibv_qp* const qp = client->id->qp;
   MUST(rdma_disconnect(client->id) == 0);  // answers, and moves the queue pair to IBV_QPS_ERR
   while (take_event(client->id->verbs) != qp) continue;
-  // It takes no receive any more. Those that it has taken are in the completion queue, which rdma_destroy_qp would clear of them.
+  // It takes no more receives. Those that it has taken are in the CQ; rdma_destroy_qp would discard them.
   take_all();
   rdma_destroy_qp(client->id);
   ++gone;
@@ -84,10 +84,10 @@ static void drain(struct client* client) {
   client->id = NULL;
 }
 
-// What all connections share: made when the first one tells by which device it has come.
+// Creates what all connections share. The device is known from the first connection.
 static void make_queues(struct rdma_cm_id* first) {
   struct ibv_srq_init_attr wanted = {.attr = {.max_wr = kDepth, .max_sge = 1}};
-  pd = ibv_alloc_pd(first->verbs);  // that of first->pd goes when no client is there
+  pd = ibv_alloc_pd(first->verbs);  // first->pd is destroyed when no client is connected
   MUST(pd != NULL);
   srq = ibv_create_srq(pd, &wanted);
   cq = ibv_create_cq(first->verbs, 2 * kDepth, NULL, NULL, 0);
@@ -105,7 +105,7 @@ static void take_connection_event(void) {
   struct hello hello = {0};
   if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
     MUST(event->param.conn.private_data_len >= sizeof hello);
-    memcpy(&hello, event->param.conn.private_data, sizeof hello);  // as long as the event is there
+    memcpy(&hello, event->param.conn.private_data, sizeof hello);  // before the event is acknowledged
   }
   MUST(rdma_ack_cm_event(event) == 0);
   if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
@@ -136,7 +136,7 @@ static void serve(void) {
     }
     struct pollfd ready[2] = {{.fd = channel->fd, .events = POLLIN},
                               {.fd = srq == NULL ? -1 : srq->context->async_fd, .events = POLLIN}};
-    if (poll(ready, 2, 20) == 0) continue;  // it has other things to do, and looks again after 20 ms
+    if (poll(ready, 2, 20) == 0) continue;  // other work; the next look is after 20 ms
     if (ready[1].revents != 0) take_event(srq->context);
     if (ready[0].revents != 0) take_connection_event();
   }
@@ -183,7 +183,7 @@ static void call(const char* server, int number, int messages, int stay_us) {
   MUST(ibv_destroy_cq(cq) == 0 && ibv_dereg_mr(mr) == 0 && rdma_destroy_id(id) == 0);
 }
 
-// `lab`; `lab SERVER NUMBER MESSAGES STAY_US`.
+// `lab` is the server; `lab SERVER NUMBER MESSAGES STAY_US` is a client.
 int main(int count, char** arguments) {
   channel = rdma_create_event_channel();
   MUST(channel != NULL && (count == 1 || count > 4));

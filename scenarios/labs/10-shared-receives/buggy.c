@@ -5,10 +5,10 @@
 
 enum {
   kClients = 3,
-  kDepth = 32,   // receives, of all clients together
-  kLimit = 16,   // so few are left: post those that are back
+  kDepth = 32,   // receives for all clients together
+  kLimit = 16,   // refill the SRQ when fewer are left
   kLength = 64,
-  kWindow = 4,   // messages that a client has under way
+  kWindow = 4,   // messages of one client at a time
   kLarge = 4096, // bytes of a large message of the second part
   kMixed = 40,   // messages of the second part; every fourth is large
 };
@@ -38,20 +38,20 @@ static void wait_for_one(struct ibv_wc* wc) {
   exit(1);
 }
 
-// ---- The first part: one queue of receives for all clients, who come, send and go.
+// ---- The first part: one queue of receives for all clients, which connect, send and leave.
 
 static struct client {
-  struct ibv_qp* qp;  // NULL: it has gone
+  struct ibv_qp* qp;  // NULL: the client has left
   int tcp, messages;
 } clients[kClients];
 
 static char buffers[kDepth][kLength];
 static struct ibv_mr* mr;
 static struct ibv_srq* srq;
-static uint64_t free_buffers[kDepth];  // that are back and not posted
+static uint64_t free_buffers[kDepth];  // not posted
 static int free_count;
 
-// Posts what is back, and wants to be told again when few are left.
+// Posts the free buffers, and asks for an event when few receives are left.
 static void refill(void) {
   while (free_count > 0) {
     const uint64_t number = free_buffers[--free_count];
@@ -61,19 +61,19 @@ static void refill(void) {
   MUST(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT) == 0);
 }
 
-// Counts the messages that are in the completion queue.
+// Counts the messages in the completion queue.
 static void take_all(void) {
   struct ibv_wc wc;
   int n;
   while ((n = ibv_poll_cq(cq, 1, &wc)) > 0) {
     free_buffers[free_count++] = wc.wr_id;
-    if (wc.status != IBV_WC_SUCCESS) continue;  // flushed: no message, but the buffer is back
+    if (wc.status != IBV_WC_SUCCESS) continue;  // flushed: no message, but the buffer is free
     for (int i = 0; i < kClients; ++i) clients[i].messages += clients[i].qp != NULL && clients[i].qp->qp_num == wc.qp_num;
   }
   MUST(n == 0);
 }
 
-// Waits for an event of the adapter. The queue pair that takes no receive any more, or NULL.
+// Waits for an event of the adapter. Returns the queue pair that takes no more receives, or NULL.
 static struct ibv_qp* take_event(void) {
   struct ibv_async_event event;
   MUST(ibv_get_async_event(context, &event) == 0);
@@ -87,12 +87,12 @@ static struct ibv_qp* take_event(void) {
   return last;
 }
 
-// The client has gone: its queue pair is destroyed, and nothing that it sent is lost.
+// The client has left: destroys its queue pair without losing a message.
 static void drain(struct client* client) {
   struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
   MUST(ibv_modify_qp(client->qp, &error, IBV_QP_STATE) == 0);
   while (take_event() != client->qp) continue;
-  // It takes no receive any more.
+  // It takes no more receives.
   MUST(ibv_destroy_qp(client->qp) == 0);
   client->qp = NULL;
   lab_meet(client->tcp);
@@ -115,7 +115,7 @@ static void serve(void) {
     struct lab_end theirs;
     lab_connect(one->qp, one->tcp, (struct lab_end){.psn = 1}, 0, &theirs);
   }
-  for (struct client* one = clients; one < clients + kClients; ++one) lab_meet(one->tcp);  // all begin
+  for (struct client* one = clients; one < clients + kClients; ++one) lab_meet(one->tcp);  // all start
   for (int here = kClients; here > 0;) {
     take_all();
     refill();
@@ -123,7 +123,7 @@ static void serve(void) {
     for (int i = 0; i < kClients; ++i) {
       ready[1 + i] = (struct pollfd){.fd = clients[i].qp == NULL ? -1 : clients[i].tcp, .events = POLLIN};
     }
-    if (poll(ready, 1 + kClients, 20) == 0) continue;  // it has other things to do, and looks again after 20 ms
+    if (poll(ready, 1 + kClients, 20) == 0) continue;  // other work; the next look is after 20 ms
     if (ready[0].revents != 0) take_event();
     for (int i = 0; i < kClients; ++i) {
       if (ready[1 + i].revents == 0) continue;
@@ -161,12 +161,12 @@ static void call(const char* server, int messages, int stay_us) {
     if (i % 8 == 0) usleep(30);
   }
   usleep((unsigned)stay_us);
-  lab_meet(tcp);  // goodbye
+  lab_meet(tcp);  // the client leaves
   close(tcp);
   MUST(ibv_destroy_qp(qp) == 0 && ibv_dereg_mr(mr) == 0);
 }
 
-// ---- The second part, XRC: one connection, and a queue of receives for each size, of which the sender chooses one.
+// ---- The second part, XRC: one connection and a queue of receives for each size. The sender chooses the queue.
 
 static struct ibv_srq* open_xrc_srq(struct ibv_xrcd* domain) {
   struct ibv_srq_init_attr_ex wanted = {
@@ -232,7 +232,7 @@ static void call_mixed(const char* server) {
   MUST(qp != NULL);
   const int tcp = lab_tcp(server);
   struct lab_end end;
-  uint32_t queues[2], none[2] = {0, 0};  // the numbers of the server's: of small messages, of large ones
+  uint32_t queues[2], none[2] = {0, 0};  // numbers of the server's queues: for small messages, for large ones
   lab_connect(qp, tcp, (struct lab_end){.psn = 1}, 0, &end);
   lab_exchange(tcp, none, queues, sizeof queues);
   for (int i = 0; i < kMixed; ++i) {
@@ -249,7 +249,7 @@ static void call_mixed(const char* server) {
   MUST(ibv_destroy_qp(qp) == 0 && ibv_dereg_mr(mr) == 0);
 }
 
-// `lab` and `lab SERVER MESSAGES STAY_US`; `lab mixed` and `lab SERVER mixed`.
+// First part: `lab` and `lab SERVER MESSAGES STAY_US`. Second part: `lab mixed` and `lab SERVER mixed`.
 int main(int count, char** arguments) {
   struct ibv_device** const devices = ibv_get_device_list(NULL);
   MUST(devices != NULL && devices[0] != NULL);

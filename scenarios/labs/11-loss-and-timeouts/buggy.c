@@ -4,7 +4,7 @@
 
 enum { kMessages = 20, kLength = 64 };
 
-// As everybody writes it.
+// The usual values.
 enum { kTimeout = 14, kRetries = 7 };
 
 static double now_ms(void) {

@@ -4,7 +4,7 @@
 
 enum { kMessages = 20, kLength = 64 };
 
-// yours: these are too few.
+// Your part: choose both. These are too small.
 enum { kTimeout = 4, kRetries = 1 };
 
 static double now_ms(void) {

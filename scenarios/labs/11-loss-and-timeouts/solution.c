@@ -4,7 +4,7 @@
 
 enum { kMessages = 20, kLength = 64 };
 
-// 1.05 ms, eight times: 8.4 ms, or somewhat more.
+// 1.05 ms, eight times: at least 8.4 ms.
 enum { kTimeout = 8, kRetries = 7 };
 
 static double now_ms(void) {

@@ -6,15 +6,15 @@ enum {
   kSenders = 6,
   kChunks = 40,        // of each sender
   kChunk = 16 << 10,   // bytes
-  kWindow = 2,         // chunks of each sender that are under way
-  kQuiet = 100,        // readings of the probe before anybody sends
+  kWindow = 2,         // chunks under way, from each sender
+  kQuiet = 100,        // READs of the probe before the senders start
   kReadings = 4000,    // at most
-  kLimitUs = 4,        // so long 99 of 100 readings take at most, while the others send
+  kLimitUs = 4,        // 99 of 100 READs take at most this, while the others send
 };
 
-// What lies in the server's memory.
+// Memory of the server.
 struct shared {
-  uint64_t missing;  // chunks that have not come
+  uint64_t missing;  // chunks that have not arrived
   unsigned char chunks[kSenders][kChunks][kChunk];
 };
 
@@ -35,7 +35,7 @@ static struct ibv_qp* create_qp(void) {
   return qp;
 }
 
-// Receives for what has no bytes: grants, and news of chunks that were written.
+// Receives for messages without data: credits, and notifications of chunks that were written.
 static void post_receives(struct ibv_qp* qp) {
   for (int i = 0; i < kChunks; ++i) {
     struct ibv_recv_wr receive = {.wr_id = 0}, *bad;
@@ -59,14 +59,14 @@ static struct shared shared;
 static struct ibv_qp* qps[kSenders];
 static int granted[kSenders];  // chunks
 
-// Lets a sender write its next chunk.
+// Gives a sender the credit for its next chunk.
 static void grant(int sender) {
   struct ibv_send_wr send = {.opcode = IBV_WR_SEND}, *bad;
   MUST(ibv_post_send(qps[sender], &send, &bad) == 0);
   ++granted[sender];
 }
 
-// One more chunk may be under way: of the sender that has been granted the fewest.
+// One more chunk may be under way: from the sender with the fewest credits so far.
 static void grant_one(void) {
   int next = 0;
   for (int i = 1; i < kSenders; ++i) {
@@ -79,7 +79,7 @@ static void receive_chunks(void) {
   for (int i = 0; i < kWindow * kSenders; ++i) grant_one();
   while (shared.missing > 0) {
     const struct ibv_wc wc = wait_for_one();
-    if (wc.opcode != IBV_WC_RECV_RDMA_WITH_IMM) continue;  // a grant has been sent
+    if (wc.opcode != IBV_WC_RECV_RDMA_WITH_IMM) continue;  // a credit has been sent
     --shared.missing;
     grant_one();
   }
@@ -98,7 +98,7 @@ static void serve(void) {
     struct lab_end theirs;
     lab_connect(qp, from, (struct lab_end){.psn = 1, .address = (uintptr_t)&shared, .rkey = mr->rkey},
                 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ, &theirs);
-    const uint64_t number = theirs.address;  // of the sender; the probe has none
+    const uint64_t number = theirs.address;  // of the sender; not used for the probe
     MUST(number <= kSenders);
     if (number == kSenders) {
       probe = qp;
@@ -109,7 +109,7 @@ static void serve(void) {
       post_receives(qp);
     }
   }
-  lab_meet(probe_tcp);  // its readings of the quiet network are done
+  lab_meet(probe_tcp);  // the probe has measured the quiet network
   for (int i = 0; i < kSenders; ++i) lab_meet(tcp[i]);
   receive_chunks();
   int wrong = 0;
@@ -162,7 +162,7 @@ static void write_chunks(const char* server, int number) {
   MUST(ibv_destroy_qp(qp) == 0 && ibv_dereg_mr(mr) == 0);
 }
 
-// ---- The probe: how long a READ of 8 bytes takes, in an idle network and in a busy one.
+// ---- The probe: measures how long a READ of 8 bytes takes, in an idle network and in a busy one.
 
 static int compare(const void* a, const void* b) {
   const double left = *(const double*)a, right = *(const double*)b;
@@ -175,7 +175,7 @@ static double now_us(void) {
   return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
 }
 
-// Prints the median; the 99th percentile.
+// Prints the median and the 99th percentile. Returns the latter.
 static double tell(const char* when, double* readings, int count) {
   MUST(count > 0);
   qsort(readings, (size_t)count, sizeof *readings, compare);
@@ -204,7 +204,7 @@ static void probe(const char* server) {
       const double posted = now_us();
       MUST(ibv_post_send(qp, &read, &bad) == 0);
       wait_for_one();
-      // From the first chunk on: before it the network is as quiet as it was.
+      // READs count from the first chunk on.
       if (!is_busy || missing < kSenders * kChunks) readings[count++] = now_us() - posted;
     } while (is_busy ? missing > 0 && count < kReadings : count < kQuiet);
     high = tell(is_busy ? "busy" : "quiet", readings, count);
@@ -215,7 +215,7 @@ static void probe(const char* server) {
   MUST(ibv_destroy_qp(qp) == 0 && ibv_dereg_mr(mr) == 0);
 }
 
-// `lab`; `lab SERVER 0` to `lab SERVER 5`; `lab SERVER probe`.
+// `lab` is the server, `lab SERVER 0` to `lab SERVER 5` are the senders, `lab SERVER probe` is the probe.
 int main(int count, char** arguments) {
   struct ibv_device** const devices = ibv_get_device_list(NULL);
   MUST(devices != NULL && devices[0] != NULL);

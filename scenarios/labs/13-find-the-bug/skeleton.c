@@ -2,7 +2,7 @@
 
 #include "lab.h"
 
-// yours: the kind of decision that brings each of the two mistakes about, as `verbatim explore` names it, up to the slash.
+// Your part: the kind of decision that shows each of the two mistakes, as `verbatim shrink` names it, up to a slash or ` number`.
 static const char kFirstAnswer[] = "?";   // records are wrong
 static const char kSecondAnswer[] = "?";  // a request is refused
 
@@ -18,17 +18,17 @@ static struct ibv_cq *send_cq, *recv_cq;
 static struct ibv_mr* mr;
 static struct lab_end peer;
 
-// What each side has for the other to write to.
+// Memory of each side that the other one writes to.
 static struct {
   struct record slots[kSlots];  // at the consumer
-  uint64_t taken;               // at the producer: records that the consumer has taken
+  uint64_t taken;               // at the producer: number of records that the consumer has taken
 } shared;
 
-static struct record records[kSlots];  // of the producer, to be sent
+static struct record records[kSlots];  // of the producer
 
 static unsigned char byte_of(uint64_t sequence, int at) { return (unsigned char)(sequence * 13 + (unsigned)at * 3); }
 
-// How many completions there were: 0 or 1.
+// Returns the number of completions, 0 or 1.
 static int poll_once(struct ibv_cq* cq) {
   struct ibv_wc wc;
   const int n = ibv_poll_cq(cq, 1, &wc);
@@ -55,7 +55,7 @@ static void consume(void) {
   int wrong = 0;
   for (uint64_t i = 1; i <= kRecords; ++i) {
     const volatile struct record* const slot = &shared.slots[i % kSlots];
-    while (slot->sequence != i) continue;  // it is there when its last bytes are
+    while (slot->sequence != i) continue;  // wait for record i
     int is_right = 1;
     for (int k = 0; k < kBytes; ++k) is_right &= slot->bytes[k] == byte_of(i, k);
     wrong += !is_right;
@@ -69,7 +69,7 @@ static void consume(void) {
 static void produce(void) {
   const volatile uint64_t* const taken = &shared.taken;
   for (uint64_t i = 1; i <= kRecords; ++i) {
-    while (i - *taken > kSlots) continue;  // until there is room at the consumer, and so here
+    while (i - *taken > kSlots) continue;  // wait for a free slot
     while (poll_once(send_cq) != 0) continue;
     struct record* const record = &records[i % kSlots];
     for (int k = 0; k < kBytes; ++k) record->bytes[k] = byte_of(i, k);
@@ -80,7 +80,7 @@ static void produce(void) {
   printf("all are taken\n");
 }
 
-// `lab` consumes, `lab SERVER` produces, `lab answers` tells of what was found.
+// `lab` is the consumer, `lab SERVER` the producer, `lab answers` prints the answers.
 int main(int count, char** arguments) {
   if (count > 1 && strcmp(arguments[1], "answers") == 0) {
     printf("records are wrong: %s\na request is refused: %s\n", kFirstAnswer, kSecondAnswer);

@@ -1,44 +1,42 @@
-// The labs of this installation: a folder each in scenarios/labs, described by its grade.json.
+// Labs: a folder each, described by its grade.json. Those of the course are in scenarios/labs; others can be anywhere.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/config/diagnostics.h"
+#include "tools/verbatim/labs/grade_file.h"
+
 namespace verbatim::cli {
 
-// What is looked at, and what it is worth. All numbers but the points may be 0: nothing is asked of it.
-struct Criterion {
-  std::string name;
-  unsigned points = 0;
-  std::string scenario = "scenario.json";  // a file of the lab
-  bool builds = false;                     // that it compiles without a warning, and nothing else
-  std::int64_t schedules = 0;              // right with freedom spec and each of the seeds 1 to this one
-  std::int64_t losses = 0;                 // right when any one of so many packets from each side is lost, the first to the last
-  bool has_no_findings = false;            // of the checkers that find mistakes which have not bitten
-  bool has_no_rnr_naks = false;            // nobody was sent a message without having a receive posted
-  std::uint64_t most_packets = 0;
-  double most_us = 0;                      // virtual time from the start of the last program to the end of the run, microseconds
-};
-
 struct Lab {
-  std::string name;    // of its folder: "01-first-pingpong"
+  std::string name;  // of its folder: "01-first-pingpong"
   std::string title;
-  std::filesystem::path folder;
+  std::filesystem::path folder;    // absolute
   std::filesystem::path topology;  // a file
+  bool is_of_course = true;        // one of this installation
   std::vector<Criterion> criteria;
+
+  unsigned points() const;  // of all criteria
+  // "lab.h", "lab_cm.h" or "Makefile": the lab's own, or the one that the labs of the course share.
+  std::filesystem::path shared_file(const char* name) const;
 };
 
-// The lab with this number ("1", "01"; "1-cm": its form with librdmacm) or name. nullopt: there is none, and a sentence has said so.
+// The lab in `folder`. nullopt: it cannot be used, and `diagnostics` says why.
+std::optional<Lab> read_lab(const std::filesystem::path& folder, config::Diagnostics& diagnostics);
+// The lab with this number ("1", "01"; "1-cm": its form with librdmacm) or name, or the one in the folder with this path.
+// nullopt: there is none; the reason has been printed.
 std::optional<Lab> find_lab(const std::string& number);
-// All of them, in the order of the course; those whose grade.json cannot be used are left out, and a sentence says so.
+// The lab of a student's folder: `lab` where that is not empty, else the one that kLabMark names. nullopt as above.
+std::optional<Lab> lab_of(const std::filesystem::path& folder, const std::string& lab);
+// The labs of the course, in its order, without those whose grade.json cannot be used; the reason has been printed.
 std::vector<Lab> all_labs();
 
-// Files that every lab's folder gets beside its own.
+// Files that every student's folder gets beside those of the lab.
 inline constexpr const char* kSharedFiles[] = {"lab.h", "lab_cm.h", "Makefile"};
-// The file in a student's folder that names its lab.
+// The file in a student's folder that names its lab; `lab start` writes it.
 inline constexpr const char* kLabMark = "lab.json";
 
 }  // namespace verbatim::cli

@@ -6,12 +6,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/worker_pool.h"
 
@@ -28,7 +32,7 @@ constexpr rlim_t kLongestObject = 64 << 20;  // bytes of a file that the compile
 
 bool is_source(const fs::path& path) { return path.extension() == ".c" || path.extension() == ".h"; }
 
-// The words of a compiler's list of what it read, which make(1) reads: blanks in names have a backslash before them.
+// The files in a compiler's list of what it has read, which is written for make(1): a backslash precedes a blank in a name.
 std::vector<std::string> words_of_list(const fs::path& file) {
   std::ifstream list(file);
   std::vector<std::string> words(1);
@@ -44,41 +48,66 @@ std::vector<std::string> words_of_list(const fs::path& file) {
   return words;
 }
 
-// A source that brings in files of the labs themselves, by the compiler's lists of what it read. Empty: none does.
-std::string foreign_source(const fs::path& folder, const fs::path& labs) {
+// The name of a file of `labs` or below that the compiler has read, by its lists. Empty: none.
+std::string foreign_source(const fs::path& folder, const std::vector<fs::path>& labs) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".d") continue;
     for (const std::string& word : words_of_list(entry.path())) {
       if (word.empty()) continue;
       std::error_code error;
-      const fs::path read = fs::weakly_canonical(folder / word, error);
-      if (!error && read.string().starts_with(labs.string() + "/")) return read.filename();
+      const std::string read = fs::weakly_canonical(folder / word, error).string();
+      const auto holds = [&](const fs::path& lab) { return read.starts_with(lab.string() + "/"); };
+      if (!error && std::ranges::any_of(labs, holds)) return fs::path(read).filename();
     }
   }
   return "";
 }
 
+// Without the lines in which make says that it gives up: the compiler has said why.
+std::string without_lines_of_make(const std::string& text) {
+  std::istringstream lines(text);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("make: ***") && !line.starts_with("make[")) kept += line + "\n";
+  }
+  while (kept.ends_with('\n')) kept.pop_back();
+  return kept;
+}
+
 }  // namespace
 
-Submission::Submission(const Lab& lab, const fs::path& folder) : lab_(lab) {
+std::vector<fs::path> files_beside_program(const Lab& lab) {
+  static constexpr std::string_view kOthers[] = {"README.md", "grade.json", "skeleton.c", "solution.c", "buggy.c",
+                                                  "lab.c",     "lab",        "lab.d",      "lab.json"};
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(lab.folder)) {
+    if (entry.is_regular_file() && std::ranges::find(kOthers, entry.path().filename().string()) == std::end(kOthers))
+      files.push_back(entry.path());
+  }
+  return files;
+}
+
+Submission::Submission(const Lab& lab, const fs::path& source) : lab_(lab) {
   std::string name = (fs::temp_directory_path() / "verbatim-grade-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr)
     throw fs::filesystem_error("cannot make a folder", name, std::error_code(errno, std::generic_category()));
   folder_ = name;
-  unsigned sources = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (!is_source(entry.path()) || entry.is_symlink() || !entry.is_regular_file()) continue;
-    if (entry.file_size() > kLongestSource || ++sources > kMostSources) continue;
-    fs::copy_file(entry.path(), folder_ / entry.path().filename());
-  }
   const auto take = [&](const fs::path& from, const fs::path& to) {
     fs::copy_file(from, folder_ / to, fs::copy_options::overwrite_existing);
   };
-  for (const char* shared : kSharedFiles) take(lab.folder.parent_path() / shared, shared);
-  take(lab.topology, "topology.json");
-  for (const fs::directory_entry& entry : fs::directory_iterator(lab.folder)) {
-    if (entry.path().filename().string().starts_with("scenario")) take(entry.path(), entry.path().filename());
+  if (fs::is_directory(source)) {
+    unsigned sources = 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(source)) {
+      if (!is_source(entry.path()) || entry.is_symlink() || !entry.is_regular_file()) continue;
+      if (entry.file_size() > kLongestSource || ++sources > kMostSources) continue;
+      take(entry.path(), entry.path().filename());
+    }
+  } else {
+    take(source, "lab.c");
   }
+  for (const char* shared : kSharedFiles) take(lab.shared_file(shared), shared);
+  for (const fs::path& file : files_beside_program(lab)) take(file, file.filename());
+  take(lab.topology, "topology.json");
 }
 
 Submission::~Submission() {
@@ -100,15 +129,17 @@ bool Submission::build() {
   });
   int status = -1;
   if (child > 0) ::waitpid(child, &status, 0);
-  complaint_ = content_of(said);
+  complaint_ = without_lines_of_make(content_of(said));
   ::close(said);
   if (child <= 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    if (complaint_.empty()) complaint_ = "it could not be compiled within a minute";
+    if (complaint_.empty()) complaint_ = "make has failed, or took longer than a minute";
     return false;
   }
-  const std::string foreign = foreign_source(folder_, fs::weakly_canonical(lab_.folder.parent_path()));
+  std::vector<fs::path> labs = {lab_.folder};
+  for (const fs::path course : lab_folders()) labs.push_back(fs::weakly_canonical(course));
+  const std::string foreign = foreign_source(folder_, labs);
   if (foreign.empty()) return true;
-  complaint_ = "it includes " + foreign + " of the labs themselves";
+  complaint_ = "it includes " + foreign + " from the folder of the labs; a submission may use only its own files";
   return false;
 }
 

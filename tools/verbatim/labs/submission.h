@@ -1,4 +1,4 @@
-// What somebody has made of a lab: its C files, built with the lab's own Makefile, header, topology and scenarios.
+// A program for a lab, built from C files of one person with the lab's own Makefile, headers, topology and scenarios.
 #pragma once
 
 #include <filesystem>
@@ -8,18 +8,19 @@
 
 namespace verbatim::cli {
 
-// The folder it is built in exists as long as this does.
+// It is built in a temporary folder, which exists as long as the object.
 class Submission {
  public:
-  // Copies what there is of it in `folder`. Throws std::filesystem::filesystem_error when the machine has no room.
-  Submission(const Lab& lab, const std::filesystem::path& folder);
+  // `source`: a folder whose C files are copied, or one file that becomes lab.c. A file of the lab replaces one with its name.
+  // Throws std::filesystem::filesystem_error when the machine has no room.
+  Submission(const Lab& lab, const std::filesystem::path& source);
   ~Submission();
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
 
-  // Compiles it, for a minute at most. False: there is no program; complaint() says why.
+  // Compiles it, for a minute at most. False: there is no program, and complaint() has the reason.
   bool build();
-  // What the compiler, or we, had to say of it; empty: nothing.
+  // What the compiler wrote, all of it, or our reason; empty: nothing.
   const std::string& complaint() const { return complaint_; }
   const std::filesystem::path& folder() const { return folder_; }
 
@@ -28,5 +29,8 @@ class Submission {
   std::filesystem::path folder_;
   std::string complaint_;
 };
+
+// The files of a lab's folder that are copied beside the program: all but its texts and its three programs.
+std::vector<std::filesystem::path> files_beside_program(const Lab& lab);
 
 }  // namespace verbatim::cli

@@ -1,0 +1,79 @@
+// Points for one submission: the runs that the criteria of its lab ask for, each in a process of its own, and what came of them.
+// Criteria that ask for the same run share it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/labs/lab_folder.h"
+#include "tools/verbatim/labs/submission.h"
+#include "tools/verbatim/progress.h"
+#include "tools/verbatim/worker_pool.h"
+
+namespace verbatim::cli {
+
+struct Grade {
+  unsigned points = 0;
+  std::vector<std::string> why;  // lines; empty: no points are missing
+};
+
+struct GraderOptions {
+  std::vector<std::int64_t> seeds;  // for `schedules`; empty: 1, 2, … as many as the criterion says
+  bool call_by_call = false;
+  bool shows_progress = false;
+};
+
+class Grader {
+ public:
+  // Both outlive the grader.
+  Grader(const Lab& lab, Submission& submission, GraderOptions options);
+
+  // False: interrupted.
+  bool run();
+  const std::vector<Grade>& grades() const { return grades_; }  // by criterion
+  unsigned points() const { return points_of(grades_); }
+
+ private:
+  // One run, for one criterion or several.
+  struct Run {
+    std::string key;  // what is run, and how: the same for the same run
+    RunOptions options;
+    bool watches_order = false;  // ArmingOrder sees its calls
+    // Once it has ended:
+    std::vector<std::string> failure;  // lines; empty: as the scenario expects
+    std::uint64_t rnr_naks = 0, packets = 0, sleeps = 0;
+    std::int64_t end_ps = 0;
+    std::string order_mistake;
+  };
+  struct Question {
+    std::size_t criterion, run;
+    std::string words;  // "with seed 7", "when packet 3 from client is lost"; empty: the only run
+  };
+
+  void ask(std::size_t index);
+  void add(std::size_t index, std::string words, RunOptions options);
+  std::filesystem::path out_of(std::size_t run) const;
+  bool run_all();
+  int run_one(std::size_t number, int core);
+  void watch(const WorkerPool& pool);
+  void collect(const WorkerPool::Ended& ended);
+  // Why the run is not right for the criterion, in lines; empty: it is right. `ever_sleeps`: in some run of the criterion.
+  std::vector<std::string> judge(const Criterion& criterion, const Run& run, bool ever_sleeps) const;
+  void count_points();
+
+  const Lab& lab_;
+  Submission& submission_;
+  const GraderOptions options_;
+  Progress progress_;
+  std::vector<Grade> grades_;
+  std::vector<Run> runs_;
+  std::vector<Question> questions_;  // in the order of the criteria
+  std::size_t ended_ = 0;            // runs
+  std::uintmax_t free_before_ = 0;   // bytes of the disk, when the grading began
+  std::map<std::size_t, std::string> too_much_;  // why a run was killed
+};
+
+}  // namespace verbatim::cli
