@@ -50,6 +50,7 @@ struct RunOptions {
   std::vector<std::string> checks;  // each NAME=off|warn|error
   std::string record;  // a file for a recording
   std::string pcap;
+  std::string pcap_per = "port";  // each packet at every "port" that it passes, or once on every "link"
   std::string calls;  // a file for the programs' calls
   std::uint32_t snap_length = 0;  // bytes of a packet in the capture, 0: all
   std::string
