@@ -42,6 +42,12 @@ TEST_F(ReportInBrowser, begins_where_a_program_failed) {
   const std::string text = value("document.getElementById('failures').textContent").get<std::string>();
   EXPECT_THAT(text, HasSubstr("exit 3 ended with exit code 3"));
   EXPECT_THAT(text, HasSubstr("its last output: it is broken"));
+  // A failure in the list is shown though a filter leaves its row out.
+  set("find", "standard output");
+  EXPECT_TRUE(wait("document.getElementById('found').textContent && !document.querySelector('.row.is-chosen')"));
+  value("document.querySelector('#failures button').click()");
+  EXPECT_TRUE(wait("document.querySelector('.row.is-chosen.error')"));
+  EXPECT_EQ(value("document.getElementById('find').value"), "");
   EXPECT_THAT(value("document.getElementById('summary').textContent").get<std::string>(), HasSubstr("2 programs failed"));
   EXPECT_EQ(browser_->errors(), "");
 }

@@ -38,6 +38,7 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
   const placeAt = async (ps) => filtered ? lowest(filtered.time, ps) : rowAt(ps);
   // The place of a row among the shown ones, or of the first after it.
   const placeOf = (i) => filtered ? lowest(filtered.index, i) : i;
+  const isShown = (i) => !filtered || filtered.index[placeOf(i)] === i;
 
   const matcher = () => {
     const words = id("find").value.trim().toLowerCase();
@@ -316,6 +317,6 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
   };
   ladder.addEventListener("scroll", scrolled, { passive: true });
 
-  return { spoken, shownCount, shownAt, lowest, rowAt, placeAt, placeOf, filter, findRow, place, paint, stale, layOut, reveal, toPlace, revealColumns, print,
+  return { spoken, shownCount, shownAt, lowest, rowAt, placeAt, placeOf, isShown, filter, findRow, place, paint, stale, layOut, reveal, toPlace, revealColumns, print,
     page: () => Math.max(1, Math.floor(ladder.clientHeight / kRow) - 1) };
 };

@@ -232,7 +232,7 @@
     const all = [...data.failures, ...ended].sort((a, b) => a.time_ps - b.time_ps);
     for (const failure of all.slice(0, kMostFailures)) {
       const item = element("li"), causes = element("ul");
-      const jump = button("at " + time.text(failure.time_ps), async () => { const k = await placeAt(failure.time_ps); if (k < shownCount()) choose(shownAt(k), true); });
+      const jump = button("at " + time.text(failure.time_ps), () => goTo(failure.time_ps));
       for (const cause of failure.causes) causes.append(element("li", "", cause.evidence + (cause.remedy ? ". What to do: " + cause.remedy : "")));
       item.append(jump, element("span", "", " " + failure.what), causes);
       list.append(item);
@@ -262,6 +262,17 @@
   const jumpTo = async (flags) => {
     const i = await ladder.findRow(-1, 1, (own, k) => own.flags[k] & flags);
     if (i !== undefined) await show(i);
+  };
+  // The first row at or after a time, whatever filters leave out.
+  const goTo = async (ps) => {
+    const i = await ladder.rowAt(ps);
+    if (i >= rows.count) return;
+    if (!ladder.isShown(i)) {
+      id("find").value = "";
+      id("inrange").checked = false;
+      await showAll();
+    }
+    choose(i, true);
   };
   const setOnly = (c) => {
     state.only = c;
