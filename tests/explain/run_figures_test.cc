@@ -6,16 +6,20 @@
 namespace verbatim::cli {
 namespace {
 
-TEST(RunFigures, throughput_is_the_bytes_of_messages_from_the_first_post_to_the_last_end) {
+TEST(RunFigures, throughput_is_the_bytes_of_messages_over_the_time_with_a_message_under_way) {
   RunPicture picture;
   picture.requests.push_back({.bytes = 1000, .posted = 1'000'000, .completed = 3'000'000});
   picture.requests.push_back({.bytes = 500, .rung = 2'000'000, .acknowledged = 5'000'000});
   const RunFigures figures = figures_of({}, picture);
   EXPECT_EQ(figures.messages, 2u);
   EXPECT_EQ(figures.bytes, 1500u);
-  EXPECT_EQ(figures.span_ps, 4'000'000);
+  EXPECT_EQ(figures.busy_ps, 4'000'000);
   EXPECT_DOUBLE_EQ(figures.throughput().value(), 3e9);  // 12,000 bits in 4 us
   EXPECT_EQ(to_json(figures)["bits_per_second"], 3'000'000'000u);
+  // Another one a second later, and one within that: the time between does not count.
+  picture.requests.push_back({.bytes = 500, .posted = 1'000'000'000'000, .completed = 1'000'004'000'000});
+  picture.requests.push_back({.bytes = 0, .posted = 1'000'001'000'000, .completed = 1'000'002'000'000});
+  EXPECT_EQ(figures_of({}, picture).busy_ps, 8'000'000);
 }
 
 TEST(RunFigures, requests_without_an_end_and_failed_ones_do_not_count) {

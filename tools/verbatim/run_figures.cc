@@ -1,6 +1,7 @@
 #include "tools/verbatim/run_figures.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "sim/ib/wc_status.h"
@@ -17,18 +18,22 @@ std::int64_t nearest_rank(const std::vector<std::int64_t>& sorted, std::size_t p
 
 void add_messages(RunFigures& figures, const RunPicture& picture) {
   std::vector<std::int64_t> latencies;
-  std::int64_t first = 0, last = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> times;
   for (const RunPicture::Request& request : picture.requests) {
     const std::int64_t from = request.begin_ps(), to = request.end_ps();
     if (from < 0 || to < from || request.status != 0) continue;
-    first = latencies.empty() ? from : std::min(first, from);
-    last = std::max(last, to);
+    times.emplace_back(from, to);
     latencies.push_back(to - from);
     figures.bytes += request.bytes;
   }
   figures.messages = latencies.size();
   if (latencies.empty()) return;
-  figures.span_ps = last - first;
+  std::ranges::sort(times);
+  std::int64_t last = 0;
+  for (const auto& [from, to] : times) {
+    figures.busy_ps += std::max<std::int64_t>(0, to - std::max(from, last));
+    last = std::max(last, to);
+  }
   std::ranges::sort(latencies);
   figures.p50_ps = nearest_rank(latencies, 50);
   figures.p99_ps = nearest_rank(latencies, 99);
@@ -38,8 +43,8 @@ void add_messages(RunFigures& figures, const RunPicture& picture) {
 }  // namespace
 
 std::optional<double> RunFigures::throughput() const {
-  if (messages == 0 || span_ps <= 0) return std::nullopt;
-  return static_cast<double>(bytes) * 8e12 / static_cast<double>(span_ps);
+  if (messages == 0 || busy_ps <= 0) return std::nullopt;
+  return static_cast<double>(bytes) * 8e12 / static_cast<double>(busy_ps);
 }
 
 RunFigures figures_of(const RecordedRun& run, const RunPicture& picture) {
@@ -69,7 +74,7 @@ RunFigures figures_of(const RecordedRun& run, const RunPicture& picture) {
 nlohmann::ordered_json to_json(const RunFigures& figures) {
   nlohmann::ordered_json json = {{"messages", figures.messages},
                                  {"bytes", figures.bytes},
-                                 {"span_ps", figures.span_ps},
+                                 {"busy_ps", figures.busy_ps},
                                  {"bits_per_second", nullptr},
                                  {"p50_ps", figures.p50_ps},
                                  {"p99_ps", figures.p99_ps},

@@ -13,7 +13,7 @@ struct RunFigures {
   // Work requests of send queues that ended without an error: completed, or acknowledged where no completion is known.
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;        // of those messages, without headers
-  std::int64_t span_ps = 0;       // from the first post of these messages to the last end
+  std::int64_t busy_ps = 0;       // while at least one of them was between post and end
   std::int64_t p50_ps = -1, p99_ps = -1, longest_ps = -1;  // from post to end (nearest rank); -1: no message ended
   std::uint64_t packets = 0;      // sent by adapters
   std::uint64_t drops = 0;        // packets dropped, at ports and in adapters
@@ -23,7 +23,7 @@ struct RunFigures {
   std::uint64_t completions = 0, failed_completions = 0;
   std::uint64_t flushed_completions = 0;  // of the failed ones: requests flushed after an error
 
-  // Bits per second; nothing without a message, or without a time.
+  // Bits per second while a message was under way; nothing without a message, or without a time.
   std::optional<double> throughput() const;
 };
 

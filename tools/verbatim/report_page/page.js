@@ -201,7 +201,7 @@
       id("tiles").append(box);
     };
     const none = "no message completed";
-    tile("throughput", f.bits_per_second === null ? "—" : rate(f.bits_per_second), f.messages ? plural(f.messages, "message") + ", " + f.bytes.toLocaleString("en") + " bytes in " + time.text(f.span_ps) : none);
+    tile("throughput", f.bits_per_second === null ? "—" : rate(f.bits_per_second), f.messages ? plural(f.messages, "message") + ", " + f.bytes.toLocaleString("en") + " bytes; " + time.text(f.busy_ps) + " with a message under way" : none);
     tile("latency, median", f.p50_ps < 0 ? "—" : time.text(f.p50_ps), f.messages ? "p50, from post to completion" : none);
     tile("latency, p99", f.p99_ps < 0 ? "—" : time.text(f.p99_ps), f.messages ? "longest " + time.text(f.longest_ps) : none);
     tile("drops", f.drops.toLocaleString("en"), "of " + plural(f.packets, "packet") + " sent", kDropped, f.drops > 0);
