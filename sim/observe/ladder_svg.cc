@@ -1,18 +1,21 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
+#include "sim/core/time_text.h"
 #include "sim/core/words.h"
 #include "sim/ib/drop_reason.h"
 #include "sim/observe/ladder.h"
-#include "sim/observe/microseconds.h"
 
 namespace verbatim::observe {
 
 namespace {
 
-// Pixels. Words of the first host stand to the left of its line, those of the others to the right.
-constexpr std::size_t kTime = 110, kFirst = 520, kColumn = 320, kLast = 560, kRow = 18, kTop = 34;
+// Pixels. Words of the first host stand to the left of its line, those of the others to the right; the picture is as wide as the
+// longest of them need. A character of a monospaced font of 11 pixels is 6.6 wide, one of the bold 13 pixels 7.9.
+constexpr std::size_t kTime = 110, kColumn = 320, kMargin = 12, kRow = 18, kTop = 34;
+constexpr double kCharacter = 6.7, kHeadCharacter = 8;
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -23,6 +26,11 @@ std::string escaped(std::string_view text) {
     else if (static_cast<unsigned char>(c) >= ' ') out += c;
   }
   return out;
+}
+
+// Bytes, at least as many as characters.
+std::size_t pixels_of(std::string_view words, double character) {
+  return static_cast<std::size_t>(static_cast<double>(words.size()) * character) + 1;
 }
 
 std::string text_at(std::size_t x, std::size_t y, std::string_view anchor, std::string_view kind, std::string_view words) {
@@ -36,6 +44,38 @@ std::string line_between(std::size_t x1, std::size_t y1, std::size_t x2, std::si
 // A packet between its two ends: opcode, destination, PSN.
 std::tuple<std::string, std::string, std::string> key_of(const TraceLine& line) {
   return {std::string(line.value("opcode")), std::string(line.value("dest_qp")), std::string(line.value("psn"))};
+}
+
+// What a row says beside its host's line.
+struct Words {
+  std::string text;
+  bool is_left = false;  // of the line
+  bool is_bad = false;
+  std::size_t gap = 6, lift = 0;  // from the line, and above the middle of the row
+};
+
+// Nothing for a packet that arrives: its arrow says so.
+std::optional<Words> words_of(const TraceLine& line, std::size_t column, std::size_t hosts) {
+  if (line.event == "packet-received") return std::nullopt;
+  if (line.event == "packet-transmitted") {
+    const bool points_right = column + 1 < hosts;
+    return Words{join(line.value("opcode"), " to QP ", line.value("dest_qp"), " PSN ", line.value("psn")), !points_right, false, 8, 5};
+  }
+  const bool is_bad = (line.event == "completion" && line.value("status") != "0") || line.event == "packet-dropped" || line.event == "retransmission" ||
+                      line.event == "diagnosis";
+  std::string text = in_words(line);
+  if (line.event == "program-started") {
+    text = join("process ", line.value("pid"), " starts");
+  } else if (line.event == "program-exited") {
+    const bool is_killed = line.value("signal") != "0";
+    text = join("process ", line.value("pid"), is_killed ? " is killed by signal " : " ends with exit code ", line.value(is_killed ? "signal" : "exit_code"));
+  } else if (line.event == "fault") {
+    text = join("scripted fault ", line.value("rule"), " hits ", line.value("opcode"), " PSN ", line.value("psn"));
+  } else if (line.event == "packet-dropped") {
+    const auto reason = static_cast<ib::DropReason>(number_of(line, "reason"));
+    text = join("\u2715 ", line.value("opcode"), " PSN ", line.value("psn"), ": ", ib::text_of(reason));
+  }
+  return Words{std::move(text), column == 0, is_bad};
 }
 
 constexpr std::string_view kStyle =
@@ -52,11 +92,25 @@ std::string ladder_svg(std::span<const TraceLine> lines, const LadderOptions& op
   const auto [hosts, all] = ladder_rows(lines, options);
   if (hosts.empty()) return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"></svg>\n";
   const std::size_t shown = std::min(all.size(), kMostLadderRows);
-  const auto middle = [](std::size_t column) { return kFirst + column * kColumn; };
+  std::vector<std::optional<Words>> words(shown);
+  // Room to the left of the first line, and to the right of it.
+  std::size_t left = pixels_of(hosts.front(), kHeadCharacter) / 2, right = 0;
+  for (std::size_t i = 0; i < hosts.size(); ++i) right = std::max(right, i * kColumn + pixels_of(hosts[i], kHeadCharacter) / 2);
+  for (std::size_t row = 0; row < shown; ++row) {
+    const std::size_t column = all[row].column;
+    words[row] = words_of(lines[all[row].index], column, hosts.size());
+    if (!words[row]) continue;
+    const std::size_t reach = words[row]->gap + pixels_of(words[row]->text, kCharacter);
+    if (!words[row]->is_left) right = std::max(right, column * kColumn + reach);
+    else if (reach > column * kColumn) left = std::max(left, reach - column * kColumn);
+  }
+  const std::size_t first = kTime + kMargin + left;
+  const auto middle = [first](std::size_t column) { return first + column * kColumn; };
   const auto height_of = [](std::size_t row) { return kTop + row * kRow + kRow / 2; };
-  const std::size_t width = kFirst + hosts.size() * kColumn - kColumn + kLast, height = kTop + (shown + 1) * kRow;
+  const std::size_t width = first + right + kMargin, height = kTop + (shown + 1) * kRow;
   std::string svg = join("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width, "\" height=\"", height, "\" viewBox=\"0 0 ", width, " ", height,
                          "\">\n<title>Verbatim ladder</title>\n", kStyle);
+  svg += text_at(kTime, 16, "end", "time", "time in us");
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     svg += text_at(middle(i), 16, "middle", "head", hosts[i]);
     svg += line_between(middle(i), kTop - 10, middle(i), height - kRow, "rail");
@@ -66,36 +120,25 @@ std::string ladder_svg(std::span<const TraceLine> lines, const LadderOptions& op
   for (std::size_t row = 0; row < shown; ++row) {
     const TraceLine& line = lines[all[row].index];
     const std::size_t column = all[row].column, y = height_of(row), x = middle(column);
-    svg += text_at(kTime, y + 4, "end", "time", microseconds(line.time_ps));
-    if (line.event == "packet-transmitted") {
-      const bool points_right = column + 1 < hosts.size();
-      const std::string words = join(line.value("opcode"), " to QP ", line.value("dest_qp"), " PSN ", line.value("psn"));
-      svg += text_at(points_right ? x + 8 : x - 8, y - 1, points_right ? "start" : "end", "what", words);
-      under_way[key_of(line)] = {row, column};
-      continue;
+    svg += text_at(kTime, y + 4, "end", "time", microseconds_text(line.time_ps));
+    if (words[row]) {
+      const Words& own = *words[row];
+      svg += text_at(own.is_left ? x - own.gap : x + own.gap, y + 4 - own.lift, own.is_left ? "end" : "start", own.is_bad ? "bad" : "what", own.text);
     }
-    if (line.event == "packet-received") {
+    if (line.event == "packet-transmitted") {
+      under_way[key_of(line)] = {row, column};
+    } else if (line.event == "packet-received") {
       const auto sent = under_way.find(key_of(line));
       if (sent == under_way.end()) continue;
       svg += line_between(middle(sent->second.second), height_of(sent->second.first), x, y, "packet");
       under_way.erase(sent);
-      continue;
     }
-    const bool is_bad = (line.event == "completion" && line.value("status") != "0") || line.event == "packet-dropped" || line.event == "retransmission" ||
-                        line.event == "diagnosis";
-    std::string words = in_words(line);
-    if (line.event == "packet-dropped") {
-      std::uint64_t reason = 0;
-      for (const char c : line.value("reason")) reason = 10 * reason + static_cast<std::uint64_t>(c - '0');
-      words = join("\u2715 ", line.value("opcode"), " PSN ", line.value("psn"), ": ", ib::text_of(static_cast<ib::DropReason>(reason)));
-    }
-    svg += text_at(column == 0 ? x - 6 : x + 6, y + 4, column == 0 ? "end" : "start", is_bad ? "bad" : "what", words);
   }
   for (const auto& [key, from] : under_way) {
     const std::size_t x = middle(from.second), y = height_of(from.first);
     svg += line_between(x, y, from.second + 1 < hosts.size() ? x + 60 : x - 60, y + 6, "lost");
   }
-  if (shown < all.size()) svg += text_at(kTime, height - 4, "start", "time", join(all.size() - shown, " more rows"));
+  if (shown < all.size()) svg += text_at(kMargin, height - 4, "start", "time", join(all.size() - shown, " more rows are not drawn"));
   return svg + "</svg>\n";
 }
 

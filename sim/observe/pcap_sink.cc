@@ -76,13 +76,15 @@ void add_to(std::string& comment, const std::string& text) {
   comment += text;
 }
 
+std::string words_of_drop(const TraceRecord& record) {
+  const std::string_view reason = text_of(static_cast<ib::DropReason>(record.values[3]));
+  return "dropped here: " + (reason.empty() ? std::to_string(record.values[3]) : std::string(reason));
+}
+
 std::string comment_on(const TraceRecord& record, const ib::Packet& packet) {
   std::string comment;
   const auto add = [&](const std::string& text) { add_to(comment, text); };
-  if (record.event == TraceEvent::kPacketDropped) {
-    const std::string_view reason = text_of(static_cast<ib::DropReason>(record.values[3]));
-    add("dropped here: " + (reason.empty() ? std::to_string(record.values[3]) : std::string(reason)));
-  }
+  if (record.event == TraceEvent::kPacketDropped) add(words_of_drop(record));
   if (packet.corrupted) add("corrupted on its way: a bit is not as sent");
   if (packet.retransmission > 0) add("retransmission #" + std::to_string(packet.retransmission));
   return comment;
@@ -92,7 +94,7 @@ std::string comment_on(const TraceRecord& record, const ib::Packet& packet) {
 
 PcapSink::PcapSink(std::FILE* file, const std::vector<PcapInterface>& interfaces,
                    const std::string& application, std::uint32_t snap_length)
-    : file_(file), snap_length_(snap_length) {
+    : file_(file), snap_length_(snap_length), interfaces_(interfaces) {
   Block section(block_, kSectionHeader);
   section.put(0x1a2b'3c4d, 4);
   section.put(1, 2);  // version 1.0
@@ -112,17 +114,23 @@ PcapSink::PcapSink(std::FILE* file, const std::vector<PcapInterface>& interfaces
     block.option(kTimeResolution, kNanoseconds, 1);
     if (interface.is_ethernet) block.option(kFrameCheckLength, 0, 1);
     block.write(file_);
-    if (interface.port.value >= interface_of_.size()) interface_of_.resize(interface.port.value + 1u, kNone);
-    interface_of_[interface.port.value] = static_cast<std::uint32_t>(is_ethernet_.size());
-    is_ethernet_.push_back(interface.is_ethernet);
+  }
+  for (std::size_t i = 0; i < interfaces_.size(); ++i) {
+    assign(interfaces_[i].port, static_cast<std::uint32_t>(i));
+    if (interfaces_[i].far_port) assign(*interfaces_[i].far_port, static_cast<std::uint32_t>(i));
   }
 }
 
+void PcapSink::assign(ComponentId port, std::uint32_t interface) {
+  if (port.value >= interface_of_.size()) interface_of_.resize(port.value + 1u, kNone);
+  interface_of_[port.value] = interface;
+}
+
 void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) {
+  const bool is_same = !block_.empty() && record_.event == TraceEvent::kPacketTransmitted && record_.time_ps == record.time_ps &&
+                       record_.component == record.component;
   if (record.event == TraceEvent::kFault) {
-    const bool is_same = record_.event == TraceEvent::kPacketTransmitted &&
-                         record_.time_ps == record.time_ps && record_.component == record.component;
-    if (!block_.empty() && is_same) add_to(comment_, "hit by fault " + std::to_string(record.values[3]));
+    if (is_same) add_to(comment_, "hit by fault " + std::to_string(record.values[3]));
     return;
   }
   if (record.event != TraceEvent::kPacketTransmitted && record.event != TraceEvent::kPacketReceived &&
@@ -130,22 +138,30 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
     return;
   }
   if (port.value >= interface_of_.size() || interface_of_[port.value] == kNone) return;
-  flush();
   const std::uint32_t interface = interface_of_[port.value];
-  CHECK(is_ethernet_[interface] == packet.ethernet.has_value());
+  const bool is_of_cable = interfaces_[interface].far_port.has_value(), is_ethernet = interfaces_[interface].is_ethernet;
+  if (is_of_cable && record.event != TraceEvent::kPacketTransmitted) {
+    const bool is_dropped = record.event == TraceEvent::kPacketDropped && is_same;
+    // Other reasons are of packets that have not entered the cable.
+    const bool is_lost = is_dropped && static_cast<ib::DropReason>(record.values[3]) == ib::DropReason::kFault;
+    if (is_lost) add_to(comment_, words_of_drop(record));
+    return;
+  }
+  flush();
+  CHECK(is_ethernet == packet.ethernet.has_value());
   encode(packet, packet_);
 
   const auto nanoseconds = static_cast<std::uint64_t>(record.time_ps / 1000);
   const auto length = static_cast<std::uint32_t>(packet_.size());
   const std::uint32_t kept = snap_length_ == 0 ? length : std::min(length, snap_length_);
-  const std::uint32_t header = is_ethernet_[interface] ? 0 : kErfHeaderBytes;
+  const std::uint32_t header = is_ethernet ? 0 : kErfHeaderBytes;
   Block block(block_, kEnhancedPacket);
   block.put(interface, 4);
   block.put(nanoseconds >> 32, 4);
   block.put(nanoseconds & 0xffff'ffff, 4);
   block.put(kept + header, 4);
   block.put(length + header, 4);
-  if (!is_ethernet_[interface]) {
+  if (!is_ethernet) {
     // Seconds and their 2^-32 parts, rounded up so that the nanosecond comes back.
     const std::uint64_t fraction = ((nanoseconds % 1'000'000'000 << 32) + 999'999'999) / 1'000'000'000;
     block.put(fraction, 4);
@@ -161,8 +177,9 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
   record_ = record;
   comment_ = comment_on(record, packet);
   // A port drops what cannot leave, the device behind it what has come in.
-  leaves_ = record.event == TraceEvent::kPacketTransmitted ||
-            (record.event == TraceEvent::kPacketDropped && record.component == port.value);
+  leaves_ = is_of_cable ? port == interfaces_[interface].port
+                        : record.event == TraceEvent::kPacketTransmitted ||
+                              (record.event == TraceEvent::kPacketDropped && record.component == port.value);
 }
 
 void PcapSink::flush() {

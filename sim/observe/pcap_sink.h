@@ -1,4 +1,4 @@
-// What a sniffer at every end of every cable would have caught, as a pcapng file: one interface per link end,
+// What a sniffer at every end of every cable would have caught, as a pcapng file: one interface per link end, or per cable;
 // times in nanoseconds of virtual time, InfiniBand packets in ERF records of type 21, RoCE packets as
 // Ethernet frames without their check sequence. What only a simulator knows (dropped here, sent again) stands
 // in packet comments.
@@ -6,11 +6,15 @@
 // One packet of the file for each packet-transmitted, packet-received and packet-dropped record, in their
 // order. A fault is a comment on the packet that it hits as it leaves, so a packet is written when the next
 // one is known.
+//
+// On an interface of a cable each packet is written once, when it leaves one end: outbound from `port`, inbound from `far_port`.
+// That the cable loses it is a comment. What ports, switches and adapters drop at other times is not on the cable, and left out.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +27,7 @@ struct PcapInterface {
   std::string name;         // "server:1"
   std::string description;  // "cable to leaf0:1"
   bool is_ethernet = false;
+  std::optional<ComponentId> far_port;  // the other end of the cable, where the interface is the cable's
 };
 
 class PcapSink final : public PacketObserver {
@@ -42,10 +47,12 @@ class PcapSink final : public PacketObserver {
  private:
   static constexpr std::uint32_t kNone = 0xffff'ffff;
 
+  void assign(ComponentId port, std::uint32_t interface);
+
   std::FILE* file_;
   std::uint32_t snap_length_;
   std::vector<std::uint32_t> interface_of_;  // by component
-  std::vector<bool> is_ethernet_;            // by interface
+  std::vector<PcapInterface> interfaces_;
   std::vector<std::byte> packet_;            // kept for its memory, as block_
 
   // The packet that waits to be written; empty: none.

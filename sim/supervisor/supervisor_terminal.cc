@@ -131,6 +131,7 @@ bool Supervisor::Impl::Terminals::attend_person() {
     return false;
   }
   looked_ = began;
+  user_.on_wait(engine.now());
   auto typed = user_.typed(wait_ms);
   if (impl_.token_.interrupted()) {
     impl_.finish(Outcome::kInterrupted, "the run was interrupted");

@@ -153,6 +153,31 @@ Json requests_of(const std::string& html, const Json& index) {
   return requests;
 }
 
+// The values of each series, in their order, one for each of its runs.
+Json series_of(const std::string& html, const Json& index) {
+  const Columns columns = page_block(html, "series-0");
+  Json all = Json::array();
+  std::size_t at = 0;
+  for (std::size_t number = 0; number < index["runs"].size() && !columns.empty(); ++number) {
+    Json values = Json::array();
+    std::int64_t value = 0;
+    for (std::size_t k = 0; k < index["runs"][number].get<std::size_t>(); ++k, ++at) values.push_back(value += unfolded(columns[1].at(at)));
+    all.push_back(std::move(values));
+  }
+  return all;
+}
+
+void put_drops(Json& links, const std::string& html) {
+  const Columns columns = page_block(html, "drops-0");
+  std::size_t at = 0;
+  for (Json& link : links) {
+    Json times = Json::array();
+    std::int64_t time = 0;
+    for (std::size_t k = 0; k < link["drops"].get<std::size_t>(); ++k) times.push_back(time += unfolded(columns[0].at(at++)));
+    link["drops"] = std::move(times);
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<std::uint64_t>> page_block(const std::string& html, const std::string& name) {
@@ -172,6 +197,8 @@ Json page_data(const std::string& html) {
   if (!data.is_object()) return nullptr;
   data["rows"].update(rows_of(html, data["rows"]));
   data["requests"] = requests_of(html, data["requests"]);
+  if (data.contains("series")) data["series"] = series_of(html, data["series"]);
+  if (data.contains("links")) put_drops(data["links"], html);
   Json writes = Json::array(), waits = Json::array();
   const Columns written = page_block(html, "writes-0"), waited = page_block(html, "waits-0");
   std::int64_t time = 0;

@@ -4,61 +4,14 @@
 #include <sys/stat.h>
 
 #include <cstdio>
-#include <memory>
 
-#include "tests/cli/command.h"
-#include "tests/support/browser.h"
-#include "tests/support/verbatim_run.h"
+#include "tests/explain/report_page.h"
 
 namespace verbatim {
 namespace {
 
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
-
-class ReportInBrowser : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!support::Browser::is_installed()) GTEST_SKIP() << "no chromium";
-  }
-
-  void make(const std::string& more, const std::string& program = "ibv_rc_pingpong ", const std::string& fault = "") {
-    const std::string recording = folder_.path() + "/run.verbatim";
-    std::vector<std::string> words = {"run", "--quiet", "--log", "off", "--record", recording, "--topology", support::topology("two_hosts")};
-    if (!fault.empty()) words.insert(words.end(), {"--fault", fault});
-    words.insert(words.end(), {"server=" + program + more, "client=" + program + more + " server"});
-    cli::verbatim(std::move(words));
-    path_ = folder_.path() + "/report.html";
-    const cli::Finished made = cli::verbatim({"report", recording, "-o", path_});
-    ASSERT_EQ(made.code, 0) << made.err;
-  }
-
-  void make_with_a_loss() {
-    make("-n 5", "ibv_rc_pingpong ", R"({"action": "drop", "from": "client", "opcode": "Send Middle", "nth": 3})");
-  }
-
-  // False: the browser does not run here.
-  bool open(const std::string& fragment = "") {
-    if (!browser_) browser_ = std::make_unique<support::Browser>(folder_.path() + "/profile");
-    if (!browser_->is_running()) return false;
-    browser_->open(path_ + fragment);
-    EXPECT_TRUE(browser_->wait_for("document.documentElement.dataset.ready")) << browser_->errors();
-    return true;
-  }
-  Json value(const std::string& expression) { return browser_->value_of(expression); }
-  bool wait(const std::string& expression) { return browser_->wait_for(expression, 8); }
-  std::string chosen() { return value("(document.querySelector('.row.is-chosen') || {}).title || ''").get<std::string>(); }
-  std::string details() { return value("document.getElementById('details').textContent").get<std::string>(); }
-  void set(const std::string& field, const std::string& words) {
-    value("(f => { f.value = '" + words + "'; f.dispatchEvent(new Event('input')); f.dispatchEvent(new Event('change')); })(document.getElementById('" +
-          field + "'))");
-  }
-  static std::string found_is(const std::string& words) { return "document.getElementById('found').textContent === '" + words + "'"; }
-
-  support::TemporaryFolder folder_;
-  std::string path_;
-  std::unique_ptr<support::Browser> browser_;
-};
 
 // What stands in the ladder: whether rows fill what is seen of it, in the order of time, and how many elements that takes.
 constexpr char kLadder[] = R"((() => {
@@ -88,7 +41,13 @@ TEST_F(ReportInBrowser, begins_where_a_program_failed) {
   EXPECT_THAT(chosen(), HasSubstr("ends with exit code 3"));
   const std::string text = value("document.getElementById('failures').textContent").get<std::string>();
   EXPECT_THAT(text, HasSubstr("exit 3 ended with exit code 3"));
-  EXPECT_THAT(text, HasSubstr("its last words: it is broken"));
+  EXPECT_THAT(text, HasSubstr("its last output: it is broken"));
+  // A failure in the list is shown though a filter leaves its row out.
+  set("find", "standard output");
+  EXPECT_TRUE(wait("document.getElementById('found').textContent && !document.querySelector('.row.is-chosen')"));
+  value("document.querySelector('#failures button').click()");
+  EXPECT_TRUE(wait("document.querySelector('.row.is-chosen.error')"));
+  EXPECT_EQ(value("document.getElementById('find').value"), "");
   EXPECT_THAT(value("document.getElementById('summary').textContent").get<std::string>(), HasSubstr("2 programs failed"));
   EXPECT_EQ(browser_->errors(), "");
 }
@@ -100,6 +59,7 @@ TEST_F(ReportInBrowser, goes_from_problem_to_problem_by_keyboard) {
   browser_->press("n");
   ASSERT_TRUE(wait("document.querySelector('.row.is-chosen.drop')"));
   EXPECT_THAT(chosen(), HasSubstr("scripted fault 0"));
+  EXPECT_EQ(value("document.getElementById('problems').checked"), true);
   // The packet behind the lost one is dropped as well.
   const std::string first = chosen();
   browser_->press("n");
@@ -107,7 +67,7 @@ TEST_F(ReportInBrowser, goes_from_problem_to_problem_by_keyboard) {
   browser_->press("p");
   EXPECT_TRUE(wait("document.querySelector('.row.is-chosen').title.includes('scripted fault 0')")) << chosen();
   EXPECT_EQ(chosen(), first);
-  EXPECT_TRUE(wait("document.getElementById('details').textContent.includes('its last packet comes')")) << details();
+  EXPECT_TRUE(wait("document.getElementById('details').textContent.includes('its last packet arrives')")) << details();
   browser_->press("Enter");
   EXPECT_TRUE(wait("document.querySelectorAll('.row.is-followed').length > 3"));
   browser_->press("Escape");

@@ -24,8 +24,8 @@ void add_packet(RunPicture& picture, std::int64_t time, std::int64_t end, int fr
 }
 
 // Of the bin in which a time is.
-std::uint32_t at(const Outstanding& one, std::int64_t time) {
-  return one.bins[static_cast<std::size_t>((time - 1000) * 600 / 1000)];
+std::int64_t at(const Outstanding& one, std::int64_t time) {
+  return one.bins.at(static_cast<std::size_t>(time - 1000) * BinnedValues::kBins / 1000);
 }
 
 TEST(RunWindows, packets_are_under_way_until_they_are_acknowledged) {
@@ -41,12 +41,12 @@ TEST(RunWindows, packets_are_under_way_until_they_are_acknowledged) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].column, 0);
   EXPECT_EQ(all[0].most, 3u);
-  EXPECT_EQ(at(all[0], 1050), 1u);
-  EXPECT_EQ(at(all[0], 1150), 2u);
-  EXPECT_EQ(at(all[0], 1350), 3u);
-  EXPECT_EQ(at(all[0], 1450), 1u);
-  EXPECT_EQ(at(all[0], 1750), 1u);
-  EXPECT_EQ(at(all[0], 1850), 0u);
+  EXPECT_EQ(at(all[0], 1050), 1);
+  EXPECT_EQ(at(all[0], 1150), 2);
+  EXPECT_EQ(at(all[0], 1350), 3);
+  EXPECT_EQ(at(all[0], 1450), 1);
+  EXPECT_EQ(at(all[0], 1750), 1);
+  EXPECT_EQ(at(all[0], 1850), 0);
 }
 
 TEST(RunWindows, a_read_awaits_all_packets_of_its_answer) {
@@ -58,9 +58,9 @@ TEST(RunWindows, a_read_awaits_all_packets_of_its_answer) {
   add_packet(picture, 1400, 1500, 1, 4, 13);
   const auto all = unacknowledged_of(picture);
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(at(all[0], 1250), 4u);
-  EXPECT_EQ(at(all[0], 1350), 2u);
-  EXPECT_EQ(at(all[0], 1600), 0u);
+  EXPECT_EQ(at(all[0], 1250), 4);
+  EXPECT_EQ(at(all[0], 1350), 2);
+  EXPECT_EQ(at(all[0], 1600), 0);
 }
 
 TEST(RunWindows, who_never_gets_an_answer_has_no_window) {
@@ -76,12 +76,12 @@ TEST(RunWindows, requests_are_outstanding_from_doorbell_to_completion) {
   picture.requests.push_back({.column = 1, .posted = 1900});  // never ends
   const auto all = outstanding_of(picture);
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(at(all[0], 1050), 0u);
-  EXPECT_EQ(at(all[0], 1200), 1u);
-  EXPECT_EQ(at(all[0], 1400), 2u);
-  EXPECT_EQ(at(all[0], 1550), 1u);
-  EXPECT_EQ(at(all[0], 1700), 0u);
-  EXPECT_EQ(all[1].bins.back(), 1u);
+  EXPECT_EQ(at(all[0], 1050), 0);
+  EXPECT_EQ(at(all[0], 1200), 1);
+  EXPECT_EQ(at(all[0], 1400), 2);
+  EXPECT_EQ(at(all[0], 1550), 1);
+  EXPECT_EQ(at(all[0], 1700), 0);
+  EXPECT_EQ(all[1].bins.at(BinnedValues::kBins - 1), 1);
 }
 
 TEST(RunWindows, credits_that_acknowledgements_tell) {
@@ -97,9 +97,11 @@ TEST(RunWindows, credits_that_acknowledgements_tell) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].column, 0);
   EXPECT_EQ(all[0].fewest, 2);
-  EXPECT_EQ(all[0].least[0], 2);
-  EXPECT_EQ(all[0].most[0], 6);
-  EXPECT_EQ(std::ranges::count(all[0].least, -1), 239);
+  EXPECT_EQ(all[0].least.at(0), 6);
+  EXPECT_EQ(all[0].least.at(BinnedValues::kBins / 1000), 2);
+  EXPECT_EQ(all[0].most.at(0), 6);
+  const auto runs = all[0].least.runs();
+  EXPECT_EQ(std::ranges::count_if(runs, [](const BinnedValues::Run& run) { return run.value >= 0; }), 2) << "at 1,000 and 1,001 ps";
 }
 
 TEST(RunWindows, credits_of_links_by_port_and_lane_the_scarcest_if_there_are_many) {
@@ -112,11 +114,11 @@ TEST(RunWindows, credits_of_links_by_port_and_lane_the_scarcest_if_there_are_man
   const auto all = link_credits_of(run, picture, 3);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].port, "port/a:1");
-  EXPECT_EQ(all[0].least[0], 80);
-  EXPECT_EQ(all[0].most[0], 90);
+  EXPECT_EQ(all[0].least.at(0), 80);
+  EXPECT_EQ(all[0].most.at(0), 90);
   EXPECT_EQ(all[1].lane, 1u);
   EXPECT_EQ(all[1].of, 50u);
-  EXPECT_EQ(all[2].least.back(), 3);
+  EXPECT_EQ(all[2].least.at(picture.bin_of(1999)), 3);
   const auto scarce = link_credits_of(run, picture, 1);
   ASSERT_EQ(scarce.size(), 1u);
   EXPECT_EQ(scarce[0].port, "port/b:1");

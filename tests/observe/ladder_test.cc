@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <sstream>
 
 namespace verbatim::observe {
@@ -79,8 +80,16 @@ TEST(Ladder, as_a_picture_a_packet_goes_from_where_it_leaves_to_where_it_comes) 
   EXPECT_TRUE(svg.starts_with("<svg ")) << svg;
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_NE(svg.find(">Send-Only to QP 73 PSN 100</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">process 1000 ends with exit code 0</text>"), std::string::npos);
   // From the third row and the client's column to the fourth and the server's.
-  EXPECT_NE(svg.find("<line x1=\"520\" y1=\"79\" x2=\"840\" y2=\"97\" class=\"packet\"/>"), std::string::npos) << svg;
+  const auto rail = [&svg](std::size_t nth) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i <= nth; ++i) at = svg.find("class=\"rail\"", at + 1);
+    const std::size_t line = svg.rfind("x1=\"", at) + 4;
+    return svg.substr(line, svg.find('"', line) - line);
+  };
+  const std::string packet = "<line x1=\"" + rail(0) + "\" y1=\"79\" x2=\"" + rail(1) + "\" y2=\"97\" class=\"packet\"/>";
+  EXPECT_NE(svg.find(packet), std::string::npos) << packet << svg;
   EXPECT_EQ(svg.find("class=\"lost\"/>"), std::string::npos);
 }
 
@@ -88,6 +97,26 @@ TEST(Ladder, as_a_picture_a_packet_that_does_not_come_is_lost) {
   std::string text = kTrace;
   text.erase(text.find("2.200000"), text.find("2.300000") - text.find("2.200000"));
   EXPECT_NE(ladder_svg(lines_of(text), {}).find("class=\"lost\"/>"), std::string::npos);
+}
+
+// A character is 6.6 pixels wide, of the hosts' names 7.9.
+TEST(Ladder, as_a_picture_every_word_is_within_it_and_beside_the_times) {
+  const std::string much(300, 'x');
+  const std::string text = std::string(kTrace) + "9.500000 us  hca/client  diagnosis  " + much + "\n9.600000 us  hca/server  diagnosis  " + much +
+                           "\n9.700000 us  port/server:1  packet-dropped  opcode=Send-Only dest_qp=72 psn=4 reason=3\n";
+  const std::string svg = ladder_svg(lines_of(text), {});
+  const double width = std::stod(svg.substr(svg.find("width=\"") + 7));
+  const std::regex element("<text x=\"([0-9]+)\" y=\"[0-9]+\" text-anchor=\"([a-z]+)\" class=\"([a-z]+)\">([^<]*)</text>");
+  std::size_t count = 0;
+  for (std::sregex_iterator it(svg.begin(), svg.end(), element), end; it != end; ++it, ++count) {
+    const std::smatch& found = *it;
+    const double x = std::stod(found[1]), wide = static_cast<double>(found[4].length()) * (found[3] == "head" ? 7.9 : 6.6);
+    const double left = found[2] == "start" ? x : found[2] == "end" ? x - wide : x - wide / 2;
+    EXPECT_GE(left, found[3] == "time" ? 0 : 110) << found[0];
+    EXPECT_LE(left + wide, width) << found[0];
+  }
+  EXPECT_GT(count, 15u);
+  EXPECT_LT(width, 310 * 6.7 * 2 + 320 + 200);
 }
 
 }  // namespace

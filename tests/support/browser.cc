@@ -143,6 +143,22 @@ void Browser::press(const std::string& key) {
   call("Input.dispatchKeyEvent", event);
 }
 
+void Browser::wheel(double x, double y, double by, int held) {
+  call("Input.dispatchMouseEvent", {{"type", "mouseWheel"}, {"x", x}, {"y", y}, {"deltaX", 0}, {"deltaY", by}, {"modifiers", held}});
+}
+
+void Browser::drag(double from_x, double from_y, double to_x, double to_y, int held) {
+  const auto send = [&](const char* type, double x, double y) {
+    call("Input.dispatchMouseEvent", {{"type", type}, {"x", x}, {"y", y}, {"button", "left"}, {"buttons", 1}, {"clickCount", 1}, {"modifiers", held}});
+  };
+  send("mousePressed", from_x, from_y);
+  if (from_x != to_x || from_y != to_y) {
+    send("mouseMoved", (from_x + to_x) / 2, (from_y + to_y) / 2);
+    send("mouseMoved", to_x, to_y);
+  }
+  send("mouseReleased", to_x, to_y);
+}
+
 void Browser::emulate(const std::string& media, const std::string& color_scheme) {
   Json features = Json::array();
   features.push_back({{"name", "prefers-color-scheme"}, {"value", color_scheme}});

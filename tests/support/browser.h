@@ -27,6 +27,10 @@ class Browser {
   bool wait_for(const std::string& expression, double seconds = 60);
   // A key by its name in a page: "ArrowDown", "n".
   void press(const std::string& key);
+  // The mouse at a place of the window, in pixels. A drag from a place to the same one is a click.
+  static constexpr int kControl = 2, kShift = 8;  // held meanwhile
+  void wheel(double x, double y, double by, int held = 0);
+  void drag(double from_x, double from_y, double to_x, double to_y, int held = 0);
   // What CSS asks for: "screen" or "print", "light" or "dark".
   void emulate(const std::string& media, const std::string& color_scheme);
   // What went wrong in scripts so far, in words; empty: nothing.

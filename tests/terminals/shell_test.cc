@@ -140,7 +140,7 @@ TEST_F(Shell, a_file_that_is_no_session_is_refused) {
 // A person: the other side of a terminal of the machine.
 class Person {
  public:
-  Person(const std::string& folder, std::vector<std::string> words) {
+  Person(const std::string& folder, std::vector<std::string> words, const char* kind = "dumb") {
     words.insert(words.begin(), support::verbatim_program());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -153,7 +153,7 @@ class Person {
       setsid();
       ioctl(far_, TIOCSCTTY, 0);
       for (const int fd : {0, 1, 2}) dup2(far_, fd);
-      setenv("TERM", "dumb", 1);
+      setenv("TERM", kind, 1);
       if (chdir(folder.c_str()) != 0) _exit(126);
       execv(argv[0], argv.data());
       _exit(127);
@@ -204,6 +204,12 @@ class Person {
            now.c_oflag == before_.c_oflag;
   }
   const std::string& seen() const { return seen_; }
+  // What programs wrote: all behind the greeting.
+  std::string screen() const {
+    const std::size_t end = seen_.find("leave.");
+    const std::size_t line = end == std::string::npos ? end : seen_.find("\r\n", end);
+    return line == std::string::npos ? "" : seen_.substr(line + 2);
+  }
 
  private:
   int own_ = -1, far_ = -1;
@@ -233,10 +239,44 @@ TEST_F(Shell, a_person_types_while_time_stands_still_interrupts_what_sleeps_and_
   EXPECT_TRUE(person.has_settings_of_before());
   ASSERT_EQ(verbatim("replay session.rec"), 0) << err();
   const std::string shown = out();
-  EXPECT_EQ(person.seen().substr(0, shown.size()), shown);
+  EXPECT_EQ(person.screen().substr(0, shown.size()), shown);
   EXPECT_NE(shown.find("Stopped"), std::string::npos);
   ASSERT_EQ(verbatim("replay --call-by-call session.rec"), 0) << err();
   EXPECT_EQ(out(), shown);
+}
+
+TEST_F(Shell, a_person_reads_first_what_this_is_and_how_to_leave) {
+  Person person(folder_.path(), {"shell", kTopology, "server", "client"});
+  ASSERT_TRUE(person.sees("verbatim: a shell on the simulated host server.")) << person.seen();
+  EXPECT_TRUE(person.sees("exit or Ctrl-D: leave. Ctrl-]: next terminal, of server, client.")) << person.seen();
+  ASSERT_TRUE(person.sees("server:~# ")) << person.seen();
+  person.type("exit\r\x1d" "exit\r");
+  EXPECT_EQ(person.wait(), 0) << person.seen();
+  EXPECT_EQ(person.seen().find("virtual time 1"), std::string::npos) << "a dumb terminal has no status line";
+}
+
+// The status line is the simulator's: the record and the replay have the same bytes as without it.
+TEST_F(Shell, a_status_line_shows_host_terminal_and_virtual_time_and_is_in_no_record) {
+  Person person(folder_.path(), {"shell", kTopology, "server", "client"}, "xterm");
+  ASSERT_TRUE(person.sees(" server | terminal 1 of 2 | virtual time ")) << person.seen();
+  person.type("stty size; echo $((40+2))\r");
+  ASSERT_TRUE(person.sees("29 100\r\n42\r\n")) << person.seen();
+  person.type("\x1d");
+  ASSERT_TRUE(person.sees(" client | terminal 2 of 2 | virtual time ")) << person.seen();
+  person.type("sleep 1.2\r");
+  // Time that keeps pace goes on in it.
+  ASSERT_TRUE(person.sees("virtual time 1.")) << person.seen();
+  person.type("exit\r");
+  ASSERT_TRUE(person.sees(" server | terminal 1 of 2 | virtual time ")) << person.seen();
+  person.type("exit\r");
+  EXPECT_EQ(person.wait(), 0) << person.seen();
+  EXPECT_NE(person.seen().rfind("\033[r"), std::string::npos) << "the scroll region is taken back";
+  EXPECT_EQ(text_of_file(at("session.rec")).find("virtual time"), std::string::npos);
+  for (const char* mode : {"", "--call-by-call "}) {
+    ASSERT_EQ(verbatim(std::string("replay ") + mode + "session.rec"), 0) << err();
+    EXPECT_NE(out().find("29 100\r\n42\r\n"), std::string::npos) << out();
+    EXPECT_EQ(out().find("virtual time"), std::string::npos) << out();
+  }
 }
 
 TEST_F(Shell, a_terminal_has_its_modes_again_when_the_simulator_is_told_to_end) {
@@ -248,7 +288,7 @@ TEST_F(Shell, a_terminal_has_its_modes_again_when_the_simulator_is_told_to_end) 
     EXPECT_TRUE(person.has_settings_of_before()) << signal;
     // As far as it was written.
     EXPECT_EQ(verbatim("replay session" + std::to_string(signal)), 0) << err();
-    EXPECT_EQ(person.seen().substr(0, out().size()), out());
+    EXPECT_EQ(person.screen().substr(0, out().size()), out());
   }
 }
 
@@ -270,15 +310,15 @@ TEST_F(Shell, another_real_terminal_is_attached_and_gets_a_host_of_its_own) {
   EXPECT_EQ(first.wait(), 0) << first.seen();
   EXPECT_FALSE(std::filesystem::exists(at("session.rec.socket")));
   ASSERT_EQ(verbatim("replay session.rec"), 0) << err();
-  EXPECT_EQ(first.seen().substr(0, out().size()), out());
+  EXPECT_EQ(first.screen().substr(0, out().size()), out());
   EXPECT_NE(err().find("1 more terminal was attached; --terminal 2 shows the first of them"), std::string::npos) << err();
   for (const char* mode : {"", "--call-by-call "}) {
     ASSERT_EQ(verbatim(std::string("replay --terminal 2 ") + mode + "session.rec"), 0) << err();
     EXPECT_NE(out().find("client\r\n/dev/pts/0\r\n30 100\r\n"), std::string::npos) << out();
-    EXPECT_EQ(second.seen().substr(0, out().size()), out());
+    EXPECT_EQ(second.screen().substr(0, out().size()), out());
   }
   EXPECT_EQ(verbatim("attach client"), 2);
-  EXPECT_NE(err().find("nobody is at the session"), std::string::npos) << err();
+  EXPECT_NE(err().find("no session session.rec is going on"), std::string::npos) << err();
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ struct RunOptions {
   std::vector<std::string> checks;  // each NAME=off|warn|error
   std::string record;  // a file for a recording
   std::string pcap;
+  std::string pcap_per = "port";  // each packet at every "port" that it passes, or once on every "link"
   std::string calls;  // a file for the programs' calls
   std::string junit;  // a file for the result as JUnit XML
   std::function<void(const supervisor::ProgramCall&)> on_call;  // of a grader: every call of the programs, call by call

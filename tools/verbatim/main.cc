@@ -121,6 +121,10 @@ void add_limits(CLI::App* verb, RunOptions& options) {
 void add_show(CLI::App* verb, RunOptions& options) {
   verb->add_option("--trace", options.trace, "write the trace to this file, one fact a line");
   verb->add_option("--pcap", options.pcap, "write the packets at both ends of every cable to this file (pcapng)");
+  verb->add_option("--pcap-per", options.pcap_per,
+                   "with --pcap: write each packet at every port that it passes, or once on every link")
+      ->check(CLI::IsMember({"port", "link"}))
+      ->capture_default_str();
   verb->add_option("--calls", options.calls,
                    "write the calls of the programs to this file, system calls and verbs, one a line, as strace shows them; the "
                    "run goes call by call, with the same digest");

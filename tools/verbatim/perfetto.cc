@@ -254,24 +254,26 @@ class TraceWriter {
     const std::int64_t whole = picture_.last_packet_ps - picture_.first_packet_ps;
     if (picture_.links.empty() || whole <= 0) return;
     const std::uint64_t group = make_track("links", 0, hosts_.size() + 1);
-    const auto bins = static_cast<std::int64_t>(RunPicture::kBins);
-    const double bin_ns = static_cast<double>(whole) / static_cast<double>(bins * kPsPerNs);
-    using Bins = std::vector<std::uint64_t>;
-    const auto count = [&](const std::string& name, std::string_view unit, const Bins& bins_of, double each) {
-      if (std::ranges::all_of(bins_of, [](std::uint64_t n) { return n == 0; })) return;
-      const std::uint64_t counter = make_counter(name, group, unit);
-      for (std::int64_t bin = 0; bin <= bins; ++bin) {
-        const auto at = static_cast<std::size_t>(bin);
-        const auto value = [&](std::size_t n) { return n < bins_of.size() ? static_cast<double>(bins_of[n]) * each : 0; };
-        if (bin != 0 && value(at) == value(at - 1)) continue;
-        const std::int64_t time = picture_.first_packet_ps + whole * bin / bins;
-        add({.time_ps = time, .track = counter, .type = event::kCounter, .value = value(at)});
-      }
+    constexpr std::int64_t kBins = 256;
+    const double bin_ns = static_cast<double>(whole) / static_cast<double>(kBins * kPsPerNs);
+    const auto count = [&](std::uint64_t counter, std::int64_t time_ps, double value) {
+      add({.time_ps = time_ps, .track = counter, .type = event::kCounter, .value = value});
     };
     for (const RunPicture::Link& link : picture_.links) {
       const std::string name = link.port.substr(link.port.find('/') + 1);  // of "port/leaf0:1" and "hca/server"
-      count(name, "Gb/s", link.bytes, 8 / bin_ns);
-      count(name + " drops", "packets", link.drops, 1);
+      std::vector<std::int64_t> bytes = link.bytes.values(kBins);
+      bytes.push_back(0);  // nothing behind the last packet
+      if (std::ranges::any_of(bytes, [](std::int64_t n) { return n != 0; })) {
+        const std::uint64_t counter = make_counter(name, group, "Gb/s");
+        for (std::size_t bin = 0; bin < bytes.size(); ++bin) {
+          if (bin != 0 && bytes[bin] == bytes[bin - 1]) continue;
+          const std::int64_t time = picture_.first_packet_ps + whole * static_cast<std::int64_t>(bin) / kBins;
+          count(counter, time, static_cast<double>(bytes[bin]) * 8 / bin_ns);
+        }
+      }
+      if (link.drops.empty()) continue;
+      const std::uint64_t counter = make_counter(name + " drops so far", group, "packets");
+      for (std::size_t i = 0; i < link.drops.size(); ++i) count(counter, link.drops[i], static_cast<double>(i + 1));
     }
   }
 

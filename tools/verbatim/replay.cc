@@ -46,6 +46,7 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
 bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.trace = show.trace;
   options.pcap = show.pcap;
+  options.pcap_per = show.pcap_per;
   options.calls = show.calls;
   options.snap_length = show.snap_length;
   options.explain_latency = show.explain_latency;

@@ -3,17 +3,22 @@
 #include <cstdio>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/ib/wc_status.h"
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/failure_facts.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/page_block.h"
 #include "tools/verbatim/page_resource.h"
 #include "tools/verbatim/page_rows.h"
+#include "tools/verbatim/page_series.h"
 #include "tools/verbatim/perfetto.h"
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/recorded_run.h"
+#include "tools/verbatim/run_figures.h"
 #include "tools/verbatim/run_picture.h"
 #include "tools/verbatim/run_windows.h"
 #include "tools/verbatim/side_data.h"
@@ -86,22 +91,36 @@ std::string for_script(std::string text) {
   return text;
 }
 
-Json windows_json(const RecordedRun& run, const RunPicture& picture, const std::vector<int>& places) {
+// `series` takes the values; the JSON has the numbers that it gives them.
+Json windows_json(const RecordedRun& run, const RunPicture& picture, const std::vector<int>& places, PageSeries& series) {
   constexpr std::size_t kMostLanes = 256;
   const auto place = [&](int column) { return places[static_cast<std::size_t>(column)]; };
   const auto levels = [&](const std::vector<Outstanding>& all) {
     Json list = Json::array();
-    for (const Outstanding& one : all) list.push_back({{"column", place(one.column)}, {"most", one.most}, {"bins", one.bins}});
+    for (const Outstanding& one : all)
+      list.push_back({{"column", place(one.column)}, {"most", one.most}, {"bins", series.add(one.bins)}});
     return list;
   };
   Json peers = Json::array(), links = Json::array();
   for (const PeerCredits& one : peer_credits_of(run, picture))
-    peers.push_back({{"column", place(one.column)}, {"fewest", one.fewest}, {"least", one.least}, {"most", one.most}});
+    peers.push_back({{"column", place(one.column)}, {"fewest", one.fewest}, {"least", series.add(one.least)},
+                     {"most", series.add(one.most)}});
   for (const LinkCredits& one : link_credits_of(run, picture, kMostLanes)) {
-    links.push_back({{"port", one.port}, {"lane", one.lane}, {"of", one.of}, {"fewest", one.fewest}, {"least", one.least}, {"most", one.most}});
+    links.push_back({{"port", one.port}, {"lane", one.lane}, {"of", one.of}, {"fewest", one.fewest},
+                     {"least", series.add(one.least)}, {"most", series.add(one.most)}});
   }
   return {{"requests", levels(outstanding_of(picture))}, {"packets", levels(unacknowledged_of(picture))},
           {"peer_credits", std::move(peers)}, {"link_credits", std::move(links)}};
+}
+
+// Names of the statuses of requests, by number.
+Json statuses_json(const RunPicture& picture) {
+  Json names = Json::object();
+  for (const RunPicture::Request& request : picture.requests) {
+    if (request.status == 0 || request.status >= std::size(ib::kWcStatusNames)) continue;
+    names[std::to_string(request.status)] = ib::kWcStatusNames[request.status].name;
+  }
+  return names;
 }
 
 // What the page needs at once, and the blocks that it reads when it needs them.
@@ -109,7 +128,7 @@ struct PageData {
   std::string head, blocks;
 };
 
-PageData data_of(const RecordedRun& run, const RunPicture& picture) {
+PageData data_of(const RecordedRun& run, const RunPicture& picture, const RunFigures& figures) {
   std::vector<std::size_t> order;
   const std::vector<int> places = places_of(picture.columns, &order);
   const auto place = [&](int column) { return places[static_cast<std::size_t>(column)]; };
@@ -118,17 +137,25 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture) {
   for (const std::size_t i : order) columns.push_back({{"host", picture.columns[i].host}, {"qp", picture.columns[i].qpn}});
   for (const RunPicture::Change& change : picture.changes) changes.push_back({change.time_ps, place(change.column), change.to});
   for (const auto& [column, peer] : picture.peers) peers.push_back({place(column), place(peer)});
-  for (const RunPicture::Link& link : picture.links) links.push_back({{"port", link.port}, {"bytes", link.bytes}, {"drops", link.drops}});
+  PageSeries series;
+  PageBlock drops(1);  // of each link in turn: the times, the first from 0, the others from the one before
+  for (const RunPicture::Link& link : picture.links) {
+    links.push_back({{"port", link.port}, {"bytes", series.add(link.bytes)}, {"drops", link.drops.size()}});
+    for (std::int64_t before = 0; const std::int64_t time : link.drops) drops.put_signed(0, time - std::exchange(before, time));
+  }
   for (const RunPicture::Output& piece : picture.output)
     output.push_back({piece.time_ps, piece.host, piece.text, piece.is_error ? 1 : 0});
   const RunSides sides = sides_of(run, picture);
   PageBlocks rows = rows_blocks(picture, places), requests = requests_blocks(picture, places);
   PageBlocks beside = sides_blocks(sides, places);
-  Json of_sides = sides_json(sides);
+  Json of_sides = sides_json(sides, series);
+  Json windows = windows_json(run, picture, places, series);
+  PageBlocks over_time = series.blocks();
   of_sides.update(beside.index);
   const std::int64_t end = picture.rows.empty() ? 1 : picture.rows.back().time_ps;
-  const Json head = {{"format", 3},
+  const Json head = {{"format", 4},
                      {"run", run_json(run)},
+                     {"figures", to_json(figures)},
                      {"packets", picture.packets},
                      {"first_packet", picture.first_packet_ps},
                      {"last_packet", picture.last_packet_ps},
@@ -136,15 +163,17 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture) {
                      {"columns", std::move(columns)},
                      {"rows", std::move(rows.index)},
                      {"requests", std::move(requests.index)},
+                     {"statuses", statuses_json(picture)},
                      {"changes", std::move(changes)},
                      {"links", std::move(links)},
                      {"output", std::move(output)},
-                     {"windows", windows_json(run, picture, places)},
+                     {"series", std::move(over_time.index)},
+                     {"windows", std::move(windows)},
                      {"sides", std::move(of_sides)},
                      {"peers", std::move(peers)},
                      {"failures", failures_json(run)}};
   return {for_script(head.dump(-1, ' ', false, Json::error_handler_t::replace)),
-          rows.elements + requests.elements + beside.elements};
+          rows.elements + over_time.elements + block_element("drops", 0, drops) + requests.elements + beside.elements};
 }
 
 // `mark` stands once in the page.
@@ -191,7 +220,9 @@ int write_report(const ReportOptions& options) {
   }
   const std::string out = options.out.empty() ? "report.html" : options.out;
   progress.show("report: writes " + out);
-  const PageData data = data_of(*run, picture);
+  const RunFigures figures = figures_of(*run, picture);
+  answer.document()["figures"] = to_json(figures);
+  const PageData data = data_of(*run, picture, figures);
   std::string page(kPageHtml);
   put(page, "/*style*/", kPageCss);
   for (const auto& [name, script] : kPageScripts) put(page, "/*" + std::string(name) + "*/", script);

@@ -108,18 +108,24 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
   return hosts;
 }
 
-// Both ends of every cable, in the order of the cables.
-std::vector<observe::PcapInterface> link_ends(const config::Simulation& simulation) {
+// Both ends of every cable, or every cable, in the order of the cables.
+std::vector<observe::PcapInterface> pcap_interfaces(const config::Simulation& simulation, bool is_per_link) {
   const config::TopologySpec& topology = simulation.topology();
   std::vector<observe::PcapInterface> ends;
   const auto name = [&](const config::Endpoint& end) {
     return topology.node_name(end) + ":" + std::to_string(end.port);
   };
   for (const config::LinkSpec& link : topology.links) {
+    if (is_per_link) {
+      const std::string a = name(link.end_a), b = name(link.end_b);
+      ends.push_back({simulation.components().id("port/" + a), a + " <-> " + b, "cable; outbound is what " + a + " sends",
+                      topology.is_roce(), simulation.components().id("port/" + b)});
+      continue;
+    }
     for (const bool first : {true, false}) {
       const std::string own = name(first ? link.end_a : link.end_b);
       ends.push_back({simulation.components().id("port/" + own), own,
-                      "cable to " + name(first ? link.end_b : link.end_a), topology.is_roce()});
+                      "cable to " + name(first ? link.end_b : link.end_a), topology.is_roce(), std::nullopt});
     }
   }
   return ends;
@@ -231,7 +237,7 @@ struct Observers {
     contact_checks.add_to(simulation, CheckLevels(options.checks).bits());
     if (!options.pcap.empty()) {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
-      tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION, options.snap_length));
+      tracer.add(pcap.emplace(pcap_file.get(), pcap_interfaces(simulation, options.pcap_per == "link"), "verbatim " VERBATIM_VERSION, options.snap_length));
     }
     if (!options.calls.empty()) {
       if (std::string failure = call_list_file.open(options.calls); !failure.empty()) return failure;

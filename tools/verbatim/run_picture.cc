@@ -210,7 +210,7 @@ class Painter {
     const int to = column(adapter, number_of(line, "dest_qp"));
     if (row->end_ps >= 0) {  // it comes a second time
       const RunPicture::Row first = *row;
-      RunPicture::Row& again = add_row(line, first.from, std::string(picture_.strings[first.text]), first.flags | RunPicture::kDuplicate, "comes twice");
+      RunPicture::Row& again = add_row(line, first.from, std::string(picture_.strings[first.text]), first.flags | RunPicture::kDuplicate, "arrives twice");
       again.psn = first.psn;
       again.bytes = first.bytes;
       again.to = to;
@@ -281,20 +281,19 @@ class Painter {
       add_row(line, where, join(ib::name_of(static_cast<ib::QpState>(from)), " to ", ib::name_of(state)),
               state == ib::QpState::kErr ? RunPicture::kError : 0);
     } else if (event == "retransmission") {
-      constexpr const char* kCauses[] = {"", "the timeout has passed", "a NAK has come", "an RNR NAK has come", "a response is missing"};
+      constexpr const char* kCauses[] = {"", "after a timeout", "after a NAK", "after an RNR NAK", "since a response is missing"};
       const std::uint64_t cause = number_of(line, "cause");
       add_row(line, column(adapter, qpn), join("sends again from PSN ", line.value("psn")), RunPicture::kRetransmission,
               join(cause < std::size(kCauses) ? kCauses[cause] : "", ", ", line.value("tries_left"),
-                   line.value("tries_left") == "1" ? " try left" : " tries left"));
+                   line.value("tries_left") == "1" ? " retry left" : " retries left"));
     } else if (event == "duplicate-request") {
-      add_row(line, column(adapter, qpn), join("PSN ", line.value("psn"), " has come before"), RunPicture::kDuplicate);
+      add_row(line, column(adapter, qpn), join("duplicate of PSN ", line.value("psn")), RunPicture::kDuplicate);
     } else if (event == "dma-write") {
       on_placement(line, adapter);
     } else if (event == "completion-event") {
       add_row(line, column(adapter, 0), observe::in_words(line));
     } else if (event == "async-event") {
-      add_row(line, column(adapter, 0), "asynchronous event " + std::string(line.value("type")) + " of " + std::string(line.value("number")),
-              RunPicture::kError);
+      add_row(line, column(adapter, 0), observe::in_words(line), RunPicture::kError);
     } else if (event == "post-send" || event == "post-receive" || event == "arm") {
       on_call(line, adapter);
     } else if (event == "diagnosis") {
@@ -383,13 +382,13 @@ class Painter {
     } else if (event == "program-exited") {
       const bool is_killed = line.value("signal") != "0";
       add_row(line, where,
-              join("process ", line.value("pid"), is_killed ? " is ended by signal " : " ends with exit code ", line.value(is_killed ? "signal" : "exit_code")),
+              join("process ", line.value("pid"), is_killed ? " is killed by signal " : " ends with exit code ", line.value(is_killed ? "signal" : "exit_code")),
               is_killed || line.value("exit_code") != "0" ? RunPicture::kError : 0);
     } else if (event == "program-output") {
       add_row(line, where, join("writes ", line.value("length"), " bytes to ", line.value("fd") == "2" ? "standard error" : "standard output"));
       outputs_.push_back(&line);
     } else if (event == "socket-data") {
-      add_row(line, where, join(line.value("length"), line.value("length") == "1" ? " byte comes by socket" : " bytes come by socket"));
+      add_row(line, where, join(line.value("length"), line.value("length") == "1" ? " byte arrives by socket" : " bytes arrive by socket"));
     } else if (event == "diagnosis" || event == "check") {
       add_row(line, where, line.values, RunPicture::kError);
     }
@@ -491,19 +490,13 @@ class Painter {
       has_any = true;
     }
     if (!has_any) return;
-    const std::int64_t span = std::max<std::int64_t>(1, picture_.last_packet_ps - picture_.first_packet_ps + 1);
     std::map<std::string, RunPicture::Link> links;
     for (const TraceLine& line : run_.lines) {
       const bool is_sent = line.event == "packet-transmitted";
       if (!is_sent && line.event != "packet-dropped") continue;
-      if (line.time_ps < picture_.first_packet_ps || line.time_ps > picture_.last_packet_ps) continue;
       RunPicture::Link& link = links[line.component];
-      link.bytes.resize(RunPicture::kBins);
-      link.drops.resize(RunPicture::kBins);
-      const double part = static_cast<double>(line.time_ps - picture_.first_packet_ps) / static_cast<double>(span);
-      const auto bin = static_cast<std::size_t>(part * RunPicture::kBins);
-      if (is_sent) link.bytes[bin] += number_of(line, "wire_bytes");
-      if (!is_sent) ++link.drops[bin];
+      if (is_sent) link.bytes.put(picture_.bin_of(line.time_ps), static_cast<std::int64_t>(number_of(line, "wire_bytes")));
+      else link.drops.push_back(line.time_ps);
     }
     for (auto& [component, link] : links) {
       link.port = component;
@@ -574,6 +567,12 @@ class Painter {
 };
 
 }  // namespace
+
+std::size_t RunPicture::bin_of(std::int64_t time_ps) const {
+  const auto span = static_cast<double>(std::max<std::int64_t>(0, last_packet_ps - first_packet_ps) + 1);
+  const double part = static_cast<double>(time_ps - first_packet_ps) / span * static_cast<double>(BinnedValues::kBins);
+  return static_cast<std::size_t>(std::clamp(part, 0.0, static_cast<double>(BinnedValues::kBins - 1)));
+}
 
 RunPicture picture_of(const RecordedRun& run) { return Painter(run).paint(); }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/verbatim/binned_values.h"
 #include "tools/verbatim/recorded_run.h"
 
 namespace verbatim::cli {
@@ -43,6 +44,11 @@ struct RunPicture {
     std::int64_t posted = -1, rung = -1, fetched = -1, first_left = -1, last_left = -1, last_came = -1, acknowledged = -1,
                  completed = -1;
     std::uint64_t status = 0;
+
+    // When the program posted it, or the first that is known after that.
+    std::int64_t begin_ps() const { return posted >= 0 ? posted : rung >= 0 ? rung : fetched; }
+    // When its completion was written, or when it was acknowledged where no completion is known.
+    std::int64_t end_ps() const { return completed >= 0 ? completed : acknowledged; }
   };
   struct Change {
     std::int64_t time_ps = 0;
@@ -51,9 +57,9 @@ struct RunPicture {
   };
   struct Link {
     std::string port;  // that sends
-    std::vector<std::uint64_t> bytes, drops;  // for each of kBins equal parts of the time with packets
+    BinnedValues bytes;               // over the time with packets
+    std::vector<std::int64_t> drops;  // the time of each, in their order; ps
   };
-  static constexpr std::size_t kBins = 240;
   struct Output {
     std::int64_t time_ps = 0;
     std::string host, text;
@@ -70,6 +76,9 @@ struct RunPicture {
   std::vector<Output> output;
   std::int64_t first_packet_ps = 0, last_packet_ps = 0;
   std::uint64_t packets = 0;
+
+  // The part of the time with packets (BinnedValues::kBins) of a time; the first or the last for times before or after it.
+  std::size_t bin_of(std::int64_t time_ps) const;
 };
 
 RunPicture picture_of(const RecordedRun& run);

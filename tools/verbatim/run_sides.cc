@@ -14,8 +14,9 @@ namespace {
 
 using observe::TraceLine;
 
+constexpr std::int64_t kLongestJoined = 1'000'000'000'000;  // ps
 constexpr std::int64_t kTogether = 1'000'000;  // ps between writes that are shown as one
-constexpr std::int64_t kWaitSteps = 4000;      // of the time with packets: what is shorter is not told apart
+constexpr std::int64_t kWaitSteps = 1 << 20;   // of the time with packets: shorter waits are joined
 
 class SideFinder {
  public:
@@ -88,22 +89,15 @@ class SideFinder {
       queue.name = name;
       queue.is_receive = of != "cq";
       queue.entries = static_cast<std::uint32_t>(entries_[{queue.host, name}]);
-      queue.least.assign(RunPicture::kBins, -1);
-      queue.most = queue.least;
     }
     RunSides::Queue& queue = sides_.queues[known->second];
     const auto level = static_cast<std::int64_t>(observe::number_of(fact, "level"));
-    const auto take = [level](std::int64_t& least, std::int64_t& most) {
-      least = least < 0 ? level : std::min(least, level);
-      most = std::max(most, level);
-    };
-    take(queue.least_of_all, queue.most_of_all);
-    const std::int64_t span = picture_.last_packet_ps - picture_.first_packet_ps + 1;
+    queue.least_of_all = queue.least_of_all < 0 ? level : std::min(queue.least_of_all, level);
+    queue.most_of_all = std::max(queue.most_of_all, level);
     if (fact.time_ps < picture_.first_packet_ps) return;
-    // The last completions come behind the last packet.
-    const double part = static_cast<double>(fact.time_ps - picture_.first_packet_ps) / static_cast<double>(span);
-    const std::size_t bin = std::min(RunPicture::kBins - 1, static_cast<std::size_t>(part * RunPicture::kBins));
-    take(queue.least[bin], queue.most[bin]);
+    const std::size_t bin = picture_.bin_of(fact.time_ps);
+    queue.least.put(bin, level);
+    queue.most.put(bin, level);
   }
 
   void add_write(const TraceLine& fact) {
@@ -160,19 +154,29 @@ class SideFinder {
     const std::uint32_t thread = thread_of(name_of(fact), observe::number_of(fact, "pid"), observe::number_of(fact, "tid"), from);
     std::string what(fact.value("what"));
     std::ranges::replace(what, '_', ' ');
-    const auto last = last_wait_.find(thread);
+    put_wait({thread, from, fact.time_ps, fact.time_ps - from, 1, std::move(what)});
+    // Of too many waits longer ones are joined.
+    while (sides_.waits.size() > RunSides::kMostWaits && resolution_ < kLongestJoined) {
+      resolution_ *= 2;
+      last_wait_.clear();
+      for (RunSides::Wait& wait : std::exchange(sides_.waits, {})) put_wait(std::move(wait));
+    }
+  }
+
+  void put_wait(RunSides::Wait wait) {
+    const auto last = last_wait_.find(wait.thread);
     if (last != last_wait_.end()) {
       RunSides::Wait& before = sides_.waits[last->second];
-      const bool is_short = before.to_ps - before.from_ps < resolution_ || fact.time_ps - from < resolution_;
-      if (before.what == what && from - before.to_ps < resolution_ && is_short) {
-        before.to_ps = fact.time_ps;
-        before.waited_ps += fact.time_ps - from;
-        ++before.count;
+      const bool is_short = before.to_ps - before.from_ps < resolution_ || wait.to_ps - wait.from_ps < resolution_;
+      if (before.what == wait.what && wait.from_ps - before.to_ps < resolution_ && is_short) {
+        before.to_ps = wait.to_ps;
+        before.waited_ps += wait.waited_ps;
+        before.count += wait.count;
         return;
       }
     }
-    last_wait_[thread] = sides_.waits.size();
-    sides_.waits.push_back({thread, from, fact.time_ps, fact.time_ps - from, 1, std::move(what)});
+    last_wait_[wait.thread] = sides_.waits.size();
+    sides_.waits.push_back(std::move(wait));
   }
 
   const RecordedRun& run_;

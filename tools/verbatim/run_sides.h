@@ -15,8 +15,8 @@ struct RunSides {
     std::string host, name;  // "CQ 128", "RQ of QP 72", "SRQ 5"
     std::uint32_t entries = 0;
     bool is_receive = false;  // the fewest count, else the most
-    // For each of RunPicture::kBins equal parts of the time with packets; -1: nothing was seen in it.
-    std::vector<std::int64_t> least, most;
+    // Of each part of the time with packets; -1: nothing was seen in it.
+    BinnedValues least{BinnedValues::Join::kLeast, -1}, most{BinnedValues::Join::kMost, -1};
     std::int64_t least_of_all = -1, most_of_all = -1;
   };
   struct Region {
@@ -53,8 +53,8 @@ struct RunSides {
     std::uint32_t count = 0;
     std::string what;
   };
-  // Beyond so many writes only their number is kept.
-  static constexpr std::size_t kMostWrites = 200'000;
+  // Beyond so many writes only their number is kept; beyond so many waits those next to each other are joined.
+  static constexpr std::size_t kMostWrites = 200'000, kMostWaits = 20'000;
 
   std::vector<Queue> queues;
   std::vector<Region> regions;

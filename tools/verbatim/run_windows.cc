@@ -18,47 +18,30 @@ std::int64_t first_known(std::int64_t a, std::int64_t b, std::int64_t c) { retur
 
 bool has(std::string_view text, std::string_view word) { return text.find(word) != text.npos; }
 
-std::size_t bin_of(const RunPicture& picture, std::int64_t time_ps, std::size_t bins) {
-  const auto span = static_cast<double>(std::max<std::int64_t>(1, picture.last_packet_ps - picture.first_packet_ps) + 1);
-  const double part = static_cast<double>(time_ps - picture.first_packet_ps) / span * static_cast<double>(bins);
-  return static_cast<std::size_t>(std::clamp(part, 0.0, static_cast<double>(bins - 1)));
-}
-
-// A level that changes from time to time, and what it was at most in each bin.
+// A level that changes from time to time, and what it was at most in each part.
 class LevelBins {
  public:
   explicit LevelBins(const RunPicture& picture) : picture_(picture) {}
   void set(std::int64_t time_ps, std::int64_t level) {
-    for (const std::size_t until = bin_of(picture_, time_ps, kWindowBins); bin_ < until; ++bin_) take(bin_ + 1);
     level_ = level;
-    take(bin_);
+    most_ = std::max(most_, level);
+    bins_.begin_level(picture_.bin_of(time_ps), level);
   }
   std::int64_t level() const { return level_; }
-  Outstanding finish(int column) {
-    for (; bin_ + 1 < kWindowBins; ++bin_) take(bin_ + 1);
-    return {column, std::ranges::max(bins_), std::move(bins_)};
-  }
+  Outstanding finish(int column) { return {column, static_cast<std::uint32_t>(most_), std::move(bins_)}; }
 
  private:
-  void take(std::size_t bin) { bins_[bin] = std::max(bins_[bin], static_cast<std::uint32_t>(std::max<std::int64_t>(0, level_))); }
-
   const RunPicture& picture_;
-  std::vector<std::uint32_t> bins_ = std::vector<std::uint32_t>(kWindowBins);
-  std::size_t bin_ = 0;
-  std::int64_t level_ = 0;
+  BinnedValues bins_{BinnedValues::Join::kMost};
+  std::int64_t level_ = 0, most_ = 0;
 };
 
 void take_credits(Credits& credits, const RunPicture& picture, std::int64_t time_ps, std::int64_t count) {
-  if (credits.least.empty()) {
-    credits.least.assign(RunPicture::kBins, -1);
-    credits.most = credits.least;
-  }
-  const auto take = [count](std::int64_t& least) { least = least < 0 ? count : std::min(least, count); };
-  take(credits.fewest);
+  credits.fewest = credits.fewest < 0 ? count : std::min(credits.fewest, count);
   if (time_ps < picture.first_packet_ps) return;
-  const std::size_t bin = bin_of(picture, time_ps, RunPicture::kBins);
-  take(credits.least[bin]);
-  credits.most[bin] = std::max(credits.most[bin], count);
+  const std::size_t bin = picture.bin_of(time_ps);
+  credits.least.put(bin, count);
+  credits.most.put(bin, count);
 }
 
 }  // namespace

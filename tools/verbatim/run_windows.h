@@ -10,23 +10,21 @@
 
 namespace verbatim::cli {
 
-inline constexpr std::size_t kWindowBins = 600;
-
 // Requests of a send queue between doorbell (or post) and completion (or acknowledgement).
 struct Outstanding {
   int column = 0;  // of the picture
   std::uint32_t most = 0;
-  std::vector<std::uint32_t> bins;  // the most of each
+  BinnedValues bins{BinnedValues::Join::kMost};  // the most of each part of the time with packets
 };
 
 std::vector<Outstanding> outstanding_of(const RunPicture& picture);
 // Packets of a queue pair that have left and are not acknowledged, those that come as the answer to a READ among them.
 std::vector<Outstanding> unacknowledged_of(const RunPicture& picture);
 
-// The fewest and the most credits of each of RunPicture::kBins parts; -1: nothing was told in it.
+// The fewest and the most credits of each part of the time with packets; -1: nothing was told in it.
 struct Credits {
   std::int64_t fewest = -1;
-  std::vector<std::int64_t> least, most;
+  BinnedValues least{BinnedValues::Join::kLeast, -1}, most{BinnedValues::Join::kMost, -1};
 };
 // End-to-end: how many receives the other side of a queue pair told, with its acknowledgements, that it has (IBA 9.7.7.2).
 struct PeerCredits : Credits {

@@ -26,12 +26,12 @@ std::string rights_of(std::uint64_t access) {
 
 }  // namespace
 
-Json sides_json(const RunSides& sides) {
+Json sides_json(const RunSides& sides, PageSeries& series) {
   Json queues = Json::array(), regions = Json::array(), nodes = Json::array(), cables = Json::array();
   Json threads = Json::array();
   for (const RunSides::Queue& queue : sides.queues) {
     queues.push_back({{"host", queue.host}, {"name", queue.name}, {"entries", queue.entries}, {"receive", queue.is_receive ? 1 : 0},
-                      {"least", queue.least}, {"most", queue.most}, {"fewest", queue.least_of_all}, {"peak", queue.most_of_all}});
+                      {"least", series.add(queue.least)}, {"most", series.add(queue.most)}, {"fewest", queue.least_of_all}, {"peak", queue.most_of_all}});
   }
   for (const RunSides::Region& region : sides.regions) {
     regions.push_back({{"host", region.host}, {"process", region.process}, {"va", fmt::format("{:#x}", region.va)},

@@ -60,6 +60,8 @@ class TerminalUser {
   virtual void on_end(Instant when, std::size_t terminal) = 0;
   // Nothing more appears.
   virtual void on_run_end() {}
+  // A person is asked next, at this time.
+  virtual void on_wait(Instant) {}
 };
 
 }  // namespace verbatim::supervisor

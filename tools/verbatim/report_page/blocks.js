@@ -176,6 +176,31 @@ const verbatimBlocks = (head) => {
       times: own.times.map((time) => time[k]), status: own.status[k] };
   };
 
+  // ---- what is drawn over time
+  let allSeries = [];
+  // Runs of equal values of one series: from which of its `bins` equal parts of the time with packets, and the value.
+  const series = (number) => allSeries[number];
+  const readSeries = async () => {
+    const of = head.series, all = of.runs.reduce((a, b) => a + b, 0), from = await columns("series-0");
+    const steps = from.plain(new Float64Array(all)), values = from.fill(new Float64Array(all), () => from.signed());
+    let at = 0;
+    allSeries = of.runs.map((count, number) => {
+      const own = { bins: of.bins[number], starts: steps.subarray(at, at + count), values: values.subarray(at, at + count) };
+      for (let k = 1; k < count; ++k) { own.starts[k] += own.starts[k - 1]; own.values[k] += own.values[k - 1]; }
+      at += count;
+      return own;
+    });
+  };
+  // When packets were dropped, of each of head.links.
+  const drops = async () => {
+    const from = await columns("drops-0");
+    from.number();
+    return head.links.map((link) => {
+      let time = 0;
+      return Float64Array.from({ length: link.drops }, () => time += from.signed());
+    });
+  };
+
   // ---- writes and waits
   const writes = async () => {
     const from = await columns("writes-0"), count = head.sides.writes, numbers = () => new Float64Array(count);
@@ -198,5 +223,5 @@ const verbatimBlocks = (head) => {
   };
 
   return { rows: { count: rows.count, block: rows.block, blockCount, starts: rows.starts, special: rows.special, texts: rows.texts,
-    row, loadRow, loadBlock, textAt, noteAt }, request, writes, waits, readCount: () => read };
+    row, loadRow, loadBlock, textAt, noteAt }, request, series, readSeries, drops, writes, waits, readCount: () => read };
 };

@@ -1,152 +1,346 @@
 "use strict";
-// Charts over time: their axes and cursors, the lives of queue pairs, send queues and links.
-const verbatimCharts = (page) => {
-  const { data, id, svg, micro, long, fullName, begin, end, busyFrom, busyTo, toSlider, fromSlider, moveTo } = page;
-  const kWide = 1000, kLeft = 150, kRight = 10;
+// Charts over time. All show the same range (time.js), and the same hands move it: drag to move, Shift and drag to choose a part,
+// Ctrl and wheel to zoom, Shift and wheel to move, click for a moment, double click for the time with packets.
+const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo, now }) => {
+  const { fullName, byName, hostOf, nodeOf } = columns;
+  const kWide = 1000, kLeft = 150, kRight = 10, kRoom = kWide - kLeft - kRight;
   const kStates = ["RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"];
-  const cursors = [];
-  const byName = new Intl.Collator("en", { numeric: true }).compare;  // h2 before h12
+  const x = (t) => kLeft + kRoom * Math.min(1, Math.max(0, (t - time.from()) / time.span()));
+  const isShown = (from, to) => to >= time.from() && from <= time.to();
 
-  // x is the time with packets; or, if `isWhole`, all of it, on the scale of the slider.
-  const chart = (parent, height, from, to, label, isWhole) => {
-    const box = svg("svg", { viewBox: "0 0 " + kWide + " " + height, role: "img", "aria-label": label });
-    const part = (t) => isWhole ? toSlider(t) / 1e6 : (t - from) / Math.max(1, to - from);
-    const x = (t) => kLeft + (kWide - kLeft - kRight) * Math.min(1, Math.max(0, part(t)));
-    const cursor = svg("line", { class: "cursor", y1: 0, y2: height });
-    const place = (t) => { const at = x(t).toFixed(2); cursor.setAttribute("x1", at); cursor.setAttribute("x2", at); };
-    box.addEventListener("click", (e) => {
-      const area = box.getBoundingClientRect();
-      const at = (e.clientX - area.left) / area.width * kWide;
-      const share = (at - kLeft) / (kWide - kLeft - kRight);
-      if (at >= kLeft) moveTo(isWhole ? fromSlider(1e6 * Math.min(1, share)) : from + (to - from) * share, "chart");
-    });
+  // ---- charts, drawn again when the range has changed and they are seen
+  const plots = new Map();
+  const putCursor = (plot) => { const at = x(now()).toFixed(2); plot.cursor.setAttribute("x1", at); plot.cursor.setAttribute("x2", at); };
+  const draw = (plot) => {
+    plot.body.textContent = "";
+    plot.draw(plot.body);
+    plot.isStale = false;
+    putCursor(plot);
+  };
+  const refresh = (plot) => { if (plot.isStale) draw(plot); else putCursor(plot); };
+  const observer = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      const plot = plots.get(entry.target);
+      plot.isSeen = entry.isIntersecting;
+      if (plot.isSeen) refresh(plot);
+    }
+  }, { rootMargin: "200px" });
+  let isPending = false;
+  const changed = (isRange) => {
+    if (isRange) for (const plot of plots.values()) plot.isStale = true;
+    if (isPending) return;
+    isPending = true;
+    requestAnimationFrame(() => { isPending = false; for (const plot of plots.values()) if (plot.isSeen) refresh(plot); });
+  };
+  time.onRange(() => changed(true));
+  const drawAll = () => { for (const plot of plots.values()) draw(plot); };
+
+  // Charts of some hosts alone; null: of all.
+  let shownHosts = null;
+  const hide = (plot) => { plot.box.style.display = shownHosts && plot.hosts && !plot.hosts.some((host) => shownHosts.has(host)) ? "none" : ""; };
+  const only = (hosts) => {
+    shownHosts = hosts && new Set(hosts.map(hostOf));
+    if (shownHosts && data.columns.every((column) => shownHosts.has(hostOf(column.host)))) shownHosts = null;
+    id("only").textContent = shownHosts ? "Only charts of " + [...shownHosts].join(" and ") + " are shown; Esc shows all." : "";
+    for (const plot of plots.values()) hide(plot);
+  };
+  // `draw(body)` draws the shown range; `tell(t)` says in words what there is at a time. `hosts`: whose chart it is; none: nobody's.
+  const chart = (parent, high, label, draw_, tell, hosts) => {
+    const box = svg("svg", { viewBox: "0 0 " + kWide + " " + high, role: "img", "aria-label": label, class: "plot" });
+    const plot = { box, body: svg("g"), cursor: svg("line", { class: "cursor", y1: 0, y2: high }), draw: draw_, tell, label, hosts: hosts && hosts.map(hostOf), isSeen: false };
+    box.append(plot.body, plot.cursor);
+    plots.set(box, plot);
+    hide(plot);
     parent.append(box);
-    return { box, x, finish: () => { box.append(cursor); cursors.push(place); place(page.now()); } };
+    draw(plot);
+    observer.observe(box);
+    return plot;
   };
-  const axis = (parent, from, to, isWhole) => {
-    const { box, x } = chart(parent, 16, from, to, "time", isWhole);
-    for (let k = 0; k <= 4; ++k) {
-      const t = isWhole ? fromSlider([0, 1e5, 5e5, 9e5, 1e6][k]) : from + (to - from) * k / 4;
-      if (isWhole && (k === 1 || k === 3) && Math.abs(x(t) - x(k === 1 ? begin : end)) < 150) continue;
-      box.append(svg("text", { x: x(t), y: 12, "text-anchor": k === 0 ? "start" : k === 4 ? "end" : "middle" }, micro(t)));
+  const axis = (parent) => chart(parent, 16, "time", (body) => {
+    for (const [t, words] of time.ticks(6)) {
+      body.append(svg("line", { class: "axis", x1: x(t), x2: x(t), y1: 0, y2: 4 }));
+      if (x(t) < kWide - 45) body.append(svg("text", { x: Math.max(x(t), kLeft + 40), y: 14, "text-anchor": "middle" }, words));
     }
-  };
-  // Bins as one area: far fewer elements than a bar for each.
-  const area = (bins, most, high, className) => {
-    const w = (kWide - kLeft - kRight) / bins.length, floor = high - 2;
-    let path = "", last = -1;
-    for (let k = 0; k < bins.length; ++k) {
-      if (bins[k] === last) continue;
-      const x = (kLeft + k * w).toFixed(1);
-      if (last > 0 || bins[k] > 0) path += (path ? "L" : "M" + x + " " + floor + "L") + x + " " + (floor - (high - 6) * Math.max(0, last) / most).toFixed(1) + "L" + x + " " + (floor - (high - 6) * Math.max(0, bins[k]) / most).toFixed(1);
-      last = bins[k];
-    }
-    if (!path) return svg("path", { class: className, d: "" });
-    return svg("path", { class: className, d: path + "L" + (kWide - kRight) + " " + (floor - (high - 6) * Math.max(0, last) / most).toFixed(1) + "L" + (kWide - kRight) + " " + floor + "Z" });
-  };
-  const names = (box, first, second) => {
+  });
+  const names = (plot, first, second) => {
     // What is longer would run into the chart.
     [first, second].forEach((words, k) => {
       if (!words) return;
       const text = svg("text", { x: 0, y: 13 + 14 * k }, words.length > 22 ? words.slice(0, 21) + "…" : words);
-      if (words.length > 22) text.append(svg("title", {}, words));
-      box.append(text);
+      text.append(svg("title", {}, words.length > 22 ? words : plot.label));
+      plot.box.insertBefore(text, plot.body);
     });
   };
-
-  // From the fewest to the most of each part of the time. Between two looks nothing is known; the last one is shown on, paler, if it
-  // holds until the next.
-  const band = (parent, { least, most }, { first, words, whole, bound, isHeld }) => {
-    const high = 34, bins = most.length, w = (kWide - kLeft - kRight) / bins, top = Math.max(1, bound || Math.max(...most));
-    const { box, finish } = chart(parent, high, busyFrom, busyTo, first + ": " + (whole || words));
-    names(box, first, words);
-    const y = (v) => high - 2 - (high - 6) * Math.min(1, v / top);
-    let low = -1, up = -1;
-    for (let k = 0; k < bins; ++k) {
-      const isSeen = most[k] >= 0;
-      if (isSeen) { low = least[k]; up = most[k]; }
-      if (!isSeen && (!isHeld || up < 0)) continue;
-      const bar = svg("rect", { class: isSeen ? "load" : "load is-old", x: kLeft + k * w, width: Math.max(.6, w), y: y(up), height: high - 2 - y(up) });
-      bar.append(svg("title", {}, (low === up ? low : low + " to " + up) + (isSeen ? "" : " before")));
-      box.append(bar);
-      // Where the fewest is far below the most, the part between is paler.
-      if (isSeen && low < up) box.append(svg("rect", { class: "gap", x: kLeft + k * w, width: Math.max(.6, w), y: y(up), height: y(low) - y(up) }));
-      if (isSeen && low === 0 && isHeld) box.append(svg("rect", { class: "lost", x: kLeft + k * w, width: Math.max(2, w), y: 0, height: 6 }));
+  const legend = (parent, ...parts) => {
+    const box = element("p", "legend");
+    for (const [className, words] of parts) {
+      if (className) box.append(element("span", "swatch " + className));
+      box.append(document.createTextNode((className ? " " : "") + words + (words.endsWith(",") ? " " : "   ")));
     }
-    finish();
+    parent.before(box);
+  };
+  // A section is there when it has something to show.
+  const show = (parent) => { parent.closest("section").hidden = false; };
+
+  // ---- by mouse
+  const tip = id("tip");
+  const timeAt = (box, clientX) => {
+    const area = box.getBoundingClientRect(), at = (clientX - area.left) / area.width * kWide;
+    return at < kLeft - 4 ? null : time.from() + time.span() * Math.min(1, Math.max(0, (at - kLeft) / kRoom));
+  };
+  const zoomBy = (e, at) => time.zoom(Math.exp(Math.max(-1, Math.min(1, e.deltaY / 300))), at);
+  const onWheel = (e) => {
+    const box = e.target.closest("svg.plot"), t = box && timeAt(box, e.clientX);
+    if (box === null || t === null) return;
+    const isSideways = e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY);
+    if (!isSideways && !e.ctrlKey && !e.metaKey && !box.closest(".bar")) return;
+    e.preventDefault();
+    hideTip();
+    if (isSideways) time.pan((e.deltaX || e.deltaY) / 1000);
+    else zoomBy(e, t);
+  };
+  let drag = null;
+  const onDown = (e) => {
+    const box = e.target.closest("svg.plot"), t = box && timeAt(box, e.clientX);
+    if (box === null || t === null || e.button !== 0) return;
+    drag = { box, t, at: e.clientX, from: time.from(), to: time.to(), isMoved: false, isChoice: e.shiftKey };
+    box.setPointerCapture(e.pointerId);
+  };
+  const onMove = (e) => {
+    if (!drag) return showTip(e);
+    if (!drag.isMoved && Math.abs(e.clientX - drag.at) < 4) return;
+    drag.isMoved = true;
+    hideTip();
+    const share = (e.clientX - drag.at) / drag.box.getBoundingClientRect().width * kWide / kRoom;
+    if (!drag.isChoice) return time.set(drag.from - share * (drag.to - drag.from), drag.to - share * (drag.to - drag.from));
+    if (!drag.band) drag.box.append(drag.band = svg("rect", { class: "choice", y: 0, height: "100%" }));
+    const [a, b] = [drag.t, timeAt(drag.box, e.clientX) ?? time.from()].sort((p, q) => p - q);
+    drag.choice = [a, b];
+    drag.band.setAttribute("x", x(a));
+    drag.band.setAttribute("width", x(b) - x(a));
+  };
+  const onUp = () => {
+    if (!drag) return;
+    const done = drag;
+    drag = null;
+    if (done.band) done.band.remove();
+    if (done.choice) time.set(...done.choice);
+    else if (!done.isMoved) moveTo(done.t, "chart");
+  };
+  const showTip = (e) => {
+    const box = e.target.closest("svg.plot"), t = box && timeAt(box, e.clientX), plot = plots.get(box);
+    if (!box || t === null || !plot) return hideTip();
+    const words = plot.tell ? plot.tell(t, e) : "";
+    tip.textContent = time.text(t) + (words ? ": " + words : "");
+    tip.style.left = Math.min(e.clientX + 12, innerWidth - 320) + "px";
+    tip.style.top = e.clientY + 16 + "px";
+    tip.hidden = false;
+  };
+  const hideTip = () => { tip.hidden = true; };
+  // Of all charts in an element.
+  const listen = (parent) => {
+    parent.addEventListener("wheel", onWheel, { passive: false });
+    parent.addEventListener("pointerdown", onDown);
+    parent.addEventListener("pointermove", onMove);
+    parent.addEventListener("pointerup", onUp);
+    parent.addEventListener("pointercancel", () => { drag = null; });
+    parent.addEventListener("pointerleave", hideTip);
+    parent.addEventListener("dblclick", (e) => { if (e.target.closest("svg.plot")) time.fit(); });
+  };
+  for (const parent of document.querySelectorAll(".charts")) listen(parent);
+
+  // ---- series: runs of equal values over the time with packets
+  const span = time.busyTo - time.busyFrom + 1;
+  const runAt = (own, t) => {
+    const bin = (t - time.busyFrom) / span * own.bins;
+    let low = 0, high = own.starts.length;
+    while (low < high) { const mid = (low + high) >> 1; if (own.starts[mid] <= bin) low = mid + 1; else high = mid; }
+    return low - 1;
+  };
+  // What the shown range has of a series, as { from, to, value, isOld }. What is narrower than can be seen is joined. Below zero
+  // nothing is known: the value before goes on, as an old one, if `isHeld`; else there is none.
+  const pieces = (number, join, isHeld, shape = (v) => v) => {
+    const own = series(number), each = span / own.bins, unit = time.span() / kRoom, list = [];
+    let k = Math.max(0, runAt(own, time.from())), known = -1;
+    if (isHeld) for (let b = k; b >= 0 && known < 0; --b) known = own.values[b];
+    for (; k < own.starts.length; ++k) {
+      const from = time.busyFrom + own.starts[k] * each, until = k + 1 < own.starts.length ? own.starts[k + 1] : own.bins;
+      const to = time.busyFrom + until * each;
+      if (from > time.to()) break;
+      const isOld = own.values[k] < 0;
+      if (!isOld) known = own.values[k];
+      if (isOld && (!isHeld || known < 0)) continue;
+      const value = shape(known), last = list[list.length - 1];
+      if (last && to - from < unit && to - last.from < unit) { last.to = to; last.value = join(last.value, value); last.isOld = last.isOld && isOld; }
+      else list.push({ from, to, value, isOld });
+    }
+    return list;
+  };
+  const valueAt = (number, t, isHeld) => {
+    if (t < time.busyFrom || t > time.busyTo) return -1;
+    const own = series(number);
+    let k = runAt(own, t);
+    if (isHeld) while (k > 0 && own.values[k] < 0) --k;
+    return k < 0 ? -1 : own.values[k];
+  };
+  // The sum of a part of the time, of a series of sums.
+  const sumOf = (number, from, to) => {
+    const own = series(number), each = span / own.bins;
+    let sum = 0;
+    for (let k = Math.max(0, runAt(own, from)); k < own.starts.length; ++k) {
+      const begin = time.busyFrom + own.starts[k] * each, end = time.busyFrom + (k + 1 < own.starts.length ? own.starts[k + 1] : own.bins) * each;
+      if (begin >= to) break;
+      sum += Math.max(0, own.values[k]) * Math.max(0, Math.min(to, end) - Math.max(from, begin)) / each;
+    }
+    return sum;
+  };
+  // Pieces as one area: far fewer elements than a bar for each. `most`: the value that is as high as the chart; `least`: the width
+  // that a piece has at least.
+  const area = (list, most, high, className, least = .7) => {
+    const floor = high - 2, y = (v) => (floor - (high - 6) * Math.min(1, Math.max(0, v) / most)).toFixed(1);
+    let path = "";
+    for (const { from, to, value } of list) {
+      if (value <= 0 || to < time.from()) continue;
+      const left = x(from), right = Math.max(x(to), left + least);
+      path += "M" + left.toFixed(1) + " " + floor + "V" + y(value) + "H" + right.toFixed(1) + "V" + floor + "Z";
+    }
+    return svg("path", { class: className, d: path });
+  };
+  // Between two values, `least` and `most`, over time. Where the fewest is far below the most, the part between is paler. `bound`:
+  // the value at the top. `shape` makes values of the series' ones and turns them round if it falls. `whenNone`: marks where none is left.
+  const band = (parent, { least, most }, { first, words, label, bound, isHeld, shape, whenNone, unit, hosts }) => {
+    const high = 34, top = Math.max(1, bound), [low, up] = shape ? [most, least] : [least, most];
+    const plot = chart(parent, high, first + ": " + label, (body) => {
+      const above = pieces(up, Math.max, isHeld, shape), below = pieces(low, Math.min, isHeld, shape);
+      const wide = isHeld ? .7 : 2.5;  // single looks are seen
+      body.append(area(above.filter((one) => one.isOld), top, high, "load is-old"), area(above.filter((one) => !one.isOld), top, high, "load is-between", wide),
+        area(below.filter((one) => !one.isOld), top, high, "load", wide));
+      if (whenNone) for (const one of below) if (!one.isOld && one.value === 0 && isShown(one.from, one.to)) body.append(svg("rect", { class: "lost", x: x(one.from), width: Math.max(2, x(one.to) - x(one.from)), y: 0, height: 6 }));
+    }, (t) => {
+      const [a, b] = [valueAt(low, t, isHeld), valueAt(up, t, isHeld)].map((v) => v < 0 || !shape ? v : shape(v));
+      return a < 0 || b < 0 ? "" : (a === b ? a : a + " to " + b) + " " + unit;
+    }, hosts);
+    names(plot, first, words);
   };
 
+  // ---- the charts that need nothing but the head of the page and the series
+  const count = (n, word) => n.toLocaleString("en") + " " + word + (n === 1 ? "" : "s");
   const lives = () => {
     const parent = id("lives"), own = new Map();
     for (const change of data.changes) own.has(change[1]) ? own.get(change[1]).push(change) : own.set(change[1], [change]);
-    if (!own.size) { parent.textContent = "No queue pair changed its state."; return; }
+    if (!own.size) return;
+    show(parent);
+    const used = [...new Set(data.changes.map((change) => change[2]))].sort();
+    legend(parent, ...used.map((state) => ["state-" + state, kStates[state]]));
     for (const [c, changes] of [...own].sort((a, b) => a[0] - b[0])) {
-      const { box, x, finish } = chart(parent, 18, begin, end, fullName(c) + ": " + changes.map((o) => kStates[o[2]] + " from " + micro(o[0])).join(", "), true);
-      names(box, fullName(c));
-      changes.forEach(([t, , state], k) => {
-        const until = k + 1 < changes.length ? changes[k + 1][0] : end;
-        const bar = svg("rect", { class: "state-" + state, x: x(t), y: 2, height: 14, width: Math.max(1.5, x(until) - x(t)) });
-        bar.append(svg("title", {}, kStates[state] + " from " + micro(t) + " for " + long(until - t)));
-        box.append(bar);
-        if (x(until) - x(t) > 34) box.append(svg("text", { class: "on-state", x: x(t) + 4, y: 13 }, kStates[state]));
-      });
-      finish();
+      const until = (k) => k + 1 < changes.length ? changes[k + 1][0] : time.end;
+      const plot = chart(parent, 18, fullName(c) + ": " + changes.map((o) => kStates[o[2]] + " from " + time.text(o[0])).join(", "), (body) => {
+        changes.forEach(([t, , state], k) => {
+          if (!isShown(t, until(k))) return;
+          const left = x(t), wide = Math.max(1.5, x(until(k)) - left);
+          body.append(svg("rect", { class: "state-" + state, x: left, y: 2, height: 14, width: wide }));
+          if (wide > 34) body.append(svg("text", { class: "on-state", x: left + 4, y: 13 }, kStates[state]));
+        });
+      }, (t) => {
+        const k = changes.findLastIndex((o) => o[0] <= t);
+        return k < 0 ? "" : kStates[changes[k][2]] + " from " + time.text(changes[k][0]) + " for " + time.text(until(k) - changes[k][0]);
+      }, [data.columns[c].host]);
+      names(plot, fullName(c));
     }
-    axis(parent, begin, end, true);
+    axis(parent);
   };
   const queues = () => {
     const parent = id("queues"), { requests, packets, peer_credits } = data.windows;
-    if (!requests.length && !packets.length) { parent.textContent = "No request was posted to a send queue."; return; }
+    if (!requests.length && !packets.length) return;
+    show(parent);
+    legend(parent, ["is-load", "the number at a time"], ...(peer_credits.length ? [["is-between", "between the fewest and the most"], ["is-lost", "the receiver had none"]] : []));
     const high = 34, columns = new Set([...requests, ...packets, ...peer_credits].map((one) => one.column));
     for (const c of [...columns].sort((a, b) => a - b)) {
-      const of = (list) => list.find((one) => one.column === c);
-      for (const [one, words] of [[of(requests), "requests"], [of(packets), "packets"]]) {
+      const of = (list) => list.find((one) => one.column === c), hosts = [data.columns[c].host];
+      for (const [one, word, label] of [[of(requests), "request", "requests not complete"], [of(packets), "packet", "packets not acknowledged"]]) {
         if (!one) continue;
-        const whole = words === "requests" ? "requests outstanding" : "packets not acknowledged";
-        const { box, finish } = chart(parent, high, busyFrom, busyTo, fullName(c) + ": at most " + one.most + " " + whole);
-        names(box, fullName(c), "at most " + (one.most === 1 ? "1 " + words.slice(0, -1) : one.most + " " + words));
-        box.append(area(one.bins, Math.max(1, one.most), high, "load"));
-        finish();
+        const plot = chart(parent, high, fullName(c) + ": at most " + one.most + " " + label,
+          (body) => body.append(area(pieces(one.bins, Math.max), Math.max(1, one.most), high, "load")),
+          (t) => { const v = valueAt(one.bins, t); return v < 0 ? "" : "at most " + v + " " + label; }, hosts);
+        names(plot, fullName(c), "at most " + count(one.most, word));
       }
       const told = of(peer_credits);
-      if (told) band(parent, told, { first: fullName(c), words: told.fewest + " credits or more", whole: "the other side tells at least " + told.fewest + " receives", isHeld: true });
+      if (told) band(parent, told, { first: fullName(c), words: told.fewest + " credits or more", label: "the receiver announces " + told.fewest + " credits or more",
+        bound: Math.max(...series(told.most).values), isHeld: true, whenNone: true, unit: "credits of the receiver", hosts });
     }
-    axis(parent, busyFrom, busyTo);
+    axis(parent);
   };
-  const links = () => {
-    const parent = id("links");
-    if (!data.links.length) { parent.textContent = "No packet was sent."; return; }
-    const bins = data.links[0].bytes.length, span = (busyTo - busyFrom) / bins, w = (kWide - kLeft - kRight) / bins;
-    const most = Math.max(1, ...data.links.map((l) => Math.max(...l.bytes)));
-    for (const link of [...data.links].sort((a, b) => byName(a.port, b.port))) {
-      const total = link.bytes.reduce((a, b) => a + b, 0), lost = link.drops.reduce((a, b) => a + b, 0);
-      if (!total && !lost) continue;
-      const peak = Math.max(...link.bytes) * 8e12 / span / 1e9, high = 34;
-      const { box, finish } = chart(parent, high, busyFrom, busyTo, link.port + ": " + total + " bytes, " + lost + " packets dropped");
-      names(box, link.port.replace("port/", ""), total ? "peak " + peak.toFixed(2) + " Gbit/s" : lost + " dropped");
-      box.append(area(link.bytes, most, high, "load"));
-      link.drops.forEach((d, k) => {
-        if (!d) return;
-        const mark = svg("rect", { class: "lost", x: kLeft + k * w, width: Math.max(2, w), y: 0, height: 6 });
-        mark.append(svg("title", {}, d + " dropped"));
-        box.append(mark);
-      });
-      finish();
+  // Hosts at the ends of the cable of "port/h0:1"; the adapter of "hca/h0".
+  const hostsOf = (port) => {
+    const name = port.slice(port.indexOf("/") + 1), cable = data.sides.cables.find(([a, b]) => a === name || b === name);
+    return cable ? [nodeOf(cable[0]), nodeOf(cable[1])] : [port.startsWith("hca/") ? name : nodeOf(name)];
+  };
+  // Rates of ports are those of parts of the shown range, each at least as long as the longest packet takes. A packet counts where it
+  // begins, so that a part may have more than the link carries; it is drawn as much as that.
+  const kLanes = { SDR: 2.5, DDR: 5, QDR: 10, FDR: 14, EDR: 25, HDR: 50, NDR: 100, XDR: 200 }, kLongestPacket = 4200 * 8, kParts = 300;
+  const gigabits = (rate) => {
+    const [name, width] = rate.split(" ");
+    return kLanes[name] ? kLanes[name] * (parseInt(width, 10) || 4) : parseFloat(rate) || 100;
+  };
+  const leastPart = kLongestPacket * 1e3 / Math.min(100, ...data.sides.cables.map((cable) => gigabits(cable[2])));
+  const most = new Map(data.sides.cables.flatMap(([a, b, rate]) => [[a, gigabits(rate)], [b, gigabits(rate)]]));  // Gbit/s of a port
+  const partOf = () => Math.max(time.span() / kParts, leastPart);
+  const rateOf = (link, from, to) => Math.min(most.get(link.port.replace("port/", "")) || Infinity, sumOf(link.bytes, from, to) * 8e3 / (to - from));
+  const rates = (link) => {
+    const part = partOf(), list = [];
+    for (let k = Math.floor(Math.max(time.from(), time.busyFrom) / part); k * part < Math.min(time.to(), time.busyTo); ++k)
+      list.push({ from: k * part, to: (k + 1) * part, value: rateOf(link, k * part, (k + 1) * part) });
+    return list;
+  };
+  // Of all ports in the shown range.
+  let peakRange = "", peak = 0;
+  const peakRate = () => {
+    const range = time.from() + ":" + time.to();
+    if (range !== peakRange) {
+      peakRange = range;
+      peak = Math.max(1e-9, ...data.links.map((link) => Math.max(0, ...rates(link).map((one) => one.value))));
     }
-    axis(parent, busyFrom, busyTo);
+    return peak;
   };
-
+  // `drops`: times, of each of data.links.
+  const links = (drops) => {
+    const parent = id("links"), all = data.links.map((link, k) => ({ ...link, times: drops[k] }));
+    if (!all.length) return;
+    show(parent);
+    legend(parent, ["is-load", "what the port sent; full height: what the busiest port sends in the shown time,"], ["is-lost", "packets dropped"]);
+    const scale = element("span");
+    parent.previousSibling.childNodes[1].after(scale);
+    const tellScale = () => { scale.textContent = peakRate().toFixed(2) + " Gbit/s   "; };
+    time.onRange(tellScale);
+    tellScale();
+    const high = 34;
+    for (const link of all.sort((a, b) => byName(a.port, b.port))) {
+      const bytes = sumOf(link.bytes, time.busyFrom, time.busyTo + 1), lost = link.times.length;
+      const plot = chart(parent, high, link.port + ": " + count(Math.round(bytes), "byte") + ", " + count(lost, "packet") + " dropped", (body) => {
+        body.append(area(rates(link), peakRate(), high, "load"));
+        let last = -9;
+        for (const t of link.times) if (isShown(t, t) && x(t) - last > 1) body.append(svg("rect", { class: "lost", x: last = x(t), width: 2, y: 0, height: 6 }));
+      }, (t) => {
+        const part = partOf(), from = Math.floor(t / part) * part, before = link.times.filter((one) => one <= t).length;
+        return rateOf(link, from, from + part).toFixed(2) + " Gbit/s" + (lost ? ", " + count(before, "packet") + " dropped so far" : "");
+      }, hostsOf(link.port));
+      names(plot, link.port.replace("port/", ""), bytes ? count(Math.round(bytes), "byte") : lost + " dropped");
+    }
+    axis(parent);
+  };
   const credits = () => {
     const parent = id("credits"), all = data.windows.link_credits;
-    if (!all.length) { parent.textContent = "No packet was sent, or the run was recorded without them."; return; }
+    if (!all.length) return;
+    show(parent);
+    legend(parent, ["is-load", "taken when a packet starts"], ["is-between", "the most, of packets too close to be drawn apart"], ["", "full height: no credit is left"]);
     for (const one of [...all].sort((a, b) => byName(a.port, b.port) || a.lane - b.lane)) {
-      const name = one.port.replace("port/", "") + ", VL " + one.lane;
-      const taken = (blocks) => blocks.map((free) => free < 0 ? -1 : one.of - free), most = one.of - one.fewest;
-      band(parent, { least: taken(one.most), most: taken(one.least) }, { first: name, words: "at most " + most + " of " + one.of, bound: one.of,
-        whole: "at most " + most + " of " + one.of + " blocks are taken" });
+      const most = one.of - one.fewest;
+      band(parent, one, { first: one.port.replace("port/", "") + ", VL " + one.lane, words: "at most " + most + " of " + one.of, bound: one.of,
+        label: "at most " + most + " of " + one.of + " blocks are taken", shape: (free) => one.of - free, unit: "of " + one.of + " blocks taken", hosts: hostsOf(one.port) });
     }
-    axis(parent, busyFrom, busyTo);
+    axis(parent);
   };
 
-  return { kWide, kLeft, kRight, chart, axis, area, band, names, byName, lives, queues, links, credits, showCursors: (now) => { for (const place of cursors) place(now); } };
+  return { kWide, kLeft, kRight, kRoom, x, isShown, chart, axis, area, pieces, valueAt, rateOf, partOf, peakRate, band, names, legend, show, byName, count, only, drawAll,
+    lives, queues, links, credits, showCursors: () => changed(false) };
 };

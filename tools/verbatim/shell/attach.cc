@@ -40,12 +40,16 @@ AttachmentSize size_here() { return {RawTerminal::size().rows, RawTerminal::size
 }  // namespace
 
 int attach(const AttachOptions& options) {
+  const std::string file = options.session.empty() ? last_session() : options.session;
   std::string failure;
-  const int session = connect_to_session(options.session.empty() ? last_session() : options.session, &failure);
+  const int session = connect_to_session(file, &failure);
   if (session < 0) {
     complain(failure);
     return kUsage;
   }
+  std::printf("verbatim: one more shell of the session %s, on %s. exit or Ctrl-D: leave.\n", file.c_str(),
+              options.host.empty() ? "its first host" : ("the simulated host " + options.host).c_str());
+  std::fflush(stdout);
   RawTerminal raw;
   Screen screen(1, true);
   bool goes_on = send_all(session, frame_of(AttachmentFrame::kHello, body_of(size_here()) + options.host));

@@ -67,8 +67,8 @@ int connect_to_session(const std::string& session_file, std::string* failure) {
   const SocketName name(path);
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (descriptor >= 0 && name.fits() && ::connect(descriptor, name.get(), name.size()) == 0) return descriptor;
-  *failure = "nobody is at the session of " + session_file + " now: " + std::strerror(errno) +
-             "; `verbatim shell` at a real terminal makes " + path;
+  *failure = "no session " + session_file + " is going on: " + std::strerror(errno) +
+             "; `verbatim shell` at a real terminal starts one, and makes " + path;
   if (descriptor >= 0) ::close(descriptor);
   return -1;
 }

@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "sim/core/time_text.h"
+#include "sim/core/words.h"
+
 namespace verbatim::cli {
 
 using supervisor::TerminalInput;
@@ -18,11 +21,14 @@ namespace {
 termios settings_before;
 volatile std::sig_atomic_t is_raw = 0;
 volatile std::sig_atomic_t size_changed = 0;
+char farewell[64];
+volatile std::sig_atomic_t farewell_size = 0;
 
 // Also in a handler of a signal.
 void restore_settings() {
   if (is_raw == 0) return;
   is_raw = 0;
+  if (farewell_size > 0 && ::write(1, farewell, static_cast<std::size_t>(farewell_size)) < 0) farewell_size = 0;
   tcsetattr(0, TCSANOW, &settings_before);
 }
 
@@ -61,8 +67,24 @@ bool RawTerminal::take_size_change() {
   return true;
 }
 
-Person::Person(std::size_t terminals, bool keeps_pace, SessionWriter* writer, std::vector<std::string> hosts, std::size_t first)
-    : SessionUser(terminals, true, writer), keeps_pace_(keeps_pace), hosts_(std::move(hosts)), first_(first) {}
+void RawTerminal::set_farewell(std::string_view text) {
+  farewell_size = 0;
+  farewell_size = static_cast<std::sig_atomic_t>(text.copy(farewell, sizeof farewell));
+}
+
+Person::Person(bool keeps_pace, SessionWriter* writer, std::vector<std::string> hosts, std::vector<std::size_t> own,
+               bool has_status)
+    : SessionUser(own.size(), true, writer),
+      keeps_pace_(keeps_pace),
+      size_(RawTerminal::size()),
+      hosts_(std::move(hosts)),
+      own_(std::move(own)) {
+  if (!has_status) return;
+  status_.emplace(size_.rows, size_.columns);
+  screen_.put(status_->begin());
+  RawTerminal::set_farewell(status_->end());
+  --size_.rows;
+}
 
 TerminalInput& Person::add(TerminalInput::Kind kind, std::size_t terminal, std::string keys) {
   TerminalInput input;
@@ -78,6 +100,11 @@ TerminalInput& Person::add(TerminalInput::Kind kind, std::size_t terminal, std::
 void Person::take_size() {
   if (!RawTerminal::take_size_change()) return;
   size_ = RawTerminal::size();
+  if (status_ && size_.rows > 1) {
+    status_->resize(size_.rows, size_.columns);
+    RawTerminal::set_farewell(status_->end());
+    --size_.rows;
+  }
   for (std::size_t i = 0; i < terminals_; ++i) {
     if (!has_ended_[i]) add(TerminalInput::Kind::kResize, i);
   }
@@ -102,7 +129,7 @@ void Person::take_keys() {
 }
 
 void Person::open_for(const AttachmentServer::Event& event) {
-  const auto host = std::ranges::find(hosts_, event.text.empty() ? hosts_[first_] : event.text);
+  const auto host = std::ranges::find(hosts_, event.text.empty() ? hosts_[own_.front()] : event.text);
   if (host == hosts_.end()) {
     server_.write(event.client, "the topology has no host " + event.text + "\r\n");
     return server_.close(event.client);
@@ -142,6 +169,7 @@ void Person::on_input(Instant when, const TerminalInput& input) {
 
 void Person::on_screen(Instant when, std::size_t terminal, std::string_view text) {
   SessionUser::on_screen(when, terminal, text);
+  if (status_ && terminal == screen_.shown()) status_->follow(text);
   if (const auto client = clients_.find(terminal); client != clients_.end()) server_.write(client->second, text);
 }
 
@@ -150,16 +178,42 @@ void Person::on_end(Instant when, std::size_t terminal) {
   SessionUser::on_end(when, terminal);
 }
 
+bool Person::wait(int timeout_ms) {
+  std::vector<pollfd> waits = {{is_gone_ ? -1 : 0, POLLIN, 0}};
+  for (const int descriptor : server_.descriptors()) waits.push_back({descriptor, POLLIN, 0});
+  const int ready = ::poll(waits.data(), waits.size(), timeout_ms);
+  if (ready > 0) {
+    if (waits.front().revents != 0) take_keys();
+    for (const AttachmentServer::Event& event : server_.take()) take(event);
+  }
+  take_size();
+  return ready != 0;
+}
+
+void Person::show_status(bool is_idle) {
+  constexpr auto kBetween = std::chrono::milliseconds(100);
+  const auto wall = std::chrono::steady_clock::now();
+  if (!status_ || is_gone_ || open_ == 0 || (!is_idle && wall - status_shown_ < kBetween)) return;
+  status_shown_ = wall;
+  const std::size_t shown = screen_.shown();
+  std::string words = join(" ", hosts_[own_[shown]]);
+  if (own_.size() > 1) words += join(" | terminal ", shown + 1, " of ", own_.size());
+  words += join(" | virtual time ", time_text(status_time_), " | exit: leave", own_.size() > 1 ? " | Ctrl-]: next terminal" : "");
+  screen_.put(status_->draw(words));
+}
+
 std::optional<TerminalInput> Person::typed(std::int64_t wait_ms) {
   if (typed_.empty()) {
-    std::vector<pollfd> waits = {{is_gone_ ? -1 : 0, POLLIN, 0}};
-    for (const int descriptor : server_.descriptors()) waits.push_back({descriptor, POLLIN, 0});
-    const int timeout = static_cast<int>(std::min<std::int64_t>(wait_ms, 1 << 30));
-    if (::poll(waits.data(), waits.size(), timeout) > 0) {
-      if (waits.front().revents != 0) take_keys();
-      for (const AttachmentServer::Event& event : server_.take()) take(event);
+    show_status(wait_ms != 0);
+    // Virtual time that keeps pace goes on in the status line, too.
+    constexpr int kStepMs = 500;
+    bool is_over = false;  // something came, or a signal
+    for (; status_ && wait_ms > kStepMs && !is_over; wait_ms -= kStepMs) {
+      is_over = wait(kStepMs) || !typed_.empty();
+      status_time_ += std::chrono::milliseconds(kStepMs);
+      show_status(true);
     }
-    take_size();
+    if (!is_over) wait(static_cast<int>(std::min<std::int64_t>(wait_ms, 1 << 30)));
   }
   if (typed_.empty()) return std::nullopt;
   TerminalInput first = std::move(typed_.front());

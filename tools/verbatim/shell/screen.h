@@ -22,11 +22,11 @@ class Screen {
   std::uint64_t bytes() const { return bytes_; }
   // Nobody is there any more who could read it.
   bool is_gone() const { return is_gone_; }
+  // Writes what is no terminal's.
+  void put(std::string_view text);
 
  private:
   static constexpr std::size_t kKept = 64 << 10;
-
-  void put(std::string_view text);
 
   const int descriptor_;
   const bool repaints_;

@@ -136,7 +136,7 @@ std::optional<Session> read_session(const std::string& path, std::string* failur
       if (number == 1) {
         read_head(json, session);
       } else if (session.end) {
-        *failure = path + ":" + std::to_string(number) + ": nothing may follow the end of a session";
+        *failure = path + ":" + std::to_string(number) + ": a session ends here, and more follows";
         return std::nullopt;
       } else if (json.contains("end_ps")) {
         Session::End& end = session.end.emplace();
@@ -153,7 +153,7 @@ std::optional<Session> read_session(const std::string& path, std::string* failur
     return std::nullopt;
   }
   if (session.replay.words.empty()) {
-    *failure = path + " cannot be read, or has no whole line";
+    *failure = path + " cannot be read, or is cut off in its first line";
     return std::nullopt;
   }
   if (const std::string wrong = wrong_order(session); !wrong.empty()) {

@@ -60,6 +60,18 @@ void seat(RunPlan& plan, const Session& session) {
   }
 }
 
+// What a person reads first: what this is, how to leave, how to see another terminal.
+std::string greeting(const std::vector<std::string>& hosts) {
+  std::string text = "verbatim: a shell on the simulated host " + hosts.front() + ". Virtual time passes only while something runs.\n" +
+                     "exit or Ctrl-D: leave.";
+  if (hosts.size() > 1) {
+    text += " Ctrl-]: next terminal, of";
+    for (std::size_t i = 0; i < hosts.size(); ++i) text += (i == 0 ? " " : ", ") + hosts[i];
+    text += ".";
+  }
+  return text + " `verbatim attach HOST` at another real terminal: one more shell.\n";
+}
+
 std::string working_folder() {
   std::error_code error;
   return std::filesystem::current_path(error).string();
@@ -103,7 +115,7 @@ int shell(ShellOptions asked) {
   session.replay.profile_folders = profile_folders();
   const config::LoadOptions load_options{session.replay.profile_folders, &session.replay.files};
   if (!options.gdb.empty()) {
-    complain("--gdb would need the terminal that the shell has; use it with `verbatim replay` of the session");
+    complain("--gdb needs the terminal that the shell uses; record the session, then use `verbatim replay --gdb`");
     return kUsage;
   }
   if (asked.hosts.empty()) asked.hosts.push_back(first_host(options.topology, load_options));
@@ -118,8 +130,9 @@ int shell(ShellOptions asked) {
   // Nothing is kept of what was typed but the session.
   session.environment = {{"HISTFILE", ""}, {"PS1", "\\h:\\w\\$ "}, {"TERM", at_terminal && kind != nullptr ? kind : "dumb"}};
   session.repaints = at_terminal;
+  const bool has_status = at_terminal && StatusLine::fits(kind, RawTerminal::size().rows);
   if (at_terminal) {
-    session.rows = RawTerminal::size().rows;
+    session.rows = static_cast<std::uint16_t>(RawTerminal::size().rows - (has_status ? 1 : 0));
     session.columns = RawTerminal::size().columns;
   }
   session.replay.words = words_of(options);
@@ -146,7 +159,11 @@ int shell(ShellOptions asked) {
     if (at_terminal) {
       std::vector<std::string> hosts;
       for (const config::HostSpec& host : plan->scenario.topology.hosts) hosts.push_back(host.name);
-      auto person = std::make_unique<Person>(terminals, !asked.fast, &writer, std::move(hosts), plan->programs.front().host);
+      std::vector<std::size_t> own;
+      for (const supervisor::ProgramSpec& program : plan->programs) own.push_back(program.host);
+      std::fputs(greeting(asked.hosts).c_str(), stdout);
+      std::fflush(stdout);
+      auto person = std::make_unique<Person>(!asked.fast, &writer, std::move(hosts), std::move(own), has_status);
       if (const std::string failure = person->listen(file); !failure.empty()) {
         complain(failure + "; nothing was started");
         return kUsage;
@@ -163,7 +180,7 @@ int shell(ShellOptions asked) {
     complain(failure);
     return code == kAsExpected ? static_cast<int>(kProgramFailed) : code;
   }
-  if (options.style.is_for_people()) std::fprintf(stderr, "verbatim: the session is in %s; `verbatim replay %s` shows it again\n", file.c_str(), file.c_str());
+  if (options.style.is_for_people()) std::fprintf(stderr, "verbatim: the session is recorded in %s; `verbatim replay %s` shows it again\n", file.c_str(), file.c_str());
   return code;
 }
 
@@ -179,7 +196,7 @@ int replay_session(const ReplayOptions& asked) {
   const std::vector<std::string> changes = changes_since(session.replay);
   for (const std::string& change : changes) complain((asked.relaxed ? "warning: " : "") + change);
   if (!changes.empty() && !asked.relaxed) {
-    complain("the same session cannot be had; --relaxed shows what comes of its keys now");
+    complain("the session cannot be repeated exactly; --relaxed types its keys into the programs as they are now");
     return kUsage;
   }
   auto prepared = plan_of(session.replay);
@@ -210,12 +227,12 @@ int replay_session(const ReplayOptions& asked) {
     std::fprintf(stderr, "verbatim: %zu more terminal%s attached; --terminal %zu shows the first of them\n", attached,
                  attached == 1 ? " was" : "s were", plan.programs.size() + 1);
   if (!session.end) {
-    complain("warning: the session was not ended in an orderly way, so nothing tells whether this is what was seen");
+    complain("warning: the recording of the session has no end, so this replay cannot be compared with it");
   } else if (!asked.show.time_limit.empty()) {
     return answer.end(code);
   } else if (session.end->outcome != "interrupted" && !has_same_digest && changes.empty()) {
     complain("the digest is " + report.digest + ", and it was " + session.end->digest +
-             ": a session that does not repeat is a bug of verbatim, or the run was weak");
+             ": the session did not repeat. Either its result depended on this machine, or this is a bug of verbatim");
     return answer.end(code == kAsExpected ? static_cast<int>(kProgramFailed) : code);
   }
   return answer.end(code);
