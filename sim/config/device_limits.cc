@@ -168,8 +168,7 @@ void warn_of_oversubscription(const TopologySpec& topology, Diagnostics& diagnos
     const Rates& one = rates[i];
     if (one.switches == 0 || one.adapters <= kUsualOversubscription * one.switches) continue;
     ++count;
-    const auto share = [&](std::size_t of) { return static_cast<double>(rates[of].adapters) / static_cast<double>(rates[of].switches); };
-    if (worst == rates.size() || share(i) > share(worst)) worst = i;
+    if (worst == rates.size() || one.adapters / one.switches > rates[worst].adapters / rates[worst].switches) worst = i;
   }
   if (count == 0) return;
   const auto text = [](std::int64_t bits) { return format_quantity(bits, Dimension::kRate); };

@@ -154,8 +154,8 @@ bool refuse_other_kind(const std::string& path, const Json& json, const FileRequ
     diagnostics.add(path, "", "this is neither a topology, nor a scenario, nor a profile", std::string(kNone));
     return true;
   }
-  const bool fits = request.wanted == WantedFile::kAny || (request.wanted == WantedFile::kTopology && kind == FileKind::kTopology) ||
-                    (request.wanted == WantedFile::kScenario && kind == FileKind::kScenario);
+  const FileKind wanted = request.wanted == WantedFile::kTopology ? FileKind::kTopology : FileKind::kScenario;
+  const bool fits = request.wanted == WantedFile::kAny || kind == wanted;
   if (!fits) add(path, phrase_of(*kind), request, hint_for(path, json, *kind, request), diagnostics);
   return !fits;
 }

@@ -25,9 +25,9 @@ struct FileRequest {
   std::string verb = "check";  // of the command line, for hints
 };
 
-// A finding for a file whose text is no JSON document of ours, such as a program, a script, a recording, a capture. True: it is one.
+// Adds a finding for a program, a script, a recording, a capture or other text that is not JSON of ours. False: it is none of these.
 bool refuse_foreign_text(const std::string& path, std::string_view text, const FileRequest& request, Diagnostics& diagnostics);
-// Likewise for JSON that is of another kind than wanted, or of none.
+// The same for JSON of another kind than wanted, or of no kind.
 bool refuse_other_kind(const std::string& path, const Json& json, const FileRequest& request, Diagnostics& diagnostics);
 
 // The option and argument that start a program on a simulated host: "--topology TOPOLOGY.json HOST='./app'".

@@ -262,7 +262,8 @@ Route find_credit_loop(const std::vector<Route>& routes) {
   return loop;
 }
 
-Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan, const LaneOf& lane_of) {
+Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan,
+                       const LaneOf& lane_of) {
   CHECK(plan.nodes.size() == nodes.size());
   Dependencies dependencies(nodes, cables, plan, lane_of);
   dependencies.add_all_routes();

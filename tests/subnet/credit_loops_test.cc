@@ -51,7 +51,8 @@ TEST(CreditLoops, routes_that_follow_each_other_in_a_circle) {
   EXPECT_EQ(find_credit_loop({{at(2, 1), at(0, 1)}, {at(0, 1), at(1, 1), at(2, 1)}}), (Route{at(0, 1), at(1, 1), at(2, 1)}));
   EXPECT_EQ(find_credit_loop({{at(0, 1, 0), at(1, 1, 0)}, {at(1, 1, 1), at(0, 1, 0)}}), Route{}) << "lanes have credits of their own";
   // The shorter of two that share an output.
-  EXPECT_EQ(find_credit_loop({{at(0, 1), at(1, 1), at(2, 1), at(0, 1)}, {at(2, 1), at(3, 1), at(2, 1)}}), (Route{at(2, 1), at(3, 1)}));
+  EXPECT_EQ(find_credit_loop({{at(0, 1), at(1, 1), at(2, 1), at(0, 1)}, {at(2, 1), at(3, 1), at(2, 1)}}),
+            (Route{at(2, 1), at(3, 1)}));
   EXPECT_EQ(find_credit_loop({{at(5, 1), at(5, 1)}}), Route{at(5, 1)});
 }
 
@@ -120,7 +121,8 @@ RC_GTEST_PROP(CreditLoopsProperty, fat_trees_have_none, ()) {
       aggregations.push_back(add_switch(graph, "aggregation" + name, 0));
     }
     for (std::uint32_t e = 0; e < half; ++e) {
-      for (std::uint32_t a = 0; a < half; ++a) graph.cables.push_back({end(edges[e], hosts + 1 + a), end(aggregations[a], 1 + e)});
+      for (std::uint32_t a = 0; a < half; ++a)
+        graph.cables.push_back({end(edges[e], hosts + 1 + a), end(aggregations[a], 1 + e)});
     }
     for (std::uint32_t a = 0; a < half; ++a) {
       for (std::uint32_t c = 0; c < half; ++c)

@@ -122,7 +122,10 @@ std::string listed(const Range& names) {
 std::string name_of_folder(const fs::path& folder) {
   std::string name = fs::absolute(folder).lexically_normal().filename();
   if (name.empty()) name = fs::absolute(folder).lexically_normal().parent_path().filename();
-  std::ranges::replace_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.'; }, '-');
+  const auto is_foreign = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.';
+  };
+  std::ranges::replace_if(name, is_foreign, '-');
   name.resize(std::min<std::size_t>(name.size(), 60));
   return config::is_valid_name(name) ? name : "fabric";
 }
