@@ -25,7 +25,8 @@ struct FileRequest {
   std::string verb = "check";  // of the command line, for hints
 };
 
-// Adds a finding for a program, a script, a recording, a capture or other text that is not JSON of ours. False: it is none of these.
+// Adds a finding for a program, a script, a recording, a capture or other text that is not JSON of ours. False: it is none of
+// these.
 bool refuse_foreign_text(const std::string& path, std::string_view text, const FileRequest& request, Diagnostics& diagnostics);
 // The same for JSON of another kind than wanted, or of no kind.
 bool refuse_other_kind(const std::string& path, const Json& json, const FileRequest& request, Diagnostics& diagnostics);

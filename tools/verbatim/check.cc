@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <optional>
 
 #include "sim/config/device_limits.h"
 #include "sim/config/load.h"

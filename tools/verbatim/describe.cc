@@ -94,7 +94,7 @@ void print_links(const config::TopologySpec& topology) {
 constexpr std::size_t kRoutesShown = 64;
 
 void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan) {
-  std::printf(topology.is_roce() ? "Routes (of equal ways, each flow takes one)\n" : "Routes\n");
+  std::printf(topology.is_roce() ? "Routes (of several of equal length each flow takes one)\n" : "Routes\n");
   const std::size_t n = topology.adapters.size();
   Table table;
   std::size_t shown = 0;

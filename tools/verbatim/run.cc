@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -234,7 +235,7 @@ void check_result_files(const RunOptions& options, config::Diagnostics& diagnost
 std::string hint_for_folder(const config::ProgramSpec& program, const std::string& file) {
   const std::string& named = program.command.front();
   if (!program.working_directory.empty() || named.starts_with('/') || named.find('/') == std::string::npos) return "";
-  if (!is_program(config::beside(file, named))) return "";
+  if (!is_program(std::filesystem::absolute(config::beside(file, named)))) return "";
   return "it lies beside the scenario: add \"cwd\": \".\" to start it in the scenario's folder";
 }
 

@@ -101,7 +101,7 @@ int shell(ShellOptions asked) {
   RunOptions& options = asked.run;
   Session session;
   session.replay.profile_folders = profile_folders();
-  const config::LoadOptions load_options{session.replay.profile_folders, &session.replay.files};
+  const config::LoadOptions load_options{session.replay.profile_folders, &session.replay.files, "shell"};
   if (!options.gdb.empty()) {
     complain("--gdb would need the terminal that the shell has; use it with `verbatim replay` of the session");
     return kUsage;
