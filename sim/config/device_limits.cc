@@ -55,7 +55,7 @@ void warn_of_rates(const TopologySpec& topology, Diagnostics& diagnostics) {
   for (const LinkSpec& link : topology.links) {
     for (const Endpoint& end : {link.end_a, link.end_b}) {
       const Device device = device_at(topology, end);
-      if (device.fastest.ps_numerator == 0 || !is_faster(link.rate.byte_time, device.fastest)) continue;
+      if (device.fastest.ps_numerator == 0 || !fabric::is_faster(link.rate.byte_time, device.fastest)) continue;
       const auto fastest = link_rate_of(device.fastest);
       if (!fastest) continue;
       const std::string key = device.profile + "\n" + format_link_rate(link.rate);

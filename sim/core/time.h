@@ -50,12 +50,6 @@ struct ByteTime {
   friend constexpr bool operator==(ByteTime, ByteTime) = default;
 };
 
-// Whether a byte takes less time in `a` than in `b`.
-constexpr bool is_faster(ByteTime a, ByteTime b) {
-  return static_cast<unsigned __int128>(a.ps_numerator) * b.denominator <
-         static_cast<unsigned __int128>(b.ps_numerator) * a.denominator;
-}
-
 constexpr ByteTime byte_time_of(std::uint64_t bits_per_second) {
   const std::uint64_t common = std::gcd<std::uint64_t, std::uint64_t>(8'000'000'000'000ull, bits_per_second);
   return ByteTime{8'000'000'000'000ull / common, bits_per_second / common};
