@@ -176,7 +176,7 @@ TEST(Fault, findings_of_the_management_network) {
                         {"action": "drop", "network": "management", "from": "leaf0:1", "to": "serve"},
                         {"action": "delay", "network": "management", "opcode": "Send Only"},
                         {"action": "drop", "from": "client", "protocol": "udp"})"),
-      "/faults/0/action: the management network has no \"corrupt\"; allowed: \"drop\" and \"delay\"\n"
+      "/faults/0/action: the management network has no fault \"corrupt\"; allowed: \"drop\" and \"delay\"\n"
       "/faults/1/from: no host is named \"leaf0:1\"; the management network joins hosts, such as "
       "\"server\"\n"
       "/faults/1/to: no host is named \"serve\"; did you mean \"server\"?\n"

@@ -52,7 +52,7 @@ TEST(Scenario, every_key_arrives) {
   EXPECT_EQ(first.command, (std::vector<std::string>{"a", "b c"}));
   EXPECT_EQ(first.start, Duration(1'000'000));
   EXPECT_EQ(first.environment.at("X"), "1=2");
-  EXPECT_EQ(first.working_directory, folder.path() + "/.");
+  EXPECT_EQ(first.working_directory, folder.path());
   EXPECT_EQ(first.expect_exit, "3");
   EXPECT_EQ(first.expect_output, (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(spec->programs.at(1).command, first.command);

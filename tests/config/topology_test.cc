@@ -228,7 +228,8 @@ TEST(Topology, addresses_are_hosts_and_unique) {
   EXPECT_EQ(
       topology_findings(topology(
           R"({"name": "a", "address": "127.0.0.1"}, {"name": "b", "address": "1.2.3"})", kSwitch, kLinks)),
-      "/hosts/1/address: \"1.2.3\" is not an IPv4 address; write it like \"10.0.0.1\"\n");
+      "/hosts/1/address: \"1.2.3\" is not an IPv4 address; write it like \"10.0.0.1\"\n"
+      "/hosts/0/address: \"127.0.0.1\" cannot be the address of a host; choose one such as \"10.0.0.1\"\n");
   EXPECT_EQ(
       topology_findings(topology(R"({"name": "a", "address": "127.0.0.1"}, {"name": "b"})", kSwitch, kLinks)),
       "/hosts/0/address: \"127.0.0.1\" cannot be the address of a host; choose one such as \"10.0.0.1\"\n");
