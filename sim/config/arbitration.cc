@@ -1,5 +1,5 @@
 // What must hold between the lanes of a port and its arbitration tables.
-#include "sim/config/load.h"
+#include "sim/config/profile_files.h"
 
 namespace verbatim::config {
 

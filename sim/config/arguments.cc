@@ -108,7 +108,7 @@ void resolve_arguments(ScenarioSpec& scenario, const std::map<std::string, std::
     const std::string at = is_file ? join_pointer(pointer, name) : "";
     const auto argument = parse_argument_range(text);
     if (!is_argument_name(name)) {
-      diagnostics.add(file, at, in_quotes(name) + " cannot name an argument",
+      diagnostics.add(file, at, in_quotes(name) + " is not a name for an argument",
                       "a name is a letter, then letters, digits, '_' and '-'");
     } else if (!argument) {
       diagnostics.add(file, at, in_quotes(text) + " is not a range of whole numbers from 0", std::string(kHowToWriteRange));
@@ -129,7 +129,7 @@ void resolve_arguments(ScenarioSpec& scenario, const std::map<std::string, std::
   }
   for (const auto& [name, text] : ranges) {
     if (used.contains(name) || !is_argument_name(name)) continue;
-    diagnostics.add(file, is_file ? join_pointer(pointer, name) : "", "no command has {" + name + "}",
+    diagnostics.add(file, is_file ? join_pointer(pointer, name) : "", "no command uses {" + name + "}",
                     "write it where the number belongs, or leave the range out");
   }
   if (diagnostics.findings().size() != before) return;

@@ -40,6 +40,16 @@ std::string to_string(const Finding& finding) {
   return line;
 }
 
+std::string warning_text(const Finding& warning) {
+  Finding marked = warning;
+  marked.text.insert(0, "warning: ");
+  return to_string(marked);
+}
+
+void Diagnostics::warn(Finding warning) {
+  if (std::ranges::find(warnings_, warning) == warnings_.end()) warnings_.push_back(std::move(warning));
+}
+
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.empty() || word.size() > 64) return "";
   std::string best;

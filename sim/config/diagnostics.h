@@ -14,10 +14,12 @@ struct Finding {
       pointer;       // JSON pointer (RFC 6901), "" for the whole file; "line 3, column 7" for a syntax error
   std::string text;  // what is wrong
   std::string hint;  // what to do about it; may be empty
+  friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-// `file: /json/pointer: finding; hint`
+// `file: /json/pointer: finding; hint`, and of a warning `file: /json/pointer: warning: finding; hint`.
 std::string to_string(const Finding& finding);
+std::string warning_text(const Finding& warning);
 
 class Diagnostics {
  public:
@@ -28,8 +30,12 @@ class Diagnostics {
   bool empty() const { return findings_.empty(); }
   const std::vector<Finding>& findings() const { return findings_; }
 
+  // Well formed, but no real fabric: it can be run all the same. The same warning is kept once.
+  void warn(Finding warning);
+  const std::vector<Finding>& warnings() const { return warnings_; }
+
  private:
-  std::vector<Finding> findings_;
+  std::vector<Finding> findings_, warnings_;
 };
 
 // The candidate that `word` was probably meant to be, "" when none is near enough.

@@ -152,12 +152,12 @@ class Checker {
       if (std::find(field.numbers.begin(), field.numbers.end(), value) != field.numbers.end()) return value;
       std::string list;
       for (const std::int64_t n : field.numbers) list += (list.empty() ? "" : ", ") + print(n);
-      add(pointer, shown(json) + " is not allowed here", "allowed are " + list);
+      add(pointer, shown(json) + " is not allowed here", "allowed: " + list);
       return {};
     }
     if (value >= field.min && value <= field.max) return value;
     add(pointer, shown(json) + " is out of range",
-        "allowed is " + print(field.min) + " to " + print(field.max));
+        "allowed: " + print(field.min) + " to " + print(field.max));
     return {};
   }
 
@@ -170,7 +170,7 @@ class Checker {
             json.get<std::uint64_t>() >
                 static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
           add(pointer, shown(json) + " is out of range",
-              "allowed is " + std::to_string(field.min) + " to " + std::to_string(field.max));
+              "allowed: " + std::to_string(field.min) + " to " + std::to_string(field.max));
           return {};
         }
         return in_range(json.get<std::int64_t>(), json, field, pointer);
@@ -211,7 +211,7 @@ class Checker {
     if (!json.is_string()) {
       if (json.is_number()) {
         add(pointer, shown(json) + " has no unit",
-            "write it like \"" + shown(json) + " " + std::string(units_of(dimension).back().name) + "\"");
+            "write a string with a unit, such as \"" + shown(json) + " " + std::string(usual_unit(dimension)) + "\"");
         return {};
       }
       return wrong_type(json, field, pointer, name_of(dimension),
@@ -279,7 +279,7 @@ class Checker {
     std::string list;
     for (const std::string& c : choices) list += (list.empty() ? "\"" : ", \"") + c + "\"";
     add(pointer, in_quotes(text) + " is not allowed here",
-        near.empty() ? "allowed is " + list : "did you mean \"" + near + "\"?");
+        near.empty() ? "allowed: " + list : "did you mean \"" + near + "\"?");
     return {};
   }
 

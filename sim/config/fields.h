@@ -105,6 +105,8 @@ void assign(T& member, const Value& value) {
     member = static_cast<T>(std::get<std::int64_t>(value));
   } else if constexpr (std::is_same_v<T, Duration>) {
     member = Duration(std::get<std::int64_t>(value));
+  } else if constexpr (std::is_same_v<T, ByteTime>) {
+    member = std::get<LinkRate>(value).byte_time;
   } else {
     member = std::get<T>(value);
   }
@@ -132,7 +134,9 @@ Field bind(Field field) {
   field.store = [](void* object, const Value& value) {
     detail::assign(static_cast<Owner*>(object)->*Member, value);
   };
-  if (!field.required) {
+  // A rate that is left out is no rate.
+  if constexpr (std::is_same_v<typename detail::MemberTraits<Member>::Value, ByteTime>) return field;
+  else if (!field.required) {
     field.load = [](const void* object) { return detail::read(static_cast<const Owner*>(object)->*Member); };
   }
   // What does not fit the member is out of range, whatever the row says.

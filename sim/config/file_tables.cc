@@ -81,11 +81,11 @@ const Object& host_table() {
                                 .kind = Kind::kObjects,
                                 .doc = "on Ethernet: VLANs that the first adapter is in, as interfaces eth0.10 and the like"},
                                vlan_table()),
-       bind<&H::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile, found likewise"}),
+       bind<&H::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile, found as the adapter profile is"}),
        bind<&H::address_text>(
            {.key = "address",
             .kind = Kind::kAddress,
-            .doc = "IPv4 address on the management network; default 10.0.0.1, 10.0.0.2, … by position"}),
+            .doc = "IPv4 address on the management network; left out: 10.0.0.1, 10.0.0.2, … in the order of the file"}),
        bind_object<&H::huge_pages>({.key = "huge_pages",
                                     .kind = Kind::kObject,
                                     .doc = "what programs get for MAP_HUGETLB, whatever the machine has"},
@@ -159,8 +159,8 @@ const Object& link_table() {
        bind<&L::skip_interval_symbols>(
            {.key = "skip_interval_symbols",
             .kind = Kind::kInteger,
-            .doc = "of so many symbols of a lane four are a SKIP ordered set, for the clocks' sake, spread over all bytes; "
-                   "0: they take no time",
+            .doc = "symbols of a lane from one SKIP ordered set of four symbols, which makes up for clocks that differ, to the next; "
+                   "its time is spread over all bytes; 0: SKIP sets take no time",
             .max = 65536}),
        bind<&L::credit_update_bytes>({.key = "credit_update_bytes",
                                       .kind = Kind::kInteger,
@@ -169,14 +169,13 @@ const Object& link_table() {
                                       .max = 64}),
        bind<&L::credit_update_interval>({.key = "credit_update_interval",
                                          .kind = Kind::kDuration,
-                                         .doc = "flow control packets leave at its multiples; 0: at once",
+                                         .doc = "flow control packets leave at multiples of this time; 0: at once",
                                          .max = kSecondPs}),
        without_default(bind<&L::credit_refresh_interval>(
            {.key = "credit_refresh_interval",
             .kind = Kind::kDuration,
-            .doc = "and at the latest so long after the one before, at most 65536 symbol times (EDR: 20.97152 us), "
-                   "which is also what a link of InfiniBand has when it is left out; 0, and on Ethernet: only when "
-                   "there is something to tell",
+            .doc = "longest time between two flow control packets, at most 65536 symbol times (EDR: 20.97152 us), which is the "
+                   "default on InfiniBand; 0, the default on Ethernet: they leave only when there are new credits",
             .max = kSecondPs}))});
   return table;
 }
@@ -200,9 +199,9 @@ const Object& generator_table() {
                         .min = 1,
                         .max = 10'000}),
        bind<&G::hosts_per_leaf>(
-           {.key = "hosts_per_leaf", .kind = Kind::kInteger, .doc = "of leaf_spine", .min = 1, .max = 253}),
+           {.key = "hosts_per_leaf", .kind = Kind::kInteger, .doc = "of leaf_spine: hosts at each leaf", .min = 1, .max = 253}),
        bind<&G::spines>(
-           {.key = "spines", .kind = Kind::kInteger, .doc = "of leaf_spine", .min = 1, .max = 253}),
+           {.key = "spines", .kind = Kind::kInteger, .doc = "of leaf_spine: number of spines", .min = 1, .max = 253}),
        bind<&G::rails>({.key = "rails",
                         .kind = Kind::kInteger,
                         .doc = "adapters of each host: mlx5_0, mlx5_1, …; of leaf_spine each rail has leaves of "
@@ -211,12 +210,12 @@ const Object& generator_table() {
                         .max = 8}),
        bind<&G::cables_per_spine>({.key = "cables_per_spine",
                                    .kind = Kind::kInteger,
-                                   .doc = "of leaf_spine: from each leaf",
+                                   .doc = "of leaf_spine: cables from each leaf to each spine",
                                    .min = 1,
                                    .max = 253}),
        bind<&G::host_prefix>({.key = "host_prefix",
                               .kind = Kind::kName,
-                              .doc = "the hosts' names but for their numbers from 0"}),
+                              .doc = "first part of the hosts' names; numbers from 0 follow"}),
        bind<&G::hca>({.key = "hca", .kind = Kind::kReference, .doc = "adapter profile of every host"}),
        bind<&G::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile of every host"}),
        bind<&G::switch_profile>(
@@ -309,10 +308,10 @@ const Object& program_table() {
                                "start: path, and the file it is a copy of, relative to this file"}),
        bind<&P::background>({.key = "background",
                              .kind = Kind::kBoolean,
-                             .doc = "ended by SIGTERM once all programs without this mark have ended"}),
+                             .doc = "SIGTERM ends it once all programs without this mark have ended"}),
        bind<&P::kill>({.key = "kill",
                        .kind = Kind::kDuration,
-                       .doc = "virtual time at which it is killed by SIGKILL; default: never",
+                       .doc = "virtual time at which SIGKILL ends it; left out: never",
                        .max = 1'000'000 * kSecondPs}),
        bind<&P::expect_exit>({.key = "expect_exit",
                               .kind = Kind::kExpectExit,
@@ -352,25 +351,25 @@ const Object& expect_table() {
 const Object& freedom_table() {
   using F = FreedomSpec;
   static const Object table = make_object<F>(
-      "bounds of freedom", "how far a run with freedom spec may go; other runs pass them over",
+      "bounds of freedom", "limits of a run with freedom spec; other runs ignore them",
       {bind<&F::faults>({.key = "faults",
                          .kind = Kind::kInteger,
-                         .doc = "at most so many packets are lost, duplicated or late, in all, at places drawn from the seed",
+                         .doc = "how many packets at most are lost, duplicated or late; which ones is drawn from the seed",
                          .max = 1'000'000}),
        bind<&F::failing_calls>({.key = "failing_calls",
                                 .kind = Kind::kInteger,
-                                .doc = "at most so many calls of programs on each host fail though they need not, or do less than "
-                                       "they could, at places drawn from the seed",
+                                .doc = "how many calls of programs on each host at most fail, or do less than they could, though nothing is wrong; which "
+                                       "ones is drawn from the seed",
                                 .max = 1'000'000}),
        bind<&F::failures>({.key = "failures",
                            .kind = Kind::kInteger,
-                           .doc = "at most so many links go down, adapters fail and programs are killed, in all, at times drawn from "
+                           .doc = "how many links go down, adapters fail and programs are killed at most; which ones and when is drawn from "
                                   "the seed",
                            .max = 1'000'000}),
        bind<&F::accesses>({.key = "accesses",
                            .kind = Kind::kBoolean,
-                           .doc = "threads may be late before accesses to memory that others may touch, too, and between the two "
-                                  "of an instruction that reads and writes; else before calls only"})});
+                           .doc = "threads may also be delayed before accesses to shared memory, and between the read and the write of one "
+                                  "instruction; otherwise only before calls"})});
   return table;
 }
 
@@ -414,15 +413,15 @@ const Object& fault_table() {
                       .kind = Kind::kInteger,
                       .doc = "the first such packet that is hit; 1 is the first that starts on the link",
                       .min = 1}),
-       bind<&F::every>({.key = "every", .kind = Kind::kInteger, .doc = "then every so many-th", .min = 1}),
-       bind<&F::count>({.key = "count", .kind = Kind::kInteger, .doc = "so many in all; 0: without end"}),
+       bind<&F::every>({.key = "every", .kind = Kind::kInteger, .doc = "after that one, every n-th such packet is hit", .min = 1}),
+       bind<&F::count>({.key = "count", .kind = Kind::kInteger, .doc = "how many packets are hit; 0: no limit"}),
        bind<&F::after>({.key = "after",
                         .kind = Kind::kDuration,
                         .doc = "virtual time from which packets count",
                         .max = 1'000'000 * kSecondPs}),
        bind<&F::delay>({.key = "delay",
                         .kind = Kind::kDuration,
-                        .doc = "of action delay: the packet comes so much later, others overtake it",
+                        .doc = "of action delay: how much later the packet arrives; others overtake it",
                         .max = 1'000 * kSecondPs}),
        bind<&F::icrc>(
            {.key = "icrc",

@@ -107,7 +107,7 @@ void generate(TopologySpec& topology, Diagnostics& diagnostics) {
     diagnostics.add(
         topology.file, "/generate",
         "a switch of this " + in_quotes(spec.shape) + " would have " + std::to_string(ports) + " ports",
-        "at most " + std::to_string(kMostPorts) + "; ask for fewer hosts or cables");
+        "a switch has at most " + std::to_string(kMostPorts) + " ports; ask for fewer hosts or cables");
     return;
   }
   Generator generator(topology);

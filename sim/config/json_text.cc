@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <set>
 #include <vector>
 
@@ -140,16 +142,46 @@ std::optional<Json> parse_json(std::string_view text, std::string_view file, Dia
   return Json::parse(text.begin(), text.end());
 }
 
+namespace {
+
+// The name in the folder of `path` that was probably meant.
+std::string hint_for_missing(const std::string& path) {
+  const std::filesystem::path named(path);
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(named.has_parent_path() ? named.parent_path() : ".", error))
+    names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  const std::string near = nearest(named.filename().string(), names);
+  return near.empty() ? "check the path" : "did you mean " + in_quotes((named.parent_path() / near).string()) + "?";
+}
+
+std::string hint_for_folder(const std::string& path) {
+  const std::filesystem::path folder(path);
+  std::error_code error;
+  const auto is_there = [&](const char* name) { return std::filesystem::is_regular_file(folder / name, error); };
+  if (is_there("scenario.json")) return "did you mean " + in_quotes((folder / "scenario.json").string()) + "?";
+  if (is_there("run.json")) return "it has the results of a run: `verbatim explain " + path + "`";
+  return "name a file in it";
+}
+
+}  // namespace
+
 std::optional<std::string> read_file(const std::string& path, Diagnostics& diagnostics) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) {
-    diagnostics.add(path, "", std::string("cannot be read: ") + std::strerror(errno), "check the path");
+  const auto refuse = [&](std::string text, std::string hint = "check the path") {
+    diagnostics.add(path, "", std::move(text), std::move(hint));
     return std::nullopt;
-  }
+  };
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 && errno == ENOENT) return refuse("there is no such file", hint_for_missing(path));
+  if (fd < 0) return refuse(std::string("cannot be read: ") + std::strerror(errno));
   struct stat status {};
   std::string content;
   std::string problem;
-  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+  const bool is_known = ::fstat(fd, &status) == 0, is_folder = is_known && S_ISDIR(status.st_mode);
+  if (is_folder) {
+    problem = "is a folder, not a file";
+  } else if (!is_known || !S_ISREG(status.st_mode)) {
     problem = "is not a regular file";
   } else if (static_cast<std::size_t>(status.st_size) > kMaxFileBytes) {
     problem = "is larger than 64 MiB";
@@ -160,10 +192,8 @@ std::optional<std::string> read_file(const std::string& path, Diagnostics& diagn
     if (n < 0) problem = std::string("cannot be read: ") + std::strerror(errno);
   }
   ::close(fd);
-  if (!problem.empty()) {
-    diagnostics.add(path, "", problem, "check the path");
-    return std::nullopt;
-  }
+  if (is_folder) return refuse(problem, hint_for_folder(path));
+  if (!problem.empty()) return refuse(problem);
   return content;
 }
 

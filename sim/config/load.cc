@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/config/arguments.h"
+#include "sim/config/profile_files.h"
 #include "sim/config/tables.h"
 #include "sim/config/words.h"
 #include "verbs_shim/protocol/path_view.h"
@@ -16,103 +17,43 @@ namespace verbatim::config {
 
 namespace {
 
-bool is_file(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
-bool is_there(const std::string& path, const LoadOptions& options) {
-  if (options.files != nullptr && options.files->are_all) return options.files->texts.contains(path);
-  return is_file(path);
-}
-
-std::optional<Json> load_json(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics) {
+std::optional<Json> load_json(const std::string& path, const LoadOptions& options, const FileRequest& request,
+                              Diagnostics& diagnostics) {
   const auto text = load_text(path, options, diagnostics);
-  if (!text) return std::nullopt;
-  return parse_json(*text, path, diagnostics);
+  if (!text || refuse_foreign_text(path, *text, request, diagnostics)) return std::nullopt;
+  auto json = parse_json(*text, path, diagnostics);
+  if (!json || refuse_other_kind(path, *json, request, diagnostics)) return std::nullopt;
+  return json;
 }
-
-// A profile from its JSON: the table, then what needs more than one value.
-template <class Profile>
-void read_profile(const Json& json, const Object& table, const std::string& path, Profile* profile,
-                  Diagnostics& diagnostics) {
-  const std::size_t before = diagnostics.findings().size();
-  check_object(json, table, profile, path, "", diagnostics);
-  if constexpr (requires { profile->arbitration; }) {
-    if (diagnostics.findings().size() != before) return;
-    check_arbitration(profile->arbitration, profile->virtual_lanes, path, diagnostics);
-  }
-}
-
-// Profiles by path, so that one named by many hosts is read, and complained about, once.
-class ProfileReader {
- public:
-  ProfileReader(const LoadOptions& options, const std::string& file, Diagnostics& diagnostics)
-      : options_(options), file_(file), diagnostics_(diagnostics) {}
-
-  template <class Profile>
-  void resolve(const std::string& reference, const Object& table, std::string_view kind,
-               const std::string& pointer, Profile* target) {
-    const std::string path = find(reference, kind, pointer);
-    if (path.empty()) return;
-    auto [entry, is_new] = cache_.try_emplace({std::string(kind), path});
-    if (is_new) {
-      auto profile = std::make_shared<Profile>();
-      const auto json = load_json(path, options_, diagnostics_);
-      if (json) read_profile(*json, table, path, profile.get(), diagnostics_);
-      entry->second = profile;
-    }
-    *target = *std::static_pointer_cast<Profile>(entry->second);
-  }
-
- private:
-  std::string find(const std::string& reference, std::string_view kind, const std::string& pointer) {
-    std::vector<std::string> candidates = {beside(file_, reference), beside(file_, reference + ".json"),
-                                           beside(file_, "profiles/" + reference + ".json")};
-    if (reference.find('/') == std::string::npos) {
-      for (const std::string& folder : options_.profile_folders) {
-        candidates.push_back(folder + "/" + reference);
-        candidates.push_back(folder + "/" + reference + ".json");
-      }
-    }
-    for (const std::string& candidate : candidates) {
-      if (is_there(candidate, options_)) return candidate;
-    }
-    diagnostics_.add(
-        file_, pointer, "there is no profile " + in_quotes(reference),
-        "name a " + std::string(kind) + " profile file beside this file, or one of the profiles folder");
-    return "";
-  }
-
-  const LoadOptions& options_;
-  const std::string& file_;
-  Diagnostics& diagnostics_;
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<void>> cache_;
-};
 
 TopologySpec read_topology(const Json& json, const std::string& path, const LoadOptions& options,
                            Diagnostics& diagnostics) {
   TopologySpec topology;
   topology.file = path;
-  const std::size_t before = diagnostics.findings().size();
   check_object(json, topology_table(), &topology, path, "", diagnostics);
   generate(topology, diagnostics);
   ProfileReader profiles(options, path, diagnostics);
+  using enum FileKind;
   for (HostSpec& host : topology.hosts) {
-    profiles.resolve(host.hca, hca_profile_table(), "hca", host.pointer + "/hca", &host.hca_profile);
+    profiles.resolve(host.hca, hca_profile_table(), kHcaProfile, host.pointer + "/hca", &host.hca_profile);
     for (FurtherAdapterSpec& further : host.further_adapters)
-      profiles.resolve(further.hca, hca_profile_table(), "hca", further.pointer + "/hca", &further.hca_profile);
-    profiles.resolve(host.cpu, cpu_profile_table(), "cpu", host.pointer + "/cpu", &host.cpu_profile);
+      profiles.resolve(further.hca, hca_profile_table(), kHcaProfile, further.pointer + "/hca", &further.hca_profile);
+    profiles.resolve(host.cpu, cpu_profile_table(), kCpuProfile, host.pointer + "/cpu", &host.cpu_profile);
   }
   for (SwitchSpec& s : topology.switches) {
-    profiles.resolve(s.profile, switch_profile_table(), "switch", s.pointer + "/profile", &s.switch_profile);
+    const char* const key = s.pointer == "/generate" ? "/switch" : "/profile";
+    profiles.resolve(s.profile, switch_profile_table(), kSwitchProfile, s.pointer + key, &s.switch_profile);
   }
-  // Reachability means little while names are missing, so those questions wait until the file is well formed.
-  const bool well_formed = std::none_of(
-      diagnostics.findings().begin() + static_cast<std::ptrdiff_t>(before), diagnostics.findings().end(),
-      [&](const Finding& f) { return f.file == path && f.text.find("profile") == std::string::npos; });
-  if (well_formed) resolve_topology(topology, diagnostics);
+  resolve_topology(topology, diagnostics);
   return topology;
+}
+
+// Whether the file's list of hosts is to be trusted.
+bool knows_hosts(const TopologySpec& topology, const Diagnostics& diagnostics) {
+  return !topology.hosts.empty() && std::ranges::none_of(diagnostics.findings(), [&](const Finding& finding) {
+    return finding.file == topology.file && (finding.pointer.starts_with("/generate") || finding.pointer == "/hosts" ||
+                                             (finding.pointer.starts_with("/hosts") && finding.pointer.ends_with("/name")));
+  }) && std::ranges::none_of(topology.hosts, [](const HostSpec& host) { return host.name.empty(); });
 }
 
 // What a program is given lies in folders of its host's own, and is there to be copied.
@@ -130,8 +71,8 @@ void check_files(const ScenarioSpec& scenario, ProgramSpec& program, Diagnostics
     if (!plain || !inside) {
       std::string list;
       for (const std::string& folder : folders) list += (list.empty() ? "" : ", ") + folder;
-      diagnostics.add(scenario.file, pointer, in_quotes(path) + " is no file of the host's own folders",
-                      "these are " + list);
+      diagnostics.add(scenario.file, pointer, in_quotes(path) + " is not in a folder that the host has for itself",
+                      "these folders are " + list);
     }
     source = beside(scenario.file, source);
     struct stat status {};
@@ -148,7 +89,9 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
                     "add at least one {\"host\": …, \"command\": …}");
   }
   std::vector<std::string> names;
-  for (const HostSpec& host : scenario.topology.hosts) names.push_back(host.name);
+  if (knows_hosts(scenario.topology, diagnostics)) {
+    for (const HostSpec& host : scenario.topology.hosts) names.push_back(host.name);
+  }
   check_foreground(scenario, scenario.file, "/programs", diagnostics);
   resolve_arguments(scenario, scenario.ranges, scenario.file, "/ranges", diagnostics);
   for (ProgramSpec& program : scenario.programs) {
@@ -188,6 +131,25 @@ void check_profile(const Json& json, const Object& table, const std::string& pat
   read_profile(json, table, path, &profile, diagnostics);
 }
 
+// The file that a scenario names is a topology, or the scenario's reference is wrong.
+std::optional<Json> load_topology_of(const ScenarioSpec& scenario, const std::string& topology, const LoadOptions& options,
+                                     Diagnostics& diagnostics) {
+  const auto text = load_text(topology, options, diagnostics);
+  if (!text) return std::nullopt;
+  const FileRequest request{WantedFile::kTopology, options.verb};
+  Diagnostics of_kind;
+  std::optional<Json> json;
+  if (!refuse_foreign_text(topology, *text, request, of_kind)) {
+    json = parse_json(*text, topology, diagnostics);
+    if (!json) return std::nullopt;
+    refuse_other_kind(topology, *json, request, of_kind);
+  }
+  if (of_kind.empty()) return json;
+  diagnostics.add(scenario.file, "/topology", in_quotes(topology) + ": " + of_kind.findings().front().text,
+                  "name a topology's file, relative to the scenario's folder");
+  return std::nullopt;
+}
+
 ScenarioSpec read_scenario(const Json& json, const std::string& path, const LoadOptions& options,
                            Diagnostics& diagnostics) {
   ScenarioSpec scenario;
@@ -198,8 +160,8 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
     const std::string topology = beside(path, scenario.topology_reference);
     if (!is_there(topology, options)) {
       diagnostics.add(path, "/topology", "there is no file " + in_quotes(topology),
-                      "the path is relative to the scenario file");
-    } else if (const auto json_of_topology = load_json(topology, options, diagnostics)) {
+                      "name a topology's file, relative to the scenario's folder");
+    } else if (const auto json_of_topology = load_topology_of(scenario, topology, options, diagnostics)) {
       const std::size_t before = diagnostics.findings().size();
       scenario.topology = read_topology(*json_of_topology, topology, options, diagnostics);
       // The ends of a link are known where nothing is wrong.
@@ -250,44 +212,15 @@ std::string beside(const std::string& file, const std::string& reference) {
     folder.erase(folder.size() - last.size());
     rest.erase(0, 3);
   }
+  // The file's folder itself.
+  if (rest == "." && folder.size() > 1) return folder.substr(0, folder.size() - 1);
   return folder + rest;
-}
-
-std::string_view name_of(FileKind kind) {
-  switch (kind) {
-    case FileKind::kTopology:
-      return "topology";
-    case FileKind::kScenario:
-      return "scenario";
-    case FileKind::kHcaProfile:
-      return "hca profile";
-    case FileKind::kSwitchProfile:
-      return "switch profile";
-    case FileKind::kCpuProfile:
-      return "cpu profile";
-  }
-  CHECK(false);
-}
-
-std::optional<FileKind> kind_of(const Json& json) {
-  if (!json.is_object()) return std::nullopt;
-  if (const auto profile = json.find("profile"); profile != json.end() && profile->is_string()) {
-    if (*profile == "hca") return FileKind::kHcaProfile;
-    if (*profile == "switch") return FileKind::kSwitchProfile;
-    if (*profile == "cpu") return FileKind::kCpuProfile;
-    return std::nullopt;
-  }
-  if (json.contains("programs") || json.contains("topology")) return FileKind::kScenario;
-  if (json.contains("hosts") || json.contains("switches") || json.contains("links") ||
-      json.contains("generate"))
-    return FileKind::kTopology;
-  return std::nullopt;
 }
 
 std::optional<TopologySpec> load_topology(const std::string& path, const LoadOptions& options,
                                           Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.findings().size();
-  const auto json = load_json(path, options, diagnostics);
+  const auto json = load_json(path, options, {WantedFile::kTopology, options.verb}, diagnostics);
   if (!json) return std::nullopt;
   TopologySpec topology = read_topology(*json, path, options, diagnostics);
   if (diagnostics.findings().size() != before) return std::nullopt;
@@ -295,38 +228,29 @@ std::optional<TopologySpec> load_topology(const std::string& path, const LoadOpt
 }
 
 std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOptions& options,
-                                          Diagnostics& diagnostics) {
+                                          Diagnostics& diagnostics, ScenarioSpec* as_read) {
   const std::size_t before = diagnostics.findings().size();
-  const auto json = load_json(path, options, diagnostics);
+  const auto json = load_json(path, options, {WantedFile::kScenario, options.verb}, diagnostics);
   if (!json) return std::nullopt;
-  if (kind_of(*json) == FileKind::kTopology) {
-    diagnostics.add(path, "", "this is a topology, not a scenario",
-                    "use `verbatim run --topology FILE HOST=COMMAND …`");
-    return std::nullopt;
-  }
   ScenarioSpec scenario = read_scenario(*json, path, options, diagnostics);
-  if (diagnostics.findings().size() != before) return std::nullopt;
-  return scenario;
+  if (diagnostics.findings().size() == before) return scenario;
+  if (as_read != nullptr) *as_read = std::move(scenario);
+  return std::nullopt;
 }
 
 std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
-                                   Diagnostics& diagnostics) {
-  const auto json = load_json(path, options, diagnostics);
+                                   Diagnostics& diagnostics, std::optional<TopologySpec>* topology) {
+  const auto json = load_json(path, options, {}, diagnostics);
   if (!json) return std::nullopt;
   const auto kind = kind_of(*json);
-  if (!kind) {
-    diagnostics.add(
-        path, "", "this is neither a topology, a scenario nor a profile",
-        "a topology has \"hosts\" and \"links\", a scenario \"topology\" and \"programs\", a profile "
-        "\"profile\": \"hca\", \"switch\" or \"cpu\"");
-    return std::nullopt;
-  }
+  const std::size_t before = diagnostics.findings().size();
+  std::optional<TopologySpec> of_file;
   switch (*kind) {
     case FileKind::kTopology:
-      read_topology(*json, path, options, diagnostics);
+      of_file = read_topology(*json, path, options, diagnostics);
       break;
     case FileKind::kScenario:
-      read_scenario(*json, path, options, diagnostics);
+      of_file = read_scenario(*json, path, options, diagnostics).topology;
       break;
     case FileKind::kHcaProfile:
       check_profile<hca::HcaProfile>(*json, hca_profile_table(), path, diagnostics);
@@ -338,6 +262,7 @@ std::optional<FileKind> check_file(const std::string& path, const LoadOptions& o
       check_profile<CpuProfile>(*json, cpu_profile_table(), path, diagnostics);
       break;
   }
+  if (topology != nullptr && diagnostics.findings().size() == before) *topology = std::move(of_file);
   return kind;
 }
 

@@ -8,16 +8,11 @@
 #include <vector>
 
 #include "sim/config/diagnostics.h"
+#include "sim/config/file_kind.h"
 #include "sim/config/json_text.h"
 #include "sim/config/spec.h"
 
 namespace verbatim::config {
-
-enum class FileKind { kTopology, kScenario, kHcaProfile, kSwitchProfile, kCpuProfile };
-std::string_view name_of(FileKind kind);  // "topology", …
-
-// By content: a profile says what it is, a scenario has programs, a topology has hosts, switches or links.
-std::optional<FileKind> kind_of(const Json& json);
 
 // Files of a run as they were when it was first loaded, so that it can be loaded again where they are not.
 struct FileTexts {
@@ -29,6 +24,7 @@ struct LoadOptions {
   // Folders searched for a profile that is not a file beside the one that names it, in order.
   std::vector<std::string> profile_folders;
   FileTexts* files = nullptr;  // outlives the loading; nullptr: nobody keeps them
+  std::string verb = "run";    // of the command line, for hints
 };
 
 // The content of a file that a scenario names; on failure nothing and a finding.
@@ -37,8 +33,9 @@ std::optional<std::string> load_text(const std::string& path, const LoadOptions&
 // Each gives a spec only when there was no finding in it.
 std::optional<TopologySpec> load_topology(const std::string& path, const LoadOptions& options,
                                           Diagnostics& diagnostics);
+// `as_read`, unless nullptr, gets what could be read of a scenario with findings, so that its programs can be looked at, too.
 std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOptions& options,
-                                          Diagnostics& diagnostics);
+                                          Diagnostics& diagnostics, ScenarioSpec* as_read = nullptr);
 
 // Finds the ends that faults name, and refuses keys that do not go together. `file` is what findings name.
 void resolve_faults(const TopologySpec& topology, std::vector<FaultSpec>& faults, const std::string& file,
@@ -51,20 +48,17 @@ std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec
 void check_foreground(const ScenarioSpec& scenario, const std::string& file, const std::string& pointer,
                       Diagnostics& diagnostics);
 
-// Any of the files; what kind it was found to be.
+// Any of the files; what kind it was found to be. `topology`, unless nullptr, gets that of the file or of its scenario, when
+// there is no finding in it.
 std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
-                                   Diagnostics& diagnostics);
+                                   Diagnostics& diagnostics, std::optional<TopologySpec>* topology = nullptr);
 
 // Adds the hosts, switches and links that "generate" asks for.
 void generate(TopologySpec& topology, Diagnostics& diagnostics);
 
-// Resolves ends, addresses and reachability of a topology whose profiles are loaded. For topologies that are
-// built by programs rather than read.
+// Resolves ends, addresses and reachability of a topology whose profiles are loaded; also for topologies that are built by
+// programs rather than read. Where the file has findings, what would only follow from them is no finding of its own.
 void resolve_topology(TopologySpec& topology, Diagnostics& diagnostics);
-
-// Every lane of a port can send.
-void check_arbitration(const fabric::ArbitrationTables& tables, std::uint32_t lanes, const std::string& file,
-                       Diagnostics& diagnostics);
 
 // Path of `reference`, written in `file`: relative to the folder of `file`.
 std::string beside(const std::string& file, const std::string& reference);

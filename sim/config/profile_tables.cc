@@ -53,6 +53,13 @@ Field clock(std::string_view key, std::string_view doc) {
       {.key = key, .kind = Kind::kFrequency, .doc = doc, .min = 1'000'000, .max = 10'000'000'000});
 }
 
+template <auto Member>
+Field fastest_link() {
+  return bind<Member>({.key = "link_rate_max",
+                       .kind = Kind::kLinkRate,
+                       .doc = "its fastest link, such as \"EDR 4x\"; a topology with a faster one gets a warning; left out: not known"});
+}
+
 const Object& stage_table() {
   static const Object table = [] {
     Object object = make_object<Stage>(
@@ -365,6 +372,7 @@ const Object& hca_profile_table() {
          size<&P::translation_page_bytes>("translation_page", "bytes that one translation covers", 4096, 1 << 30),
          bind_object<&P::interrupt>({.key = "interrupt", .kind = Kind::kObject, .doc = "event queue and MSI-X"},
                                     interrupt_table()),
+         fastest_link<&P::link_byte_time_min>(),
          count<&P::virtual_lanes>("virtual_lanes", "data lanes of the port", 1, 15),
          bind_object<&P::arbitration>(
              {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of the port"},
@@ -451,6 +459,9 @@ const Object& switch_profile_table() {
                                        0, 1'000'000),
          count<&P::lookup_interval_cycles>("lookup_interval_cycles",
                                            "an input looks up one packet per so many cycles", 1, 1'000'000),
+         count<&P::ports_max>("ports_max",
+                              "ports of the device; a switch with more in a topology gets a warning; 0: not known", 0, 254),
+         fastest_link<&P::link_byte_time_min>(),
          count<&P::virtual_lanes>("virtual_lanes", "data lanes of every port", 1, 15),
          size<&P::input_buffer_bytes>("input_buffer", "per port and lane", fabric::kLeastInputBufferBytes,
                                       fabric::kMostInputBufferBytes),

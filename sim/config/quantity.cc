@@ -109,6 +109,10 @@ std::string upper(std::string_view text) {
 }  // namespace
 
 const std::vector<Unit>& units_of(Dimension dimension) { return info(dimension).units; }
+std::string_view usual_unit(Dimension dimension) {
+  const std::string_view example = info(dimension).example;
+  return example.substr(example.find(' ') + 1);
+}
 std::string_view name_of(Dimension dimension) { return info(dimension).name; }
 std::string_view example_of(Dimension dimension) { return info(dimension).example; }
 
@@ -131,8 +135,7 @@ std::optional<std::int64_t> parse_quantity(std::string_view text, Dimension dime
     const std::string near = rest.empty() ? "" : nearest(rest, names);
     if (rest.empty()) {
       *problem = "has no unit";
-      *hint = "units are " + unit_list(dimension) + ", for example \"" + digits + " " +
-              std::string(which.units.back().name) + "\"";
+      *hint = "units are " + unit_list(dimension) + ", for example \"" + digits + " " + std::string(usual_unit(dimension)) + "\"";
     } else if (!near.empty()) {
       *hint = "did you mean \"" + digits + " " + near + "\"?";
     } else {
@@ -194,19 +197,30 @@ std::string pattern_of(Dimension dimension) {
   return "^[0-9]+(\\.[0-9]+)? ?(" + alternatives + ")$";
 }
 
+std::optional<LinkRate> link_rate_of(ByteTime byte_time) {
+  constexpr std::size_t kPreferred[] = {2, 0, 1, 3, 4};  // 4x first, then the narrowest
+  for (const std::size_t w : kPreferred) {
+    for (const Speed& speed : kSpeeds) {
+      const LinkRate rate = make_rate(speed, kWidths[w]);
+      if (rate.byte_time == byte_time) return rate;
+    }
+  }
+  return std::nullopt;
+}
+
+// Byte time is ps/byte as a ratio.
+std::int64_t bits_per_second(const LinkRate& rate) {
+  return static_cast<std::int64_t>(8'000'000 * rate.byte_time.denominator / rate.byte_time.ps_numerator) * 1'000'000;
+}
+
 std::optional<LinkRate> parse_link_rate(std::string_view text, std::string* problem, std::string* hint) {
   problem->clear();
   hint->clear();
   if (!text.empty() && is_digit(text.front())) {
     const auto bits = parse_quantity(text, Dimension::kRate, problem, hint);
     if (!bits) return std::nullopt;
-    constexpr std::size_t kPreferred[] = {2, 0, 1, 3, 4};  // 4x first, then the narrowest
-    for (const std::size_t w : kPreferred) {
-      for (const Speed& speed : kSpeeds) {
-        const LinkRate rate = make_rate(speed, kWidths[w]);
-        if (Wide{*bits} * rate.byte_time.ps_numerator == Wide{8'000'000'000'000} * rate.byte_time.denominator)
-          return rate;
-      }
+    if (*bits > 0) {
+      if (const auto rate = link_rate_of(byte_time_of(static_cast<std::uint64_t>(*bits)))) return rate;
     }
     *problem = "is not the data rate of any InfiniBand link";
     *hint = "name speed and width, for example \"EDR 4x\" (100 Gbps)";

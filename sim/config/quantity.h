@@ -23,6 +23,7 @@ struct Unit {
 const std::vector<Unit>& units_of(Dimension dimension);
 std::string_view name_of(Dimension dimension);     // "a duration"
 std::string_view example_of(Dimension dimension);  // "90 ns"
+std::string_view usual_unit(Dimension dimension);  // "ns"
 
 // In base units. On failure nothing, `problem` says what is wrong (without the text itself) and `hint` what
 // to do.
@@ -49,6 +50,10 @@ struct LinkRate {
 // narrowest.
 std::optional<LinkRate> parse_link_rate(std::string_view text, std::string* problem, std::string* hint);
 std::string format_link_rate(const LinkRate& rate);
+// The 4x link of that rate, else the narrowest; nothing when no link has it.
+std::optional<LinkRate> link_rate_of(ByteTime byte_time);
+// Bits of data per second, rounded down to a whole Mbps.
+std::int64_t bits_per_second(const LinkRate& rate);
 std::string link_rate_pattern();
 // Time of one metre of cable times its length, rounded up to a whole picosecond.
 Duration cable_delay(std::int64_t length_mm, std::int64_t fs_per_mm);

@@ -46,8 +46,15 @@ struct Node {
 
 class Resolver {
  public:
-  Resolver(TopologySpec& topology, Diagnostics& diagnostics)
-      : topology_(topology), diagnostics_(diagnostics) {}
+  Resolver(TopologySpec& topology, Diagnostics& diagnostics) : topology_(topology), diagnostics_(diagnostics) {
+    for (const Finding& finding : diagnostics.findings()) {
+      if (finding.file == topology.file) wrong_.insert(finding.pointer);
+    }
+    const auto is_named = [](const auto& node) { return !node.name.empty(); };
+    knows_names_ = !is_wrong("/hosts") && !is_wrong("/switches") && !is_wrong("/generate") && !is_wrong("/generate/shape") &&
+                   !is_wrong("/generate/hosts") && !is_wrong("/generate/host_prefix") &&
+                   std::ranges::all_of(topology.hosts, is_named) && std::ranges::all_of(topology.switches, is_named);
+  }
 
   void run() {
     adapters();
@@ -58,15 +65,19 @@ class Resolver {
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.
-    if (resolved == topology_.links.size()) reachability();
+    if (knows_names_ && !is_wrong("/links") && resolved == topology_.links.size()) reachability();
   }
 
  private:
+  // Whether the file has a finding there already: what follows from it is none of its own.
+  bool is_wrong(const std::string& pointer) const { return wrong_.contains(pointer); }
+
   void add(const std::string& pointer, std::string text, std::string hint) {
     diagnostics_.add(topology_.file, pointer, std::move(text), std::move(hint));
   }
 
   void name(const std::string& name, Node node) {
+    if (name.empty()) return;  // already a finding
     const auto [entry, is_new] = nodes_.try_emplace(name, node);
     if (is_new) return;
     add(node.pointer + "/name",
@@ -89,8 +100,8 @@ class Resolver {
         FurtherAdapterSpec& adapter = host.further_adapters[n - 1];
         if (adapter.device.empty()) adapter.device = further_device_name(n);
         if (!devices.insert(adapter.device).second) {
-          add(adapter.pointer, "the host has another adapter " + in_quotes(adapter.device),
-              "give each of its adapters a \"device\" of its own");
+          add(adapter.pointer, "the host has two adapters named " + in_quotes(adapter.device),
+              "give each adapter a \"device\" name of its own");
         }
         topology_.adapters.push_back({host.name + "/" + adapter.device, i, n});
       }
@@ -98,7 +109,7 @@ class Resolver {
   }
 
   void names() {
-    if (topology_.hosts.empty()) add("/hosts", "there is no host", "add at least one {\"name\": …}");
+    if (topology_.hosts.empty() && knows_names_) add("/hosts", "there is no host", "add at least one {\"name\": …}");
     for (std::size_t i = 0; i < topology_.adapters.size(); ++i) {
       const AdapterSpec& adapter = topology_.adapters[i];
       if (adapter.number != 0 && nodes_.contains(adapter.name)) continue;  // its device's name is a finding already
@@ -112,7 +123,7 @@ class Resolver {
       if (names.insert(of_address).second) continue;
       if (topology_.host(of_address)) {
         add(pointer_of(topology_.adapters[i]),
-            "the name of its address, " + in_quotes(of_address) + ", is already that of a host", "give the host or the device another name");
+            "the name of this adapter's address would be " + in_quotes(of_address) + ", which is a host", "rename the host or the device");
       }
     }
     for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
@@ -127,12 +138,12 @@ class Resolver {
     std::size_t components = topology_.hosts.size() + 2 * topology_.adapters.size();
     for (const SwitchSpec& s : topology_.switches) components += 1 + s.ports;
     if (devices > kLids) {
-      add("/hosts", std::to_string(devices) + " adapters and switches are more than a subnet has LIDs",
-          "at most " + std::to_string(kLids));
+      add("/hosts", std::to_string(devices) + " adapters and switches need more LIDs than a subnet has",
+          "the limit is " + std::to_string(kLids));
     }
     if (components > kComponents) {
-      add("/switches", "hosts, switches and their ports are " + std::to_string(components) + " components",
-          "at most " + std::to_string(kComponents) + "; give the switches fewer ports");
+      add("/switches", "hosts, switches and their ports add up to " + std::to_string(components) + " components",
+          "the limit is " + std::to_string(kComponents) + "; give the switches fewer ports");
     }
   }
 
@@ -145,7 +156,7 @@ class Resolver {
       host.address = given ? *parse_ipv4(host.address_text) : (10u << 24) + static_cast<std::uint32_t>(i) + 1;
       check_address(host.address, host.address_text, host.pointer);
       own(owners, host.address, host.name, host.pointer, given,
-          "hosts without an address get 10.0.0.1, 10.0.0.2, … by position");
+          "hosts without \"address\" get 10.0.0.1, 10.0.0.2, … in the order of the file");
     }
     for (const AdapterSpec& adapter : topology_.adapters) {
       if (adapter.number != 0) further_address(owners, adapter);
@@ -165,7 +176,7 @@ class Resolver {
     FurtherAdapterSpec& spec = topology_.hosts[adapter.host].further_adapters[adapter.number - 1];
     const bool given = !spec.address_text.empty();
     if (!given && adapter.number >= kNetworks) {
-      add(spec.pointer, "only the first " + std::to_string(kNetworks - 1) + " further adapters of a host get an address by position",
+      add(spec.pointer, "only the first " + std::to_string(kNetworks - 1) + " further adapters of a host get an address by themselves",
           "give this one an \"address\"");
       return;
     }
@@ -175,7 +186,7 @@ class Resolver {
     settle(own, spec);
     topology_.further_networks.push_back(spec.interface.network);
     this->own(owners, spec.interface.address, adapter.name, spec.pointer, given,
-        "adapters without an address get 172.17.0.1, 172.17.0.2, … by the host's position, those after them 172.18.0.1, …");
+        "adapters mlx5_1 without \"address\" get 172.17.0.1, 172.17.0.2, … in the order of the hosts, adapters mlx5_2 172.18.0.1, …");
   }
 
   static constexpr std::uint32_t kUsualBits = 16;
@@ -190,15 +201,16 @@ class Resolver {
     const bool is_end = own.address == spec.interface.network.address || own.address == spec.interface.broadcast();
     if (own.prefix_bits < 31 && is_end) {
       add(spec.pointer + "/address",
-          in_quotes(spec.address_text) + " is the lowest or the highest address of " +
+          in_quotes(spec.address_text) + " is the lowest or the highest address of the network " +
               format_ipv4(spec.interface.network.address) + "/" + std::to_string(own.prefix_bits),
-          "choose one between them");
+          "choose an address between them");
     }
   }
 
   // VLAN v of the first host has 100.64.0.1/22 with v in the 12 bits behind the first 10, that of the second 100.64.0.2, …
   void vlan_addresses(std::map<std::uint32_t, std::string>& owners, const AdapterSpec& adapter, std::vector<VlanSpec>& vlans) {
     constexpr std::uint32_t kFirstNetwork = 100u << 24 | 64u << 16, kHostBits = 10, kLinkBits = 32 - kHostBits;
+    if (is_wrong("/link_layer")) return;
     if (!topology_.is_roce()) {
       add(vlans.front().pointer, "there are no VLANs on InfiniBand", "leave them out, or choose the link layer \"roce\"");
       return;
@@ -208,23 +220,24 @@ class Resolver {
     const HostSpec& host = topology_.hosts[adapter.host];
     const hca::HcaProfile& profile = topology_.hca_profile(adapter);
     if (entries > profile.gid_table_length) {
-      add(vlans.back().pointer, "with these VLANs its adapter has " + std::to_string(entries) + " GIDs",
+      add(vlans.back().pointer, "these VLANs need " + std::to_string(entries) + " GIDs",
           "the GID table of " + in_quotes(adapter.number == 0 ? host.hca : host.further_adapters[adapter.number - 1].hca) + " has " +
               std::to_string(profile.gid_table_length) + " entries (gid_table_length of its profile)");
     }
     std::set<std::uint32_t> ids;
     for (VlanSpec& vlan : vlans) {
+      if (vlan.id == 0) continue;  // already a finding
       if (!ids.insert(vlan.id).second)
         add(vlan.pointer + "/id", "the adapter is in VLAN " + std::to_string(vlan.id) + " already", "name each VLAN once");
       const bool given = !vlan.address_text.empty();
       if (!given && adapter.host + 2 >= 1u << kHostBits) {
-        add(vlan.pointer, "only the first " + std::to_string((1u << kHostBits) - 2) + " hosts get an address in a VLAN by position",
+        add(vlan.pointer, "only the first " + std::to_string((1u << kHostBits) - 2) + " hosts get an address in a VLAN by themselves",
             "give this one an \"address\"");
         continue;
       }
       settle({kFirstNetwork + (vlan.id << kHostBits) + static_cast<std::uint32_t>(adapter.host) + 1, kLinkBits}, vlan);
       own(owners, vlan.interface.address, host.name + "-" + TopologySpec::vlan_interface_name(adapter, vlan),
-          vlan.pointer, given, "VLAN interfaces without an address get one by VLAN and the host's position, the same for all adapters");
+          vlan.pointer, given, "VLAN interfaces without \"address\" get one by VLAN and host, the same for all adapters of the host");
     }
   }
 
@@ -241,12 +254,13 @@ class Resolver {
     if (is_new) return;
     add(pointer + (given ? "/address" : ""),
         "the address " + format_ipv4(address) + " is already that of " + in_quotes(entry->second),
-        given ? "choose another" : rule + "; give it one");
+        given ? "choose another" : rule + "; write an \"address\" here");
   }
 
   void partitions() {
     std::map<std::uint32_t, std::string> numbers;
     for (PartitionSpec& partition : topology_.partitions) {
+      if (partition.number == 0) continue;  // already a finding
       if (topology_.is_roce()) {
         add(partition.pointer, "there are no partitions on Ethernet",
             "leave them out, or choose the link layer \"infiniband\"");
@@ -296,7 +310,7 @@ class Resolver {
           continue;
         }
         if (!is_new)
-          add(pointer, in_quotes(names[i]) + " is named twice", "a host is a full or a limited member");
+          add(pointer, in_quotes(names[i]) + " is named twice", "a host is either a full or a limited member");
       }
     }
     for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
@@ -311,6 +325,7 @@ class Resolver {
   }
 
   void no_such_host(const std::string& name, const std::string& pointer) {
+    if (!knows_names_) return;
     std::vector<std::string> names;
     for (const HostSpec& host : topology_.hosts) names.push_back(host.name);
     const std::string near = nearest(name, names);
@@ -323,6 +338,7 @@ class Resolver {
     const std::string name = text.substr(0, colon);
     const auto node = nodes_.find(name);
     if (node == nodes_.end()) {
+      if (!knows_names_ || text.empty()) return false;  // already a finding
       std::vector<std::string> names;
       for (const auto& [known, unused] : nodes_) names.push_back(known);
       const std::string near = nearest(name, names);
@@ -332,6 +348,7 @@ class Resolver {
     }
     end->is_switch = node->second.is_switch;
     end->node = node->second.index;
+    if (end->is_switch && is_wrong(topology_.switches[end->node].pointer + "/ports")) return false;
     const std::uint32_t ports = end->is_switch ? topology_.switches[end->node].ports : 1;
     const std::string range = "its ports are 1 to " + std::to_string(ports);
     if (colon == std::string::npos) {
@@ -346,7 +363,7 @@ class Resolver {
                          number.find_first_not_of("0123456789") == std::string::npos;
     end->port = numeric ? static_cast<std::uint32_t>(std::stoul(number)) : 0;
     if (end->port >= 1 && end->port <= ports) return true;
-    add(pointer, in_quotes(text) + " names no port of " + in_quotes(name),
+    add(pointer, in_quotes(text) + " is not a port of " + in_quotes(name),
         ports == 1 ? "its only port is 1" : range);
     return false;
   }
@@ -358,14 +375,15 @@ class Resolver {
     if (b && !(a && link.end_a == link.end_b)) occupy(link.end_b, link.b, link.pointer + "/b");
     timing(link);
     if (a && b && link.end_a.is_switch == link.end_b.is_switch && link.end_a.node == link.end_b.node) {
-      add(link.pointer, "both ends are " + in_quotes(topology_.node_name(link.end_a)),
-          "a cable joins two devices");
+      add(link.pointer, "both ends of the cable are at " + in_quotes(topology_.node_name(link.end_a)),
+          "a cable joins two different devices");
       return false;
     }
     return a && b;
   }
 
   void timing(LinkSpec& link) {
+    if (link.rate.width == 0) return;  // already a finding
     // 8b/10b marks both ends of a packet with a control symbol (Shanley, InfiniBand Network Architecture, table 25-4); how
     // 64b/66b does it is not known here.
     const std::uint32_t delimiter = is_8b10b(link.rate) && !topology_.is_roce() ? 1 : 0;
@@ -384,7 +402,7 @@ class Resolver {
     if (refresh != Duration(0) && (refresh <= least || refresh > most)) {
       add(link.pointer + "/credit_refresh_interval",
           in_quotes(format_quantity(refresh.count(), Dimension::kDuration)) + " is out of range",
-          "allowed is 0, or more than " + format_quantity(least.count(), Dimension::kDuration) + " up to " +
+          "allowed: 0, or more than " + format_quantity(least.count(), Dimension::kDuration) + " up to " +
               format_quantity(most.count(), Dimension::kDuration));
     }
   }
@@ -433,6 +451,8 @@ class Resolver {
 
   TopologySpec& topology_;
   Diagnostics& diagnostics_;
+  std::set<std::string> wrong_;  // pointers of the file's findings so far
+  bool knows_names_ = true;      // of all hosts and switches
   std::map<std::string, Node> nodes_;
   std::map<Endpoint, std::string> cables_;
 };

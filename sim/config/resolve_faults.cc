@@ -84,8 +84,8 @@ class FaultResolver {
   void management_fault(FaultSpec& fault) {
     const FaultSpec none;
     if (fault.action != "drop" && fault.action != "delay") {
-      add(fault.pointer + "/action", "the management network has no \"" + fault.action + "\"",
-          "allowed is \"drop\" and \"delay\"");
+      add(fault.pointer + "/action", "the management network has no fault \"" + fault.action + "\"",
+          "allowed: \"drop\" and \"delay\"");
     }
     const std::string fabric = "faults of the fabric";
     refuse(!fault.link.empty(), fault, "link", fabric);

@@ -14,12 +14,6 @@ namespace verbatim::fabric {
 
 namespace {
 
-// Whether bytes leave faster by `out` than they come by `in`: cutting through would let the output run dry.
-bool is_faster(ByteTime out, ByteTime in) {
-  return static_cast<unsigned __int128>(out.ps_numerator) * in.denominator <
-         static_cast<unsigned __int128>(in.ps_numerator) * out.denominator;
-}
-
 // Of the addresses and ports of IP; of what is not IP, of the stations' addresses.
 std::uint32_t flow_hash_of_frame(const ib::Packet& packet) {
   const ib::FrameLayer headers = ib::parse_frame(packet.payload.bytes()).outer;
@@ -147,6 +141,7 @@ ib::VirtualLane Switch::lane_at(const Port& out, const ib::Packet& packet) {
 
 Instant Switch::ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times,
                          ib::Packet& packet, std::uint32_t wire_bytes) const {
+  // Cutting through would let an output that is faster than the input run dry.
   const bool wait_for_tail = is_faster(out.link().byte_time, in.link().byte_time);
   const std::int64_t from = wait_for_tail ? std::max(lookup, clock_.next_edge_number(times.tail)) : lookup;
   const Instant ready = clock_.edge(from + profile_.cut_through_cycles);

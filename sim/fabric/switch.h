@@ -19,6 +19,12 @@
 
 namespace verbatim::fabric {
 
+// Whether a byte takes less time in `a` than in `b`.
+constexpr bool is_faster(ByteTime a, ByteTime b) {
+  return static_cast<unsigned __int128>(a.ps_numerator) * b.denominator <
+         static_cast<unsigned __int128>(b.ps_numerator) * a.denominator;
+}
+
 // Everything about a switch model that a device profile (JSON) may set.
 struct SwitchProfile {
   std::string name;
@@ -37,6 +43,9 @@ struct SwitchProfile {
   Duration head_lifetime{0}, leaf_head_lifetime{0};
   std::uint32_t stall_count = 0;
   Duration lifetime{0};  // how long a packet may be in the switch (IBA SwitchLifeTime); 0: for ever
+  // What the device has; topologies beyond it get a warning and run all the same.
+  std::uint32_t ports_max = 0;          // 0: not known
+  ByteTime link_byte_time_min{0, 1};    // of its fastest link; 0: not known
   ArbitrationTables arbitration;        // of every output
   std::vector<LevelMapping> sl_to_vl;   // likewise
 };

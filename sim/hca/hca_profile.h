@@ -104,6 +104,7 @@ struct HcaProfile {
   CacheProfile translation_cache;  // of pages of memory regions
   std::uint64_t translation_page_bytes = 4096;
   InterruptProfile interrupt;
+  ByteTime link_byte_time_min{0, 1};           // of its fastest link; faster ones get a warning; 0: not known
   std::uint32_t virtual_lanes = 1;             // data lanes of the port, 1 … 15
   fabric::ArbitrationTables arbitration;       // of what leaves by it
   std::vector<fabric::LevelMapping> sl_to_vl;  // likewise

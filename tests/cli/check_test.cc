@@ -43,10 +43,11 @@ TEST(Check, all_findings_of_all_files_at_once) {
   EXPECT_EQ(
       run.err,
       "a.json: line 2, column 13: this is not valid JSON: unexpected '}'; expected '[', '{', or a literal\n"
-      "none.json: cannot be read: No such file or directory; check the path\n"
+      "none.json: there is no such file; check the path\n"
       "b.json: /hosts/0/hcaa: unknown key; did you mean \"hca\"?\n"
       "b.json: /links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
-      "verbatim: 4 findings\n");
+      "b.json: /links/0: both ends of the cable are at \"x\"; a cable joins two different devices\n"
+      "verbatim: 5 findings\n");
 }
 
 TEST(Check, one_good_and_one_bad_file) {
@@ -57,9 +58,8 @@ TEST(Check, one_good_and_one_bad_file) {
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.out.find("two_hosts.json: a valid topology\n"), std::string::npos);
   EXPECT_EQ(run.err,
-            "bad.json: this is neither a topology, a scenario nor a profile; a topology has \"hosts\" and "
-            "\"links\", a "
-            "scenario \"topology\" and \"programs\", a profile \"profile\": \"hca\", \"switch\" or \"cpu\"\n"
+            "bad.json: this is neither a topology, nor a scenario, nor a profile; a topology has \"hosts\" and \"links\", or \"generate\"; a scenario has "
+            "\"topology\" and \"programs\"; a profile has \"profile\": \"hca\", \"switch\" or \"cpu\"\n"
             "verbatim: 1 finding\n");
 }
 
@@ -73,7 +73,9 @@ TEST(Check, hostile_files_are_findings_and_nothing_worse) {
                                std::string("{\"hosts\": \0}", 12),
                                "{\"hosts\": 1e400, \"links\": [null, [], {}]}",
                                "{\"programs\": {}, \"topology\": \"/\"}",
-                               "{\"programs\": [{}], \"topology\": \"s\"}"};
+                               "{\"programs\": [{}], \"topology\": \"s\"}",
+                               "{\"hosts\": [{}], \"switches\": [{}], \"links\": [{}], \"partitions\": [{}], \"generate\": {}}",
+                               "{\"hosts\": [{\"name\": \"a\", \"vlans\": [{}], \"further_adapters\": [{}, {}]}], \"link_layer\": \"roce\"}"};
   for (const std::string& text : texts) {
     folder.write("s", text);
     const Finished run = verbatim({"check", "s"}, folder.path());
@@ -94,7 +96,7 @@ TEST(Usage, mistakes_get_exit_code_2_and_a_sentence) {
       {{"check"}, "nothing to check; name files, or use --host"},
       {{"check", "--hots"}, "--hots"},
       {{"describe"}, "topology is required"},
-      {{"describe", "none.json"}, "none.json: cannot be read: No such file or directory"},
+      {{"describe", "none.json"}, "none.json: there is no such file"},
       {{"run", "--seed", "x", "s.json"}, "--seed"},
       {{"run", "--seed", "-1", "s.json"}, "--seed"},
       {{"run", "--log", "loud", "s.json"}, "--log"},

@@ -11,9 +11,8 @@ TEST(RunUsage, no_or_wrong_arguments) {
   const Finished run = verbatim({"run", "server=true"});
   EXPECT_EQ(run.code, 2);
   EXPECT_EQ(run.err,
-            "command line: without --topology there must be exactly one argument, a scenario file; write "
-            "`verbatim run "
-            "SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND …`\n"
+            "command line: \"server=true\" needs a topology, whose hosts run programs; write `verbatim run --topology TOPOLOGY.json "
+            "server='true'`, or `verbatim run SCENARIO.json`\n"
             "verbatim: 1 finding; nothing was started\n");
 }
 
@@ -50,7 +49,7 @@ TEST(RunUsage, two_results_in_one_file_are_refused) {
   const std::string file = folder.path() + "/results";
   const Finished run = verbatim({"run", "--topology", kTopology, "--trace", file, "--explain-latency=" + file, "server=true"});
   EXPECT_EQ(run.code, 2);
-  EXPECT_EQ(run.err, "--explain-latency: \"" + file + "\" is the file of --trace, too; name another\n"
+  EXPECT_EQ(run.err, "--explain-latency: \"" + file + "\" is already the file of --trace; name another\n"
                      "verbatim: 1 finding; nothing was started\n");
   EXPECT_FALSE(std::filesystem::exists(file));
   EXPECT_EQ(verbatim({"run", "--topology", kTopology, "--trace", "/dev/null", "--pcap", "/dev/null", "server=true"}).code, 0);

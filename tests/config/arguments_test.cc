@@ -52,13 +52,13 @@ TEST(Arguments, findings) {
   EXPECT_EQ(load(R"({"messages": "1..9"})", R"("a {mesages} {messages}")").findings,
             "/programs/0/command: {mesages} has no range; did you mean \"messages\"?; {{mesages}} is the text {mesages}\n");
   EXPECT_EQ(load(R"({"n": "1..9", "m": "1..9"})", R"("a {n}")").findings,
-            "/ranges/m: no command has {m}; write it where the number belongs, or leave the range out\n");
+            "/ranges/m: no command uses {m}; write it where the number belongs, or leave the range out\n");
   for (const char* range : {"", "5", "9..1", "1...9", "-1..3", "1..", "..9", "a..b", "1..99999999999999999999"}) {
     EXPECT_EQ(load(std::string(R"({"n": ")") + range + "\"}", R"("a {n}")").findings,
               "/ranges/n: \"" + std::string(range) + "\" is not a range of whole numbers from 0; write it like \"1..1000\"\n");
   }
   EXPECT_EQ(load(R"({"1n": "1..9"})", R"("a")").findings,
-            "/ranges/1n: \"1n\" cannot name an argument; a name is a letter, then letters, digits, '_' and '-'\n");
+            "/ranges/1n: \"1n\" is not a name for an argument; a name is a letter, then letters, digits, '_' and '-'\n");
   EXPECT_EQ(load(R"({"n": 9})", R"("a {n}")").spec.has_value(), false);
 }
 

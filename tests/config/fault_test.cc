@@ -74,11 +74,11 @@ TEST(Fault, all_findings_at_once) {
                         {"action": "duplicate", "from": "client", "delay": "1 us", "link": "client"},
                         {"action": "delay", "to": "leaf0"},
                         {"action": "drop", "from": "client", "n": 3})"),
-      "/faults/0/action: \"loose\" is not allowed here; allowed is \"drop\", \"duplicate\", \"corrupt\", "
+      "/faults/0/action: \"loose\" is not allowed here; allowed: \"drop\", \"duplicate\", \"corrupt\", "
       "\"delay\", \"link_down\", \"device_fatal\"\n"
       "/faults/2/opcode: \"Send only\" is not allowed here; did you mean \"Send Only\"?\n"
-      "/faults/3/nth: 0 is out of range; allowed is 1 to 9223372036854775807\n"
-      "/faults/3/count: -1 is out of range; allowed is 0 to 9223372036854775807\n"
+      "/faults/3/nth: 0 is out of range; allowed: 1 to 9223372036854775807\n"
+      "/faults/3/count: -1 is out of range; allowed: 0 to 9223372036854775807\n"
       "/faults/8/n: unknown key; a fault has the keys action, network, protocol, from, to, opcode, nth, "
       "every, count, after, "
       "delay, icrc, byte, link, host, at, until\n"
@@ -176,7 +176,7 @@ TEST(Fault, findings_of_the_management_network) {
                         {"action": "drop", "network": "management", "from": "leaf0:1", "to": "serve"},
                         {"action": "delay", "network": "management", "opcode": "Send Only"},
                         {"action": "drop", "from": "client", "protocol": "udp"})"),
-      "/faults/0/action: the management network has no \"corrupt\"; allowed is \"drop\" and \"delay\"\n"
+      "/faults/0/action: the management network has no fault \"corrupt\"; allowed: \"drop\" and \"delay\"\n"
       "/faults/1/from: no host is named \"leaf0:1\"; the management network joins hosts, such as "
       "\"server\"\n"
       "/faults/1/to: no host is named \"serve\"; did you mean \"server\"?\n"

@@ -118,7 +118,7 @@ TEST(GenerateTest, what_cannot_be_built_is_said) {
   EXPECT_FALSE(
       load(R"({"name": "t", "generate": {"shape": "star", "hosts": 300, "rate": "EDR"}})", &findings));
   EXPECT_EQ(findings,
-            "/generate: a switch of this \"star\" would have 300 ports; at most 254; ask for fewer hosts or "
+            "/generate: a switch of this \"star\" would have 300 ports; a switch has at most 254 ports; ask for fewer hosts or "
             "cables\n");
   EXPECT_FALSE(load(R"({"name": "t", "generate": {"shape": "ring", "hosts": 3, "rate": "EDR"}})", &findings));
   EXPECT_NE(findings.find("/generate/shape"), std::string::npos) << findings;

@@ -52,10 +52,11 @@ TEST(JsonText, unreadable_files_are_findings) {
   Diagnostics diagnostics;
   EXPECT_FALSE(read_json("no/such/file.json", diagnostics).has_value());
   EXPECT_EQ(to_string(diagnostics.findings().at(0)),
-            "no/such/file.json: cannot be read: No such file or directory; check the path");
+            "no/such/file.json: there is no such file; check the path");
   EXPECT_FALSE(read_json("/", diagnostics).has_value());
-  EXPECT_EQ(to_string(diagnostics.findings().at(1)), "/: is not a regular file; check the path");
+  EXPECT_EQ(to_string(diagnostics.findings().at(1)), "/: is a folder, not a file; name a file in it");
   EXPECT_FALSE(read_json("/dev/zero", diagnostics).has_value());
+  EXPECT_EQ(to_string(diagnostics.findings().at(2)), "/dev/zero: is not a regular file; check the path");
 }
 
 }  // namespace

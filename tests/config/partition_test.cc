@@ -48,7 +48,7 @@ TEST(PartitionConfig, what_is_wrong_is_told) {
             "/partitions/0/full/1: there is no host \"elsewhere\"; name one of \"hosts\", or \"*\" for all\n"
             "/partitions/1/number: the number 1 is already that of /partitions/0; "
             "give every partition a number of its own\n"
-            "/partitions/1/limited/0: \"a\" is named twice; a host is a full or a limited member\n");
+            "/partitions/1/limited/0: \"a\" is named twice; a host is either a full or a limited member\n");
   EXPECT_NE(topology_findings(with(R"({"name": "x", "number": 0}, {"name": "y", "number": 32768})")), "");
   EXPECT_EQ(
       topology_findings(with(R"({"name": "x", "number": 1, "full": ["a"]})", R"(, "link_layer": "roce")")),

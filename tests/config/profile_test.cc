@@ -140,21 +140,20 @@ TEST(Profile, findings) {
   EXPECT_EQ(
       profile_findings(R"({"profile": "hca", "name": "x", "pcie": {"lanes": 3, "mps": 1}, "virtual_lanes": 16,
                          "receive_buffer": "4 KiB", "max_mtu": {"value": 6, "source": 7, "unit": "x"}, "max_qp": {}})"),
-      "/pcie/lanes: 3 is not allowed here; allowed are 1, 2, 4, 8, 16\n"
+      "/pcie/lanes: 3 is not allowed here; allowed: 1, 2, 4, 8, 16\n"
       "/pcie/mps: unknown key; a PCI Express connection has the keys generation, lanes, max_payload_bytes, "
       "max_read_request_bytes, read_completion_boundary_bytes, write_header_bytes, read_header_bytes, "
       "completion_header_bytes, outstanding_reads, dllp_interval_bytes, write_combining_delay, "
       "one_way_latency, memory_read_latency, memory_write_latency\n"
-      "/virtual_lanes: 16 is out of range; allowed is 1 to 15\n"
-      "/receive_buffer: \"4 KiB\" is out of range; allowed is 4224 B to 128 KiB\n"
+      "/virtual_lanes: 16 is out of range; allowed: 1 to 15\n"
+      "/receive_buffer: \"4 KiB\" is out of range; allowed: 4224 B to 128 KiB\n"
       "/max_mtu/source: 7 is not a string; say where the value is from\n"
       "/max_mtu/unit: unknown key; a value with its source has the keys value and source\n"
-      "/max_mtu/value: 6 is out of range; allowed is 1 to 5\n"
+      "/max_mtu/value: 6 is out of range; allowed: 1 to 5\n"
       "/max_qp: the key \"value\" is missing; write {\"value\": …, \"source\": \"…\"}\n");
   EXPECT_EQ(profile_findings(R"({"profile": "gpu"})"),
-            "this is neither a topology, a scenario nor a profile; a topology has \"hosts\" and \"links\", a "
-            "scenario "
-            "\"topology\" and \"programs\", a profile \"profile\": \"hca\", \"switch\" or \"cpu\"\n");
+            "this is neither a topology, nor a scenario, nor a profile; a topology has \"hosts\" and \"links\", or \"generate\"; a scenario has "
+            "\"topology\" and \"programs\"; a profile has \"profile\": \"hca\", \"switch\" or \"cpu\"\n");
 }
 
 std::string switch_findings(const std::string& lanes, const std::string& arbitration) {
@@ -196,9 +195,9 @@ TEST(Profile, every_lane_has_weight_in_an_arbitration_table) {
             "/arbitration: lane 0 has no weight in either table; its packets would never leave; give it an entry in "
             "\"high\" or \"low\", or lower \"virtual_lanes\"\n");
   EXPECT_EQ(switch_findings("1", R"({"high_limit": 256, "low": [{"lane": 15, "weight": 256}, {}]})"),
-            "/arbitration/high_limit: 256 is out of range; allowed is 0 to 255\n"
-            "/arbitration/low/0/lane: 15 is out of range; allowed is 0 to 14\n"
-            "/arbitration/low/0/weight: 256 is out of range; allowed is 0 to 255\n"
+            "/arbitration/high_limit: 256 is out of range; allowed: 0 to 255\n"
+            "/arbitration/low/0/lane: 15 is out of range; allowed: 0 to 14\n"
+            "/arbitration/low/0/weight: 256 is out of range; allowed: 0 to 255\n"
             "/arbitration/low/1: the key \"lane\" is missing; data lane\n"
             "/arbitration/low/1: the key \"weight\" is missing; what it may send in this turn, in units of 64 bytes; "
             "0: no turn\n");
@@ -212,7 +211,7 @@ TEST(Profile, every_lane_has_weight_in_an_arbitration_table) {
 TEST(Profile, polling_cannot_be_free) {
   const std::string text =
       profile_findings(R"({"profile": "cpu", "name": "x", "call_costs": {"poll_empty": "0 s"}})");
-  EXPECT_NE(text.find("/call_costs/poll_empty: \"0 s\" is out of range; allowed is 1 ns to 1 s\n"),
+  EXPECT_NE(text.find("/call_costs/poll_empty: \"0 s\" is out of range; allowed: 1 ns to 1 s\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("the key \"post_send\" is missing"), std::string::npos);

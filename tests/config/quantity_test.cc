@@ -47,7 +47,7 @@ TEST(Quantity, what_floating_point_would_blur_stays_exact) {
 
 TEST(Quantity, refusals_say_what_to_write) {
   EXPECT_EQ(refusal("90", Dimension::kDuration),
-            "has no unit; units are s, ms, us, ns, ps, for example \"90 ps\"");
+            "has no unit; units are s, ms, us, ns, ps, for example \"90 ns\"");
   EXPECT_EQ(refusal("200 Gbp", Dimension::kRate), "is not a rate; did you mean \"200 Gbps\"?");
   EXPECT_EQ(refusal("1 parsec", Dimension::kLength), "is not a length; units are km, m, cm, mm");
   EXPECT_EQ(refusal("0.5 ps", Dimension::kDuration),

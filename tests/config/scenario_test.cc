@@ -52,7 +52,7 @@ TEST(Scenario, every_key_arrives) {
   EXPECT_EQ(first.command, (std::vector<std::string>{"a", "b c"}));
   EXPECT_EQ(first.start, Duration(1'000'000));
   EXPECT_EQ(first.environment.at("X"), "1=2");
-  EXPECT_EQ(first.working_directory, folder.path() + "/.");
+  EXPECT_EQ(first.working_directory, folder.path());
   EXPECT_EQ(first.expect_exit, "3");
   EXPECT_EQ(first.expect_output, (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(spec->programs.at(1).command, first.command);
@@ -92,7 +92,7 @@ TEST(Scenario, findings_of_expectations) {
             "/programs/0/expect_exit: \"SIGFOO\" is neither an exit code nor a signal; write 0 to 255, or a "
             "name such as "
             "\"SIGSEGV\"\n"
-            "/seed: -1 is out of range; allowed is 0 to 9223372036854775807\n"
+            "/seed: -1 is out of range; allowed: 0 to 9223372036854775807\n"
             "/expect/outcome: \"dead-lock\" is not allowed here; did you mean \"deadlock\"?\n"
             "/expect/digest: \"XYZ\" is not a digest; a digest has 32 digits 0-9a-f, as `verbatim run` "
             "prints it\n");
@@ -117,7 +117,8 @@ TEST(Scenario, a_topology_instead_of_a_scenario_is_explained) {
   Diagnostics diagnostics;
   load_scenario(VERBATIM_SOURCE_DIR "/topologies/two_hosts.json", with_profiles(), diagnostics);
   EXPECT_EQ(text_of(diagnostics),
-            "this is a topology, not a scenario; use `verbatim run --topology FILE HOST=COMMAND …`\n");
+            "this is a topology, not a scenario; write `verbatim run --topology " VERBATIM_SOURCE_DIR
+            "/topologies/two_hosts.json server='COMMAND'`\n");
 }
 
 TEST(Beside, paths_meet) {
@@ -128,6 +129,9 @@ TEST(Beside, paths_meet) {
   EXPECT_EQ(beside("/x/a.json", "../../t.json"), "/../t.json");
   EXPECT_EQ(beside("x/a.json", "/t.json"), "/t.json");
   EXPECT_EQ(beside("x/y/a.json", "./t.json"), "x/y/t.json");
+  EXPECT_EQ(beside("x/y/a.json", "."), "x/y");
+  EXPECT_EQ(beside("a.json", "."), ".");
+  EXPECT_EQ(beside("/a.json", "."), "/.");
 }
 
 }  // namespace

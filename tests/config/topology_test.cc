@@ -52,8 +52,8 @@ TEST(Topology, further_adapters_are_nodes_of_their_own) {
   const std::string links = kLinks + R"(, {"a": "a/mlx5_1", "b": "s:3", "rate": "EDR 4x"}, {"a": "a/rdma9:1", "b": "s:4", "rate": "EDR 4x"})";
   EXPECT_EQ(topology_findings(topology(hosts, kSwitch, links)), "");
   const std::string twice = R"({"name": "a", "further_adapters": [{"device": "mlx5_0"}]}, {"name": "b"})";
-  EXPECT_NE(topology_findings(topology(twice, kSwitch, kLinks)).find("/hosts/0/further_adapters/0: the host has another adapter "
-                                                                     "\"mlx5_0\"; give each of its adapters"),
+  EXPECT_NE(topology_findings(topology(twice, kSwitch, kLinks)).find("/hosts/0/further_adapters/0: the host has two adapters named "
+                                                                     "\"mlx5_0\"; give each adapter"),
             std::string::npos)
       << topology_findings(topology(twice, kSwitch, kLinks));
   const std::string loose = R"({"name": "a", "further_adapters": [{}]}, {"name": "b"})";
@@ -94,7 +94,7 @@ TEST(Topology, vlans_are_checked) {
   EXPECT_EQ(vlan_findings(R"({"id": 10}, {"id": 10, "address": "192.168.1.1/24"})"),
             "/hosts/0/vlans/1/id: the adapter is in VLAN 10 already; name each VLAN once\n");
   EXPECT_EQ(vlan_findings(R"({"id": 1}, {"id": 2}, {"id": 3})"),
-            "/hosts/0/vlans/2: with these VLANs its adapter has 9 GIDs; the GID table of \"edr_hca\" has 8 entries "
+            "/hosts/0/vlans/2: these VLANs need 9 GIDs; the GID table of \"edr_hca\" has 8 entries "
             "(gid_table_length of its profile)\n");
   for (const char* const bad : {"0", "4095"})
     EXPECT_NE(vlan_findings(R"({"id": )" + std::string(bad) + "}").find("/hosts/0/vlans/0/id"), std::string::npos) << bad;
@@ -112,10 +112,10 @@ TEST(Topology, vlans_of_further_adapters_are_checked) {
   };
   EXPECT_EQ(findings(R"({"id": 1}, {"id": 2})", R"({"id": 3}, {"id": 1, "address": "192.168.1.1/24"})"), "");
   EXPECT_EQ(findings(R"({"id": 1})", R"({"id": 1})"),
-            "/hosts/0/further_adapters/0/vlans/0: the address 100.64.4.1 is already that of \"a-eth0.1\"; VLAN interfaces without an "
-            "address get one by VLAN and the host's position, the same for all adapters; give it one\n");
+            "/hosts/0/further_adapters/0/vlans/0: the address 100.64.4.1 is already that of \"a-eth0.1\"; VLAN interfaces without "
+            "\"address\" get one by VLAN and host, the same for all adapters of the host; write an \"address\" here\n");
   EXPECT_EQ(findings("", R"({"id": 1}, {"id": 2}, {"id": 3})"),
-            "/hosts/0/further_adapters/0/vlans/2: with these VLANs its adapter has 9 GIDs; the GID table of \"edr_hca\" has 8 entries "
+            "/hosts/0/further_adapters/0/vlans/2: these VLANs need 9 GIDs; the GID table of \"edr_hca\" has 8 entries "
             "(gid_table_length of its profile)\n");
 }
 
@@ -124,14 +124,14 @@ TEST(Topology, addresses_of_further_adapters_are_hosts_and_unique) {
   EXPECT_EQ(further_findings(R"("address": "10.0.0.2/24")", ""),
             "/hosts/0/further_adapters/0/address: the address 10.0.0.2 is already that of \"b\"; choose another\n");
   EXPECT_EQ(further_findings(R"("address": "172.18.0.1")", ""),
-            "/hosts/0/further_adapters/1: the address 172.18.0.1 is already that of \"a/mlx5_1\"; adapters without an address get "
-            "172.17.0.1, 172.17.0.2, … by the host's position, those after them 172.18.0.1, …; give it one\n");
+            "/hosts/0/further_adapters/1: the address 172.18.0.1 is already that of \"a/mlx5_1\"; adapters mlx5_1 without \"address\" "
+            "get 172.17.0.1, 172.17.0.2, … in the order of the hosts, adapters mlx5_2 172.18.0.1, …; write an \"address\" here\n");
   EXPECT_EQ(further_findings(R"("address": "224.0.0.1")", ""),
             "/hosts/0/further_adapters/0/address: \"224.0.0.1\" cannot be the address of a host; choose one such as \"10.0.0.1\"\n");
   for (const char* const end : {"192.168.1.0/24", "192.168.1.255/24"}) {
     EXPECT_EQ(further_findings(R"("address": ")" + std::string(end) + "\"", ""),
               "/hosts/0/further_adapters/0/address: \"" + std::string(end) +
-                  "\" is the lowest or the highest address of 192.168.1.0/24; choose one between them\n");
+                  "\" is the lowest or the highest address of the network 192.168.1.0/24; choose an address between them\n");
   }
   for (const char* const bad : {"192.168.1", "192.168.1.1/7", "192.168.1.1/32", "192.168.1.1/024", "192.168.1.1/", "192.168.1.1/2x"}) {
     EXPECT_EQ(further_findings(R"("address": ")" + std::string(bad) + "\"", ""),
@@ -145,7 +145,7 @@ TEST(Topology, as_many_further_adapters_get_addresses_as_there_are_networks) {
   for (int i = 2; i <= 16; ++i) adapters += ", {}";
   const std::string hosts = R"({"name": "a", "further_adapters": [)" + adapters + R"(]}, {"name": "b"})";
   const std::string findings = topology_findings(topology(hosts, kSwitch, links));
-  EXPECT_NE(findings.find("/hosts/0/further_adapters/15: only the first 15 further adapters of a host get an address by position; "
+  EXPECT_NE(findings.find("/hosts/0/further_adapters/15: only the first 15 further adapters of a host get an address by themselves; "
                           "give this one an \"address\"\n"),
             std::string::npos)
       << findings;
@@ -157,8 +157,8 @@ TEST(Topology, names_of_addresses_are_not_those_of_hosts) {
   const std::string links = R"({"a": "a", "b": "s:1", "rate": "EDR 4x"}, {"a": "a-mlx5_1", "b": "s:2", "rate": "EDR 4x"},
                                {"a": "a/mlx5_1", "b": "s:3", "rate": "EDR 4x"})";
   EXPECT_EQ(topology_findings(topology(hosts, kSwitch, links)),
-            "/hosts/0/further_adapters/0: the name of its address, \"a-mlx5_1\", is already that of a host; give the host or the "
-            "device another name\n");
+            "/hosts/0/further_adapters/0: the name of this adapter's address would be \"a-mlx5_1\", which is a host; rename the host "
+            "or the device\n");
 }
 
 TEST(Topology, all_findings_come_at_once_in_file_order) {
@@ -169,7 +169,7 @@ TEST(Topology, all_findings_come_at_once_in_file_order) {
             "/hosts/0/nam: unknown key; did you mean \"name\"?\n"
             "/hosts/0: the key \"name\" is missing; host name, as programs see it\n"
             "/links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
-            "/link_layer: \"token ring\" is not allowed here; allowed is \"infiniband\", \"roce\"\n"
+            "/link_layer: \"token ring\" is not allowed here; allowed: \"infiniband\", \"roce\"\n"
             "/colour: unknown key; a topology has the keys name, description, link_layer, subnet_manager, generate, hosts, "
             "switches, "
             "links, partitions, management_network\n");
@@ -182,7 +182,7 @@ TEST(Topology, names_are_unique_among_hosts_and_switches) {
                    R"({"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "s:2", "b": "s:3", "rate": "EDR"})")),
       "/hosts/1/name: the name \"a\" is already that of /hosts/0; give every host and switch a name of its "
       "own\n"
-      "/links/1: both ends are \"s\"; a cable joins two devices\n");
+      "/links/1: both ends of the cable are at \"s\"; a cable joins two different devices\n");
   EXPECT_NE(
       topology_findings(topology(kHosts, R"({"name": "a"})", "")).find("/switches/0/name: the name \"a\""),
       std::string::npos);
@@ -194,11 +194,11 @@ TEST(Topology, ends_of_links_must_exist) {
                 R"({"a": "sevrer", "b": "s:1", "rate": "EDR"}, {"a": "client:2", "b": "s:5", "rate": "EDR"},
                                  {"a": "client", "b": "s", "rate": "EDR"}, {"a": "x:1", "b": "s:0", "rate": "EDR"})")),
             "/links/0/a: there is no host or switch \"sevrer\"; did you mean \"server\"?\n"
-            "/links/1/a: \"client:2\" names no port of \"client\"; its only port is 1\n"
-            "/links/1/b: \"s:5\" names no port of \"s\"; its ports are 1 to 4\n"
+            "/links/1/a: \"client:2\" is not a port of \"client\"; its only port is 1\n"
+            "/links/1/b: \"s:5\" is not a port of \"s\"; its ports are 1 to 4\n"
             "/links/2/b: \"s\" does not say which port of the switch; write \"s:1\"; its ports are 1 to 4\n"
             "/links/3/a: there is no host or switch \"x\"; did you mean \"s\"?\n"
-            "/links/3/b: \"s:0\" names no port of \"s\"; its ports are 1 to 4\n");
+            "/links/3/b: \"s:0\" is not a port of \"s\"; its ports are 1 to 4\n");
 }
 
 TEST(Topology, one_cable_in_one_port) {
@@ -222,13 +222,14 @@ TEST(Topology, every_host_has_a_cable_and_a_path_to_every_other) {
 TEST(Topology, addresses_are_hosts_and_unique) {
   EXPECT_EQ(
       topology_findings(topology(R"({"name": "a", "address": "10.0.0.2"}, {"name": "b"})", kSwitch, kLinks)),
-      "/hosts/1: the address 10.0.0.2 is already that of \"a\"; hosts without an address get 10.0.0.1, "
+      "/hosts/1: the address 10.0.0.2 is already that of \"a\"; hosts without \"address\" get 10.0.0.1, "
       "10.0.0.2, "
-      "… by position; give it one\n");
+      "… in the order of the file; write an \"address\" here\n");
   EXPECT_EQ(
       topology_findings(topology(
           R"({"name": "a", "address": "127.0.0.1"}, {"name": "b", "address": "1.2.3"})", kSwitch, kLinks)),
-      "/hosts/1/address: \"1.2.3\" is not an IPv4 address; write it like \"10.0.0.1\"\n");
+      "/hosts/1/address: \"1.2.3\" is not an IPv4 address; write it like \"10.0.0.1\"\n"
+      "/hosts/0/address: \"127.0.0.1\" cannot be the address of a host; choose one such as \"10.0.0.1\"\n");
   EXPECT_EQ(
       topology_findings(topology(R"({"name": "a", "address": "127.0.0.1"}, {"name": "b"})", kSwitch, kLinks)),
       "/hosts/0/address: \"127.0.0.1\" cannot be the address of a host; choose one such as \"10.0.0.1\"\n");
@@ -236,15 +237,15 @@ TEST(Topology, addresses_are_hosts_and_unique) {
 
 TEST(Topology, ranges_and_types) {
   EXPECT_EQ(topology_findings(topology(kHosts, R"({"name": "s", "ports": 255})", kLinks)),
-            "/switches/0/ports: 255 is out of range; allowed is 1 to 254\n");
+            "/switches/0/ports: 255 is out of range; allowed: 1 to 254\n");
   EXPECT_EQ(topology_findings(topology(kHosts, R"({"name": "s", "ports": 4.0})", kLinks)),
             "/switches/0/ports: 4.0 is a number with decimals where a whole number is expected\n");
   EXPECT_EQ(topology_findings(topology(kHosts, R"({"name": "s", "ports": 18446744073709551615})", kLinks)),
-            "/switches/0/ports: 18446744073709551615 is out of range; allowed is 1 to 254\n");
+            "/switches/0/ports: 18446744073709551615 is out of range; allowed: 1 to 254\n");
   EXPECT_EQ(topology_findings(topology(kHosts, kSwitch, kLinks,
                                        R"(, "management_network": {"latency": "0 s", "bandwidth": 10})")),
-            "/management_network/latency: \"0 s\" is out of range; allowed is 1 ns to 10 s\n"
-            "/management_network/bandwidth: 10 has no unit; write it like \"10 bps\"\n");
+            "/management_network/latency: \"0 s\" is out of range; allowed: 1 ns to 10 s\n"
+            "/management_network/bandwidth: 10 has no unit; write a string with a unit, such as \"10 Gbps\"\n");
   EXPECT_EQ(
       topology_findings(topology(R"({"name": "a b"}, 7)", kSwitch, kLinks)),
       "/hosts/0/name: \"a b\" is not a name; a name has 1 to 63 letters, digits, '-', '_' or '.', and begins "
@@ -264,7 +265,7 @@ TEST(Topology, what_a_link_of_a_rate_can_have) {
     const std::string text =
         link(R"("rate": "EDR", "credit_refresh_interval": ")" + std::string(interval) + "\"");
     EXPECT_NE(text.find("/links/0/credit_refresh_interval: "), std::string::npos) << text;
-    EXPECT_NE(text.find("allowed is 0, or more than 10.24 ns up to "), std::string::npos) << text;
+    EXPECT_NE(text.find("allowed: 0, or more than 10.24 ns up to "), std::string::npos) << text;
   }
 }
 
@@ -276,16 +277,15 @@ TEST(Topology, larger_than_a_subnet) {
   EXPECT_EQ(
       topology_findings(
           topology(R"({"name": "a"}, {"name": "b"})", switches, R"({"a": "a", "b": "b", "rate": "EDR"})")),
-      "/hosts: 50002 adapters and switches are more than a subnet has LIDs; at most 49151\n"
-      "/switches: hosts, switches and their ports are 1850006 components; at most 1000000; give the switches "
+      "/hosts: 50002 adapters and switches need more LIDs than a subnet has; the limit is 49151\n"
+      "/switches: hosts, switches and their ports add up to 1850006 components; the limit is 1000000; give the switches "
       "fewer ports\n");
 }
 
 TEST(Topology, profiles_must_exist_and_are_read_once) {
   EXPECT_EQ(topology_findings(topology(R"({"name": "a", "hca": "edr"}, {"name": "b"})", kSwitch, kLinks)),
-            "/hosts/0/hca: there is no profile \"edr\"; name a hca profile file beside this file, or one of "
-            "the profiles "
-            "folder\n");
+            "/hosts/0/hca: there is no profile \"edr\"; the adapter profiles are connect_ib, connectx3, connectx4_edr, connectx5, "
+            "connectx6_hdr, connectx7_ndr, edr_hca, qdr_hca; or name a file, relative to this one\n");
   Folder folder;
   folder.write("slow.json", R"({"profile": "hca", "name": "slow", "core_clock": "4 MH"})");
   Diagnostics diagnostics;
@@ -298,10 +298,43 @@ TEST(Topology, profiles_must_exist_and_are_read_once) {
             folder.path() + "/slow.json: /core_clock: \"4 MH\" is not a frequency; did you mean \"4 MHz\"?");
 }
 
+// However many hosts name it, and with the key of a generator where there is one.
+TEST(Topology, an_unknown_profile_is_reported_once_with_its_key) {
+  EXPECT_EQ(topology_findings(R"({"name": "t", "generate": {"shape": "star", "hosts": 8, "rate": "EDR", "switch": "edr_swich", "hca": "cx5"}})"),
+            "/generate/hca: there is no profile \"cx5\"; the adapter profiles are connect_ib, connectx3, connectx4_edr, connectx5, "
+            "connectx6_hdr, connectx7_ndr, edr_hca, qdr_hca; or name a file, relative to this one\n"
+            "/generate/switch: there is no profile \"edr_swich\"; did you mean \"edr_switch\"? the switch profiles are edr_switch, "
+            "ethernet_switch, infiniscale_iv, quantum, quantum2, switch_ib2, switchx2; or name a file, relative to this one\n");
+}
+
+TEST(Topology, findings_that_need_several_values_come_with_the_others) {
+  EXPECT_EQ(topology_findings(topology(R"({"name": "a", "addres": "x"}, {"name": "a"}, {"name": "c"})", kSwitch,
+                                       R"({"a": "a", "b": "s:9", "rate": "EDRR"}, {"a": "x", "b": "s:1", "rate": "EDR", "lenght": "1 m"})")),
+            "/hosts/0/addres: unknown key; did you mean \"address\"?\n"
+            "/links/0/rate: \"EDRR\" is not a link rate; did you mean \"EDR\"?\n"
+            "/links/1/lenght: unknown key; did you mean \"length\"?\n"
+            "/hosts/1/name: the name \"a\" is already that of /hosts/0; give every host and switch a name of its own\n"
+            "/links/0/b: \"s:9\" is not a port of \"s\"; its ports are 1 to 4\n"
+            "/links/1/a: there is no host or switch \"x\"; did you mean \"a\"?\n");
+}
+
+// What only follows from a finding is none: ends of links with names that could not be read, lanes of a wrong link layer.
+TEST(Topology, no_finding_only_because_of_another) {
+  EXPECT_EQ(topology_findings(R"({"name": "t", "hosts": 7, "switches": [{"name": "s", "ports": 999}],
+                                  "links": [{"a": "a", "b": "s:500", "rate": "EDR"}]})"),
+            "/hosts: 7 is not a list; write [ … ], one object for each entry\n"
+            "/switches/0/ports: 999 is out of range; allowed: 1 to 254\n");
+  EXPECT_EQ(topology_findings(topology(R"({"name": "a", "vlans": [{"id": 1}]}, {"name": "b"})", kSwitch, kLinks, R"(, "link_layer": "eth")")),
+            "/link_layer: \"eth\" is not allowed here; allowed: \"infiniband\", \"roce\"\n");
+  EXPECT_EQ(topology_findings(topology(kHosts, kSwitch, R"({"a": "a", "rate": "EDR"}, {"a": "b", "b": "s:2"})")),
+            "/links/0: the key \"b\" is missing; the other end\n"
+            "/links/1: the key \"rate\" is missing; speed and width, such as \"EDR 4x\", or a data rate, such as \"100 Gbps\"\n");
+}
+
 TEST(Topology, a_profile_of_another_kind_is_refused) {
-  EXPECT_NE(topology_findings(topology(R"({"name": "a", "hca": "cpu"}, {"name": "b"})", kSwitch, kLinks))
-                .find("/profile: \"cpu\" is not allowed here; allowed is \"hca\""),
-            std::string::npos);
+  EXPECT_EQ(topology_findings(topology(R"({"name": "a", "cpu": "edr_hca"}, {"name": "b", "cpu": "edr_hca"})", kSwitch, kLinks)),
+            "/hosts/0/cpu: \"edr_hca\" is an adapter profile, not a processor profile; the processor profiles are cpu, cpu_2011, cpu_2020; "
+            "or name a file, relative to this one\n");
 }
 
 }  // namespace

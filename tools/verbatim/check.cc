@@ -1,7 +1,9 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <optional>
 
+#include "sim/config/device_limits.h"
 #include "sim/config/load.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
@@ -18,16 +20,28 @@ void complain(const std::string& sentence) {
   std::fprintf(stderr, "verbatim: %s\n", sentence.c_str());
 }
 
-void print(const config::Diagnostics& diagnostics) {
+void print(const config::Diagnostics& diagnostics, const char* consequence) {
   clear_progress();
   for (const config::Finding& finding : diagnostics.findings()) {
     std::fprintf(stderr, "%s\n", config::to_string(finding).c_str());
   }
   const std::size_t n = diagnostics.findings().size();
-  complain(std::to_string(n) + (n == 1 ? " finding" : " findings") + "; nothing was started");
+  complain(std::to_string(n) + (n == 1 ? " finding" : " findings") + "; " + consequence);
+}
+
+void print_warnings(const config::Diagnostics& diagnostics) {
+  clear_progress();
+  for (const config::Finding& warning : diagnostics.warnings()) std::fprintf(stderr, "%s\n", config::warning_text(warning).c_str());
 }
 
 namespace {
+
+Answer::Json findings_json(const std::vector<config::Finding>& findings) {
+  auto all = Answer::Json::array();
+  for (const config::Finding& finding : findings)
+    all.push_back({{"file", finding.file}, {"pointer", finding.pointer}, {"text", finding.text}, {"hint", finding.hint}});
+  return all;
+}
 
 int check_this_machine([[maybe_unused]] const CheckOptions& options, [[maybe_unused]] Answer& answer) {
 #ifdef VERBATIM_CAN_RUN
@@ -84,24 +98,30 @@ int check(const CheckOptions& checked) {
   }
   Answer answer("check", checked.style);
   config::Diagnostics diagnostics;
-  auto files = Answer::Json::array(), findings = Answer::Json::array();
-  const config::LoadOptions options{profile_folders()};
+  auto files = Answer::Json::array();
+  const config::LoadOptions options{profile_folders(), nullptr, "check"};
   for (const std::string& file : checked.files) {
     const std::size_t before = diagnostics.findings().size();
-    const auto kind = config::check_file(file, options, diagnostics);
+    std::optional<config::TopologySpec> topology;
+    const auto kind = config::check_file(file, options, diagnostics, &topology);
+    if (topology) {
+      config::warn_of_device_limits(*topology, diagnostics);
+      config::warn_of_oversubscription(*topology, diagnostics);
+    }
     const bool is_valid = kind && diagnostics.findings().size() == before;
     const std::string name(kind ? config::name_of(*kind) : "");
     if (is_valid) answer.say("%s: a valid %s\n", file.c_str(), name.c_str());
     files.push_back({{"file", file}, {"kind", kind ? Answer::Json(name) : Answer::Json()}, {"valid", is_valid}});
   }
   if (!checked.files.empty()) answer.document()["files"] = std::move(files);
+  if (!checked.style.json && !checked.style.quiet) print_warnings(diagnostics);
+  if (!diagnostics.warnings().empty()) answer.document()["warnings"] = findings_json(diagnostics.warnings());
   const int machine = checked.host ? check_this_machine(checked, answer) : kAsExpected;
   if (diagnostics.empty()) return answer.end(machine);
   for (const config::Finding& finding : diagnostics.findings()) {
     if (!checked.style.json) std::fprintf(stderr, "%s\n", config::to_string(finding).c_str());
-    findings.push_back({{"file", finding.file}, {"pointer", finding.pointer}, {"text", finding.text}, {"hint", finding.hint}});
   }
-  answer.document()["findings"] = std::move(findings);
+  answer.document()["findings"] = findings_json(diagnostics.findings());
   const std::size_t n = diagnostics.findings().size();
   complain(std::to_string(n) + (n == 1 ? " finding" : " findings"));
   return answer.end(kUsage);

@@ -188,6 +188,18 @@ int replay_session(const ReplayOptions& options);
 // The words of a `run` as options. nullopt: they are none, and a sentence has said so.
 std::optional<RunOptions> run_options_of(std::vector<std::string> words);
 
+struct NewOptions {
+  std::string folder;
+  std::int64_t hosts = 2;
+  std::string shape;                      // empty: star
+  std::string rate;                       // empty: EDR 4x, or 100 Gbps on Ethernet
+  std::string link_layer = "infiniband";  // or roce
+  AnswerStyle style;
+};
+int make_new(const NewOptions& options);
+// Each shape and what it is, for the help.
+std::string shapes_of_new();
+
 int check(const CheckOptions& options);
 int describe(const std::string& topology, AnswerStyle style);
 int write_schemas(const std::string& folder);
@@ -196,7 +208,9 @@ int search_code(const std::string& file);
 
 // `verbatim: sentence` on standard error.
 void complain(const std::string& sentence);
-// Every finding on a line of its own; then how many.
-void print(const config::Diagnostics& diagnostics);
+// Every finding on a line of its own; then how many, and what follows from them.
+void print(const config::Diagnostics& diagnostics, const char* consequence = "nothing was started");
+// Every warning on a line of its own.
+void print_warnings(const config::Diagnostics& diagnostics);
 
 }  // namespace verbatim::cli

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/config/cabling.h"
+#include "sim/config/device_limits.h"
 #include "sim/config/load.h"
 #include "sim/config/words.h"
 #include "tools/verbatim/answer.h"
@@ -77,19 +78,13 @@ std::string end_text(const config::TopologySpec& topology, const config::Endpoin
   return topology.node_name(end) + ":" + std::to_string(end.port);
 }
 
-// byte time is ps/byte as a ratio; 8 bits / (n/d ps) in Mbit/s is exact enough to read.
-std::int64_t bits_per_second(const config::LinkSpec& link) {
-  const std::uint64_t mbps = 8'000'000 * link.rate.byte_time.denominator / link.rate.byte_time.ps_numerator;
-  return static_cast<std::int64_t>(mbps) * 1'000'000;
-}
-
 void print_links(const config::TopologySpec& topology) {
   std::printf("Links\n");
   Table table;
   for (const config::LinkSpec& link : topology.links) {
     table.row({end_text(topology, link.end_a), "--", end_text(topology, link.end_b),
                topology.is_roce() ? "Ethernet" : config::format_link_rate(link.rate),
-               format_quantity(bits_per_second(link), Dimension::kRate),
+               format_quantity(config::bits_per_second(link.rate), Dimension::kRate),
                format_quantity(link.length_mm, Dimension::kLength),
                format_quantity(to_ps(link.propagation()), Dimension::kDuration)});
   }
@@ -99,7 +94,7 @@ void print_links(const config::TopologySpec& topology) {
 constexpr std::size_t kRoutesShown = 64;
 
 void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan) {
-  std::printf(topology.is_roce() ? "Routes (of equal ways, each flow takes one)\n" : "Routes\n");
+  std::printf(topology.is_roce() ? "Routes (of several of equal length each flow takes one)\n" : "Routes\n");
   const std::size_t n = topology.adapters.size();
   Table table;
   std::size_t shown = 0;
@@ -183,7 +178,7 @@ Answer::Json json_of(const config::TopologySpec& topology, const subnet::Plan& p
   }
   for (const config::LinkSpec& link : topology.links) {
     links.push_back({{"ends", {end_text(topology, link.end_a), end_text(topology, link.end_b)}},
-                     {"bits_per_second", bits_per_second(link)},
+                     {"bits_per_second", config::bits_per_second(link.rate)},
                      {"length_mm", link.length_mm},
                      {"delay_ps", to_ps(link.propagation())}});
   }
@@ -207,11 +202,14 @@ Answer::Json json_of(const config::TopologySpec& topology, const subnet::Plan& p
 
 int describe(const std::string& path, AnswerStyle style) {
   config::Diagnostics diagnostics;
-  const auto topology = config::load_topology(path, {profile_folders()}, diagnostics);
+  const auto topology = config::load_topology(path, {profile_folders(), nullptr, "describe"}, diagnostics);
   if (!topology) {
     print(diagnostics);
     return kUsage;
   }
+  config::warn_of_device_limits(*topology, diagnostics);
+  config::warn_of_oversubscription(*topology, diagnostics);
+  if (style.is_for_people()) print_warnings(diagnostics);
   const subnet::Plan plan = config::plan_of(*topology);
   Answer answer("describe", style);
   if (style.json) answer.document() = json_of(*topology, plan);

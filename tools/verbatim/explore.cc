@@ -359,7 +359,7 @@ int explore(const ExploreOptions& options) {
     return kUsage;
   }
   config::FileTexts files;
-  std::optional<RunPlan> plan = make_plan(options.run, {profile_folders(), &files});
+  std::optional<RunPlan> plan = make_plan(options.run, {profile_folders(), &files, "explore"});
   if (!plan) return kUsage;
   plan->fail_on = options.fail_on;
   if (!config::is_free(plan->scenario.freedom)) plan->scenario.freedom = "spec";

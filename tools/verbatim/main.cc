@@ -192,6 +192,16 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_flag("--plant-address", options.plants_address)->group("");
 }
 
+void add_new(CLI::App& app, NewOptions& options) {
+  CLI::App* verb = app.add_subcommand("new", "Write a topology and a scenario that runs, to start from");
+  verb->add_option("folder", options.folder, "a folder that is not there yet, or empty")->required();
+  verb->add_option("--hosts", options.hosts, "number of hosts")->capture_default_str();
+  verb->add_option("--shape", options.shape, shapes_of_new() + " (default: star)");
+  verb->add_option("--rate", options.rate, "of every cable, such as \"HDR 4x\" or \"50 Gbps\" (default: EDR 4x, with roce 100 Gbps)");
+  verb->add_option("--link-layer", options.link_layer, "infiniband, or roce")->capture_default_str();
+  add_answer(verb, options.style);
+}
+
 void add_explore(CLI::App& app, ExploreOptions& options) {
   CLI::App* verb = app.add_subcommand("explore",
                                       "Run many schedules with freedom spec, and explain what fails:\n"
@@ -419,6 +429,8 @@ int dispatch(int argc, char** argv) {
 
   RunOptions run_options;
   add_run(app, run_options);
+  NewOptions new_options;
+  add_new(app, new_options);
 
   ExploreOptions explore_options;
   add_explore(app, explore_options);
@@ -517,6 +529,7 @@ int dispatch(int argc, char** argv) {
     return kAsExpected;
   }
   if (describe_verb->parsed()) return describe(topology, describe_style);
+  if (app.got_subcommand("new")) return make_new(new_options);
   if (app.got_subcommand("ladder")) return ladder(ladder_options);
   if (app.got_subcommand("report")) return write_report(report_options);
   if (app.got_subcommand("explain")) return explain(explain_options);

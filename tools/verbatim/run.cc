@@ -1,15 +1,19 @@
 // `verbatim run`: from arguments to a checked plan. Nothing is started while there is anything to complain
 // about.
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <string_view>
 
+#include "sim/config/device_limits.h"
 #include "sim/config/freedom.h"
 #include "sim/config/load.h"
 #include "sim/config/words.h"
@@ -30,9 +34,48 @@ std::string hint_for_arguments(const RunOptions& options, const std::string& oth
                                         : otherwise;
 }
 
+bool is_program(const std::string& word) {
+  supervisor::ProgramSpec spec;
+  spec.arguments = {word};
+  return !word.empty() && supervisor::Supervisor::reject_reason(spec, nullptr).empty();
+}
+
+// What to write instead of an argument that is not HOST=COMMAND.
+std::string hint_for_program(const std::string& argument, const config::ScenarioSpec& scenario, const std::string& verb) {
+  const std::string host = scenario.topology.hosts.empty() ? "server" : scenario.topology.hosts.front().name;
+  if (argument.ends_with(".json"))
+    return "a scenario names its topology itself: `verbatim " + verb + " " + config::shell_word(argument) + "`";
+  if (is_program(argument)) return "write it like " + host + "='" + argument + "'";
+  return "write it like " + host + "='ibv_rc_pingpong'";
+}
+
+// Arguments without --topology that are not one file; and one that names a program which is found as a shell finds it.
+bool refuse_arguments(const RunOptions& options, const config::LoadOptions& load_options, config::Diagnostics& diagnostics) {
+  const std::string& first = options.arguments.front();
+  const std::string verb = "verbatim " + load_options.verb;
+  const auto add = [&](std::string text, std::string hint) {
+    diagnostics.add("command line", "", std::move(text), hint_for_arguments(options, std::move(hint)));
+    return true;
+  };
+  const bool is_json = first.find(".json") != std::string::npos, is_one = options.arguments.size() == 1;
+  if (const std::size_t equals = first.find('='); equals != std::string::npos && !is_json) {
+    return add(config::in_quotes(first) + " needs a topology, whose hosts run programs",
+               "write `" + verb + " " + config::program_arguments(first.substr(equals + 1), "TOPOLOGY.json", first.substr(0, equals)) +
+                   "`, or `" + verb + " SCENARIO.json`");
+  }
+  const bool is_file = ::access(first.c_str(), F_OK) == 0;
+  if (is_one && (is_file || is_json || first.find('/') != std::string::npos || !is_program(first))) return false;
+  if (is_program(first)) {
+    return add(config::in_quotes(first) + " is a program, not a scenario",
+               "to run it on a simulated host, write `" + verb + " " + config::program_arguments(config::join_words(options.arguments)) + "`");
+  }
+  return add(std::to_string(options.arguments.size()) + " arguments where one scenario is expected",
+             "write `" + verb + " SCENARIO.json`, or `" + verb + " --topology TOPOLOGY.json HOST=COMMAND …`");
+}
+
 // "server=ibv_rc_pingpong -c": the n-th starts n staggers after the first. "server=qperf &" runs in the
 // background.
-void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
+void parse_programs(const RunOptions& options, const config::LoadOptions& load_options, config::ScenarioSpec& scenario,
                     config::Diagnostics& diagnostics) {
   std::string problem, hint;
   const auto stagger = config::parse_quantity(options.stagger, config::Dimension::kDuration, &problem, &hint);
@@ -46,7 +89,7 @@ void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
     const std::size_t equals = argument.find('=');
     if (equals == std::string::npos || equals == 0) {
       diagnostics.add("command line", "", config::in_quotes(argument) + " is not of the form HOST=COMMAND",
-                      hint_for_arguments(options, "write it like \"server=ibv_rc_pingpong -c\""));
+                      hint_for_arguments(options, hint_for_program(argument, scenario, load_options.verb)));
       continue;
     }
     config::ProgramSpec program;
@@ -66,7 +109,9 @@ void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
       program.command = *words;
     }
     const auto host = scenario.topology.host(program.host);
-    if (!host) {
+    if (scenario.topology.hosts.empty()) {
+      // The topology has findings, and its hosts are not known.
+    } else if (!host) {
       std::vector<std::string> names;
       std::string list;
       for (const config::HostSpec& h : scenario.topology.hosts) {
@@ -131,33 +176,32 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
   return SeedRange{*first, *last};
 }
 
-// False when there is nothing to go on with; findings may have been added all the same.
-bool load(const RunOptions& options, const config::LoadOptions& load_options, config::ScenarioSpec& scenario,
-          config::Diagnostics& diagnostics) {
+// The topology and programs of the command line, or the scenario; what of them has findings is there as far as it could be read.
+// False: no further question makes sense.
+bool load_what(const RunOptions& options, const config::LoadOptions& load_options, config::ScenarioSpec& scenario,
+               config::Diagnostics& diagnostics) {
   if (!options.topology.empty()) {
     const auto topology = config::load_topology(options.topology, load_options, diagnostics);
-    if (!topology) return false;
-    scenario.topology = *topology;
-    parse_programs(options, scenario, diagnostics);
+    if (topology) scenario.topology = *topology;
+    parse_programs(options, load_options, scenario, diagnostics);
     resolve_ranges(options, scenario, diagnostics);
-  } else {
-    if (!options.ranges.empty())
-      diagnostics.add("--range", "", "is for the form HOST=COMMAND", "a scenario has its own \"ranges\"");
-    if (options.arguments.size() != 1 || (options.arguments[0].find('=') != std::string::npos &&
-                                          options.arguments[0].find(".json") == std::string::npos)) {
-      diagnostics.add(
-          "command line", "", "without --topology there must be exactly one argument, a scenario file",
-          hint_for_arguments(options, "write `verbatim run SCENARIO.json`, or "
-                                      "`verbatim run --topology T.json HOST=COMMAND …`"));
-      return false;
-    }
-    const auto loaded = config::load_scenario(options.arguments[0], load_options, diagnostics);
-    if (!loaded) return false;
-    scenario = *loaded;
+    return topology.has_value();
   }
+  if (!options.ranges.empty())
+    diagnostics.add("--range", "", "is for the form HOST=COMMAND", "a scenario has its own \"ranges\"");
+  if (refuse_arguments(options, load_options, diagnostics)) return false;
+  const auto loaded = config::load_scenario(options.arguments[0], load_options, diagnostics, &scenario);
+  if (loaded) scenario = *loaded;
+  return loaded.has_value();
+}
+
+void load(const RunOptions& options, const config::LoadOptions& load_options, config::ScenarioSpec& scenario,
+          config::Diagnostics& diagnostics) {
+  const bool is_sound = load_what(options, load_options, scenario, diagnostics);
   for (std::size_t i = 0; diagnostics.empty() && i < options.sets.size(); ++i)
     config::set_argument(scenario, options.sets[i], "--set", diagnostics);
   for (const std::string& text : options.faults) {
+    if (!is_sound) break;  // they name parts of the topology
     if (auto fault = config::parse_fault(text, scenario.topology, "--fault", diagnostics)) {
       scenario.faults.push_back(std::move(*fault));
     }
@@ -170,7 +214,6 @@ bool load(const RunOptions& options, const config::LoadOptions& load_options, co
   if (options.spec_failures) scenario.spec.failures = *options.spec_failures;
   if (const auto limit = parse_limit("--time-limit", options.time_limit, diagnostics))
     scenario.time_limit = *limit;
-  return true;
 }
 
 // Two of them in one file would overwrite each other.
@@ -183,15 +226,28 @@ void check_result_files(const RunOptions& options, config::Diagnostics& diagnost
     for (const auto& [other, same] : files) {
       if (other == name) break;
       if (file.empty() || file != same || file == "-" || file.rfind("/dev/", 0) == 0) continue;
-      diagnostics.add(name, "", config::in_quotes(file) + " is the file of " + other + ", too", "name another");
+      diagnostics.add(name, "", config::in_quotes(file) + " is already the file of " + other, "name another");
     }
   }
 }
 
+// A program beside the scenario is found from the caller's folder only when "cwd" says so.
+std::string hint_for_folder(const config::ProgramSpec& program, const std::string& file) {
+  const std::string& named = program.command.front();
+  if (!program.working_directory.empty() || named.starts_with('/') || named.find('/') == std::string::npos) return "";
+  if (!is_program(std::filesystem::absolute(config::beside(file, named)))) return "";
+  return "it lies beside the scenario: add \"cwd\": \".\" to start it in the scenario's folder";
+}
+
 // Every program is looked at before the first is started.
 void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
+  const auto is_wrong = [&](const std::string& pointer) {
+    return std::ranges::any_of(diagnostics.findings(), [&](const config::Finding& finding) {
+      return finding.file == plan.scenario.file && finding.pointer == pointer;
+    });
+  };
   for (const config::ProgramSpec& program : plan.scenario.programs) {
-    if (program.command.empty()) continue;  // already a finding
+    if (program.command.empty() || is_wrong(program.pointer + "/cwd")) continue;  // already a finding
     supervisor::ProgramSpec spec;
     spec.host = program.host_index;
     spec.arguments = program.command;
@@ -212,7 +268,7 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
       const bool from_file = !plan.scenario.file.empty();
       diagnostics.add(from_file ? plan.scenario.file : "command line",
                       from_file ? program.pointer + "/command" : "",
-                      "on host " + program.host + ": " + reason);
+                      "on host " + program.host + ": " + reason, from_file ? hint_for_folder(program, plan.scenario.file) : "");
     }
     plan.programs.push_back(std::move(spec));
   }
@@ -257,7 +313,7 @@ std::optional<DebuggerSpec> find_debugged(const config::ScenarioSpec& scenario, 
     spec.program = i;
     return spec;
   }
-  diagnostics.add("--gdb", "", config::in_quotes(options.gdb) + " is no program of this run",
+  diagnostics.add("--gdb", "", config::in_quotes(options.gdb) + " is not a program of this run",
                   "name a host, or HOST:N for its N-th program");
   return std::nullopt;
 }
@@ -274,14 +330,14 @@ std::optional<Duration> parse_limit(const char* option, const std::string& text,
 
 std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& load_options) {
   if (options.arguments.empty()) {
-    complain(
-        "nothing to run; write `verbatim run SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND "
-        "…`");
+    complain("nothing to run; write `verbatim " + load_options.verb + " SCENARIO.json`, or `verbatim " + load_options.verb +
+             " --topology TOPOLOGY.json HOST=COMMAND …`");
     return std::nullopt;
   }
   RunPlan plan;
   config::Diagnostics diagnostics;
-  if (load(options, load_options, plan.scenario, diagnostics)) find_programs(plan, diagnostics);
+  load(options, load_options, plan.scenario, diagnostics);
+  find_programs(plan, diagnostics);
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
   if (config::quirks_of(plan.scenario.freedom) != 0) config::set_quirks(plan.scenario);
@@ -319,10 +375,23 @@ int run_and_keep_choices(const RunPlan& plan, const RunOptions& options, const c
 
 }  // namespace
 
+namespace {
+
+// Not in the processes that --verify starts, which would repeat it.
+void warn_of_topology(const RunPlan& plan, const RunOptions& options) {
+  if (options.record_fd >= 0) return;
+  config::Diagnostics diagnostics;
+  config::warn_of_device_limits(plan.scenario.topology, diagnostics);
+  for (const config::Finding& warning : diagnostics.warnings()) spdlog::warn("{}", config::to_string(warning));
+}
+
+}  // namespace
+
 int run(const RunOptions& options) {
   config::FileTexts files;
   const auto plan = make_plan(options, {profile_folders(), &files});
   if (!plan) return kUsage;
+  warn_of_topology(*plan, options);
   Answer answer("run", options.style);
   if (plan->seeds) return answer.end(run_seeds(*plan, options, answer));
   if (config::is_free(plan->scenario.freedom) && !options.out.empty() && !options.verify && !plan->debugger)

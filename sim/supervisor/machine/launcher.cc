@@ -37,10 +37,12 @@ constexpr std::size_t kStringsUnit = 16 * 1024;
 std::string resolve(const std::string& name, const std::string& working_directory) {
   const auto absolute = [&](std::string path) {
     if (path.starts_with('/')) return path;
+    // The program is started in its working directory, from where no other relative path leads to it.
     std::string base = working_directory;
-    if (base.empty()) {
+    if (!base.starts_with('/')) {
       char buffer[PATH_MAX];
-      base = getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
+      const std::string caller = getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
+      base = base.empty() ? caller : caller + "/" + base;
     }
     return base + "/" + path;
   };

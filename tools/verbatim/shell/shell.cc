@@ -113,7 +113,7 @@ int shell(ShellOptions asked) {
   RunOptions& options = asked.run;
   Session session;
   session.replay.profile_folders = profile_folders();
-  const config::LoadOptions load_options{session.replay.profile_folders, &session.replay.files};
+  const config::LoadOptions load_options{session.replay.profile_folders, &session.replay.files, "shell"};
   if (!options.gdb.empty()) {
     complain("--gdb needs the terminal that the shell uses; record the session, then use `verbatim replay --gdb`");
     return kUsage;

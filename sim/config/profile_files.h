@@ -1,0 +1,69 @@
+// Profiles by the references that topologies name them by: a file beside the topology, or a name from the profile folders.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "sim/config/fields.h"
+#include "sim/config/load.h"
+
+namespace verbatim::config {
+
+// Every lane of a port can send.
+void check_arbitration(const fabric::ArbitrationTables& tables, std::uint32_t lanes, const std::string& file,
+                       Diagnostics& diagnostics);
+
+// A profile from its JSON: the table, then what needs more than one value.
+template <class Profile>
+void read_profile(const Json& json, const Object& table, const std::string& path, Profile* profile, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.findings().size();
+  check_object(json, table, profile, path, "", diagnostics);
+  if constexpr (requires { profile->arbitration; }) {
+    if (diagnostics.findings().size() != before) return;
+    check_arbitration(profile->arbitration, profile->virtual_lanes, path, diagnostics);
+  }
+}
+
+// Whether there is such a file, among those that are kept or on the machine.
+bool is_there(const std::string& path, const LoadOptions& options);
+
+// One that many hosts name is read, and complained about, once; so is one that is missing.
+class ProfileReader {
+ public:
+  ProfileReader(const LoadOptions& options, const std::string& file, Diagnostics& diagnostics)
+      : options_(options), file_(file), diagnostics_(diagnostics) {}
+
+  // `pointer` is that of the reference in the topology's file.
+  template <class Profile>
+  void resolve(const std::string& reference, const Object& table, FileKind kind, const std::string& pointer, Profile* target) {
+    const std::string path = find(reference, kind, pointer);
+    if (path.empty()) return;
+    auto [entry, is_new] = cache_.try_emplace({kind, path});
+    if (is_new) {
+      auto profile = std::make_shared<Profile>();
+      const auto json = json_of(path, reference, kind, pointer);
+      if (json) read_profile(*json, table, path, profile.get(), diagnostics_);
+      entry->second = profile;
+    }
+    *target = *std::static_pointer_cast<Profile>(entry->second);
+  }
+
+ private:
+  // "" when there is none, which is a finding.
+  std::string find(const std::string& reference, FileKind kind, const std::string& pointer);
+  std::optional<Json> json_of(const std::string& path, const std::string& reference, FileKind kind, const std::string& pointer);
+  // Names of the profiles of a kind that a reference may have, sorted.
+  std::vector<std::string> known(FileKind kind) const;
+  std::string hint(const std::string& reference, FileKind kind) const;
+
+  const LoadOptions& options_;
+  const std::string& file_;
+  Diagnostics& diagnostics_;
+  std::map<std::pair<FileKind, std::string>, std::shared_ptr<void>> cache_;  // by path
+  std::set<std::pair<FileKind, std::string>> missing_;                       // by reference
+};
+
+}  // namespace verbatim::config

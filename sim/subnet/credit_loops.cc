@@ -1,0 +1,285 @@
+#include "sim/subnet/credit_loops.h"
+
+#include <algorithm>
+#include <bitset>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "sim/core/check.h"
+#include "sim/fabric/switch.h"
+
+namespace verbatim::subnet {
+
+namespace {
+
+using fabric::PortNumber;
+using Vertices = std::vector<std::uint32_t>;
+
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+
+// Tarjan's algorithm without recursion: the number of the strongly connected component of each vertex, and how large each is.
+struct Components {
+  Vertices of, sizes;
+};
+
+Components components_of(const std::vector<Vertices>& graph) {
+  Components found{Vertices(graph.size(), kNone), {}};
+  Vertices number(graph.size(), kNone), least(graph.size(), 0), open;
+  std::vector<std::pair<std::uint32_t, std::size_t>> calls;  // vertex, and the next of its edges
+  std::uint32_t next_number = 0;
+  const auto enter = [&](std::uint32_t vertex) {
+    number[vertex] = least[vertex] = next_number++;
+    open.push_back(vertex);
+    calls.emplace_back(vertex, 0);
+  };
+  for (std::uint32_t root = 0; root < graph.size(); ++root) {
+    if (number[root] != kNone) continue;
+    enter(root);
+    while (!calls.empty()) {
+      const std::uint32_t vertex = calls.back().first;
+      if (calls.back().second < graph[vertex].size()) {
+        const std::uint32_t next = graph[vertex][calls.back().second++];
+        if (number[next] == kNone) enter(next);
+        else if (found.of[next] == kNone) least[vertex] = std::min(least[vertex], number[next]);
+        continue;
+      }
+      calls.pop_back();
+      if (!calls.empty()) least[calls.back().first] = std::min(least[calls.back().first], least[vertex]);
+      if (least[vertex] != number[vertex]) continue;
+      std::uint32_t last;
+      found.sizes.push_back(0);
+      do {
+        last = open.back();
+        open.pop_back();
+        found.of[last] = static_cast<std::uint32_t>(found.sizes.size() - 1);
+        ++found.sizes.back();
+      } while (last != vertex);
+    }
+  }
+  return found;
+}
+
+// The shortest cycle through `start` with fewer than `limit` vertices, which all belong to its component; empty: none.
+Vertices cycle_through(std::uint32_t start, const std::vector<Vertices>& graph, const Components& components, std::size_t limit,
+                       Vertices& before) {
+  Vertices front{start}, cycle;
+  std::vector<std::size_t> length{1};
+  for (std::size_t i = 0; i < front.size() && cycle.empty() && length[i] < limit; ++i) {
+    for (const std::uint32_t next : graph[front[i]]) {
+      if (next == start) {
+        for (std::uint32_t at = front[i]; at != start; at = before[at]) cycle.push_back(at);
+        cycle.push_back(start);
+        std::ranges::reverse(cycle);
+        break;
+      }
+      if (components.of[next] != components.of[start] || before[next] != kNone) continue;
+      before[next] = front[i];
+      front.push_back(next);
+      length.push_back(length[i] + 1);
+    }
+  }
+  for (const std::uint32_t vertex : front) before[vertex] = kNone;
+  return cycle;
+}
+
+// Of the shortest cycles one with the least vertex, which comes first. Edges ascend.
+Vertices shortest_cycle(const std::vector<Vertices>& graph) {
+  const Components components = components_of(graph);
+  Vertices best, before(graph.size(), kNone);
+  for (std::uint32_t vertex = 0; vertex < graph.size(); ++vertex) {
+    const bool is_alone = components.sizes[components.of[vertex]] == 1;
+    if (is_alone && !std::ranges::binary_search(graph[vertex], vertex)) continue;
+    Vertices cycle = cycle_through(vertex, graph, components, best.empty() ? kNowhere : best.size(), before);
+    if (!cycle.empty()) best = std::move(cycle);
+  }
+  return best;
+}
+
+// The outputs of all switches by name, port and lane, and which are used in sequence.
+class Dependencies {
+ public:
+  Dependencies(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan, const LaneOf& lane_of)
+      : nodes_(nodes), plan_(plan), lane_of_(lane_of), first_output_(nodes.size()) {
+    std::vector<std::size_t> by_name(nodes.size());
+    std::iota(by_name.begin(), by_name.end(), std::size_t{0});
+    std::ranges::sort(by_name, {}, [&](std::size_t node) -> const std::string& { return nodes[node].name; });
+    for (const std::size_t node : by_name) {
+      first_output_[node] = outputs_.size();
+      for (std::uint32_t port = 1; port <= nodes[node].ports; ++port)
+        outputs_.push_back({node, PortNumber{static_cast<std::uint8_t>(port)}});
+    }
+    far_ends_.assign(outputs_.size(), Attachment{kNowhere, {}});
+    for (const Cable& cable : cables) {
+      far_ends_[output(cable.a)] = cable.b;
+      far_ends_[output(cable.b)] = cable.a;
+    }
+    followers_.resize(outputs_.size());
+  }
+
+  void add_all_routes() {
+    std::set<std::size_t> treated;  // switches
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      if (nodes_[node].kind != NodeKind::kAdapter) continue;
+      for (std::uint32_t port = 0; port < nodes_[node].ports; ++port) {
+        const Attachment& end = far_ends_[first_output_[node] + port];
+        if (end.node == kNowhere || nodes_[end.node].kind != NodeKind::kSwitch) continue;
+        const std::uint16_t lid = plan_.nodes[node].ports[port].lid.value;
+        // Equal ways depend on the last switch alone.
+        const bool is_spread = lid < plan_.nodes[end.node].equal_ports.size();
+        if (lid == 0 || (!treated.insert(end.node).second && is_spread)) continue;
+        add_routes_to(lid, {node, PortNumber{static_cast<std::uint8_t>(port + 1)}});
+      }
+    }
+  }
+
+  Route loop() const {
+    std::vector<Channel> channels;
+    std::map<std::pair<std::size_t, std::uint8_t>, std::uint32_t> numbers;  // by output and lane
+    std::vector<Vertices> graph;
+    for (std::size_t from = 0; from < followers_.size(); ++from) {
+      for (const auto& [lanes, ports] : followers_[from]) {
+        if (!numbers.emplace(std::pair(from, lanes.first), static_cast<std::uint32_t>(channels.size())).second) continue;
+        channels.push_back({outputs_[from].node, outputs_[from].port, lanes.first});
+      }
+    }
+    graph.resize(channels.size());
+    for (std::size_t from = 0; from < followers_.size(); ++from) {
+      for (const auto& [lanes, ports] : followers_[from]) {
+        Vertices& edges = graph[numbers.at({from, lanes.first})];
+        const std::size_t first = first_output_[far_ends_[from].node];
+        for (std::size_t port = 1; port < ports.size(); ++port) {
+          if (!ports[port]) continue;
+          // What nothing follows is in no cycle.
+          const auto next = numbers.find({first + port - 1, lanes.second});
+          if (next != numbers.end()) edges.push_back(next->second);
+        }
+      }
+    }
+    for (Vertices& edges : graph) std::ranges::sort(edges);
+    Route loop;
+    for (const std::uint32_t vertex : shortest_cycle(graph)) loop.push_back(channels[vertex]);
+    return loop;
+  }
+
+ private:
+  using Lanes = std::pair<std::uint8_t, std::uint8_t>;
+
+  std::size_t output(const Attachment& at) const { return first_output_[at.node] + at.port.value - 1u; }
+  bool leads_to_switch(std::size_t output) const {
+    return far_ends_[output].node != kNowhere && nodes_[far_ends_[output].node].kind == NodeKind::kSwitch;
+  }
+
+  // Outputs of a switch, by which packets to `lid` go on to another switch.
+  void outputs_to(std::uint16_t lid, std::size_t node, std::vector<std::size_t>& outputs) const {
+    outputs.clear();
+    const NodePlan& of = plan_.nodes[node];
+    const auto add = [&](PortNumber port) {
+      if (port.value == 0 || port == fabric::Switch::kNoRoute || port.value > nodes_[node].ports) return;
+      const std::size_t one = output({node, port});
+      if (leads_to_switch(one)) outputs.push_back(one);
+    };
+    if (lid < of.equal_ports.size()) std::ranges::for_each(of.equal_ports[lid], add);
+    else if (lid < of.forwarding_table.size()) add(of.forwarding_table[lid]);
+  }
+
+  // From every switch with another adapter.
+  void add_routes_to(std::uint16_t lid, const Attachment& destination) {
+    std::vector<std::size_t> front, here, next;
+    std::vector<bool> reached(nodes_.size(), false);
+    const auto reach = [&](std::size_t node) {
+      if (!reached[node]) front.push_back(node);
+      reached[node] = true;
+    };
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      if (nodes_[node].kind != NodeKind::kAdapter) continue;
+      for (std::uint32_t port = 0; port < nodes_[node].ports; ++port) {
+        const std::size_t one = first_output_[node] + port;
+        if (one != output(destination) && leads_to_switch(one)) reach(far_ends_[one].node);
+      }
+    }
+    for (std::size_t i = 0; i < front.size(); ++i) {
+      outputs_to(lid, front[i], here);
+      for (const std::size_t from : here) {
+        const std::size_t behind = far_ends_[from].node;
+        reach(behind);
+        outputs_to(lid, behind, next);
+        for (const std::size_t to : next) add(from, to);
+      }
+    }
+  }
+
+  void add(std::size_t from, std::size_t to) {
+    constexpr std::uint8_t kLevels = 16;
+    const std::size_t port = outputs_[to].port.value;
+    if (!lane_of_) {
+      followers_[from][{0, 0}].set(port);
+      return;
+    }
+    for (std::uint8_t level = 0; level < kLevels; ++level) {
+      const std::uint8_t before = lane_of_(outputs_[from].node, outputs_[from].port, level);
+      const std::uint8_t after = lane_of_(outputs_[to].node, outputs_[to].port, level);
+      if (before != kNoLane && after != kNoLane) followers_[from][{before, after}].set(port);
+    }
+  }
+
+  const std::vector<Node>& nodes_;
+  const Plan& plan_;
+  const LaneOf& lane_of_;
+  std::vector<std::size_t> first_output_;  // by node
+  std::vector<Channel> outputs_;           // of all nodes, by name and port
+  std::vector<Attachment> far_ends_;       // by output
+  // By output and the lanes of both: ports of the next switch.
+  std::vector<std::map<Lanes, std::bitset<256>>> followers_;
+};
+
+}  // namespace
+
+Route find_credit_loop(const std::vector<Route>& routes) {
+  std::map<Channel, std::uint32_t> numbers;
+  for (const Route& route : routes) {
+    for (const Channel& channel : route) numbers.emplace(channel, 0);
+  }
+  std::vector<Channel> channels;
+  for (auto& [channel, number] : numbers) {
+    number = static_cast<std::uint32_t>(channels.size());
+    channels.push_back(channel);
+  }
+  std::vector<Vertices> graph(channels.size());
+  for (const Route& route : routes) {
+    for (std::size_t i = 1; i < route.size(); ++i) graph[numbers.at(route[i - 1])].push_back(numbers.at(route[i]));
+  }
+  for (Vertices& edges : graph) {
+    std::ranges::sort(edges);
+    const auto repeated = std::ranges::unique(edges);
+    edges.erase(repeated.begin(), repeated.end());
+  }
+  Route loop;
+  for (const std::uint32_t vertex : shortest_cycle(graph)) loop.push_back(channels[vertex]);
+  return loop;
+}
+
+Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan,
+                       const LaneOf& lane_of) {
+  CHECK(plan.nodes.size() == nodes.size());
+  Dependencies dependencies(nodes, cables, plan, lane_of);
+  dependencies.add_all_routes();
+  return dependencies.loop();
+}
+
+std::string credit_loop_text(const std::vector<Node>& nodes, const Route& loop) {
+  if (loop.empty()) return "";
+  const bool names_lanes = std::ranges::any_of(loop, [](const Channel& channel) { return channel.lane != 0; });
+  const auto name = [&](const Channel& channel) {
+    return nodes.at(channel.node).name + ":" + std::to_string(channel.port.value) +
+           (names_lanes ? " VL " + std::to_string(channel.lane) : "");
+  };
+  std::string text;
+  for (const Channel& channel : loop) text += name(channel) + " -> ";
+  return text + name(loop.front());
+}
+
+}  // namespace verbatim::subnet

@@ -1,0 +1,151 @@
+// Warnings of what is well formed but no real fabric, with the place and what to do.
+#include "sim/config/device_limits.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/config/helpers.h"
+
+namespace verbatim::config {
+namespace {
+
+// Warnings of a topology file with this text, without the file's name.
+std::string warnings_of(const std::string& text) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto topology = load_topology(folder.write("t.json", text), with_profiles(), diagnostics);
+  EXPECT_TRUE(topology.has_value()) << text_of(diagnostics);
+  if (!topology) return "";
+  warn_of_device_limits(*topology, diagnostics);
+  warn_of_oversubscription(*topology, diagnostics);
+  std::string all;
+  for (const Finding& warning : diagnostics.warnings()) {
+    EXPECT_EQ(warning.file, folder.path() + "/t.json");
+    all += warning.pointer + ": " + warning.text + "; " + warning.hint + "\n";
+  }
+  return all;
+}
+
+std::string pair(const std::string& hca, const std::string& profile, const std::string& ports, const std::string& rate,
+                 const std::string& more = "") {
+  return R"({"name": "t", "hosts": [{"name": "a", "hca": ")" + hca + R"("}, {"name": "b", "hca": ")" + hca +
+         R"("}], "switches": [{"name": "s", "profile": ")" + profile + R"(", "ports": )" + ports +
+         R"(}], "links": [{"a": "a", "b": "s:1", "rate": ")" + rate + R"("}, {"a": "b", "b": "s:2", "rate": ")" + rate + "\"}]" + more + "}";
+}
+
+// A ring of switches with so many hosts at each.
+std::string ring(int switches, int hosts_each, const std::string& more = "") {
+  std::string hosts, nodes, links;
+  for (int s = 0; s < switches; ++s) {
+    const std::string name = "s" + std::to_string(s);
+    nodes += std::string(s == 0 ? "" : ", ") + R"({"name": ")" + name + R"("})";
+    for (int h = 0; h < hosts_each; ++h) {
+      const std::string host = "h" + std::to_string(s) + "-" + std::to_string(h);
+      hosts += std::string(hosts.empty() ? "" : ", ") + R"({"name": ")" + host + R"("})";
+      links += R"({"a": ")" + host + R"(", "b": ")" + name + ":" + std::to_string(3 + h) + R"(", "rate": "EDR"}, )";
+    }
+  }
+  for (int s = 0; s < switches; ++s) {
+    links += std::string(s == 0 ? "" : ", ") + R"({"a": "s)" + std::to_string(s) + R"(:2", "b": "s)" + std::to_string((s + 1) % switches) +
+             R"(:1", "rate": "EDR"})";
+  }
+  return R"({"name": "t", "hosts": [)" + hosts + R"(], "switches": [)" + nodes + R"(], "links": [)" + links + "]" + more + "}";
+}
+
+TEST(DeviceLimits, what_the_devices_have_gets_no_warning) {
+  EXPECT_EQ(warnings_of(pair("edr_hca", "edr_switch", "36", "EDR 4x")), "");
+  EXPECT_EQ(warnings_of(pair("connectx3", "switchx2", "36", "FDR 4x")), "") << "whose rate is no whole number";
+  EXPECT_EQ(warnings_of(pair("connectx7_ndr", "quantum2", "64", "NDR 4x")), "");
+  EXPECT_EQ(warnings_of(pair("connectx7_ndr", "quantum2", "64", "SDR 1x")), "");
+}
+
+TEST(DeviceLimits, shipped_topologies_get_none) {
+  for (const auto& entry : std::filesystem::directory_iterator(VERBATIM_SOURCE_DIR "/topologies")) {
+    if (entry.path().extension() != ".json") continue;
+    Diagnostics diagnostics;
+    const auto topology = load_topology(entry.path(), with_profiles(), diagnostics);
+    ASSERT_TRUE(topology.has_value()) << entry.path();
+    warn_of_device_limits(*topology, diagnostics);
+    warn_of_oversubscription(*topology, diagnostics);
+    for (const Finding& warning : diagnostics.warnings()) ADD_FAILURE() << to_string(warning);
+  }
+}
+
+TEST(DeviceLimits, a_rate_that_devices_do_not_have_is_named_once_for_each_profile) {
+  EXPECT_EQ(warnings_of(pair("edr_hca", "edr_switch", "36", "200 Gbps")),
+            "/links/0/rate: HDR 4x (200 Gbps) is faster than the adapter of \"a\" (and 1 other link): profile \"edr_hca\" has at most EDR "
+            "4x (100 Gbps); choose a slower link, or a profile of a faster device\n"
+            "/links/0/rate: HDR 4x (200 Gbps) is faster than the switch \"s\" (and 1 other link): profile \"edr_switch\" has at most EDR "
+            "4x (100 Gbps); choose a slower link, or a profile of a faster device\n");
+  EXPECT_EQ(warnings_of(R"({"name": "t", "link_layer": "roce", "generate": {"shape": "star", "hosts": 8, "rate": "400 Gbps",
+                            "hca": "connectx7_ndr", "switch": "ethernet_switch"}})"),
+            "/generate/rate: 400 Gbps is faster than the switch \"leaf0\" (and 7 other links): profile \"ethernet_switch\" has at most 100 "
+            "Gbps; choose a slower link, or a profile of a faster device\n");
+}
+
+TEST(DeviceLimits, a_profile_that_does_not_say_gets_no_warning) {
+  Folder folder;
+  folder.write("own.json", R"({"profile": "switch", "name": "own"})");
+  folder.write("mine.json", R"({"profile": "hca", "name": "mine"})");
+  Diagnostics diagnostics;
+  const auto topology = load_topology(folder.write("t.json", pair("mine", "own", "254", "XDR 12x")), with_profiles(), diagnostics);
+  ASSERT_TRUE(topology.has_value()) << text_of(diagnostics);
+  warn_of_device_limits(*topology, diagnostics);
+  EXPECT_TRUE(diagnostics.warnings().empty());
+}
+
+TEST(DeviceLimits, more_ports_than_the_switch_has) {
+  EXPECT_EQ(warnings_of(pair("edr_hca", "edr_switch", "37", "EDR")),
+            "/switches/0/ports: the switch \"s\" has 37 ports, and profile \"edr_switch\" is a switch with 36; use fewer ports, several "
+            "switches, or the profile of a larger one\n");
+  EXPECT_EQ(warnings_of(R"({"name": "t", "generate": {"shape": "star", "hosts": 64, "rate": "EDR"}})"),
+            "/generate: the switch \"leaf0\" has 64 ports, and profile \"edr_switch\" is a switch with 36; ask for several switches (shape "
+            "leaf_spine) or fewer hosts, or choose a larger \"switch\"\n");
+}
+
+TEST(DeviceLimits, sixty_four_hosts_on_two_cables) {
+  EXPECT_EQ(warnings_of(R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 128, "hosts_per_leaf": 64, "spines": 2, "rate": "NDR",
+                            "hca": "connectx7_ndr", "switch": "quantum2"}})"),
+            "/generate: the switch \"leaf0\" (and 1 other switch) has 66 ports, and profile \"quantum2\" is a switch with 64; ask for several "
+            "switches (shape leaf_spine) or fewer hosts, or choose a larger \"switch\"\n"
+            "/generate: the adapters at switch \"leaf0\" (and 1 other switch) have 25.6 Tbps together, and its cables to other switches 800 "
+            "Gbps: 32:1 oversubscription; add cables or switches, unless congestion is what you want to see\n");
+  const auto with_hosts = [](const char* hosts) {
+    return warnings_of(R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 16, "hosts_per_leaf": )" + std::string(hosts) +
+                       R"(, "spines": 2, "rate": "EDR"}})");
+  };
+  EXPECT_EQ(with_hosts("8"), "") << "4:1 is common";
+  EXPECT_NE(with_hosts("9"), "");
+}
+
+TEST(DeviceLimits, a_ring_that_can_deadlock_names_its_cycle) {
+  const std::string text = "under load, packets can wait for each other's buffers in a circle of switch outputs and never move again: ";
+  EXPECT_EQ(warnings_of(ring(5, 1)), "/links: " + text +
+                                         "s0:1 -> s4:1 -> s3:1 -> s2:1 -> s1:1 -> s0:1; leave out a cable of this circle, or expect runs "
+                                         "that end in a deadlock\n");
+  EXPECT_NE(warnings_of(ring(6, 1, R"(, "link_layer": "roce")")).find("s0:1 -> s5:1 -> s4:1"), std::string::npos);
+  EXPECT_EQ(warnings_of(ring(3, 4)), "");
+  EXPECT_EQ(warnings_of(ring(5, 1, R"(, "subnet_manager": "none")")), "") << "OpenSM decides about routes";
+}
+
+// Levels have lanes by the switch's table; the lanes of a link are those of the end that has fewer.
+TEST(DeviceLimits, the_cycle_names_lanes_where_there_are_several) {
+  Folder folder;
+  folder.write("lanes.json", R"({"profile": "switch", "name": "lanes", "virtual_lanes": 2, "sl_to_vl": [{"level": 0, "lane": 15}, {"level": 2,
+                                 "lane": 15}, {"level": 4, "lane": 15}, {"level": 6, "lane": 15}, {"level": 8, "lane": 15}, {"level": 10, "lane": 15},
+                                 {"level": 12, "lane": 15}, {"level": 14, "lane": 15}]})");
+  std::string text = ring(5, 1);
+  for (int s = 0; s < 5; ++s) {
+    const std::string plain = "{\"name\": \"s" + std::to_string(s) + "\"}";
+    text.replace(text.find(plain), plain.size(), "{\"name\": \"s" + std::to_string(s) + "\", \"profile\": \"lanes\"}");
+  }
+  Diagnostics diagnostics;
+  const auto topology = load_topology(folder.write("t.json", text), with_profiles(), diagnostics);
+  ASSERT_TRUE(topology.has_value()) << text_of(diagnostics);
+  warn_of_device_limits(*topology, diagnostics);
+  ASSERT_EQ(diagnostics.warnings().size(), 1u);
+  EXPECT_NE(diagnostics.warnings()[0].text.find("s0:1 VL 1 -> s4:1 VL 1 -> s3:1 VL 1 -> s2:1 VL 1 -> s1:1 VL 1 -> s0:1 VL 1"), std::string::npos)
+      << diagnostics.warnings()[0].text;
+}
+
+}  // namespace
+}  // namespace verbatim::config

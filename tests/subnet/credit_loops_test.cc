@@ -1,0 +1,244 @@
+// Which fabrics can deadlock on credits: the cycles of the outputs that routes use in sequence.
+#include "sim/subnet/credit_loops.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tests/subnet/graphs.h"
+
+namespace verbatim::subnet {
+namespace {
+
+using fabric::PortNumber;
+
+Channel at(std::size_t node, std::uint32_t port, std::uint8_t lane = 0) {
+  return {node, PortNumber{static_cast<std::uint8_t>(port)}, lane};
+}
+
+// Adds a switch with that many adapters, at its ports from 1 on.
+std::size_t add_switch(Graph& graph, const std::string& name, std::uint32_t hosts, std::uint32_t ports = 40) {
+  const std::size_t node = graph.nodes.size();
+  graph.nodes.push_back({name, NodeKind::kSwitch, ports});
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    graph.cables.push_back({end(graph.nodes.size(), 1), end(node, i + 1)});
+    graph.nodes.push_back({name + "-h" + std::to_string(i), NodeKind::kAdapter, 1});
+  }
+  return node;
+}
+
+// Switches in a ring: behind the hosts' ports one to the next switch, and one to the switch before.
+Graph ring(std::size_t switches, std::uint32_t hosts) {
+  Graph graph;
+  std::vector<std::size_t> nodes;
+  for (std::size_t i = 0; i < switches; ++i) nodes.push_back(add_switch(graph, "s" + std::to_string(i), hosts));
+  for (std::size_t i = 0; i < switches; ++i)
+    graph.cables.push_back({end(nodes[i], hosts + 1), end(nodes[(i + 1) % switches], hosts + 2)});
+  return graph;
+}
+
+std::string loop_of(const Graph& graph, bool all_ways = false) {
+  const Plan planned = plan(graph.nodes, graph.cables, all_ways);
+  return credit_loop_text(graph.nodes, find_credit_loop(graph.nodes, graph.cables, planned));
+}
+
+TEST(CreditLoops, routes_that_follow_each_other_in_a_circle) {
+  EXPECT_TRUE(find_credit_loop(std::vector<Route>{}).empty());
+  EXPECT_TRUE(find_credit_loop({{at(0, 1), at(1, 1), at(2, 1)}, {at(0, 1), at(2, 1)}}).empty());
+  EXPECT_EQ(find_credit_loop({{at(2, 1), at(0, 1)}, {at(0, 1), at(1, 1), at(2, 1)}}), (Route{at(0, 1), at(1, 1), at(2, 1)}));
+  EXPECT_EQ(find_credit_loop({{at(0, 1, 0), at(1, 1, 0)}, {at(1, 1, 1), at(0, 1, 0)}}), Route{}) << "lanes have credits of their own";
+  // The shorter of two that share an output.
+  EXPECT_EQ(find_credit_loop({{at(0, 1), at(1, 1), at(2, 1), at(0, 1)}, {at(2, 1), at(3, 1), at(2, 1)}}),
+            (Route{at(2, 1), at(3, 1)}));
+  EXPECT_EQ(find_credit_loop({{at(5, 1), at(5, 1)}}), Route{at(5, 1)});
+}
+
+TEST(CreditLoops, a_ring_of_five_names_its_cycle) {
+  EXPECT_EQ(loop_of(ring(5, 1)), "s0:2 -> s1:2 -> s2:2 -> s3:2 -> s4:2 -> s0:2");
+  EXPECT_EQ(loop_of(ring(5, 1), true), "s0:2 -> s1:2 -> s2:2 -> s3:2 -> s4:2 -> s0:2");
+}
+
+TEST(CreditLoops, a_ring_of_three_has_none_since_nothing_passes_two_switches) { EXPECT_EQ(loop_of(ring(3, 4)), ""); }
+
+// The routes of a ring of four with one host each happen to close no circle. All equal ways together do.
+TEST(CreditLoops, a_ring_of_four_depends_on_the_routes_in_use) {
+  EXPECT_EQ(loop_of(ring(4, 1)), "");
+  EXPECT_EQ(loop_of(ring(4, 1), true), "s0:2 -> s1:2 -> s2:2 -> s3:2 -> s0:2");
+  EXPECT_EQ(loop_of(ring(4, 2)), "s0:4 -> s3:4 -> s2:4 -> s1:4 -> s0:4") << "the other way round";
+}
+
+TEST(CreditLoops, a_level_that_is_dropped_at_one_switch_breaks_the_circle) {
+  const Graph graph = ring(5, 1);
+  const Plan planned = plan(graph.nodes, graph.cables);
+  const auto with = [&](std::uint8_t lane_at_s2) {
+    return credit_loop_text(graph.nodes, find_credit_loop(graph.nodes, graph.cables, planned,
+                                                          [&](std::size_t node, PortNumber, std::uint8_t) -> std::uint8_t {
+                                                            return graph.nodes[node].name == "s2" ? lane_at_s2 : 0;
+                                                          }));
+  };
+  EXPECT_EQ(with(0), "s0:2 -> s1:2 -> s2:2 -> s3:2 -> s4:2 -> s0:2");
+  EXPECT_EQ(with(3), "s0:2 VL 0 -> s1:2 VL 0 -> s2:2 VL 3 -> s3:2 VL 0 -> s4:2 VL 0 -> s0:2 VL 0");
+  EXPECT_EQ(with(kNoLane), "");
+}
+
+RC_GTEST_PROP(CreditLoopsProperty, every_ring_of_five_or_more_has_a_cycle_of_its_size, ()) {
+  const auto switches = *rc::gen::inRange<std::size_t>(5, 12);
+  const auto hosts = *rc::gen::inRange<std::uint32_t>(1, 4);
+  const Graph graph = ring(switches, hosts);
+  RC_ASSERT(find_credit_loop(graph.nodes, graph.cables, plan(graph.nodes, graph.cables)).size() == switches);
+}
+
+RC_GTEST_PROP(CreditLoopsProperty, leaves_and_spines_have_none, ()) {
+  Graph graph;
+  const auto leaves = *rc::gen::inRange<std::uint32_t>(1, 6), spines = *rc::gen::inRange<std::uint32_t>(1, 5),
+             cables = *rc::gen::inRange<std::uint32_t>(1, 3), hosts = *rc::gen::inRange<std::uint32_t>(1, 5);
+  std::vector<std::size_t> leaf;
+  for (std::uint32_t l = 0; l < leaves; ++l) leaf.push_back(add_switch(graph, "leaf" + std::to_string(l), hosts));
+  for (std::uint32_t s = 0; s < spines; ++s) {
+    const std::size_t spine = add_switch(graph, "spine" + std::to_string(s), 0);
+    for (std::uint32_t i = 0; i < leaves * cables; ++i)
+      graph.cables.push_back({end(leaf[i / cables], hosts + 1 + s * cables + i % cables), end(spine, i + 1)});
+  }
+  RC_ASSERT(loop_of(graph).empty());
+  RC_ASSERT(loop_of(graph, true).empty());
+}
+
+// k pods of k/2 edge and k/2 aggregation switches each, and (k/2)^2 cores.
+RC_GTEST_PROP(CreditLoopsProperty, fat_trees_have_none, ()) {
+  const std::uint32_t half = *rc::gen::inRange<std::uint32_t>(1, 4), pods = *rc::gen::inRange<std::uint32_t>(1, 2 * half + 1);
+  const auto hosts = *rc::gen::inRange<std::uint32_t>(1, half + 1);
+  Graph graph;
+  std::vector<std::size_t> cores;
+  for (std::uint32_t c = 0; c < half * half; ++c) cores.push_back(add_switch(graph, "core" + std::to_string(c), 0));
+  for (std::uint32_t pod = 0; pod < pods; ++pod) {
+    std::vector<std::size_t> edges, aggregations;
+    for (std::uint32_t i = 0; i < half; ++i) {
+      const std::string name = std::to_string(pod) + "-" + std::to_string(i);
+      edges.push_back(add_switch(graph, "edge" + name, hosts));
+      aggregations.push_back(add_switch(graph, "aggregation" + name, 0));
+    }
+    for (std::uint32_t e = 0; e < half; ++e) {
+      for (std::uint32_t a = 0; a < half; ++a)
+        graph.cables.push_back({end(edges[e], hosts + 1 + a), end(aggregations[a], 1 + e)});
+    }
+    for (std::uint32_t a = 0; a < half; ++a) {
+      for (std::uint32_t c = 0; c < half; ++c)
+        graph.cables.push_back({end(aggregations[a], half + 1 + c), end(cores[a * half + c], 1 + pod)});
+    }
+  }
+  RC_ASSERT(loop_of(graph).empty());
+  RC_ASSERT(loop_of(graph, true).empty());
+}
+
+// A mesh; ports of a switch: 1 its host, 2 and 3 along x up and down, 4 and 5 along y.
+struct Mesh {
+  Graph graph;
+  std::uint32_t width, height;
+  std::size_t node(std::uint32_t x, std::uint32_t y) const { return 2 * (y * width + x); }
+};
+
+Mesh mesh(std::uint32_t width, std::uint32_t height) {
+  Mesh result{{}, width, height};
+  for (std::uint32_t y = 0; y < height; ++y) {
+    for (std::uint32_t x = 0; x < width; ++x) add_switch(result.graph, "s" + std::to_string(x) + std::to_string(y), 1, 5);
+  }
+  for (std::uint32_t y = 0; y < height; ++y) {
+    for (std::uint32_t x = 0; x < width; ++x) {
+      if (x + 1 < width) result.graph.cables.push_back({end(result.node(x, y), 2), end(result.node(x + 1, y), 3)});
+      if (y + 1 < height) result.graph.cables.push_back({end(result.node(x, y), 4), end(result.node(x, y + 1), 5)});
+    }
+  }
+  return result;
+}
+
+// Routes along x first, then along y; `flipped`: switches of odd rows the other way round, which is no order of dimensions.
+Plan dimension_order(const Mesh& mesh, bool flipped) {
+  Plan planned = plan(mesh.graph.nodes, mesh.graph.cables);
+  for (std::uint32_t y = 0; y < mesh.height; ++y) {
+    for (std::uint32_t x = 0; x < mesh.width; ++x) {
+      auto& table = planned.nodes[mesh.node(x, y)].forwarding_table;
+      for (std::uint32_t to_y = 0; to_y < mesh.height; ++to_y) {
+        for (std::uint32_t to_x = 0; to_x < mesh.width; ++to_x) {
+          const int along_x = to_x == x ? 0 : to_x > x ? 2 : 3, along_y = to_y == y ? 0 : to_y > y ? 4 : 5;
+          const bool y_first = flipped && y % 2 == 1;
+          int port = y_first ? along_y : along_x;
+          if (port == 0) port = y_first ? along_x : along_y;
+          if (port == 0) port = 1;
+          table[planned.nodes[mesh.node(to_x, to_y) + 1].ports[0].lid.value] = PortNumber{static_cast<std::uint8_t>(port)};
+        }
+      }
+    }
+  }
+  return planned;
+}
+
+RC_GTEST_PROP(CreditLoopsProperty, a_mesh_in_order_of_dimensions_has_none, ()) {
+  const Mesh of = mesh(*rc::gen::inRange<std::uint32_t>(1, 6), *rc::gen::inRange<std::uint32_t>(1, 6));
+  RC_ASSERT(find_credit_loop(of.graph.nodes, of.graph.cables, dimension_order(of, false)).empty());
+}
+
+TEST(CreditLoops, a_mesh_whose_rows_turn_the_other_way_has_one) {
+  const Mesh of = mesh(3, 3);
+  const Route loop = find_credit_loop(of.graph.nodes, of.graph.cables, dimension_order(of, true));
+  EXPECT_EQ(loop.size(), 6u) << credit_loop_text(of.graph.nodes, loop);
+}
+
+// Every way of a packet between two adapters, hop by hop, as outputs between switches.
+void walk_all(const Graph& graph, const Plan& planned, std::vector<Route>& routes) {
+  std::map<std::pair<std::size_t, int>, Attachment> behind;
+  for (const Cable& cable : graph.cables) {
+    behind[{cable.a.node, cable.a.port.value}] = cable.b;
+    behind[{cable.b.node, cable.b.port.value}] = cable.a;
+  }
+  const auto walk = [&](auto&& self, std::size_t node, std::uint16_t lid, Route so_far) -> void {
+    const NodePlan& of = planned.nodes[node];
+    std::vector<PortNumber> ports;
+    if (lid < of.equal_ports.size()) ports = of.equal_ports[lid];
+    else if (of.forwarding_table.at(lid).value != 255) ports = {of.forwarding_table[lid]};
+    for (const PortNumber port : ports) {
+      const Attachment next = behind.at({node, port.value});
+      if (graph.nodes[next.node].kind == NodeKind::kAdapter) {
+        routes.push_back(so_far);
+        continue;
+      }
+      Route longer = so_far;
+      longer.push_back({node, port});
+      self(self, next.node, lid, longer);
+    }
+  };
+  for (std::size_t from = 0; from < graph.nodes.size(); ++from) {
+    for (std::size_t to = 0; to < graph.nodes.size(); ++to) {
+      if (from == to || graph.nodes[from].kind != NodeKind::kAdapter || graph.nodes[to].kind != NodeKind::kAdapter) continue;
+      walk(walk, behind.at({from, 1}).node, planned.nodes[to].ports[0].lid.value, {});
+    }
+  }
+}
+
+// Names sort as the nodes' indices do, so even the same cycle is found.
+RC_GTEST_PROP(CreditLoopsProperty, the_tables_give_what_walking_every_route_gives, ()) {
+  const Graph graph = random_graph();
+  const bool all_ways = *rc::gen::arbitrary<bool>();
+  const Plan planned = plan(graph.nodes, graph.cables, all_ways);
+  std::vector<Route> routes;
+  walk_all(graph, planned, routes);
+  const Route loop = find_credit_loop(graph.nodes, graph.cables, planned);
+  RC_CLASSIFY(!loop.empty());
+  RC_ASSERT(loop == find_credit_loop(routes));
+  // And each of its steps is one of a route.
+  for (std::size_t i = 0; i < loop.size(); ++i) {
+    const Channel& one = loop[i];
+    const Channel& next = loop[(i + 1) % loop.size()];
+    RC_ASSERT(std::ranges::any_of(routes, [&](const Route& route) {
+      for (std::size_t hop = 1; hop < route.size(); ++hop) {
+        if (route[hop - 1] == one && route[hop] == next) return true;
+      }
+      return false;
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::subnet

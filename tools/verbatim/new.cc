@@ -1,0 +1,315 @@
+// `verbatim new`: a folder with a fabric and a scenario that runs at once, to be changed.
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <vector>
+
+#include "sim/config/device_limits.h"
+#include "sim/config/fields.h"
+#include "sim/config/load.h"
+#include "tools/verbatim/answer.h"
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/whole_file.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A rate that links can have, and the devices that have it.
+struct Rate {
+  const char* link_layer;
+  const char* written;  // in the topology
+  const char* hca;
+  const char* switch_profile;
+};
+constexpr Rate kRates[] = {{"infiniband", "QDR 4x", "qdr_hca", "infiniscale_iv"},
+                           {"infiniband", "FDR 4x", "connectx3", "switchx2"},
+                           {"infiniband", "EDR 4x", "edr_hca", "edr_switch"},
+                           {"infiniband", "HDR 4x", "connectx6_hdr", "quantum"},
+                           {"infiniband", "NDR 4x", "connectx7_ndr", "quantum2"},
+                           {"roce", "25 Gbps", "edr_hca", "ethernet_switch"},
+                           {"roce", "50 Gbps", "edr_hca", "ethernet_switch"},
+                           {"roce", "100 Gbps", "edr_hca", "ethernet_switch"}};
+constexpr const char* kUsualRates[] = {"EDR 4x", "100 Gbps"};  // of the two link layers
+constexpr const char* kLinkLayers[] = {"infiniband", "roce"};
+
+struct Fabric {
+  const Rate& rate;
+  std::int64_t hosts;
+
+  // Two are easier to talk about by their roles.
+  std::string host(std::int64_t number) const {
+    return hosts == 2 ? (number == 0 ? "server" : "client") : "h" + std::to_string(number);
+  }
+};
+
+std::string written_hosts(const Fabric& fabric) {
+  return fmt::format(R"(  "hosts": [
+    {{"name": "{}", "hca": "{}"}},
+    {{"name": "{}", "hca": "{}"}}
+  ])",
+                     fabric.host(0), fabric.rate.hca, fabric.host(1), fabric.rate.hca);
+}
+
+std::string direct(const Fabric& fabric) {
+  return written_hosts(fabric) + fmt::format(R"(,
+  "links": [
+    {{"a": "{}", "b": "{}", "rate": "{}", "length": "2 m"}}
+  ])",
+                                             fabric.host(0), fabric.host(1), fabric.rate.written);
+}
+
+std::string generated(const Fabric& fabric, const std::string& shape) {
+  return fmt::format(R"(  "generate": {{
+    {}, "hosts": {}, "rate": "{}", "length": "2 m",
+    "hca": "{}", "switch": "{}"
+  }})",
+                     shape, fabric.hosts, fabric.rate.written, fabric.rate.hca, fabric.rate.switch_profile);
+}
+
+std::string star(const Fabric& fabric) {
+  if (fabric.hosts != 2) return generated(fabric, R"("shape": "star")");
+  std::string text = written_hosts(fabric) + fmt::format(R"(,
+  "switches": [
+    {{"name": "leaf0", "profile": "{}", "ports": 36}}
+  ],
+  "links": [)",
+                                                         fabric.rate.switch_profile);
+  for (int i = 0; i < 2; ++i) {
+    text += fmt::format("{}\n    {{\"a\": \"{}\", \"b\": \"leaf0:{}\", \"rate\": \"{}\", \"length\": \"2 m\"}}", i == 0 ? "" : ",",
+                        fabric.host(i), i + 1, fabric.rate.written);
+  }
+  return text + "\n  ]";
+}
+
+// At most 4 or 16 hosts to a leaf, and half as many spines: 2:1 oversubscription, as is common.
+std::string leaf_spine(const Fabric& fabric) {
+  const std::int64_t per_leaf = fabric.hosts > 64 ? 16 : std::min<std::int64_t>(4, (fabric.hosts + 1) / 2);
+  return generated(fabric, fmt::format(R"("shape": "leaf_spine", "hosts_per_leaf": {}, "spines": {})", per_leaf,
+                                       std::max<std::int64_t>(1, per_leaf / 2)));
+}
+
+struct Shape {
+  const char* name;
+  const char* what;
+  std::int64_t hosts_least, hosts_most;  // what devices have room for is asked of their profiles
+  std::string (*write)(const Fabric& fabric);
+};
+constexpr std::int64_t kMostHosts = 10'000;
+constexpr Shape kShapes[] = {{"direct", "two hosts on one cable", 2, 2, direct},
+                             {"star", "all hosts at one switch", 2, kMostHosts, star},
+                             {"leaf_spine", "hosts at leaves, each of which has a cable to every spine", 3, kMostHosts, leaf_spine}};
+
+template <class Range>
+std::string listed(const Range& names) {
+  std::string list;
+  for (const auto& name : names) list += (list.empty() ? "" : ", ") + std::string(name);
+  return list;
+}
+
+// The folder's name as that of the topology and the scenario.
+std::string name_of_folder(const fs::path& folder) {
+  std::string name = fs::absolute(folder).lexically_normal().filename();
+  if (name.empty()) name = fs::absolute(folder).lexically_normal().parent_path().filename();
+  const auto is_foreign = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.';
+  };
+  std::ranges::replace_if(name, is_foreign, '-');
+  name.resize(std::min<std::size_t>(name.size(), 60));
+  return config::is_valid_name(name) ? name : "fabric";
+}
+
+std::string summary_of(const Fabric& fabric, const Shape& shape) {
+  return fmt::format("{} hosts, {} ({}), {}{}", fabric.hosts, shape.name, shape.what, fabric.rate.written,
+                     fabric.rate.link_layer == std::string_view("roce") ? " RoCEv2" : "");
+}
+
+std::string topology_of(const Fabric& fabric, const Shape& shape, const std::string& name) {
+  return fmt::format("{{\n  \"name\": \"{}\",\n  \"description\": \"{}\",\n  \"link_layer\": \"{}\",\n{}\n}}\n", name,
+                     summary_of(fabric, shape), fabric.rate.link_layer, shape.write(fabric));
+}
+
+// Every second host is the client of the one before.
+std::string scenario_of(const Fabric& fabric, const std::string& name) {
+  const std::string command = fabric.rate.link_layer == std::string_view("roce") ? "ibv_rc_pingpong -g 1" : "ibv_rc_pingpong";
+  std::string programs;
+  for (std::int64_t i = 0; i + 1 < fabric.hosts; i += 2) {
+    programs += fmt::format("{}    {{\"host\": \"{}\", \"cwd\": \".\", \"command\": \"{}\"}},\n", i == 0 ? "" : ",\n", fabric.host(i), command);
+    programs += fmt::format("    {{\"host\": \"{}\", \"cwd\": \".\", \"command\": \"{} {}\", \"start\": \"100 ms\"}}", fabric.host(i + 1), command,
+                            fabric.host(i));
+  }
+  return fmt::format("{{\n  \"name\": \"{}\",\n  \"description\": \"For a program of your own: put it into this folder and write \\\"command\\\": "
+                     "\\\"./NAME ARGUMENTS\\\"\",\n  \"topology\": \"topology.json\",\n  \"programs\": [\n{}\n  ],\n  \"time_limit\": \"60 "
+                     "s\",\n  \"expect\": {{\"outcome\": \"finished\"}}\n}}\n",
+                     name, programs);
+}
+
+std::string readme_of(const Fabric& fabric, const Shape& shape, const std::string& name) {
+  return fmt::format(R"(# {}: {}
+
+`verbatim run scenario.json` runs it, in virtual time and with the same result every time.
+`scenario.json` says which program runs on which host. For one of your own, put it into this folder (compiled as always:
+`cc -o app app.c -libverbs`), write `"command": "./app ARGUMENTS"`, and address other hosts by name: {}, {}{}
+`topology.json` is the fabric: `verbatim describe topology.json` shows it, `verbatim check *.json` looks for mistakes.
+`verbatim run --record run.rec scenario.json` keeps a recording, and `verbatim report run.rec` makes a page of it.
+`verbatim explore scenario.json` looks for races. The folder can be moved: all paths in it are relative.
+)",
+                     name, summary_of(fabric, shape), fabric.host(0), fabric.host(1), fabric.hosts > 2 ? ", …" : "");
+}
+
+// What is wrong with the options, and nullptr; or the rate that they ask for.
+const Rate* rate_of(const NewOptions& options, config::Diagnostics& diagnostics) {
+  const auto layer = std::ranges::find(kLinkLayers, options.link_layer);
+  if (layer == std::end(kLinkLayers)) {
+    const std::string near = config::nearest(options.link_layer, {std::begin(kLinkLayers), std::end(kLinkLayers)});
+    diagnostics.add("--link-layer", "", config::in_quotes(options.link_layer) + " is not known",
+                    near.empty() ? "the link layers are " + listed(kLinkLayers) : "did you mean \"" + near + "\"?");
+    return nullptr;
+  }
+  const std::string wanted = options.rate.empty() ? kUsualRates[layer - std::begin(kLinkLayers)] : options.rate;
+  std::string problem, hint;
+  const auto rate = config::parse_link_rate(wanted, &problem, &hint);
+  std::vector<std::string> known;
+  for (const Rate& one : kRates) {
+    if (options.link_layer != one.link_layer) continue;
+    known.emplace_back(one.written);
+    if (rate && config::parse_link_rate(one.written, &problem, &hint)->byte_time == rate->byte_time) return &one;
+  }
+  diagnostics.add("--rate", "", config::in_quotes(wanted) + " is not a rate that `new` has devices for",
+                  "on " + options.link_layer + " it has " + listed(known));
+  return nullptr;
+}
+
+const Shape* shape_of(const NewOptions& options, config::Diagnostics& diagnostics) {
+  std::vector<std::string> known;
+  for (const Shape& shape : kShapes) known.emplace_back(shape.name);
+  const std::string wanted = options.shape.empty() ? "star" : options.shape;
+  const auto shape = std::ranges::find(kShapes, wanted, [](const Shape& one) { return std::string(one.name); });
+  if (shape == std::end(kShapes)) {
+    const std::string near = config::nearest(wanted, known);
+    diagnostics.add("--shape", "", config::in_quotes(wanted) + " is not a shape",
+                    (near.empty() ? "" : "did you mean \"" + near + "\"? ") + "the shapes are " + listed(known));
+    return nullptr;
+  }
+  if (options.hosts >= shape->hosts_least && options.hosts <= shape->hosts_most) return &*shape;
+  const std::string range = shape->hosts_least == shape->hosts_most
+                                ? std::to_string(shape->hosts_least)
+                                : std::to_string(shape->hosts_least) + " to " + std::to_string(shape->hosts_most);
+  diagnostics.add("--hosts", "", std::to_string(options.hosts) + " hosts do not make a " + shape->name,
+                  std::string(shape->name) + " (" + shape->what + ") has " + range + " hosts");
+  return nullptr;
+}
+
+struct File {
+  const char* name;
+  std::string text;
+};
+
+// All of them or, with an exception, none. Into an empty folder that is there they come one by one, else with the folder.
+void write_all(const fs::path& wanted, const std::vector<File>& files) {
+  fs::path to = fs::weakly_canonical(fs::absolute(wanted));
+  if (!to.has_filename()) to = to.parent_path();
+  const bool is_there = fs::is_directory(to);
+  if (!is_there) fs::create_directories(to.parent_path());
+  std::string pattern = (is_there ? to : to.parent_path()) / ".verbatim-new-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr)
+    throw fs::filesystem_error("cannot make a folder", pattern, std::error_code(errno, std::generic_category()));
+  const fs::path making = pattern;
+  try {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::chmod(making.c_str(), 0777 & ~mask);
+    for (const File& file : files) {
+      const std::string failure = write_whole_file(making / file.name, file.text);
+      if (!failure.empty()) throw std::runtime_error(failure);
+    }
+    if (!is_there) return fs::rename(making, to);
+    for (const File& file : files) fs::rename(making / file.name, to / file.name);
+    fs::remove(making);
+  } catch (...) {
+    std::error_code ignored;
+    for (const File& file : files) {
+      if (is_there) fs::remove(to / file.name, ignored);
+    }
+    fs::remove_all(making, ignored);
+    throw;
+  }
+}
+
+// What devices have no room for is refused with the words of the warning.
+void check_devices(const std::string& text, config::Diagnostics& diagnostics) {
+  config::FileTexts files;
+  const std::string path = "topology.json";
+  files.texts[path] = text;
+  config::Diagnostics found;
+  const auto topology = config::load_topology(path, {profile_folders(), &files, "new"}, found);
+  if (topology) config::warn_of_device_limits(*topology, found);
+  for (const auto* findings : {&found.findings(), &found.warnings()}) {
+    for (const config::Finding& finding : *findings) diagnostics.add("--hosts", "", finding.text, finding.hint);
+  }
+}
+
+bool has_pingpong() {
+  constexpr const char* kFolders[] = {"/usr/local/bin", "/usr/bin", "/bin"};
+  return std::ranges::any_of(kFolders, [](const char* folder) { return ::access((std::string(folder) + "/ibv_rc_pingpong").c_str(), X_OK) == 0; });
+}
+
+}  // namespace
+
+std::string shapes_of_new() {
+  std::string text;
+  for (const Shape& shape : kShapes) text += (text.empty() ? "" : "; ") + std::string(shape.name) + ": " + shape.what;
+  return text;
+}
+
+int make_new(const NewOptions& options) {
+  Answer answer("new", options.style);
+  const fs::path to = options.folder;
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(to, error)) && (!fs::is_directory(to, error) || !fs::is_empty(to, error))) {
+    complain(config::in_quotes(to.string()) + " is there already and is not an empty folder; name another");
+    return kUsage;
+  }
+  config::Diagnostics diagnostics;
+  const Rate* const rate = rate_of(options, diagnostics);
+  const Shape* const shape = shape_of(options, diagnostics);
+  const std::string name = name_of_folder(to);
+  std::vector<File> files;
+  if (diagnostics.empty()) {
+    const Fabric fabric{*rate, options.hosts};
+    files = {{"topology.json", topology_of(fabric, *shape, name)},
+             {"scenario.json", scenario_of(fabric, name)},
+             {"README.md", readme_of(fabric, *shape, name)}};
+    check_devices(files[0].text, diagnostics);
+  }
+  if (!diagnostics.empty()) {
+    print(diagnostics, "nothing was written");
+    return kUsage;
+  }
+  try {
+    write_all(to, files);
+  } catch (const std::exception& failure) {
+    complain(std::string(failure.what()) + "; nothing was written");
+    return kUsage;
+  }
+  const std::string next = "verbatim run " + config::shell_word(to / "scenario.json");
+  answer.document() = {{"folder", to.string()}, {"files", {"topology.json", "scenario.json", "README.md"}}, {"next", next}};
+  answer.say("%s: %s\n%s: ibv_rc_pingpong, on every second host the client of the one before; put in your own program\n%s: how\nnext: %s\n",
+             (to / "topology.json").c_str(), summary_of({*rate, options.hosts}, *shape).c_str(), (to / "scenario.json").c_str(), (to / "README.md").c_str(),
+             next.c_str());
+  if (!has_pingpong()) complain("ibv_rc_pingpong is not installed; its Debian package is ibverbs-utils");
+  return answer.end(kAsExpected);
+}
+
+}  // namespace verbatim::cli
