@@ -1,0 +1,30 @@
+// Virtual time for people, in every message but the lines of a trace: to the nanosecond, not rounded, in microseconds below one
+// second ("102480.042 us") and in seconds from there on ("1.500000042 s"). A trace has microseconds with six decimals, so a time of a
+// message below one second is the beginning of that in the trace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/core/time.h"
+#include "sim/core/words.h"
+
+namespace verbatim {
+
+// Microseconds with three decimals, without a unit, for columns of a table: "102480.042".
+inline std::string microseconds_text(std::int64_t ps) {
+  const bool is_negative = ps < 0;
+  const std::uint64_t ns = (is_negative ? 0 - static_cast<std::uint64_t>(ps) : static_cast<std::uint64_t>(ps)) / 1000;
+  return join(is_negative && ns != 0 ? "-" : "", ns / 1000, ".", std::to_string(1000 + ns % 1000).substr(1));
+}
+
+inline std::string time_text(std::int64_t ps) {
+  constexpr std::int64_t kSecond = 1'000'000'000'000;
+  if (ps < kSecond && ps > -kSecond) return microseconds_text(ps) + " us";
+  const std::uint64_t ns = (ps < 0 ? 0 - static_cast<std::uint64_t>(ps) : static_cast<std::uint64_t>(ps)) / 1000;
+  return join(ps < 0 ? "-" : "", ns / 1'000'000'000, ".", std::to_string(1'000'000'000 + ns % 1'000'000'000).substr(1), " s");
+}
+inline std::string time_text(Duration time) { return time_text(to_ps(time)); }
+inline std::string time_text(Instant time) { return time_text(to_ps(time)); }
+
+}  // namespace verbatim
