@@ -2,10 +2,10 @@
 #include <map>
 #include <tuple>
 
+#include "sim/core/time_text.h"
 #include "sim/core/words.h"
 #include "sim/ib/drop_reason.h"
 #include "sim/observe/ladder.h"
-#include "sim/observe/microseconds.h"
 
 namespace verbatim::observe {
 
@@ -66,7 +66,7 @@ std::string ladder_svg(std::span<const TraceLine> lines, const LadderOptions& op
   for (std::size_t row = 0; row < shown; ++row) {
     const TraceLine& line = lines[all[row].index];
     const std::size_t column = all[row].column, y = height_of(row), x = middle(column);
-    svg += text_at(kTime, y + 4, "end", "time", microseconds(line.time_ps));
+    svg += text_at(kTime, y + 4, "end", "time", microseconds_text(line.time_ps));
     if (line.event == "packet-transmitted") {
       const bool points_right = column + 1 < hosts.size();
       const std::string words = join(line.value("opcode"), " to QP ", line.value("dest_qp"), " PSN ", line.value("psn"));

@@ -148,7 +148,7 @@ TEST(Verify, passes_sound_runs) {
   for (const Workload& workload : workloads()) {
     const RunReport run = support::run({.commands = workload.commands, .options = {"--verify"}});
     EXPECT_EQ(run.code, 0) << workload.name << run.story();
-    EXPECT_THAT(run.err, ::testing::HasSubstr("two runs, one trace")) << workload.name;
+    EXPECT_THAT(run.err, ::testing::HasSubstr("both runs have the same trace")) << workload.name;
   }
 }
 

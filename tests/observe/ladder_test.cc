@@ -50,12 +50,12 @@ TEST(Ladder, a_column_for_each_host_and_arrows_between_them) {
   EXPECT_EQ(ladder_text(lines_of(kTrace), options),
             "  time in us        | client                                         | server\n"
             "  0.000000          |                                                | program-started pid=1000\n"
-            "  1.500000          | rings for sends of QP 72 up to 1               |\n"
+            "  1.500             | doorbell for sends of QP 72, up to number 1    |\n"
             "  2.000000          | Send-Only to QP 73 PSN 100 -->                 |\n"
             "  2.200000          |                                                | --> Send-Only to QP 73 PSN 100\n"
-            "  2.300000          |                                                | 64 bytes land at 0x000010000000\n"
+            "  2.300             |                                                | write of 64 bytes to 0x000010000000\n"
             "                    | (1 more like it)\n"
-            "  2.400000          |                                                | completion of wr_id 5, QP 73, in CQ 129\n"
+            "  2.400             |                                                | completion of wr_id 5, QP 73, in CQ 129\n"
             "  9.000000          |                                                | program-exited pid=1000 exit_code=0 signal=0\n");
 }
 

@@ -293,8 +293,7 @@ class Painter {
     } else if (event == "completion-event") {
       add_row(line, column(adapter, 0), observe::in_words(line));
     } else if (event == "async-event") {
-      add_row(line, column(adapter, 0), "asynchronous event " + std::string(line.value("type")) + " of " + std::string(line.value("number")),
-              RunPicture::kError);
+      add_row(line, column(adapter, 0), observe::in_words(line), RunPicture::kError);
     } else if (event == "post-send" || event == "post-receive" || event == "arm") {
       on_call(line, adapter);
     } else if (event == "diagnosis") {
