@@ -106,6 +106,8 @@ TEST(CreditLoop, is_not_found_while_credits_are_on_their_way) {
 TEST(CreditLoop, is_gone_when_a_lifetime_has_ended_its_packets) {
   RingOfSwitches ring(5, kLeastInputBufferBytes, 100);
   ring.send_all(2, 10);
+  ring.simulation.engine.run_until(at(50'000'000));
+  EXPECT_EQ(ring.loop().size(), 5u);
   ring.simulation.engine.run();
   EXPECT_TRUE(ring.loop().empty());
 }
