@@ -22,7 +22,8 @@ struct WaitReason {
   WaitCause cause = WaitCause::kUnknown;
   std::vector<std::uint32_t> waits_for;  // pids
 
-  std::string text() const { return explanation.empty() ? place : place + ": " + explanation; }
+  // `end` follows the place.
+  std::string text(const std::string& end) const { return place + end + (explanation.empty() ? "" : ": " + explanation); }
 };
 
 class HangCauses {

@@ -44,28 +44,32 @@ std::vector<BlockedThread> Supervisor::Impl::blocked_threads(bool for_ever) {
       continue;
     }
     for (const auto& thread : process->threads()) {
-      const auto add = [&](const std::string& wait, const std::string& since, Instant when, WaitReason reason) {
-        all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()), wait + since + reason.text(),
-                       std::move(reason.explanation), reason.cause, std::move(reason.waits_for), when});
+      // `end`: behind the place, when nothing will ever end the wait.
+      const auto add = [&](const std::string& wait, Instant since, WaitReason reason, const char* end = "") {
+        all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()),
+                       wait + " since " + time_text(since) + reason.text(for_ever ? end : ""), std::move(reason.explanation), reason.cause,
+                       std::move(reason.waits_for), since});
       };
       if (const Parked* parked = thread->parked()) {
         const bool polls = parked->kind == Parked::Kind::kPoll;
-        const std::string what =
-            polls && !parked->queues.empty()
-                ? fmt::format("polls completion queue{}{}", numbers_of(parked->queues),
-                              for_ever ? ", which nothing can fill any more," : "")
-                : fmt::format("spins{} on memory at {:#x}{}", place_of_spin(*process, *parked), parked->awaited,
-                              for_ever ? ", which nothing can change any more," : "");
-        add(what, " since " + time_text(parked->since), parked->since, polls ? causes.of_polls(*thread, parked->queues) : WaitReason());
+        if (polls && !parked->queues.empty()) {
+          add("polls completion queue" + numbers_of(parked->queues), parked->since, causes.of_polls(*thread, parked->queues),
+              parked->queues.size() == 1 ? ", and nothing can fill it any more" : ", and nothing can fill them any more");
+        } else {
+          add(fmt::format("spins{} on memory at {:#x}", place_of_spin(*process, *parked), parked->awaited), parked->since,
+              polls ? causes.of_polls(*thread, parked->queues) : WaitReason(), ", and nothing can change it any more");
+        }
       } else if (thread->state() == Thread::State::kBlocked) {
-        add("waits in " + thread->waits_for(), " since " + time_text(thread->blocked_since()), thread->blocked_since(),
-            causes.of_sleep(*thread));
+        add("waits in " + thread->waits_for(), thread->blocked_since(), causes.of_sleep(*thread));
       } else if (thread->state() == Thread::State::kPending && thread->call().request == protocol::Request::kPoll) {
         const auto& a = thread->call().arguments;
         const PolledQueue polled{static_cast<std::uint32_t>(a[1]), static_cast<std::uint32_t>(a[2])};
         const bool yields = (thread->call().number & protocol::kYields) != 0;
-        add(yields ? "yields" : fmt::format("polls completion queue {}", a[2]), " at " + time_text(engine_.now()), engine_.now(),
-            causes.of_polls(*thread, {&polled, 1}));
+        const WaitReason reason = causes.of_polls(*thread, {&polled, 1});
+        const std::string wait = yields ? "yields" : fmt::format("polls completion queue {}", a[2]);
+        all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()),
+                       wait + " at " + time_text(engine_.now()) + reason.text(""), reason.explanation, reason.cause, reason.waits_for,
+                       engine_.now()});
       }
     }
   }

@@ -73,12 +73,12 @@ INSTANTIATE_TEST_SUITE_P(
              "polls completion queue 128 since .*: QP 72 has 1 send posted, and its peer, QP 72 of server, has no receive posted for "
              "it .[0-9]+ RNR NAKs so far."},
         Hang{"not-signaled", "client",
-             "polls completion queue 128, .* at hangs.c:[0-9]+ .in [^)]*.: the last send of QP 72 was not signaled, so it produces no "
+             "polls completion queue 128 since .* us at hangs.c:[0-9]+ .in [^)]*., and nothing can fill it any more: the last send of QP 72 was not signaled, so it produces no "
              "completion"},
         Hang{"nothing-sent", "server",
-             "polls completion queue 129, .*: QP 72 has 1 receive posted, and its peer, QP 72 of client, has no send posted"},
+             "polls completion queue 129 since .*, and nothing can fill it any more: QP 72 has 1 receive posted, and its peer, QP 72 of client, has no send posted"},
         Hang{"peer-is-gone", "client",
-             "polls completion queue 128, .*: QP 72 has 1 send posted: hca/server dropped 1 packet to it, the last at .* us: no such "
+             "polls completion queue 128 since .*, and nothing can fill it any more: QP 72 has 1 send posted: hca/server dropped 1 packet to it, the last at .* us: no such "
              "queue pair"}),
     [](const auto& info) {
       std::string name = std::string(info.param.name) + "_" + info.param.host;

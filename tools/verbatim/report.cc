@@ -253,7 +253,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
       case supervisor::Outcome::kMachine:
         verdict.code = kMachineFault;
         verdict.sentences.push_back("this machine ended the run at " + time_text(figures.virtual_end) +
-                                    ": it killed a program or refused memory, processes or files; run again with more of them");
+                                    ": it killed a program, or refused memory, processes or files; run again where there are enough of these");
         break;
       case supervisor::Outcome::kFinished:
         fail("the run finished, but the scenario expects \"" + expect.outcome + "\"");

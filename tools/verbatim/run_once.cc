@@ -319,7 +319,7 @@ void tell_credit_loop(config::Simulation& simulation) {
   };
   std::string text = "credit loop: ";
   for (const fabric::Port* port : loop) text += name(port) + " -> ";
-  text += name(loop.front()) + ": each of these output ports waits for buffer space that packets for the next one occupy, so none of them can send";
+  text += name(loop.front()) + ": each of these output ports waits for buffer space, which is full of packets that wait for the next port, so none of them can send";
   simulation.tracer().diagnose({loop.front()->id(), 0, 0, text});
 }
 

@@ -75,8 +75,8 @@ void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files,
       const hca::SleptOn slept = context->hca().slept_on(context->handle(), context->known_channel(channel), thread.tid());
       if (slept.cq == 0) continue;
       tell(process, Check::kMissedWakeUp, slept.armed_from,
-           fmt::format("thread {} sleeps until the next event of CQ {}, which held {} that it had not polled when it armed the CQ: these "
-                       "need not raise an event",
+           fmt::format("thread {} sleeps until the next event of CQ {}, which held {} that it had not polled when it armed the CQ: such "
+                       "completions need not raise an event",
                        thread.tid(), slept.cq, count(slept.old, "completion")),
            now);
     }
