@@ -15,7 +15,7 @@ using ::testing::Not;
 
 RunReport ping(std::vector<std::string> options) {
   support::RunRequest request;
-  request.commands = {"server=ibv_rc_pingpong -n 20", "client=ibv_rc_pingpong -n 20 server"};
+  request.commands = {"server=ibv_rc_pingpong -s 64 -n 20", "client=ibv_rc_pingpong -s 64 -n 20 server"};
   request.options = std::move(options);
   return support::run(request);
 }
