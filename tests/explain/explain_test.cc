@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         Confusion{"short-receive", "the message has at least 1024 bytes, and the receive for it has 100", "post receives that hold the longest message"},
         Confusion{"late-answer", "after the sender had given up", "the timeout is too short for this path"},
         Confusion{"gone", "the program that owned QP 72 of server ended at 100308.284 us with exit code 0", "find out why it ended"},
-        Confusion{"lkey", "there is no memory with lkey 0x5d01", "put mr->lkey of the region that holds the buffer into each ibv_sge"},
+        Confusion{"lkey", "there is no memory with lkey 0x5d01", "put mr->lkey of the region that contains the buffer into each ibv_sge"},
         Confusion{"not-ready", "QP 72 of server, the peer, was in INIT until 150248.158 us; your first packet arrived at 100289.250 us",
                   "send only after the peer has confirmed"},
         Confusion{"address-order", "but 0x10000000 is, which has the same bytes in reverse order", "convert the address once in each direction"},

@@ -102,7 +102,7 @@ TEST(Outcome, a_time_limit_ends_a_run_that_would_go_on) {
   EXPECT_EQ(result.code, 4) << result.story();
   EXPECT_EQ(result.report["outcome"], "time-limit");
   EXPECT_EQ(result.report["virtual_time_ps"], 10'000'000'000'000);
-  EXPECT_THAT(result.err, HasSubstr("the time limit of 10000.000000000 ms was reached"));
+  EXPECT_THAT(result.err, HasSubstr("the time limit of 10.000000000 s was reached"));
   EXPECT_EQ(run({"server=sleep 9"}, {"--time-limit", "10s"}).code, 0) << "not before the limit";
 }
 
@@ -193,7 +193,7 @@ TEST(Outcome, a_loop_of_calls_that_take_no_time_is_told_as_such) {
 TEST(Outcome, a_loop_of_calls_that_only_the_kernel_sees_is_not_said_to_make_none) {
   const RunReport result = run({"server=" + program("stuck mapping")}, {"--stuck-after", "1s"});
   EXPECT_EQ(result.code, 4) << result.story();
-  EXPECT_THAT(result.err, HasSubstr("much of it in the kernel, by calls that take no virtual time, such as mmap"));
+  EXPECT_THAT(result.err, HasSubstr("much of it in the kernel, in calls that take no virtual time, such as mmap"));
   EXPECT_THAT(result.err, Not(HasSubstr("without a call")));
 }
 
