@@ -154,7 +154,7 @@ class Nasty final : public AfterDefault {
     sites_.push_back("");
   }
   bool has_nothing_left() const override { return sites_.empty(); }
-  std::string covered() const override { return "each freedom was used to its limit, alone and all together"; }
+  std::string covered() const override { return "each freedom was used to its limit, one at a time and all together"; }
 
   std::deque<std::string> sites_;
 };
@@ -269,11 +269,11 @@ class Systematic final : public AfterDefault {
       : AfterDefault(std::move(name)), seed_(seed), depth_(depth) {}
 
   std::string covered() const override {
-    return "every schedule with at most " + std::to_string(depth_) + (depth_ == 1 ? " decision" : " decisions") +
-           " that are not the default was run, a delay by one length of every second octave" +
-           (repeated_ > 0 ? "; " + std::to_string(repeated_) + " that ran as one before them did were not varied further" : "") +
-           (is_cut_ ? "; of longer runs the first " + std::to_string(Questions::kMostPoints) + " questions" : "") +
-           (dropped_ > 0 ? "; " + std::to_string(dropped_) + " schedules were not varied further, for want of memory" : "");
+    return "every schedule with at most " + std::to_string(depth_) + (depth_ == 1 ? " decision that differs" : " decisions that differ") +
+           " from the default was run, with one delay of every second power of two" +
+           (repeated_ > 0 ? "; " + std::to_string(repeated_) + " schedules gave the same run as an earlier one and were not varied further" : "") +
+           (is_cut_ ? "; in longer runs only the first " + std::to_string(Questions::kMostPoints) + " decisions were varied" : "") +
+           (dropped_ > 0 ? "; " + std::to_string(dropped_) + " schedules were not varied further, since there was no memory for them" : "");
   }
 
  private:

@@ -183,6 +183,12 @@ Instant Port::eligible_at(int number) {
   return at;
 }
 
+bool Port::waits_for_credits(ib::VirtualLane lane) {
+  if (!up_ || !has_queued(lane) || lane == kManagementLane) return false;
+  take_credits(lanes_[lane.value]);
+  return eligible_at(lane.value) == kNever;
+}
+
 Instant Port::next_read() {
   const Instant now = engine_.now();
   if (params_.crossbar_speedup == 0) return now;

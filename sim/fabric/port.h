@@ -131,6 +131,21 @@ class Port {
   std::uint32_t queued_bytes(ib::VirtualLane lane) const { return lanes_[lane.value].queued_bytes; }
   std::uint32_t credits(ib::VirtualLane lane);
 
+  // For credit_loop.h, at the end of a run. Whether the first packet of a data lane waits for space in the far end's input buffer
+  // that the far end has not released.
+  bool waits_for_credits(ib::VirtualLane lane);
+  // visit(const Port& buffer, ib::VirtualLane) for each packet in a lane's queue that occupies an input buffer of its switch.
+  template <class Visit>
+  void visit_occupied_buffers(ib::VirtualLane lane, Visit visit) const {
+    const Ring<Queued>& queue = lanes_[lane.value].queue;
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      if (const Passage& passage = queue[i].passage; passage.buffer != nullptr) visit(*passage.buffer, passage.buffer_lane);
+    }
+  }
+  bool has_queued(ib::VirtualLane lane) const { return !lanes_[lane.value].queue.empty(); }
+  // Null: no cable.
+  const Port* far_end() const { return peer_; }
+
   // Instead of the parameter, before the first packet.
   void set_head_lifetime(Duration lifetime) {
     head_lifetime_ = lifetime;

@@ -56,7 +56,7 @@ int Adapter::check_global_path(const protocol::AddressVector& path, bool may_lea
   }
   if (to == ib::Gid{}) return diagnoses.refuse(EINVAL, "dgid is all zeros");
   if (ib::is_multicast(to)) {
-    return may_lead_to_group ? 0 : diagnoses.refuse(EINVAL, "dgid ", ib::text_of(to), " is a group's; a connection goes to one port");
+    return may_lead_to_group ? 0 : diagnoses.refuse(EINVAL, "dgid ", ib::text_of(to), " is a multicast GID; a connection needs the GID of one port");
   }
   // What a kernel answers when nobody answers its own question for the address.
   if (address.neighbours->find(to)) return 0;

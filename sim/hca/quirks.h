@@ -15,11 +15,11 @@ struct QuirkText {
 
 // In the order of Quirk.
 inline constexpr QuirkText kQuirks[] = {
-    {"torn8", "an aligned word of 8 bytes may land in halves, or byte by byte"},
-    {"no-last-wqe", "the event that the last request of a shared receive queue was reached may never come (IBV_EVENT_QP_LAST_WQE_REACHED)"},
-    {"early-ack", "an acknowledgement may leave before the bytes that it acknowledges are in memory, so that the sender knows by other "
-                  "ways that a WRITE is complete before the other host can see it"},
-    {"multipath", "a completion of a receive may be there before its data, as when the two take different ways to memory"},
+    {"torn8", "an aligned word of 8 bytes may be written in halves, or byte by byte"},
+    {"no-last-wqe", "IBV_EVENT_QP_LAST_WQE_REACHED may never be raised"},
+    {"early-ack", "an acknowledgement may be sent before the acknowledged bytes are in memory, so that the sender learns from its "
+                  "completion that a WRITE is done before the other host can see it"},
+    {"multipath", "the completion of a receive may be written before its data, if the two take different paths to memory"},
 };
 
 using Quirks = std::uint32_t;  // a bit for each

@@ -12,30 +12,30 @@ namespace verbatim::ib {
 #define VERBATIM_DROP_REASONS(X)                                                                             \
   X(kNoRoute, 1, "the switch knows no port for the destination")                                             \
   X(kOwnLid, 2, "addressed to the switch itself, which has no agent")                                        \
-  X(kLinkDown, 3, "the port it should leave by has no link, or the link failed under it")                    \
+  X(kLinkDown, 3, "its output port has no link, or the link failed")                    \
   X(kFault, 4, "a scripted fault")                                                                           \
   X(kHeadLifetime, 5, "waited too long at the head of an output queue")                   /* IBA 18.2.5.4 */ \
-  X(kNoLane, 6, "its service level has no lane at the port it should leave by")         /* IBA 7.6.6 */    \
-  X(kSwitchLifetime, 7, "was in the switch too long")                                     /* IBA 18.2.5.4 */ \
+  X(kNoLane, 6, "its service level has no lane at its output port")         /* IBA 7.6.6 */    \
+  X(kSwitchLifetime, 7, "stayed in the switch too long")                                     /* IBA 18.2.5.4 */ \
   X(kManagementBuffer, 8, "the buffer of VL15 is full")                                   /* IBA 7.6.4 */    \
-  X(kNotActive, 9, "the port carries nothing but subnet management before it is active")  /* IBA 7.2.7 */   \
+  X(kNotActive, 9, "before it is active, the port carries only subnet management")  /* IBA 7.2.7 */   \
   X(kCorrupted, 16, "the ICRC does not match")                                                               \
-  X(kWrongLid, 17, "for another port")                                                                       \
+  X(kWrongLid, 17, "addressed to another port")                                                                       \
   X(kUnknownQp, 18, "no such queue pair")                                                                    \
   X(kWrongTransport, 19, "not the queue pair's transport")                                                   \
-  X(kWrongState, 20, "the queue pair is not in a state in which it receives")             /* IBA 10.3.1 */   \
+  X(kWrongState, 20, "the queue pair does not receive in its state")             /* IBA 10.3.1 */   \
   X(kWrongPkey, 21, "wrong P_Key")                                                                           \
   X(kWrongSource, 22, "not from the queue pair's peer")                                                      \
-  X(kStale, 23, "an acknowledgement of nothing outstanding")                                                 \
+  X(kStale, 23, "acknowledges no outstanding request")                                                 \
   X(kUndefinedOpcode, 24, "undefined opcode")                                                                \
   X(kAfterNak, 25, "follows a packet that was answered by a NAK")                                            \
-  X(kUnknownDuplicate, 26, "repeats a READ or atomic that is not remembered")                              \
+  X(kUnknownDuplicate, 26, "repeats a READ or atomic that the responder has forgotten")                              \
   X(kWrongQkey, 27, "wrong Q_Key")                                                                           \
   X(kNoReceive, 28, "no receive is posted")                                 /* to an unreliable queue pair */ \
   X(kRefused, 29, "sequence, rights or length are wrong")                                     /* likewise */ \
   X(kNoFlow, 30, "no flow rule matches the frame")                                                           \
   X(kFlowDrop, 31, "a flow rule drops the frame")                                                            \
-  X(kWrongVlan, 32, "its VLAN tag, or that it has none, is not that of the address it goes to")
+  X(kWrongVlan, 32, "its VLAN does not match its destination address")
 
 // clang-format on
 enum class DropReason : std::uint8_t {

@@ -1,5 +1,6 @@
 #include "sim/observe/diagnosis_log.h"
 
+#include "sim/core/time_text.h"
 #include "sim/ib/addressee.h"
 #include "sim/ib/drop_reason.h"
 #include "sim/observe/microseconds.h"
@@ -38,7 +39,7 @@ std::string DiagnosisLog::dropped_to(const std::string& addressee) const {
   if (drop == drops_.end()) return "";
   const Drop& seen = drop->second;
   return join(components_.name(seen.component), " dropped ", seen.times, seen.times == 1 ? " packet" : " packets",
-              " to it, the last at ", microseconds(to_ps(seen.last)), " us: ", ib::text_of(static_cast<ib::DropReason>(seen.reason)));
+              " to it, the last at ", time_text(seen.last), ": ", ib::text_of(static_cast<ib::DropReason>(seen.reason)));
 }
 
 void DiagnosisLog::on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) {

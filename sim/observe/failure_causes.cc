@@ -7,11 +7,11 @@
 #include <set>
 #include <utility>
 
+#include "sim/core/time_text.h"
 #include "sim/core/words.h"
 #include "sim/ib/drop_reason.h"
 #include "sim/ib/qp_state.h"
 #include "sim/ib/wc_status.h"
-#include "sim/observe/microseconds.h"
 #include "sim/observe/remedies.h"
 
 namespace verbatim::observe {
@@ -23,6 +23,8 @@ using ib::QpState;
 using ib::WcStatus;
 using Causes = std::vector<FailureCause>;
 
+constexpr std::string_view kLoop = "credit loop: ";  // how the diagnosis of one begins
+
 // The number behind `words` in the text.
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view words) {
   const std::size_t at = text.find(words);
@@ -33,14 +35,6 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
 }
 
 std::string host_of(std::string_view component) { return std::string(component.substr(component.find('/') + 1)); }
-
-std::string at(std::int64_t time_ps) { return in_milliseconds(time_ps); }
-
-std::string length(std::int64_t ps) {
-  if (ps < 1'000'000) return join(ps / 1000, " ns");
-  if (ps < 1'000'000'000) return join(ps / 1'000'000, ".", std::to_string(1000 + ps / 1000 % 1000).substr(1), " us");
-  return at(ps);
-}
 
 // What follows the first ": "; all of it where there is none.
 std::string behind_colon(const std::string& text) {
@@ -63,8 +57,10 @@ class Reader {
   }
 
   std::vector<Failure> failures() {
+    const bool has_completions = std::ranges::any_of(facts_, [](const TraceLine& line) { return line.event == "completion"; });
     for (const TraceLine& line : facts_) {
       if (failures_.size() >= kMostFailures) break;
+      if (line.event == "diagnosis" && !has_completions) on_told_completion(line);
       if (line.event == "completion" && line.value("status") != "0") on_completion(line);
       if (line.event == "diagnosis") on_diagnosis(line);
       if (line.event == "check") on_check(line);
@@ -86,9 +82,9 @@ class Reader {
 
   static std::string name_of(const End& end) { return join("QP ", end.qpn, " of ", host_of(end.component)); }
 
-  void add(std::int64_t time_ps, std::string what, std::string subject, std::vector<FailureCause> causes) {
+  void add(std::int64_t time_ps, std::string what, std::string subject, std::vector<FailureCause> causes, bool is_finding = false) {
     if (causes.empty() || !said_.insert(what + causes.front().evidence).second) return;
-    failures_.push_back({time_ps, std::move(what), std::move(subject), std::move(causes)});
+    failures_.push_back({time_ps, std::move(what), std::move(subject), std::move(causes), is_finding});
   }
 
   // The latest thing that an adapter has said until then that begins so; with `other`, any but this one.
@@ -112,6 +108,20 @@ class Reader {
     return state;
   }
 
+  // Without a trace: a completion as an adapter's diagnosis has it.
+  void on_told_completion(const TraceLine& line) {
+    constexpr std::string_view kBegin = ": work request with wr_id ", kStatus = " completes with ";
+    const std::string_view text = line.values;
+    const std::size_t begin = text.find(kBegin), status = text.find(kStatus);
+    if (!text.starts_with("QP ") || begin == text.npos || status == text.npos) return;
+    const std::string_view told = text.substr(status + kStatus.size());
+    for (std::size_t i = 0; i < std::size(ib::kWcStatusNames); ++i) {
+      if (!told.starts_with(join(ib::kWcStatusNames[i].text, ": "))) continue;
+      on_completion({line.time_ps, line.component, "completion",
+                     join("cqn=0 qpn=", number_in(text.substr(3)), " wr_id=", number_in(text.substr(begin + kBegin.size())), " status=", i), ""});
+    }
+  }
+
   void on_completion(const TraceLine& line) {
     const std::uint64_t status = number_of(line, "status");
     if (status >= std::size(ib::kWcStatusNames) || WcStatus(status) == WcStatus::kWorkRequestFlushed) return;
@@ -128,7 +138,7 @@ class Reader {
     if (diagnosis == nullptr) {
       const std::string begin = join("QP ", self.qpn, ": ");
       const TraceLine* last = said(begin, line.time_ps, self.component, false);
-      const TraceLine* place = said(begin + "what has come cannot be placed", line.time_ps, self.component, false);
+      const TraceLine* place = said(begin + "received data cannot be written to memory", line.time_ps, self.component, false);
       if (place != nullptr && place->time_ps == last->time_ps) {
         causes.push_back({place->values.substr(begin.size()), std::string(remedy_for(place->values))});
       } else {
@@ -144,7 +154,7 @@ class Reader {
       add_said(causes, join("QP ", self.qpn, ": work request with wr_id ", wr_id, ": "), self, line.time_ps);
     }
     if (causes.empty() && diagnosis != nullptr) causes.push_back({behind_colon(text), std::string(remedy_for(text))});
-    if (causes.empty()) causes.push_back({"the trace tells no more", ""});
+    if (causes.empty()) causes.push_back({"the trace has no reason for it", ""});
     add(line.time_ps, std::move(what), std::string(names.name), std::move(causes));
   }
 
@@ -180,7 +190,7 @@ class Reader {
   // A NAK: the peer has said why.
   void add_peer_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
     const std::string begin = join("QP ", peer_number(text), ": ");
-    for (const char* verb : {"refuses ", "what has come cannot be placed"}) {
+    for (const char* verb : {"refuses ", "received data cannot be written to memory"}) {
       const TraceLine* line = said(begin + verb, until_ps, self.component, true);
       if (line == nullptr) line = said(begin + verb, until_ps, self.component, false);  // both on one adapter
       if (line == nullptr) continue;
@@ -195,17 +205,18 @@ class Reader {
     const TraceLine* none = said(begin, until_ps, self.component, true);
     if (none == nullptr) return;
     const End peer{none->component, peer_number(text)};
-    std::string evidence = join(name_of(peer), ", the peer, had no receive posted for the message that came at ", at(none->time_ps));
+    std::string evidence = join(name_of(peer), ", the peer, had no receive posted for the message that arrived at ", time_text(none->time_ps));
     for (const TraceLine& line : facts_) {
       if (line.time_ps < none->time_ps || line.component != peer.component) continue;
       if (line.event != "post-receive" || number_of(line, "number") != peer.qpn) continue;
-      evidence += join("; it posted one ", length(line.time_ps - none->time_ps), " later", place_of(line));
+      evidence += join("; it posted one ", time_text(line.time_ps - none->time_ps), " later", place_of(line));
       break;
     }
     const std::uint64_t tries = number_after(text, "rnr_retry = ").value_or(0);
     causes.push_back({evidence, std::string(remedy_for("no receive is posted"))});
-    causes.push_back({join("rnr_retry ", tries, " gives up after ", tries + 1, tries == 0 ? " try" : " tries", ", each after the min_rnr_timer of the peer"),
-                      "rnr_retry 7 tries for ever; a longer min_rnr_timer at the receiver gives it more time"});
+    causes.push_back({join("with rnr_retry ", tries, " the sender gives up after ", times(tries + 1, "attempt"),
+                           tries == 0 ? "" : ", the peer's min_rnr_timer apart"),
+                      "rnr_retry 7 repeats without limit; a longer min_rnr_timer at the receiver gives the receiver more time"});
   }
 
   void add_retry_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
@@ -213,15 +224,16 @@ class Reader {
     add_drop_causes(causes, self, qpn, number_after(text, "LID ").value_or(0), until_ps);
     if (causes.empty()) add_psn_causes(causes, self, qpn, until_ps);
     add_answer_causes(causes, self, until_ps);
+    if (causes.empty()) add_loop_cause(causes);
     const std::uint64_t exponent = number_after(text, "timeout exponent of ").value_or(0);
     const std::uint64_t retries = number_after(text, "after ").value_or(0);
     if (exponent == 0 || exponent > 31) return;
     const std::int64_t one = std::int64_t{4'096'000} << exponent;
-    if (causes.empty()) causes.push_back({"nothing shows that the packets were lost, and nobody answered them", ""});
+    if (causes.empty()) causes.push_back({"nobody answered the packets, and nothing in this run shows that they were dropped", ""});
     const bool is_short = one * static_cast<std::int64_t>(retries + 1) < 1'000'000'000;
-    causes.push_back({join("timeout ", exponent, " is 4.096 us * 2^", exponent, " = ", length(one), ", so ", retries + 1, retries == 0 ? " try ends" : " tries end",
-                           " after ", length(one * static_cast<std::int64_t>(retries + 1)), " at the least"),
-                      is_short ? "that is short: timeout 14 (67 ms) with retry_cnt 7 is usual" : ""});
+    causes.push_back({join("timeout ", exponent, " is 4.096 us * 2^", exponent, " = ", time_text(one), ", so ", times(retries + 1, "attempt"),
+                           " take at least ", time_text(one * static_cast<std::int64_t>(retries + 1))),
+                      is_short ? "this is short: timeout 14 (67108.864 us) with retry_cnt 7 is usual" : ""});
   }
 
   // Packets to the peer went no further.
@@ -250,30 +262,33 @@ class Reader {
         return add_unknown_cause(causes, peer, first->time_ps);
       case DropReason::kNoRoute: {
         const std::uint64_t swapped = lid >> 8 | (lid & 0xff) << 8;
-        causes.push_back({join("no port of the fabric has LID ", lid, ", to which ", name_of(self), " sends",
-                               lid > 0xff && swapped < lid ? join(", the bytes of ", swapped, " in the other order") : ""),
-                          "ah_attr.dlid is the lid of the peer's port (ibv_query_port), in host byte order: check what is exchanged, and "
-                          "with ntohs once"});
+        causes.push_back({join(name_of(self), " sends to LID ", lid, ", and no port of the fabric has this LID",
+                               lid > 0xff && swapped < lid ? join("; with its two bytes swapped it is LID ", swapped) : ""),
+                          "ah_attr.dlid must be the lid of the peer's port (ibv_query_port) in host byte order: check what the programs "
+                          "exchange, and that ntohs is applied exactly once"});
         return;
       }
       case DropReason::kWrongSource:
-        causes.push_back({name_of(peer) + " is connected to another queue pair than this one",
-                          "dest_qp_num and the path (dlid, or dgid and sgid_index) of each side must name the other"});
+        causes.push_back({name_of(peer) + " is connected to another queue pair, not to this one",
+                          "dest_qp_num and the path (dlid, or dgid and sgid_index) of each side must name the other side"});
         return;
       case DropReason::kWrongTransport:
-        causes.push_back({name_of(peer) + " is of another type", "both queue pairs of a connection have the same qp_type; check dest_qp_num"});
+        causes.push_back({name_of(peer) + " has another qp_type", "both queue pairs of a connection must have the same qp_type; check dest_qp_num"});
         return;
       case DropReason::kWrongPkey:
         causes.push_back({name_of(peer) + " has another P_Key", "pkey_index must choose an entry with the same P_Key on both sides (ibv_query_pkey)"});
         return;
       case DropReason::kWrongVlan:
-        causes.push_back({"of this one's path and that of " + name_of(peer) + " one is in a VLAN that the other is not in",
+        causes.push_back({"the paths of this queue pair and of " + name_of(peer) + " are in different VLANs",
                           "sgid_index must choose entries of one VLAN's interfaces on both sides (ndev_ifindex of ibv_query_gid_ex)"});
         return;
       default:
-        causes.push_back({join(times(count, "packet"), " to QP ", qpn, " went no further than ", last->component, ", the first at ",
-                               at(first->time_ps), ": ", ib::text_of(reason)),
-                          ""});
+        causes.push_back({join(last->component, " dropped ", times(count, "packet"), " to QP ", qpn, ", the first at ",
+                               time_text(first->time_ps), ": ", ib::text_of(reason)),
+                          reason == DropReason::kHeadLifetime || reason == DropReason::kSwitchLifetime
+                              ? "the fabric was congested, or packets around a ring of switches blocked each other: see the routes and rings in "
+                                "`verbatim describe` and `verbatim check`"
+                              : ""});
     }
   }
 
@@ -287,8 +302,8 @@ class Reader {
     std::string evidence = join(name_of(peer), ", the peer, was in ", ib::name_of(state));
     if (state == QpState::kErr) {
       const TraceLine* why = said(join("QP ", peer.qpn, ": "), first_ps, peer.component, false);
-      evidence += join(" when a packet came at ", at(first_ps), why != nullptr ? "; before, " + why->values : "");
-      causes.push_back({evidence, "look at what failed there first"});
+      evidence += join(" when a packet arrived at ", time_text(first_ps), why != nullptr ? "; before that, " + why->values : "");
+      causes.push_back({evidence, "find out first why that queue pair failed"});
       return;
     }
     std::int64_t ready = -1;
@@ -297,10 +312,10 @@ class Reader {
       const bool is_ready = change.state >= QpState::kRtr && change.state < QpState::kErr;
       if (ready < 0 && change.time_ps > first_ps && is_ready) ready = change.time_ps;
     }
-    evidence += ready < 0 ? ", and stayed so" : join(" until ", at(ready));
-    causes.push_back({join(evidence, "; your first packet came at ", at(first_ps)),
-                      "send only when the peer has told, after its ibv_modify_qp to RTR, that it is ready: one more message over the "
-                      "socket, or rdma_cm, which does it"});
+    evidence += ready < 0 ? " and never left this state" : join(" until ", time_text(ready));
+    causes.push_back({join(evidence, "; your first packet arrived at ", time_text(first_ps)),
+                      "send only after the peer has confirmed that its ibv_modify_qp to RTR succeeded, for example by one more message over "
+                      "the socket; rdma_cm does this for you"});
   }
 
   void add_unknown_cause(Causes& causes, const End& peer, std::int64_t first_ps) const {
@@ -311,15 +326,15 @@ class Reader {
     }
     const bool has_been = lives_.contains({peer.component, peer.qpn});
     if (has_been && end != nullptr) {
-      causes.push_back({join("the program of ", name_of(peer), " had ended at ", at(end->time_ps), " with ",
+      causes.push_back({join("the program that owned ", name_of(peer), " ended at ", time_text(end->time_ps), " with ",
                              end->value("signal") != "0" ? join("signal ", end->value("signal")) : join("exit code ", end->value("exit_code")),
-                             "; a packet came at ", at(first_ps)),
-                        "look at why it ended; a program that leaves first should say so, and wait for the other's completions"});
+                             "; a packet for it arrived at ", time_text(first_ps)),
+                        "find out why it ended; before a program exits it should tell its peer, and wait until the peer's requests have completed"});
       return;
     }
     if (has_been) {
-      causes.push_back({join(name_of(peer), " had been destroyed when a packet came at ", at(first_ps)),
-                        "destroy a queue pair when the peer needs it no longer: let both sides agree over the socket"});
+      causes.push_back({join(name_of(peer), " had been destroyed when a packet for it arrived at ", time_text(first_ps)),
+                        "destroy a queue pair only when both sides have agreed, for example over the socket, that they no longer need it"});
       return;
     }
     std::string others, hint;
@@ -328,10 +343,11 @@ class Reader {
       others += join(others.empty() ? "" : ", ", key.second);
       if (__builtin_bswap32(static_cast<std::uint32_t>(key.second)) >> 8 == peer.qpn ||
           (__builtin_bswap32(static_cast<std::uint32_t>(key.second)) & 0xffffff) == peer.qpn)
-        hint = join(", and these are the bytes of ", key.second, " in the other order");
+        hint = join("; with its bytes swapped it is ", key.second);
     }
-    causes.push_back({join("there never was a ", name_of(peer), " (", others.empty() ? "it had none" : "it had " + others, ")", hint),
-                      "dest_qp_num is qp->qp_num of the peer, in host byte order: check what is exchanged, and with ntohl once"});
+    causes.push_back({join(host, " never had a QP ", peer.qpn, " (", others.empty() ? "it had none" : "it had " + others, ")", hint),
+                      "dest_qp_num must be the peer's qp->qp_num in host byte order: check what the programs exchange, and that ntohl is applied "
+                      "exactly once"});
   }
 
   // The peer waits for another PSN than the one that it is sent.
@@ -355,16 +371,25 @@ class Reader {
     for (const TraceLine* line : duplicates) {
       if (sent && line->time_ps < first_again_ps && number_of(*line, "psn") == *sent) duplicate = line;
     }
-    constexpr std::string_view kRemedy = "rq_psn of each side must be sq_psn of the other: exchange the number that ibv_modify_qp to RTS gets";
+    constexpr std::string_view kRemedy = "rq_psn of each side must equal sq_psn of the other: exchange the number that is set by ibv_modify_qp to RTS";
     if (expected && sent && *expected != *sent) {
-      causes.push_back({join(name_of({component, qpn}), ", the peer, expects PSN ", *expected, " and is sent PSN ", *sent), std::string(kRemedy)});
+      causes.push_back({join(name_of({component, qpn}), ", the peer, expects PSN ", *expected, " and receives PSN ", *sent), std::string(kRemedy)});
     } else if (duplicate != nullptr && sent) {
-      causes.push_back({join(name_of({duplicate->component, qpn}), ", the peer, takes PSN ", *sent, " for a repetition: its rq_psn is ahead of it"),
+      causes.push_back({join(name_of({duplicate->component, qpn}), ", the peer, treats PSN ", *sent, " as a duplicate: its rq_psn is higher"),
                         std::string(kRemedy)});
     }
   }
 
-  // Its answers were lost, or came when it was too late.
+  // Packets that nobody has dropped may be stuck in the fabric.
+  void add_loop_cause(Causes& causes) const {
+    for (const TraceLine& line : facts_) {
+      if (line.event != "diagnosis" || !line.values.starts_with(kLoop)) continue;
+      causes.push_back({"the fabric is deadlocked: " + line.values, std::string(remedy_for(line.values))});
+      return;
+    }
+  }
+
+  // Its answers were lost, or arrived too late.
   void add_answer_causes(Causes& causes, const End& self, std::int64_t until_ps) const {
     const TraceLine* lost = nullptr;
     const TraceLine* late = nullptr;
@@ -379,18 +404,19 @@ class Reader {
       ++count;
     }
     if (lost != nullptr) {
-      causes.push_back({join(times(count, "answer"), " of the peer went no further than ", lost->component, ": ",
+      causes.push_back({join(lost->component, " dropped ", times(count, "answer"), " of the peer: ",
                              ib::text_of(DropReason(number_of(*lost, "reason")))),
                         ""});
     }
     if (late == nullptr || !causes.empty()) return;
-    causes.push_back({join("an answer came at ", at(late->time_ps), ", ", length(late->time_ps - until_ps), " after giving up"),
-                      "the timeout is too short for this path: a greater timeout, and retry_cnt up to 7"});
+    causes.push_back({join("an answer arrived at ", time_text(late->time_ps), ", ", time_text(late->time_ps - until_ps), " after the sender had given up"),
+                      "the timeout is too short for this path: use a larger timeout, and retry_cnt up to 7"});
   }
 
   void on_diagnosis(const TraceLine& line) {
     // "ibv_modify_qp: EINVAL: …"
     const std::string_view text = line.values;
+    if (text.starts_with(kLoop)) add(line.time_ps, "packets are stuck in the fabric", "credit-loop", {{line.values, std::string(remedy_for(text))}});
     if (!text.starts_with("ibv_") && !text.starts_with("rdma_") && !text.starts_with("mlx5dv")) return;
     const std::size_t verb = text.find(": ");
     if (verb == text.npos) return;
@@ -409,13 +435,13 @@ class Reader {
     const std::size_t name = text.find(": ");
     if (name == text.npos) return;
     add(line.time_ps, join("a mistake in the program of ", host_of(line.component), " (check ", text.substr(0, name), ")"),
-        std::string(text.substr(0, name)), {{std::string(text.substr(name + 2)), std::string(remedy_for(text))}});
+        std::string(text.substr(0, name)), {{std::string(text.substr(name + 2)), std::string(remedy_for(text.substr(0, name + 1)))}}, true);
   }
 
   void on_overrun(const TraceLine& line) {
     add(line.time_ps, join("CQ ", line.value("number"), " of ", host_of(line.component), " has overrun (IBV_EVENT_CQ_ERR)"), "IBV_EVENT_CQ_ERR",
-        {{join("a completion came at ", at(line.time_ps), " and the CQ had no room for it"),
-          "give ibv_create_cq room for all requests of all its queue pairs that may be outstanding, and poll often enough"}});
+        {{join("a completion was due at ", time_text(line.time_ps), ", and the CQ was full"),
+          "create the CQ with room for all requests that may be outstanding on all its queue pairs, and poll it often enough"}});
   }
 
   std::span<const TraceLine> facts_;
@@ -426,12 +452,6 @@ class Reader {
 };
 
 }  // namespace
-
-std::string in_milliseconds(std::int64_t time_ps) {
-  std::string decimals = std::to_string(time_ps / 1000 % 1'000'000);
-  decimals.insert(0, 6 - decimals.size(), '0');
-  return join(time_ps / 1'000'000'000, ".", decimals, " ms");
-}
 
 std::vector<Failure> failures_of(std::span<const TraceLine> facts) { return Reader(facts).failures(); }
 

@@ -10,19 +10,18 @@
 
 namespace verbatim::observe {
 
-// "150.248158 ms": to the nanosecond.
-std::string in_milliseconds(std::int64_t time_ps);
-
 struct FailureCause {
-  std::string evidence;  // "QP 72 of server, the peer, was in INIT until 150.248 ms; …"
+  std::string evidence;  // "QP 72 of server, the peer, was in INIT until 150248.158 us; …"
   std::string remedy;    // may be empty
 };
 
+// A request, a call or a queue that failed; or a mistake that a check has found, which need not have done any harm.
 struct Failure {
   std::int64_t time_ps = 0;
   std::string what;     // "QP 72 of client: work request with wr_id 7 completes with transport retry counter exceeded"
   std::string subject;  // what `verbatim explain` tells more of: "IBV_WC_RETRY_EXC_ERR", "EINVAL ibv_modify_qp"
   std::vector<FailureCause> causes;  // at least one
+  bool is_finding = false;           // of a check
 };
 
 // `facts`: lines for which tells_of_failure() holds, in the order of time; others do no harm. In the order of time, each text

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "sim/observe/microseconds.h"
+#include "sim/core/time_text.h"
 
 namespace verbatim::observe {
 
@@ -140,7 +140,7 @@ std::string ladder_text(std::span<const TraceLine> lines, const LadderOptions& o
     }
     end_repetition();
     last_body = body;
-    text += without_trailing_blanks(padded((is_marked ? "> " : "  ") + microseconds(line.time_ps), kTimeWidth) + body);
+    text += without_trailing_blanks(padded((is_marked ? "> " : "  ") + microseconds_text(line.time_ps), kTimeWidth) + body);
   }
   end_repetition();
   return text;

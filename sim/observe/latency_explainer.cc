@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/core/check.h"
+#include "sim/core/time_text.h"
 #include "sim/observe/microseconds.h"
 
 namespace verbatim::observe {
@@ -138,7 +139,7 @@ void LatencyExplainer::trace(const MessageReport& report, const std::vector<Trai
 
 std::string LatencyExplainer::table(const Example& example, std::string_view latency) const {
   std::string text = "  One message of " + std::string(latency) + " latency: posted at " +
-                     microseconds(to_ps(example.posted)) + " us, " +
+                     time_text(example.posted) + ", " +
                      components_.name(example.message.adapter) + ", queue pair " +
                      std::to_string(example.message.queue_pair) + ", work request " +
                      std::to_string(example.message.work) + "\n";

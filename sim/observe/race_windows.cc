@@ -15,15 +15,15 @@ constexpr std::uint64_t kSendDoorbell = 0, kArmDoorbell = 1;        // kinds of 
 std::string_view text_of(RaceWindow window) {
   switch (window) {
     case RaceWindow::kCompletionBeforeArm:
-      return "a completion just before its queue is asked for an event";
+      return "a completion is written just before its queue is armed";
     case RaceWindow::kReceiveMissing:
-      return "a message before its receive is posted";
+      return "a message arrives before its receive is posted";
     case RaceWindow::kRetransmission:
-      return "a request that is sent again";
+      return "a request is sent again";
     case RaceWindow::kLateGather:
-      return "a buffer that is read 1 us or more after its doorbell";
+      return "a send buffer is read 1 us or more after its doorbell";
     case RaceWindow::kQueuePairGone:
-      return "a packet for a queue pair that is not there or does not receive";
+      return "a packet arrives for a queue pair that does not exist or does not receive";
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/core/time_text.h"
 #include "sim/core/words.h"
 #include "sim/ib/aeth.h"
 #include "sim/observe/packet_address.h"
@@ -247,14 +248,13 @@ void RemoteRaces::tell(const Access& access, const FlowKey& key, const Flow& flo
   const std::string& by = adapters_[flow.source].name;
   std::string text = join(text_of(access, key, flow), " is sent ");
   if (earlier.answered_ps > access.sent_ps) {
-    text += join("before ", text_of(earlier, other_key, other), " is answered, and nothing orders them: ");
-    text += key == other_key ? "the WRITE needs a fence, or the READ's completion, before it"
-                             : "the later one must wait for the completion of the earlier one, or for a message that follows it";
+    text += join("before ", text_of(earlier, other_key, other), " is answered, so their order is chance: ");
+    text += key == other_key ? "give the WRITE IBV_SEND_FENCE, or post it after the READ has completed"
+                             : "post the later one after the completion of the earlier one, or after a message that follows it";
   } else {
-    const std::int64_t ns = (access.sent_ps - earlier.answered_ps) / 1000;
-    text += join(ns, " ns after ", text_of(earlier, other_key, other), " was answered, and nothing orders them: nothing that ",
-                 by, " has heard since comes from one that knew of it; who has posted the earlier one must tell, after its ",
-                 "completion");
+    text += join(time_text(access.sent_ps - earlier.answered_ps), " after ", text_of(earlier, other_key, other),
+                 " was answered, and ", by, " has received nothing since that depends on it, so their order is chance: the program that posted ",
+                 "the earlier one must send a message after its completion");
   }
   Diagnosis finding{adapters_[flow.source].host, 0, 0, text};
   finding.check = check_;

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "sim/ib/qp_state.h"
+#include "sim/ib/wc_status.h"
 
 namespace verbatim::observe {
 
@@ -23,7 +24,29 @@ std::string state_name(const std::string& number) {
   return is_state ? ib::name_of(static_cast<ib::QpState>(number[0] - '0')) : "state " + number;
 }
 
+constexpr std::string_view kAsyncEvents[] = {
+    "IBV_EVENT_CQ_ERR",       "IBV_EVENT_QP_FATAL",          "IBV_EVENT_QP_REQ_ERR",        "IBV_EVENT_QP_ACCESS_ERR",
+    "IBV_EVENT_COMM_EST",     "IBV_EVENT_SQ_DRAINED",        "IBV_EVENT_PATH_MIG",          "IBV_EVENT_PATH_MIG_ERR",
+    "IBV_EVENT_DEVICE_FATAL", "IBV_EVENT_PORT_ACTIVE",       "IBV_EVENT_PORT_ERR",          "IBV_EVENT_LID_CHANGE",
+    "IBV_EVENT_PKEY_CHANGE",  "IBV_EVENT_SM_CHANGE",         "IBV_EVENT_SRQ_ERR",           "IBV_EVENT_SRQ_LIMIT_REACHED",
+    "IBV_EVENT_QP_LAST_WQE_REACHED", "IBV_EVENT_CLIENT_REREGISTER", "IBV_EVENT_GID_CHANGE", "IBV_EVENT_WQ_FATAL"};
+
 }  // namespace
+
+std::string status_name(std::uint64_t status) {
+  return status < std::size(ib::kWcStatusNames) ? std::string(ib::kWcStatusNames[status].name) : "status " + std::to_string(status);
+}
+
+std::string async_event_text(std::uint64_t type, std::uint64_t number) {
+  if (type >= std::size(kAsyncEvents)) return "asynchronous event " + std::to_string(type) + " of object " + std::to_string(number);
+  const std::string_view name = kAsyncEvents[type];
+  // What the event is about: the port or the device where it is none of these.
+  const auto has = [name](std::string_view part) { return name.find(part) != name.npos; };
+  if (has("DEVICE")) return std::string(name);
+  const bool is_of_queue_pair = has("_QP_") || has("COMM_EST") || has("SQ_DRAINED") || has("PATH_MIG");
+  const char* const kind = is_of_queue_pair ? "QP " : has("_CQ_") ? "CQ " : has("_SRQ_") ? "SRQ " : has("_WQ_") ? "WQ " : "port ";
+  return std::string(name) + " of " + kind + std::to_string(number);
+}
 
 std::int64_t picoseconds_of(std::string_view text) {
   const std::size_t dot = text.find('.');
@@ -61,21 +84,22 @@ std::string in_words(const TraceLine& line) {
   const auto value = [&](const char* name) { return std::string(line.value(name)); };
   if (line.event == "doorbell") {
     const std::string kind = value("kind"), number = value("number");
-    if (kind == "0") return "rings for sends of QP " + number + " up to " + value("producer");
-    if (kind == "1") return "asks for an event of CQ " + number;
-    if (kind == "2") return "rings for receives of queue " + number + " up to " + value("producer");
+    if (kind == "0") return "doorbell for sends of QP " + number + ", up to number " + value("producer");
+    if (kind == "1") return "ibv_req_notify_cq of CQ " + number;
+    if (kind == "2") return "doorbell for receives of queue " + number + ", up to number " + value("producer");
   }
   if (line.event == "completion") {
     return "completion of wr_id " + value("wr_id") + ", QP " + value("qpn") + ", in CQ " + value("cqn") +
-           (value("status") == "0" ? "" : " with status " + value("status"));
+           (value("status") == "0" ? "" : " with " + status_name(number_of(line, "status")));
   }
+  if (line.event == "async-event") return async_event_text(number_of(line, "type"), number_of(line, "number"));
   if (line.event == "completion-event") return "event of CQ " + value("cqn") + " on channel " + value("channel");
-  if (line.event == "dma-write") return value("length") + " bytes land at " + value("va");
-  if (line.event == "qp-state") return "QP " + value("qpn") + " goes from " + state_name(value("from")) + " to " + state_name(value("to"));
-  if (line.event == "retransmission") return "QP " + value("qpn") + " sends again from PSN " + value("psn") + ", " + value("tries_left") + " tries left";
+  if (line.event == "dma-write") return "write of " + value("length") + " bytes to " + value("va");
+  if (line.event == "qp-state") return "QP " + value("qpn") + " changes from " + state_name(value("from")) + " to " + state_name(value("to"));
+  if (line.event == "retransmission") return "retransmission of QP " + value("qpn") + " from PSN " + value("psn") + ", " + value("tries_left") + (value("tries_left") == "1" ? " retry left" : " retries left");
   if (line.event == "post-send" || line.event == "post-receive") {
     const std::string kind = line.event == "post-send" ? "send" : "receive";
-    return "posts a " + kind + " to QP " + value("number") + ", wr_id " + value("wr_id") + (value("place") == "-" ? "" : ", at " + value("place"));
+    return "post of a " + kind + " to QP " + value("number") + ", wr_id " + value("wr_id") + (value("place") == "-" ? "" : ", at " + value("place"));
   }
   return line.values.empty() ? line.event : line.event + " " + line.values;
 }

@@ -32,7 +32,12 @@ std::uint64_t number_of(const TraceLine& line, std::string_view name);
 // "100538.450000" as picoseconds; negative: it is no time.
 std::int64_t picoseconds_of(std::string_view microseconds);
 
-// Without component and time: "arms CQ 129", "completion of wr_id 7, QP 72, in CQ 129".
+// "IBV_WC_RETRY_EXC_ERR" of 12.
+std::string status_name(std::uint64_t status);
+// "IBV_EVENT_QP_FATAL of QP 72": the type of an asynchronous event with the number of what it is about.
+std::string async_event_text(std::uint64_t type, std::uint64_t number);
+
+// Without component and time: "ibv_req_notify_cq of CQ 129", "completion of wr_id 7, QP 72, in CQ 129".
 std::string in_words(const TraceLine& line);
 
 // nullopt: the line is none of the trace's records.

@@ -6,30 +6,18 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "sim/core/time_text.h"
 #include "sim/ib/qp_state.h"
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/kernel/rdma_cm_file.h"
 #include "sim/supervisor/machine/code_place.h"
+#include "sim/supervisor/net/tcp.h"
 
 namespace verbatim::supervisor {
 
 namespace {
 
 using protocol::WaitingVerb;
-
-constexpr std::size_t kMostNamed = 3;  // queue pairs in one sentence
-
-std::string at(Instant when) {
-  const std::int64_t ns = to_ps(when) / 1000;
-  return fmt::format("{}.{:03} us", ns / 1000, ns % 1000);
-}
-
-std::string text_of(Duration time) {
-  const std::int64_t ns = time.count() / 1000;
-  if (ns < 1000) return fmt::format("{} ns", ns);
-  if (ns < 1'000'000) return fmt::format("{}.{:03} us", ns / 1000, ns % 1000);
-  return fmt::format("{}.{:03} ms", ns / 1'000'000, ns / 1000 % 1000);
-}
 
 std::string count(std::uint64_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
 
@@ -59,13 +47,6 @@ void visit_contexts(Process& process, Visit visit) {
   for (const auto& context : process.contexts()) {
     if (context->open() && context->owner() == process.pid()) visit(*context, context->hca().inspect(context->handle()));
   }
-}
-
-std::string joined(const std::vector<std::string>& clauses) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(clauses.size(), kMostNamed); ++i) text += (i == 0 ? "" : "; ") + clauses[i];
-  if (clauses.size() > kMostNamed) text += fmt::format("; and so {} more queue pairs", clauses.size() - kMostNamed);
-  return text;
 }
 
 }  // namespace
@@ -108,67 +89,121 @@ std::string HangCauses::in_rdma_cm(Thread& thread) const {
     const std::string found = place_in_files(process.native_pid(), *word);
     if (found.starts_with("librdmacm.")) is_inside = true;
     if (!is_inside || found.starts_with("lib") || found.starts_with("0x") || found.starts_with('[')) continue;
-    return fmt::format(", in rdma_destroy_id at {}: it waits until all {} rdma_cm events of the identifier that the program took are "
+    return fmt::format(", in rdma_destroy_id at {}: rdma_destroy_id returns only when {} of the identifier that the program took {} been "
                        "acknowledged (rdma_ack_cm_event)",
-                       place(process, *word), events);
+                       place(process, *word), count(events, "rdma_cm event"), events == 1 ? "has" : "have");
   }
   return "";
 }
 
-std::string HangCauses::of_sleep(Thread& thread) const {
+void HangCauses::explain_by(WaitReason& reason, const std::vector<Clause>& clauses) {
+  constexpr std::size_t kMostNamed = 3;  // clauses in one sentence
+  std::vector<const Clause*> shown;
+  for (const Clause& clause : clauses) shown.push_back(&clause);
+  std::ranges::stable_sort(shown, std::greater(), &Clause::cause);
+  for (std::size_t i = 0; i < std::min(shown.size(), kMostNamed); ++i)
+    reason.explanation += (reason.explanation.empty() ? "" : "; ") + shown[i]->text;
+  if (shown.size() > kMostNamed) reason.explanation += fmt::format("; likewise {} more queue pairs", shown.size() - kMostNamed);
+  for (const Clause& clause : clauses) {
+    reason.cause = std::max(reason.cause, clause.cause);
+    if (clause.waits_for != 0 && !std::ranges::count(reason.waits_for, clause.waits_for)) reason.waits_for.push_back(clause.waits_for);
+  }
+}
+
+WaitReason HangCauses::of_sleep(Thread& thread) const {
   Process& process = thread.process();
   const protocol::VerbWait wait = process.region().slot(thread.slot()).verb_wait;
-  std::string text;
-  if (name_of(wait.verb)[0] != '\0') text = verb_of(thread, wait);
-  if (wait.verb >= WaitingVerb::kDestroyCq && !text.empty()) {
+  WaitReason reason;
+  if (name_of(wait.verb)[0] != '\0') reason.place = verb_of(thread, wait);
+  if (wait.verb >= WaitingVerb::kDestroyCq && !reason.place.empty()) {
     const bool is_completion = wait.is_completion != 0;
-    text += fmt::format(": it waits for the acknowledgement of {} that thread {} took ({})",
-                        count(wait.unacknowledged, is_completion ? "completion event" : "asynchronous event"), wait.taker,
-                        is_completion ? "ibv_ack_cq_events" : "ibv_ack_async_event");
-    return text;
+    reason.explanation =
+        fmt::format("{} returns only when {} that thread {} took {} been acknowledged ({})", name_of(wait.verb),
+                    count(wait.unacknowledged, is_completion ? "completion event" : "asynchronous event"), wait.taker,
+                    wait.unacknowledged == 1 ? "has" : "have", is_completion ? "ibv_ack_cq_events" : "ibv_ack_async_event");
+    reason.cause = WaitCause::kOwn;
+    return reason;
   }
-  std::vector<std::string> clauses;
+  std::vector<Clause> clauses;
   visit_contexts(process, [&](DeviceContext& context, const hca::Inspection& all) {
     for (const hca::CompletionQueueState& cq : all.cqs) {
       const auto channel = context.channel(cq.channel);
       if (channel == nullptr || !std::ranges::count(thread.waiting_on(), VirtualFilePtr(channel))) continue;
-      clauses.push_back(sleep_on(process, cq, all));
+      clauses.push_back(sleep_on(process, cq, all, wait.verb == WaitingVerb::kGetCqEvent));
     }
   });
-  if (text.empty() && clauses.empty()) return in_rdma_cm(thread);
-  const std::string causes = joined(clauses);
-  return causes.empty() ? text : text + ": " + causes;
+  if (reason.place.empty() && clauses.empty()) {
+    if (std::string text = in_rdma_cm(thread); !text.empty()) {
+      const std::size_t colon = text.find(": rdma_destroy_id");
+      reason.place = text.substr(0, colon);
+      reason.explanation = text.substr(colon + 2);
+      reason.cause = WaitCause::kOwn;
+    } else if (const std::uint32_t peer = tcp_peer_of(thread); peer != 0) {
+      reason.cause = WaitCause::kAwaited;
+      reason.waits_for.push_back(peer);
+    }
+    return reason;
+  }
+  explain_by(reason, clauses);
+  return reason;
 }
 
-std::string HangCauses::sleep_on(Process& process, const hca::CompletionQueueState& cq, const hca::Inspection& all) const {
+std::uint32_t HangCauses::tcp_peer_of(Thread& thread) const {
+  if (thread.waiting_on().size() != 1) return 0;
+  const auto* const socket = dynamic_cast<const TcpSocket*>(thread.waiting_on().front().get());
+  if (socket == nullptr || socket->state() != TcpSocket::State::kConnected) return 0;
+  for (const auto& process : processes_) {
+    if (!process->alive || process.get() == &thread.process()) continue;
+    for (const auto& [fd, file] : process->files()) {
+      const auto* const other = dynamic_cast<const TcpSocket*>(file.get());
+      const bool is_peer = other != nullptr && other != socket && other->state() == TcpSocket::State::kConnected &&
+                           other->local() == socket->remote() && other->remote() == socket->local();
+      if (is_peer) return process->pid();
+    }
+  }
+  return 0;
+}
+
+HangCauses::Clause HangCauses::sleep_on(Process& process, const hca::CompletionQueueState& cq, const hca::Inspection& all,
+                                        bool is_awaited) const {
   const std::string name = fmt::format("CQ {}", cq.number);
-  if (cq.has_overrun) return name + " has overrun, and nothing completes on it any more";
+  const auto own = [](std::string text) { return Clause{std::move(text), WaitCause::kOwn}; };
+  if (cq.has_overrun) return own(name + " has overrun, so nothing completes on it any more");
   const std::string from = place(process, cq.armed_from);
   const std::string arming = from.empty() ? "ibv_req_notify_cq" : "ibv_req_notify_cq at " + from;
   if (cq.waiting == 0) {
-    if (cq.asked == kNever) return name + " was never armed (ibv_req_notify_cq)";
+    // Who waits for many files with poll or epoll may do without the events of one of them.
+    const WaitCause cause = is_awaited ? WaitCause::kOwn : WaitCause::kUnknown;
+    if (cq.asked == kNever) return {name + " was never armed (ibv_req_notify_cq)", cause};
     if (cq.answered) {
-      return fmt::format("{} was not armed again (ibv_req_notify_cq) after its last event, at {}", name, at(cq.last_event));
+      return {fmt::format("{} was not armed again (ibv_req_notify_cq) after its last event, at {}", name, time_text(cq.last_event)), cause};
     }
-    const std::string why = nothing_comes(cq, all);
-    return fmt::format("{} is armed{} and empty{}", name, cq.asked_solicited ? " for solicited completions" : "",
-                       why.empty() ? "" : ": " + why);
+    WaitReason reason;
+    explain_by(reason, nothing_comes(cq, all));
+    Clause clause{fmt::format("{} is armed{} and empty{}", name, cq.asked_solicited ? " for solicited completions" : "",
+                              reason.explanation.empty() ? "" : ": " + reason.explanation),
+                  reason.cause};
+    if (!reason.waits_for.empty()) clause.waits_for = reason.waits_for.front();
+    return clause;
   }
-  const std::string held = fmt::format("{} holds {} that nobody has polled, {}written at {}", name, count(cq.waiting, "completion"),
-                                       cq.waiting > 1 ? "the first " : "", at(cq.oldest));
-  if (cq.asked == kNever) return held + ", and was never armed (ibv_req_notify_cq)";
-  if (cq.answered) return fmt::format("{}, and it was not armed again (ibv_req_notify_cq) after its last event, at {}", held, at(cq.last_event));
+  const std::string held = fmt::format("{} holds {} that the program has not polled, {}written at {}", name, count(cq.waiting, "completion"),
+                                       cq.waiting > 1 ? "the first " : "", time_text(cq.oldest));
+  if (cq.asked == kNever) return own(held + ", and was never armed (ibv_req_notify_cq)");
+  if (cq.answered) {
+    return own(fmt::format("{}, and was not armed again (ibv_req_notify_cq) after its last event, at {}", held, time_text(cq.last_event)));
+  }
   if (cq.old > 0 && cq.oldest <= cq.asked) {
-    return fmt::format("{}, {} before {} armed it: what is there before raises no event, so it must be polled once more after arming",
-                       held, text_of(cq.asked - cq.oldest), arming);
+    return own(fmt::format("{}, {} before {} armed it: arming raises no event for completions that are there already, so the program must "
+                           "poll once more after arming",
+                           held, time_text(cq.asked - cq.oldest), arming));
   }
-  if (cq.asked_solicited) return fmt::format("{}, but {} armed it for solicited completions alone", held, arming);
-  return held;
+  if (cq.asked_solicited) return own(fmt::format("{}, but {} armed it for solicited completions only", held, arming));
+  return {held};
 }
 
-std::string HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> queues) const {
+WaitReason HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> queues) const {
   Process& process = thread.process();
-  std::string text;
+  WaitReason reason;
   // The return address of the poll lies on the stack.
   constexpr unsigned kStackRegister = 4, kFrameRegister = 5;
   std::uint64_t address = 0;
@@ -176,9 +211,9 @@ std::string HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> qu
   if (process.memory().read(stack, std::as_writable_bytes(std::span(&address, 1)))) {
     const std::uint64_t frame = process.region().slot(thread.slot()).poll_registers[kFrameRegister];
     if (const std::string where = place(process, address); !where.empty())
-      text = " at " + where + callers(process, {address, stack + sizeof address, frame});
+      reason.place = " at " + where + callers(process, {address, stack + sizeof address, frame});
   }
-  std::vector<std::string> clauses;
+  std::vector<Clause> clauses;
   for (const PolledQueue& polled : queues) {
     if (polled.context < 1 || polled.context > process.contexts().size()) continue;
     DeviceContext& context = *process.contexts()[polled.context - 1];
@@ -186,11 +221,15 @@ std::string HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> qu
     const hca::Inspection all = context.hca().inspect(context.handle());
     const auto cq = std::ranges::find(all.cqs, polled.number, &hca::CompletionQueueState::number);
     if (cq == all.cqs.end() || cq->waiting != 0) continue;
-    const std::string why = cq->has_overrun ? "it has overrun, and nothing completes on it any more" : nothing_comes(*cq, all);
-    if (!why.empty()) clauses.push_back(queues.size() > 1 ? fmt::format("CQ {}: {}", cq->number, why) : why);
+    std::vector<Clause> of_queue = nothing_comes(*cq, all);
+    if (cq->has_overrun) of_queue = {{"it has overrun, so nothing completes on it any more", WaitCause::kOwn}};
+    for (Clause& clause : of_queue) {
+      if (queues.size() > 1) clause.text = fmt::format("CQ {}: {}", cq->number, clause.text);
+      clauses.push_back(std::move(clause));
+    }
   }
-  const std::string causes = joined(clauses);
-  return causes.empty() ? text : text + ": " + causes;
+  explain_by(reason, clauses);
+  return reason;
 }
 
 std::string HangCauses::dropped_to(const std::vector<std::string>& names) const {
@@ -210,90 +249,107 @@ HangCauses::Peer HangCauses::peer_of(const hca::QueuePairState& qp) const {
     visit_contexts(*process, [&](DeviceContext&, const hca::Inspection& all) {
       for (const hca::QueuePairState& other : all.qps) {
         if (!std::ranges::count(other.names, qp.peer)) continue;
-        peer = {other, fmt::format("QP {} of {}", other.number, process->host().name), true};
+        peer = {other, fmt::format("QP {} of {}", other.number, process->host().name), process->pid(), true};
       }
     });
   }
   return peer;
 }
 
-std::string HangCauses::why_no_send(const hca::QueuePairState& qp) const {
+HangCauses::Clause HangCauses::why_no_send(const hca::QueuePairState& qp) const {
   const std::string name = fmt::format("QP {}", qp.number);
   const std::string sends = fmt::format("{} has {} posted", name, count(qp.sends, "send"));
-  if (qp.sends == 0) return qp.last_is_unsignaled ? fmt::format("{}: its last send was not signaled, so it completes without an entry", name) : "";
-  if (qp.state < ib::QpState::kRts) return fmt::format("{} and is in state {}: nothing is sent before RTS", sends, ib::name_of(qp.state));
+  if (qp.sends == 0) {
+    if (!qp.last_is_unsignaled) return {};
+    return {fmt::format("the last send of {} was not signaled, so it produces no completion", name), WaitCause::kOwn};
+  }
+  if (qp.state < ib::QpState::kRts)
+    return {fmt::format("{} and is in state {}: nothing is sent before RTS", sends, ib::name_of(qp.state)), WaitCause::kOwn};
   const Peer peer = peer_of(qp);
+  const auto of_peer = [&](std::string text) { return Clause{std::move(text), WaitCause::kPeer, peer.process}; };
   // It may be trying again just now.
   const bool is_starved = peer.is_known && peer.state.receives == 0 && peer.state.type != ib::QpType::kXrcSend;
   if (qp.waits_for_receive || (qp.rnr_naks > 0 && is_starved)) {
-    return fmt::format("{}, and its peer{} has no receive posted for {} ({} so far)", sends,
-                       peer.is_known ? ", " + peer.title + "," : "", qp.sends == 1 ? "it" : "them", count(qp.rnr_naks, "RNR NAK"));
+    return of_peer(fmt::format("{}, and its peer{} has no receive posted for {} ({} so far)", sends,
+                               peer.is_known ? ", " + peer.title + "," : "", qp.sends == 1 ? "it" : "them", count(qp.rnr_naks, "RNR NAK")));
   }
   if (qp.timeouts > 0 || !peer.is_known) {
     const std::string dropped = dropped_to({qp.peer});
-    if (!dropped.empty()) return fmt::format("{}: {}", sends, dropped);
-    if (!qp.peer.empty() && !peer.is_known) return fmt::format("{}, and its peer ({}) does not exist (any more)", sends, qp.peer);
+    if (!dropped.empty()) return of_peer(fmt::format("{}: {}", sends, dropped));
+    if (!qp.peer.empty() && !peer.is_known) return of_peer(fmt::format("{}, and its peer ({}) does not exist", sends, qp.peer));
   }
   if (peer.is_known && peer.state.state < ib::QpState::kRtr) {
-    return fmt::format("{}, and its peer, {}, is in state {}: what comes before RTR is dropped{}", sends, peer.title,
-                       ib::name_of(peer.state.state), qp.sends_again ? "" : "; with timeout 0 nothing is sent again");
+    return of_peer(fmt::format("{}, and its peer, {}, is in state {}: packets that arrive before RTR are dropped{}", sends, peer.title,
+                               ib::name_of(peer.state.state), qp.sends_again ? "" : "; with timeout 0 nothing is sent again"));
   }
-  if (qp.signaled == 0) return fmt::format("{}, none of them signaled, so they complete without an entry", sends);
-  return sends + " that nobody has answered yet";
+  if (qp.signaled == 0) return {fmt::format("{}, none of them signaled, so they produce no completions", sends), WaitCause::kOwn};
+  return {sends + " that " + (qp.sends == 1 ? "has" : "have") + " not been answered yet", WaitCause::kUnknown, peer.process};
 }
 
-std::string HangCauses::why_no_message(const hca::QueuePairState& qp, bool* is_usual) const {
-  *is_usual = false;
+HangCauses::Clause HangCauses::why_no_message(const hca::QueuePairState& qp) const {
   const std::string name = fmt::format("QP {}", qp.number);
-  if (qp.state == ib::QpState::kErr) return fmt::format("{} is in state ERR", name);
+  if (qp.state == ib::QpState::kErr) return {fmt::format("{} is in state ERR", name)};
   const Peer peer = peer_of(qp);
-  if (qp.state < ib::QpState::kRtr) {
-    return fmt::format("{} is in state {}: nothing is received before RTR", name, ib::name_of(qp.state));
-  }
+  const auto of_peer = [&](std::string text) { return Clause{std::move(text), WaitCause::kPeer, peer.process}; };
+  const auto awaits = [&](std::string text) { return Clause{std::move(text), WaitCause::kAwaited, peer.process}; };
+  if (qp.state < ib::QpState::kRtr)
+    return {fmt::format("{} is in state {}: nothing is received before RTR", name, ib::name_of(qp.state)), WaitCause::kOwn, 0, false, true};
   if (qp.receives == 0 && qp.type != ib::QpType::kXrcSend) {
     const std::string whose = qp.srq != 0 ? fmt::format("SRQ {} of {}", qp.srq, name) : name;
-    const bool is_awaited = peer.is_known && peer.state.rnr_naks > 0 && peer.state.sends > 0;
-    return fmt::format("{} has no receive posted{}", whose,
-                       is_awaited ? fmt::format(", and its peer, {}, has {} for it ({} so far)", peer.title,
-                                                count(peer.state.sends, "message"), count(peer.state.rnr_naks, "RNR NAK"))
-                                  : "");
+    if (!peer.is_known || peer.state.rnr_naks == 0 || peer.state.sends == 0)
+      return {whose + " has no receive posted", WaitCause::kOwn, peer.process, true, true};
+    return {fmt::format("{} has no receive posted, and its peer, {}, has {} for it ({} so far)", whose, peer.title,
+                        count(peer.state.sends, "message"), count(peer.state.rnr_naks, "RNR NAK")),
+            WaitCause::kOwn};
   }
   if (qp.peer.empty()) {
     const std::string dropped = dropped_to(qp.names);
-    *is_usual = dropped.empty();
-    return fmt::format("{} has {} posted and no message comes{}", name, count(qp.receives, "receive"), dropped.empty() ? "" : ": " + dropped);
+    const std::string text = fmt::format("{} has {} posted, and no message arrives", name, count(qp.receives, "receive"));
+    if (!dropped.empty()) return of_peer(text + ": " + dropped);
+    return {text, WaitCause::kAwaited, 0, true};
   }
-  if (!peer.is_known) return fmt::format("{}'s peer ({}) does not exist (any more)", name, qp.peer);
+  if (!peer.is_known) return of_peer(fmt::format("the peer of {} ({}) does not exist", name, qp.peer));
   if (peer.state.sends > 0 && peer.state.state < ib::QpState::kRts) {
-    return fmt::format("{}'s peer, {}, has {} posted and is in state {}: nothing is sent before RTS", name, peer.title,
-                       count(peer.state.sends, "send"), ib::name_of(peer.state.state));
+    return of_peer(fmt::format("the peer of {}, {}, has {} posted and is in state {}: nothing is sent before RTS", name, peer.title,
+                               count(peer.state.sends, "send"), ib::name_of(peer.state.state)));
   }
-  if (peer.state.state == ib::QpState::kErr) return fmt::format("{}'s peer, {}, is in state ERR", name, peer.title);
+  if (peer.state.state == ib::QpState::kErr) return awaits(fmt::format("the peer of {}, {}, is in state ERR", name, peer.title));
   if (peer.state.sends > 0) {
     const std::string dropped = dropped_to(qp.names);
-    return fmt::format("{}'s peer, {}, has {} posted that have not come{}", name, peer.title, count(peer.state.sends, "send"),
-                       dropped.empty() ? "" : ": " + dropped);
+    return awaits(fmt::format("the peer of {}, {}, has {} posted that {} not arrived{}", name, peer.title, count(peer.state.sends, "send"),
+                              peer.state.sends == 1 ? "has" : "have", dropped.empty() ? "" : ": " + dropped));
   }
-  *is_usual = true;
-  return fmt::format("{} has {} posted, and its peer, {}, has nothing more to send", name, count(qp.receives, "receive"), peer.title);
+  Clause clause = awaits(fmt::format("{} has {} posted, and its peer, {}, has no send posted", name, count(qp.receives, "receive"), peer.title));
+  clause.is_usual = true;
+  return clause;
 }
 
-std::string HangCauses::nothing_comes(const hca::CompletionQueueState& cq, const hca::Inspection& all) const {
-  std::vector<std::string> wrong, usual;
+std::vector<HangCauses::Clause> HangCauses::nothing_comes(const hca::CompletionQueueState& cq, const hca::Inspection& all) const {
+  std::vector<Clause> wrong, usual;
   bool has_users = false;
   for (const hca::QueuePairState& qp : all.qps) {
     if (qp.send_cq != cq.number && qp.recv_cq != cq.number) continue;
     has_users = true;
-    const std::string of_sends = qp.send_cq == cq.number ? why_no_send(qp) : "";
-    if (!of_sends.empty()) wrong.push_back(of_sends);
+    Clause of_sends = qp.send_cq == cq.number ? why_no_send(qp) : Clause();
+    const bool has_sends = !of_sends.empty();
+    // Who polls one queue for both may well do without the completions of its sends.
+    const bool is_for_both = qp.send_cq == qp.recv_cq && qp.receives > 0;
+    if (is_for_both && of_sends.cause == WaitCause::kOwn && qp.state >= ib::QpState::kRts) of_sends.cause = WaitCause::kUnknown;
+    if (has_sends) wrong.push_back(std::move(of_sends));
     if (qp.recv_cq != cq.number) continue;
-    bool is_usual = false;
-    std::string of_receives = why_no_message(qp, &is_usual);
-    if (of_receives.empty() || (!of_sends.empty() && is_usual)) continue;
-    (is_usual ? usual : wrong).push_back(std::move(of_receives));
+    Clause of_receives = why_no_message(qp);
+    if (of_receives.empty() || (has_sends && of_receives.is_usual)) continue;
+    (of_receives.is_usual ? usual : wrong).push_back(std::move(of_receives));
   }
-  if (!has_users) return "no queue pair completes there";
-  return joined(wrong.empty() ? usual : wrong);
+  if (!has_users) return {{"no queue pair completes there", WaitCause::kOwn}};
+  std::vector<Clause>& all_clauses = wrong.empty() ? usual : wrong;
+  const auto awaits = [](const std::vector<Clause>& clauses) { return std::ranges::count(clauses, WaitCause::kAwaited, &Clause::cause) > 0; };
+  if (awaits(wrong) || awaits(usual)) {
+    for (Clause& clause : all_clauses) {
+      if (clause.is_idle) clause.cause = WaitCause::kUnknown;
+    }
+  }
+  return std::move(all_clauses);
 }
 
 }  // namespace verbatim::supervisor

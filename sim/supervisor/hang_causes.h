@@ -9,38 +9,66 @@
 
 #include "sim/hca/inspection.h"
 #include "sim/supervisor/machine/call_stack.h"
+#include "sim/supervisor/spec/blocked_thread.h"
 #include "sim/supervisor/spec/options.h"
 #include "sim/supervisor/tasks/process.h"
 
 namespace verbatim::supervisor {
+
+// What explains a wait: the words that follow those of the call, and whose mistake it is.
+struct WaitReason {
+  std::string place;        // ", in ibv_get_cq_event at app.c:88 (in …)" or " at app.c:55"; may be empty
+  std::string explanation;  // "CQ 129 holds …"; may be empty
+  WaitCause cause = WaitCause::kUnknown;
+  std::vector<std::uint32_t> waits_for;  // pids
+
+  // `end` follows the place.
+  std::string text(const std::string& end) const { return place + end + (explanation.empty() ? "" : ": " + explanation); }
+};
 
 class HangCauses {
  public:
   HangCauses(const std::vector<std::unique_ptr<Process>>& processes, const SupervisorOptions& options)
       : processes_(processes), options_(options) {}
 
-  // Of a thread that sleeps: ", in ibv_get_cq_event at app.c:88: CQ 129 holds …"; "" when there is nothing to say.
-  std::string of_sleep(Thread& thread) const;
-  // Of one that polls these completion queues: " at app.c:55: CQ 129 is empty: QP 72 …".
-  std::string of_polls(Thread& thread, std::span<const PolledQueue> queues) const;
+  // Of a thread that sleeps.
+  WaitReason of_sleep(Thread& thread) const;
+  // Of one that polls these completion queues.
+  WaitReason of_polls(Thread& thread, std::span<const PolledQueue> queues) const;
 
  private:
-  std::string in_rdma_cm(Thread& thread) const;
-  std::string verb_of(Thread& thread, const protocol::VerbWait& wait) const;
-  std::string place(Process& process, std::uint64_t address) const;
-  // Those who have called the function that `start` is in.
-  std::string callers(Process& process, const StackStart& start) const;
-  std::string sleep_on(Process& process, const hca::CompletionQueueState& cq, const hca::Inspection& all) const;
-  // Why nothing comes to an empty queue.
-  std::string nothing_comes(const hca::CompletionQueueState& cq, const hca::Inspection& all) const;
+  // One clause of an explanation.
+  struct Clause {
+    std::string text;
+    WaitCause cause = WaitCause::kUnknown;
+    std::uint32_t waits_for = 0;  // pid; 0: nobody who is known
+    bool is_usual = false;        // so it is with queues that are in order, too
+    bool is_idle = false;         // of a queue pair that receives nothing: no mistake when the program waits for another one
+
+    bool empty() const { return text.empty(); }
+  };
   struct Peer {
     hca::QueuePairState state;
     std::string title;  // "QP 77 of server"
+    std::uint32_t process = 0;
     bool is_known = false;
   };
+
+  // The first few clauses in one sentence, with the greatest of their causes.
+  static void explain_by(WaitReason& reason, const std::vector<Clause>& clauses);
+  std::string in_rdma_cm(Thread& thread) const;
+  std::string verb_of(Thread& thread, const protocol::VerbWait& wait) const;
+  std::string place(Process& process, std::uint64_t address) const;
+  // The functions that have called the one that `start` is in.
+  std::string callers(Process& process, const StackStart& start) const;
+  Clause sleep_on(Process& process, const hca::CompletionQueueState& cq, const hca::Inspection& all, bool is_awaited) const;
+  // Why nothing comes to an empty queue.
+  std::vector<Clause> nothing_comes(const hca::CompletionQueueState& cq, const hca::Inspection& all) const;
+  // The process at the other end of the TCP connection that the thread reads from; 0: it reads from none.
+  std::uint32_t tcp_peer_of(Thread& thread) const;
   Peer peer_of(const hca::QueuePairState& qp) const;
-  std::string why_no_message(const hca::QueuePairState& qp, bool* is_usual) const;
-  std::string why_no_send(const hca::QueuePairState& qp) const;
+  Clause why_no_message(const hca::QueuePairState& qp) const;
+  Clause why_no_send(const hca::QueuePairState& qp) const;
   std::string dropped_to(const std::vector<std::string>& names) const;
 
   const std::vector<std::unique_ptr<Process>>& processes_;

@@ -94,6 +94,26 @@ std::string object_at(void* address) {
 
 }  // namespace
 
+// Here, where the types of all members are complete.
+Supervisor::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
+                       std::vector<HostSpec> hosts, const ManagementNetworkSpec& network, const SupervisorOptions& options)
+    : engine_(engine),
+      tracer_(tracer),
+      choices_(choices),
+      hosts_(std::move(hosts)),
+      options_(options),
+      horizon_(engine, hosts_, network.latency, static_cast<std::uint32_t>(components.size())),
+      token_(options_.limits.stuck_after_ms, options_.poke_period_us),
+      kernel_(
+          engine, tracer, hosts_, network, options_, *this,
+          [this](Process& process, int fd, std::span<const std::byte> bytes) {
+            output(process, fd, bytes);
+          },
+          [this](Process& process, const std::string& text, bool weakens) { warn(process, text, weakens); },
+          [this](Process& process) { return make_thread(process); }) {
+  if (options_.run_after_run != nullptr) kernel_.use_passage(options_.run_after_run->passage());
+}
+
 Supervisor::Impl::~Impl() { kill_all(); }
 
 RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, OutputListener& listener) {
@@ -153,16 +173,14 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     } else if (engine_.next_event_time() > options_.limits.virtual_end) {
       // What ends now ends at the limit, whenever something happened last: who is parked has done something since.
       engine_.run_until(options_.limits.virtual_end);
-      finish(Outcome::kTimeLimit,
-             options_.limits.virtual_end < kEndOfTime
-                 ? fmt::format("the limit of {} virtual time was reached", in_seconds(options_.limits.virtual_end))
-                 : "virtual time ends after 106 days, and what the programs wait for comes later");
+      finished_ = true;
+      result_.outcome = Outcome::kTimeLimit;
       list_waits(false);
       count_parked_until(options_.limits.virtual_end);
     } else {
       engine_.step();
       if (someone_ended_) retire_ended();
-      if (token_.interrupted() && !finished_) finish(Outcome::kInterrupted, "the run was interrupted");
+      if (token_.interrupted() && !finished_) interrupt();
     }
   }
   for (const auto& process : processes_) log_loops(*process);

@@ -249,7 +249,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
     return Answer{thread.copy_pid()};
   }
   if (a[1] <= 0) {
-    finish(Outcome::kMachine, title(parent) + " got no copy: the machine refused one more process (see ulimit -u, and its memory)");
+    finish(Outcome::kMachine, title(parent) + " could not fork: the machine refused a new process (see ulimit -u and free memory)");
     return std::nullopt;
   }
   const auto native = static_cast<pid_t>(a[1]);
@@ -269,7 +269,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
     region = std::make_unique<ProcessRegion>(fmt::format("/proc/{}/fd/{}", parent.native_pid(), a[2]));
   } catch (const std::system_error&) {
     end_child(native);
-    finish(Outcome::kMachine, title(parent) + " got no copy: the machine gave the simulator no room for one (see ulimit -n and -v)");
+    finish(Outcome::kMachine, title(parent) + " could not fork: the machine gave the simulator no room for the copy (see ulimit -n and -v)");
     return std::nullopt;
   }
   region->close_fd();
@@ -389,7 +389,7 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Thread& thread) {
     else if (cause == 0 && errno != EBADF) cause = errno;
   }
   if (cause != 0)
-    finish(Outcome::kMachine, title(process) + " would lose what it has open by executing (pidfd_getfd, ptrace): " + std::strerror(cause));
+    finish(Outcome::kMachine, title(process) + " cannot execute a program without losing its open files (pidfd_getfd, ptrace): " + std::strerror(cause));
   return inherited;
 }
 

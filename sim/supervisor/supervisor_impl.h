@@ -26,35 +26,14 @@
 #include "sim/supervisor/supervisor.h"
 #include "sim/supervisor/scheduling/token.h"
 #include "sim/supervisor/scheduling/waiting_times.h"
+#include "sim/supervisor/spec/blocked_thread.h"
 
 namespace verbatim::supervisor {
-
-inline std::string in_seconds(Instant when) {
-  const std::int64_t ns = to_ps(when) / 1000;
-  return fmt::format("{}.{:09} s", ns / 1'000'000'000, ns % 1'000'000'000);
-}
 
 class Supervisor::Impl final : public ProcessTable {
  public:
   Impl(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
-       std::vector<HostSpec> hosts, const ManagementNetworkSpec& network, const SupervisorOptions& options)
-      : engine_(engine),
-        tracer_(tracer),
-        choices_(choices),
-        hosts_(std::move(hosts)),
-        options_(options),
-        horizon_(engine, hosts_, network.latency, static_cast<std::uint32_t>(components.size())),
-        token_(options_.limits.stuck_after_ms, options_.poke_period_us),
-        kernel_(
-            engine, tracer, hosts_, network, options_, *this,
-            [this](Process& process, int fd, std::span<const std::byte> bytes) {
-              output(process, fd, bytes);
-            },
-            [this](Process& process, const std::string& text, bool weakens) { warn(process, text, weakens); },
-            [this](Process& process) { return make_thread(process); }) {
-    if (options_.run_after_run != nullptr) kernel_.use_passage(options_.run_after_run->passage());
-  }
-
+       std::vector<HostSpec> hosts, const ManagementNetworkSpec& network, const SupervisorOptions& options);
   ~Impl() override;
 
   void use_failing_calls(FailingCalls& calls) { kernel_.use_failing_calls(calls); }
@@ -239,10 +218,15 @@ class Supervisor::Impl final : public ProcessTable {
     result_.outcome = outcome;
     result_.findings.push_back(std::move(finding));
   }
+  void interrupt() {
+    finished_ = true;
+    result_.outcome = Outcome::kInterrupted;
+  }
   void report_deadlock();
   // What each thread waits for, a sentence each. `for_ever`: nothing will ever end it.
   std::vector<std::string> waits(bool for_ever);
-  void list_waits(bool for_ever);  // as findings of the run
+  std::vector<BlockedThread> blocked_threads(bool for_ever);
+  void list_waits(bool for_ever);  // as findings of the run, with the cause that they show
   class Held;
   // A debugger holds `process`, whose turn it is; true: the run is to end.
   bool tell_of_holding(Process& process);

@@ -58,7 +58,7 @@ void Supervisor::Impl::note_refusal_of_machine(Thread& thread) {
   const bool to_number = slot.number == SYS_dup2 || slot.number == SYS_dup3;
   if (error == EMFILE && !to_number && process.lowest_free_number() < 0) return;
   const std::string what = size > 0 ? fmt::format(" of {} bytes", size) : "";
-  warn(process, fmt::format("the machine refused {}{}: {}; with another machine the run may be another", call.name, what,
+  warn(process, fmt::format("the machine refused {}{}: {}; the result depends on this machine", call.name, what,
                             strerrordesc_np(static_cast<int>(error))),
        true);
 }
@@ -81,8 +81,8 @@ void Supervisor::Impl::note_little_room(Process& process) {
       const std::uint64_t used = std::strtoull(line.c_str() + std::strlen(name), nullptr, 10) * 1024;
       if (used + kSmall <= limit) continue;
       warn(process,
-           fmt::format("had {} bytes of memory, of {} that the machine lets it have (ulimit -v, -d), so small pieces may have been "
-                       "refused; with another machine the run may be another", used, limit),
+           fmt::format("had {} bytes of memory, of {} that the machine allows (ulimit -v, -d), so small pieces may have been "
+                       "refused; the result depends on this machine", used, limit),
            true);
       return;
     }
@@ -101,7 +101,7 @@ void Supervisor::Impl::note_other_layout(Process& process) {
 void Supervisor::Impl::note_refused_heap(Process& process) {
   if (syscall(SYS_brk, 0) != -1) return;
   warn(process,
-       fmt::format("the machine refuses brk: {}; memory lies elsewhere than on other machines, and the run may be another",
+       fmt::format("the machine refuses brk: {}; memory is at other addresses than on other machines, and the result depends on this machine",
                    std::strerror(errno)),
        true);
 }
@@ -132,7 +132,7 @@ void Supervisor::Impl::check_end_was_ours(Process& process, int status) {
   const std::uint64_t sent = process.region().header().sent_signals.load(std::memory_order_relaxed);
   if (is_own_fault(signal) || (signal != SIGKILL && (sent >> (signal - 1) & 1) != 0)) return;
   finish(Outcome::kMachine,
-         fmt::format("{} was ended by signal {} ({}), which nobody in the simulation has sent: {}", title(process), signal,
+         fmt::format("{} was ended by signal {} ({}), which no simulated process has sent: {}", title(process), signal,
                      strsignal(signal),
                      signal == SIGKILL ? "somebody outside, or the machine's kernel, which was short of memory (see dmesg)"
                                        : "somebody outside"));

@@ -109,8 +109,8 @@ void Supervisor::Impl::check_reads_beside(Thread& thread, const ProcessMemory::W
   if (reads == 0) return;
   // As of a call: the place lies before the address.
   kernel_.checks().tell(process, kCheck, reads + 1,
-                        fmt::format("thread {} has waited in a loop for some of {} bytes at {:#x} that an adapter places, and reads "
-                                    "others before it has polled a completion: the bytes of a message come in any order",
+                        fmt::format("thread {} has waited in a loop until some of {} bytes at {:#x} changed, which an adapter writes, and reads "
+                                    "others of them before it has polled a completion: the bytes of a message arrive in any order",
                                     thread.tid(), written.bytes.size(), written.address),
                         engine_.now());
 }

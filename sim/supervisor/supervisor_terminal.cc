@@ -134,7 +134,7 @@ bool Supervisor::Impl::Terminals::attend_person() {
   user_.on_wait(engine.now());
   auto typed = user_.typed(wait_ms);
   if (impl_.token_.interrupted()) {
-    impl_.finish(Outcome::kInterrupted, "the run was interrupted");
+    impl_.interrupt();
     return true;
   }
   const auto passed = std::chrono::steady_clock::now() - began;

@@ -102,7 +102,7 @@ void Supervisor::Impl::tell_call(Thread& thread, const protocol::ThreadSlot& slo
 
 // What it asks for makes no sense, so nothing that it says can be relied on any more. The others go on.
 void Supervisor::Impl::stop_wild(Process& process) {
-  warn(process, "overwrote the memory it shares with the simulator; it was stopped");
+  warn(process, "overwrote the memory that it shares with the simulator, and was ended");
   kill_process(process);
 }
 
@@ -121,7 +121,7 @@ bool Supervisor::Impl::adopt_thread(Process& process) {
   }
   if (tid == 0) {
     finish(Outcome::kMachine,
-           title(process) + " got no thread: the machine refused one more (see ulimit -u, and its memory)");
+           title(process) + " got no new thread: the machine refused one (see ulimit -u and free memory)");
   } else {
     stop_wild(process);
   }
@@ -150,7 +150,7 @@ bool Supervisor::Impl::wait_for_message(Process& process) {
       }
       return false;
     case TokenWait::Result::kInterrupted:
-      finish(Outcome::kInterrupted, "the run was interrupted");
+      interrupt();
       return false;
     case TokenWait::Result::kStuck:
       finish(Outcome::kStuck, title(process) + " " + token_.stuck_doing() + why_not_parked(process));
@@ -165,12 +165,12 @@ void Supervisor::Impl::check_was_ours(const Process& process) {
   constexpr int kLoaderFailed = 127;
   const int status = process.exit_status;
   if (process.attached || finished_ || !WIFEXITED(status) || WEXITSTATUS(status) == kLoaderFailed) return;
-  finish(Outcome::kStuck, title(process) + " ran outside of the simulation: its loader did not preload the shim");
+  finish(Outcome::kStuck, title(process) + " ran outside the simulation: its loader did not preload the shim");
 }
 
 std::string Supervisor::Impl::why_not_parked(Process& process) {
   if (process.analyst() == nullptr || process.analyst()->refusal().empty()) return "";
-  return " (its loop could not be proven to wait for the outside: it " + process.analyst()->refusal() + ")";
+  return " (its loop could not be proven to be a wait: it " + process.analyst()->refusal() + ")";
 }
 
 Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {

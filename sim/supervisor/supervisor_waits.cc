@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/core/time_text.h"
+#include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/hang_causes.h"
 #include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/spec/held_run.h"
 #include "sim/supervisor/supervisor_impl.h"
+#include "sim/supervisor/wait_graph.h"
 
 namespace verbatim::supervisor {
 
@@ -29,46 +32,60 @@ std::string place_of_spin(const Process& process, const Parked& parked) {
 
 }  // namespace
 
-// What each thread waits for. `for_ever`: nothing will ever end it.
-std::vector<std::string> Supervisor::Impl::waits(bool for_ever) {
-  std::vector<std::string> all;
-  const auto add = [&all](std::string sentence) { all.push_back(std::move(sentence)); };
+std::vector<BlockedThread> Supervisor::Impl::blocked_threads(bool for_ever) {
+  std::vector<BlockedThread> all;
   const HangCauses causes(processes_, options_);
   for (const auto& process : processes_) {
     if (!process->alive) continue;
+    const std::string name = title(*process);
     if (process->stopped_by != 0) {
-      add(fmt::format("{} is stopped by signal {} and nobody continues it", title(*process), process->stopped_by));
+      const std::string wait = fmt::format("is stopped by signal {}, and no process sends it SIGCONT", process->stopped_by);
+      all.push_back({process->pid(), name, name, wait, wait, WaitCause::kOwn, {}, {}});
       continue;
     }
     for (const auto& thread : process->threads()) {
-      const std::string who = fmt::format("{}, thread {}", title(*process), thread->tid());
+      // `end`: behind the place, when nothing will ever end the wait.
+      const auto add = [&](const std::string& wait, Instant since, WaitReason reason, const char* end = "") {
+        all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()),
+                       wait + " since " + time_text(since) + reason.text(for_ever ? end : ""), std::move(reason.explanation), reason.cause,
+                       std::move(reason.waits_for), since});
+      };
       if (const Parked* parked = thread->parked()) {
         const bool polls = parked->kind == Parked::Kind::kPoll;
-        const std::string what =
-            polls && !parked->queues.empty()
-                ? fmt::format("polls completion queue{}{}", numbers_of(parked->queues),
-                              for_ever ? ", which nothing can fill any more," : "")
-                : fmt::format("spins{} on memory at {:#x}{}", place_of_spin(*process, *parked), parked->awaited,
-                              for_ever ? ", which nothing can change any more," : "");
-        add(fmt::format("{} {} since {}{}", who, what, in_seconds(parked->since),
-                        polls ? causes.of_polls(*thread, parked->queues) : ""));
+        if (polls && !parked->queues.empty()) {
+          add("polls completion queue" + numbers_of(parked->queues), parked->since, causes.of_polls(*thread, parked->queues),
+              parked->queues.size() == 1 ? ", and nothing can fill it any more" : ", and nothing can fill them any more");
+        } else {
+          add(fmt::format("spins{} on memory at {:#x}", place_of_spin(*process, *parked), parked->awaited), parked->since,
+              polls ? causes.of_polls(*thread, parked->queues) : WaitReason(), ", and nothing can change it any more");
+        }
       } else if (thread->state() == Thread::State::kBlocked) {
-        add(fmt::format("{} waits in {} since {}{}", who, thread->waits_for(), in_seconds(thread->blocked_since()),
-                        causes.of_sleep(*thread)));
+        add("waits in " + thread->waits_for(), thread->blocked_since(), causes.of_sleep(*thread));
       } else if (thread->state() == Thread::State::kPending && thread->call().request == protocol::Request::kPoll) {
         const auto& a = thread->call().arguments;
         const PolledQueue polled{static_cast<std::uint32_t>(a[1]), static_cast<std::uint32_t>(a[2])};
         const bool yields = (thread->call().number & protocol::kYields) != 0;
-        add(fmt::format("{} {} at {}{}", who, yields ? "yields" : fmt::format("polls completion queue {}", a[2]),
-                        in_seconds(engine_.now()), causes.of_polls(*thread, {&polled, 1})));
+        const WaitReason reason = causes.of_polls(*thread, {&polled, 1});
+        const std::string wait = yields ? "yields" : fmt::format("polls completion queue {}", a[2]);
+        all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()),
+                       wait + " at " + time_text(engine_.now()) + reason.text(""), reason.explanation, reason.cause, reason.waits_for,
+                       engine_.now()});
       }
     }
   }
   return all;
 }
 
+std::vector<std::string> Supervisor::Impl::waits(bool for_ever) {
+  std::vector<std::string> all;
+  for (const BlockedThread& thread : blocked_threads(for_ever)) all.push_back(thread.sentence());
+  return all;
+}
+
 void Supervisor::Impl::list_waits(bool for_ever) {
-  for (std::string& sentence : waits(for_ever)) result_.findings.push_back(std::move(sentence));
+  const std::vector<BlockedThread> threads = blocked_threads(for_ever);
+  for (const BlockedThread& thread : threads) result_.findings.push_back(thread.sentence());
+  result_.hang_cause = cause_of_hang(threads, for_ever);
 }
 
 class Supervisor::Impl::Held final : public HeldRun {

@@ -85,6 +85,29 @@ static void destroys_cq(void) {
   litmus_wait(my.send_cq);
 }
 
+// The server takes two events and acknowledges none. It arms the CQ once more while it holds completions, which does no harm here.
+static void unacknowledged_events(void) {
+  post_receive();
+  post_receive();
+  MUST(ibv_req_notify_cq(my.recv_cq, 0) == 0);
+  litmus_meet(&my);
+  if (!is_server()) {
+    for (int i = 0; i < 2; ++i) {
+      send_one(IBV_SEND_SIGNALED);
+      litmus_wait(my.send_cq);
+    }
+    litmus_meet(&my);
+    return;
+  }
+  litmus_meet(&my);  // both messages have come
+  sleep_for_event(0);
+  MUST(ibv_req_notify_cq(my.recv_cq, 0) == 0);
+  sleep_for_event(0);
+  for (int i = 0; i < 2; ++i) litmus_wait(my.recv_cq);
+  MUST(ibv_destroy_qp(my.qp[0]) == 0);
+  MUST(ibv_destroy_cq(my.recv_cq) == 0);
+}
+
 static void* take_event(void* unused) {
   struct ibv_async_event event;
   MUST(ibv_get_async_event(my.context, &event) == 0);
@@ -165,7 +188,8 @@ static const struct {
   void (*run)(void);
 } kCases[] = {{"never-armed", never_armed},     {"not-armed-again", not_armed_again}, {"not-solicited", not_solicited},
               {"destroys-cq", destroys_cq},     {"destroys-qp", destroys_qp},         {"no-receive", no_receive},
-              {"not-signaled", not_signaled},   {"nothing-sent", nothing_sent},       {"peer-is-gone", peer_is_gone}};
+              {"not-signaled", not_signaled},   {"nothing-sent", nothing_sent},       {"peer-is-gone", peer_is_gone},
+              {"unacknowledged-events", unacknowledged_events}};
 
 int main(int argc, char** argv) {
   MUST(argc >= 2);

@@ -7,7 +7,9 @@ namespace verbatim {
 namespace {
 
 using support::RunReport;
+using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 struct Hang {
   const char* name;
@@ -50,19 +52,19 @@ INSTANTIATE_TEST_SUITE_P(
         Hang{"never-armed", "server",
              "waits in read on completion channel since .* in ibv_get_cq_event at hangs.c:[0-9]+ "
              ".in sleep_for_event, from never_armed at hangs.c:[0-9]+, from main at hangs.c:[0-9]+.: CQ 129 holds 1 completion that "
-             "nobody has polled, written at .* us, and was never armed .ibv_req_notify_cq."},
+             "the program has not polled, written at .* us, and was never armed .ibv_req_notify_cq."},
         Hang{"not-armed-again", "server",
-             "waits in read .* at hangs.c:[0-9]+ .in [^)]*.: CQ 129 holds 1 completion that nobody has polled, .* and it was not armed again "
+             "waits in read .* at hangs.c:[0-9]+ .in [^)]*.: CQ 129 holds 1 completion that the program has not polled, .* and was not armed again "
              ".ibv_req_notify_cq. after its last event, at .* us"},
         Hang{"not-solicited", "server",
-             "waits in poll on completion channel since .*: CQ 129 holds 1 completion that nobody has polled, written at .* us, but "
-             "ibv_req_notify_cq at hangs.c:[0-9]+ armed it for solicited completions alone"},
+             "waits in poll on completion channel since .*: CQ 129 holds 1 completion that the program has not polled, written at .* us, but "
+             "ibv_req_notify_cq at hangs.c:[0-9]+ armed it for solicited completions only"},
         Hang{"destroys-cq", "server",
-             "waits in futex .*, in ibv_destroy_cq of CQ 129 at hangs.c:[0-9]+ .in destroys_cq, [^)]*.: it waits for the acknowledgement of 1 completion "
-             "event that thread 1000 took .ibv_ack_cq_events."},
+             "waits in futex .*, in ibv_destroy_cq of CQ 129 at hangs.c:[0-9]+ .in destroys_cq, [^)]*.: ibv_destroy_cq returns only when 1 completion event "
+             "that thread 1000 took has been acknowledged .ibv_ack_cq_events."},
         Hang{"destroys-qp", "server",
-             "waits in futex .*, in ibv_destroy_qp of QP 72 at hangs.c:[0-9]+ .in destroys_qp, [^)]*.: it waits for the acknowledgement of 1 asynchronous "
-             "event that thread 1002 took .ibv_ack_async_event."},
+             "waits in futex .*, in ibv_destroy_qp of QP 72 at hangs.c:[0-9]+ .in destroys_qp, [^)]*.: ibv_destroy_qp returns only when 1 asynchronous event "
+             "that thread 1002 took has been acknowledged .ibv_ack_async_event."},
         Hang{"no-receive", "server",
              "polls completion queue 129 since .* at hangs.c:[0-9]+ "
              ".in poll_for_ever, from no_receive at hangs.c:[0-9]+, from main at hangs.c:[0-9]+.: QP 72 has no receive posted, and its peer, QP 72 of client, has "
@@ -71,15 +73,69 @@ INSTANTIATE_TEST_SUITE_P(
              "polls completion queue 128 since .*: QP 72 has 1 send posted, and its peer, QP 72 of server, has no receive posted for "
              "it .[0-9]+ RNR NAKs so far."},
         Hang{"not-signaled", "client",
-             "polls completion queue 128, .* at hangs.c:[0-9]+ .in [^)]*.: QP 72: its last send was not signaled, so it completes without an "
-             "entry"},
+             "polls completion queue 128 since .* us at hangs.c:[0-9]+ .in [^)]*., and nothing can fill it any more: the last send of QP 72 was not signaled, so it produces no "
+             "completion"},
         Hang{"nothing-sent", "server",
-             "polls completion queue 129, .*: QP 72 has 1 receive posted, and its peer, QP 72 of client, has nothing more to send"},
+             "polls completion queue 129 since .*, and nothing can fill it any more: QP 72 has 1 receive posted, and its peer, QP 72 of client, has no send posted"},
         Hang{"peer-is-gone", "client",
-             "polls completion queue 128, .*: QP 72 has 1 send posted: hca/server dropped 1 packet to it, the last at .* us: no such "
+             "polls completion queue 128 since .*, and nothing can fill it any more: QP 72 has 1 send posted: hca/server dropped 1 packet to it, the last at .* us: no such "
              "queue pair"}),
     [](const auto& info) {
       std::string name = std::string(info.param.name) + "_" + info.param.host;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
+
+// The line of the run that begins with `begin`; empty: there is none.
+std::string line_of(const RunReport& result, const std::string& begin) {
+  const std::size_t at = result.err.find("verbatim: " + begin);
+  return at == result.err.npos ? "" : result.err.substr(at, result.err.find('\n', at) - at);
+}
+
+// A check finds a mistake that did no harm here; the hang comes from another one.
+TEST(Hangs, the_cause_is_what_the_thread_waits_for_and_not_what_a_check_has_found) {
+  const RunReport result = hang("unacknowledged-events");
+  ASSERT_EQ(result.code, 3) << result.story();
+  const std::string cause = line_of(result, "cause: ");
+  EXPECT_THAT(cause, MatchesRegex("verbatim: cause: server: hangs .pid [0-9]+., thread [0-9]+: ibv_destroy_cq returns only when 2 completion events "
+                                  "that thread [0-9]+ took have been acknowledged .ibv_ack_cq_events."));
+  EXPECT_THAT(line_of(result, "what to do: "), HasSubstr("call ibv_ack_cq_events for each event"));
+  EXPECT_THAT(result.err, HasSubstr("check missed-wakeup: host/server"));
+  EXPECT_THAT(result.err, Not(HasSubstr("possible cause")));
+  EXPECT_EQ("verbatim: cause: " + result.report["cause"]["text"].get<std::string>(), cause);
+  EXPECT_EQ(result.report["cause"]["certain"], true);
+  ASSERT_EQ(result.report["failures"].size(), result.report["checks"].size());
+  EXPECT_EQ(result.report["failures"][0]["is_finding"], true);
+}
+
+struct Cause {
+  const char* name;
+  const char* text;
+  const char* what_to_do;
+};
+
+class CauseTest : public ::testing::TestWithParam<Cause> {};
+
+TEST_P(CauseTest, of_a_hang_is_said_once_with_what_to_do) {
+  const RunReport result = hang(GetParam().name);
+  EXPECT_THAT(line_of(result, "cause: "), MatchesRegex(std::string("verbatim: cause: ") + GetParam().text)) << result.story();
+  EXPECT_THAT(line_of(result, "what to do: "), HasSubstr(GetParam().what_to_do));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, CauseTest,
+    ::testing::Values(
+        // The client polls for a completion, and the server has no receive for the message: its own program could post one.
+        Cause{"no-receive", "server: .*: QP 72 has no receive posted, and its peer, QP 72 of client, has 1 message for it .*",
+              "post receives before the peer may send"},
+        Cause{"not-signaled", "client: .*: the last send of QP 72 was not signaled, so it produces no completion", "set IBV_SEND_SIGNALED"},
+        Cause{"peer-is-gone", "client: .*: QP 72 has 1 send posted: hca/server dropped 1 packet to it, .*: no such queue pair", ""},
+        // Each of the two waits for the other.
+        Cause{"nothing-sent", "server: hangs .pid [0-9]+. -> client: hangs .pid [0-9]+. -> server: hangs .pid [0-9]+.: each waits for the "
+                              "next one to send something, and none of them sends first",
+              "let one side send first"}),
+    [](const auto& info) {
+      std::string name = info.param.name;
       std::ranges::replace(name, '-', '_');
       return name;
     });
@@ -91,8 +147,8 @@ TEST(Hangs, an_event_of_librdmacm_that_nobody_has_acknowledged_is_told) {
   const RunReport result = support::run(request);
   ASSERT_EQ(result.report["findings"].size(), 1u) << result.story();
   EXPECT_THAT(result.report["findings"][0].get<std::string>(),
-              ::testing::ContainsRegex("waits in futex since .*, in rdma_destroy_id at destroys_id.c:[0-9]+: it waits until all 1 rdma_cm "
-                                       "events of the identifier that the program took are acknowledged"));
+              ::testing::ContainsRegex("waits in futex since .*, in rdma_destroy_id at destroys_id.c:[0-9]+: rdma_destroy_id returns only when 1 rdma_cm "
+                                       "event of the identifier that the program took has been acknowledged"));
 }
 
 // The litmus program of tests/litmus, with a seed that shows it: polled empty, armed too late.
@@ -108,9 +164,9 @@ TEST(Hangs, a_lost_wake_up_is_told) {
     if (result.code == 0) continue;
     ASSERT_EQ(result.code, 3) << result.story();
     EXPECT_THAT(result.report["findings"].dump(),
-                ::testing::ContainsRegex("in ibv_get_cq_event at lost_wakeup[^ ]* [(]in [^)]*[)]: CQ 129 holds [0-9]+ completions? that nobody has "
-                                         "polled, (the first )?written at [0-9.]+ us, [0-9.]+ [num]s before ibv_req_notify_cq at "
-                                         "lost_wakeup[^ ]* armed it: what is there before raises no event"));
+                ::testing::ContainsRegex("in ibv_get_cq_event at lost_wakeup[^ ]* [(]in [^)]*[)]: CQ 129 holds [0-9]+ completions? that the program has "
+                                         "not polled, (the first )?written at [0-9.]+ us, [0-9.]+ us before ibv_req_notify_cq at "
+                                         "lost_wakeup[^ ]* armed it: arming raises no event for completions that are there already"));
     return;
   }
   FAIL() << "no seed shows it";

@@ -197,8 +197,8 @@ TEST(Seeds, interrupted_ones_keep_what_is_known) {
     std::smatch found;
     ASSERT_TRUE(std::regex_search(
         run.out, found,
-        std::regex("\nseeds 1..100000: (\\d+) as expected, (\\d+) failed, (\\d+) not run to the end: interrupted\n(like seed \\d+: "
-                   "\\d+\n)*repeat: .+\n")))
+        std::regex("\nseeds 1..100000: (\\d+) as expected, (\\d+) failed, (\\d+) did not finish: interrupted\n(same failure as seed \\d+: "
+                   "\\d+ runs\n)*repeat: .+\n")))
         << run.out;
     const int as_expected = std::stoi(found[1]), failed = std::stoi(found[2]), left = std::stoi(found[3]);
     EXPECT_EQ(as_expected + failed + left, 100'000);

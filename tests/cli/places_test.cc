@@ -48,8 +48,8 @@ TEST(Places, an_event_is_asked_for_where_its_queue_was_armed_last) {
   const std::vector<RunReport::Place> places = {place("hca/a", Kind::kArm, 10, 129, 0, "a.c:1"),
                                                 place("hca/a", Kind::kArm, 20, 130, 0, "a.c:2"),
                                                 place("hca/a", Kind::kArm, 30, 129, 0, "a.c:3")};
-  EXPECT_EQ(of(places, 25, "completion-event", "cqn=129 channel=1 process=1000"), "asked for at a.c:1");
-  EXPECT_EQ(of(places, 35, "completion-event", "cqn=129 channel=1 process=1000"), "asked for at a.c:3");
+  EXPECT_EQ(of(places, 25, "completion-event", "cqn=129 channel=1 process=1000"), "armed at a.c:1");
+  EXPECT_EQ(of(places, 35, "completion-event", "cqn=129 channel=1 process=1000"), "armed at a.c:3");
   EXPECT_EQ(of(places, 35, "doorbell", "kind=1 number=130 producer=0"), "called at a.c:2");
   EXPECT_EQ(of(places, 35, "completion-event", "cqn=131 channel=1 process=1000"), "");
 }

@@ -82,7 +82,7 @@ TEST(Seeds, what_cannot_be_started_ends_them_with_a_summary) {
   const Finished run = verbatim({"run", "--topology", kTopology, "--seeds", "1..50", "--jobs", "1", "--out",
                                  "/dev/null/nowhere", "server=true"});
   EXPECT_EQ(run.code, 2) << run.out << run.err;
-  EXPECT_NE(run.out.find("seeds 1..50: 0 as expected, 1 failed, 49 not run to the end\n"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("seeds 1..50: 0 as expected, 1 failed, 49 did not finish\n"), std::string::npos) << run.out;
 }
 
 TEST(Seeds, what_is_left_in_the_folder) {

@@ -138,7 +138,7 @@ TEST_P(OneDigest, another_poke_period) {
 TEST_P(OneDigest, verify_finds_no_difference) {
   const RunReport run = support::run({.commands = GetParam().commands, .options = {"--verify"}});
   EXPECT_EQ(run.code, 0) << run.story();
-  EXPECT_THAT(run.err, ::testing::HasSubstr("two runs, one trace"));
+  EXPECT_THAT(run.err, ::testing::HasSubstr("both runs have the same trace"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, OneDigest, ::testing::ValuesIn(workloads()), [](const auto& info) { return info.param.name; });

@@ -13,6 +13,7 @@
 namespace verbatim {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -54,7 +55,7 @@ TEST_P(ConfusionTest, is_explained_with_its_evidence) {
   if (std::string(which.name) == "late-answer") more.insert(more.end(), {"--fault", R"({"action":"delay","from":"server","opcode":"Acknowledge","delay":"9 ms","every":1,"count":0})"});
   const cli::Finished run = run_confusion(which.name, out, more);
   EXPECT_EQ(run.code, which.code) << run.out << run.err;
-  EXPECT_THAT(run.err, HasSubstr("verbatim: the first cause: at ")) << run.out;
+  EXPECT_THAT(run.err, ContainsRegex("verbatim: (possible )?cause: ")) << run.out;
   EXPECT_THAT(run.err, HasSubstr(which.evidence));
   EXPECT_THAT(run.err, HasSubstr(which.remedy));
   const cli::Finished told = cli::verbatim({"explain", out});
@@ -62,6 +63,8 @@ TEST_P(ConfusionTest, is_explained_with_its_evidence) {
   EXPECT_THAT(joined(told.out), HasSubstr(which.evidence));
   EXPECT_THAT(joined(told.out), HasSubstr(which.remedy));
   EXPECT_THAT(joined(told.out), HasSubstr(which.more));
+  // Of a hang only run.json knows who waited for what.
+  if (which.code == 3) return;
   // A trace alone tells as much, but for the places of calls.
   const cli::Finished of_trace = cli::verbatim({"explain", out + "/trace.txt"});
   EXPECT_THAT(joined(of_trace.out), HasSubstr(which.evidence));
@@ -70,54 +73,54 @@ TEST_P(ConfusionTest, is_explained_with_its_evidence) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, ConfusionTest,
     ::testing::Values(
-        Confusion{"rkey-order", "but with 0x801, the same bytes in the other order", "convert the key once on each way",
+        Confusion{"rkey-order", "but there is with 0x801, the same bytes in reverse order", "convert the key once in each direction",
                   "wr_id 7 (confusions.c:88) completes with remote access error"},
         Confusion{"no-access", "was registered without IBV_ACCESS_REMOTE_WRITE", "add the missing right to the access flags of ibv_reg_mr"},
-        Confusion{"qp-access", "lack IBV_ACCESS_REMOTE_WRITE", "give the responder's queue pair the right, too"},
-        Confusion{"out-of-range", "are not within the memory with rkey 0x801", "check remote_addr and the length against the peer's region"},
-        Confusion{"wrong-qpn", "there never was a QP 77 of server (it had 72)", "dest_qp_num is qp->qp_num of the peer",
-                  "timeout 8 is 4.096 us * 2^8 = 1.048576 ms"},
-        Confusion{"wrong-psn", "takes PSN 100 for a repetition: its rq_psn is ahead of it", "rq_psn of each side must be sq_psn of the other"},
-        Confusion{"mtu", "carries 1024 bytes where its path MTU is 512", "give both sides the smaller of the two ports' active_mtu"},
-        Confusion{"no-receive", "had no receive posted for the message that came at 100.290018 ms", "post receives before the peer may send",
+        Confusion{"qp-access", "lack IBV_ACCESS_REMOTE_WRITE", "give the responder's queue pair the right as well"},
+        Confusion{"out-of-range", "are not within the memory with rkey 0x801", "compare remote_addr and the length with the peer's region"},
+        Confusion{"wrong-qpn", "server never had a QP 77 (it had 72)", "dest_qp_num must be the peer's qp->qp_num in host byte order",
+                  "timeout 8 is 4.096 us * 2^8 = 1048.576 us"},
+        Confusion{"wrong-psn", "treats PSN 100 as a duplicate: its rq_psn is higher", "rq_psn of each side must equal sq_psn of the other"},
+        Confusion{"mtu", "carries 1024 bytes where its path MTU is 512", "set path_mtu on both sides to the smaller active_mtu"},
+        Confusion{"no-receive", "had no receive posted for the message that arrived at 100290.018 us", "post receives before the peer may send",
                   "it posted one 118.295 us later (confusions.c:75)"},
-        Confusion{"short-receive", "the message has at least 1024 bytes, the receive for it 100", "post receives that hold the longest message"},
-        Confusion{"late-answer", "after giving up", "the timeout is too short for this path"},
-        Confusion{"gone", "the program of QP 72 of server had ended at 100.308284 ms with exit code 0", "look at why it ended"},
-        Confusion{"lkey", "there is no memory with lkey 0x5d01", "put mr->lkey of the region that holds the buffer into each ibv_sge"},
-        Confusion{"not-ready", "QP 72 of server, the peer, was in INIT until 150.248158 ms; your first packet came at 100.289250 ms",
-                  "send only when the peer has told"},
-        Confusion{"address-order", "but 0x10000000, its bytes in the other order, is", "convert the address once on each way"},
-        Confusion{"qpn-order", "dest_qp_num 1207959552 is more than 16777215", "in host byte order: check what is exchanged"},
-        Confusion{"lid-order", "no port of the fabric has LID 512, to which QP 72 of client sends, the bytes of 2 in the other order",
-                  "ah_attr.dlid is the lid of the peer's port"},
+        Confusion{"short-receive", "the message has at least 1024 bytes, and the receive for it has 100", "post receives that hold the longest message"},
+        Confusion{"late-answer", "after the sender had given up", "the timeout is too short for this path"},
+        Confusion{"gone", "the program that owned QP 72 of server ended at 100308.284 us with exit code 0", "find out why it ended"},
+        Confusion{"lkey", "there is no memory with lkey 0x5d01", "put mr->lkey of the region that contains the buffer into each ibv_sge"},
+        Confusion{"not-ready", "QP 72 of server, the peer, was in INIT until 150248.158 us; your first packet arrived at 100289.250 us",
+                  "send only after the peer has confirmed"},
+        Confusion{"address-order", "but 0x10000000 is, which has the same bytes in reverse order", "convert the address once in each direction"},
+        Confusion{"qpn-order", "dest_qp_num 1207959552 is more than 16777215", "in host byte order: check what the programs exchange"},
+        Confusion{"lid-order", "QP 72 of client sends to LID 512, and no port of the fabric has this LID; with its two bytes swapped it is LID 2",
+                  "ah_attr.dlid must be the lid of the peer's port"},
         Confusion{"no-rts", "QP 72 is in RTR; work requests are accepted from RTS on", "bring the queue pair to RTS first"},
-        Confusion{"no-local-write", "what has come cannot be placed: the memory with lkey 0x801 was registered without IBV_ACCESS_LOCAL_WRITE",
+        Confusion{"no-local-write", "received data cannot be written to memory: the memory with lkey 0x801 was registered without IBV_ACCESS_LOCAL_WRITE",
                   "add the missing right to the access flags of ibv_reg_mr"},
         Confusion{"unsignaled", "its send queue is full, and none of the 8 work requests in it is signaled",
-                  "set IBV_SEND_SIGNALED at least once in max_send_wr requests"},
-        Confusion{"unacknowledged", "destroys CQ 128 and waits for the acknowledgement of 1 events", "ibv_ack_cq_events or ibv_ack_async_event",
+                  "set IBV_SEND_SIGNALED on at least one of max_send_wr requests"},
+        Confusion{"unacknowledged", "ibv_destroy_cq returns only when 1 completion event that thread 1001 took has been acknowledged", "call ibv_ack_cq_events for each event",
                   "", 3},
-        Confusion{"busy", "objects of it are left", "destroy what was made of it first"},
-        Confusion{"missing-bit", "INIT to RTR: attr_mask lacks IBV_QP_MIN_RNR_TIMER", "fill these attributes in and set their bits"}),
+        Confusion{"busy", "objects of it still exist", "destroy what was made from it first"},
+        Confusion{"missing-bit", "INIT to RTR: attr_mask lacks IBV_QP_MIN_RNR_TIMER", "set these attributes and their bits in attr_mask"}),
     [](const auto& test) {
       std::string name = test.param.name;
       std::ranges::replace(name, '-', '_');
       return name;
     });
 
-// Nothing fails: there is no first cause, and what everybody waits for has a remedy.
+// Nothing fails: the cause is what everybody waits for.
 TEST(Explain, a_run_that_waits_for_ever_says_what_to_do) {
   const support::TemporaryFolder folder;
   const cli::Finished unready = run_confusion("never-ready", folder.path() + "/unready");
   EXPECT_EQ(unready.code, 3) << unready.out << unready.err;
-  EXPECT_THAT(unready.err, HasSubstr("QP 72 has 1 send posted, and its peer, QP 72 of server, is in state INIT: what comes before RTR is "
-                                     "dropped; with timeout 0 nothing is sent again"));
-  EXPECT_THAT(unready.err, HasSubstr("verbatim: so: send only when the peer has told, after its ibv_modify_qp to RTR"));
+  EXPECT_THAT(unready.err, HasSubstr("QP 72 has 1 send posted, and its peer, QP 72 of server, is in state INIT: packets that arrive "
+                                     "before RTR are dropped; with timeout 0 nothing is sent again"));
+  EXPECT_THAT(unready.err, HasSubstr("verbatim: what to do: send only after the peer has confirmed that its ibv_modify_qp to RTR succeeded"));
   const cli::Finished starved = run_confusion("never-received", folder.path() + "/starved", {"--time-limit", "120ms"});
   EXPECT_EQ(starved.code, 4) << starved.out << starved.err;
   EXPECT_THAT(starved.err, HasSubstr("and its peer, QP 72 of server, has no receive posted for it ("));
-  EXPECT_THAT(starved.err, HasSubstr("verbatim: so: post receives before the peer may send; rnr_retry 7 tries for ever"));
+  EXPECT_THAT(starved.err, HasSubstr("verbatim: what to do: post receives before the peer may send; rnr_retry 7 repeats without limit"));
 }
 
 // The program polls what is there, and ends well.
@@ -125,10 +128,10 @@ TEST(Explain, a_completion_queue_that_overruns_is_told_of_though_nothing_fails) 
   const support::TemporaryFolder folder;
   const cli::Finished run = run_confusion("small-cq", folder.path() + "/run", {"--keep-trace"});
   EXPECT_EQ(run.code, 0) << run.out << run.err;
-  EXPECT_THAT(run.err, HasSubstr("CQ 128: it overruns: a completion has come, and all 4 entries hold others that nobody has polled"));
+  EXPECT_THAT(run.err, HasSubstr("CQ 128: it overruns: a completion is due, and all 4 entries hold completions that the program has not polled"));
   const cli::Finished told = cli::verbatim({"explain", folder.path() + "/run"});
   EXPECT_THAT(joined(told.out), HasSubstr("CQ 128 of client has overrun (IBV_EVENT_CQ_ERR)"));
-  EXPECT_THAT(joined(told.out), HasSubstr("so: give ibv_create_cq room for all requests"));
+  EXPECT_THAT(joined(told.out), HasSubstr("what to do: create the CQ with room for all requests"));
 }
 
 TEST(Explain, a_folder_without_a_trace_tells_what_run_json_has) {
@@ -140,12 +143,45 @@ TEST(Explain, a_folder_without_a_trace_tells_what_run_json_has) {
   EXPECT_THAT(told.out, HasSubstr("--keep-trace"));
 }
 
+// run.json has what the end of the run has said, with its causes.
+TEST(Explain, a_failed_completion_is_explained_from_a_folder_without_a_trace) {
+  const support::TemporaryFolder folder;
+  const cli::Finished run = run_confusion("not-ready", folder.path() + "/run");
+  const cli::Finished told = cli::verbatim({"explain", folder.path() + "/run"});
+  EXPECT_EQ(told.code, 0) << told.err;
+  const std::string said = joined(told.out), evidence = "QP 72 of server, the peer, was in INIT until 150248.158 us";
+  EXPECT_THAT(said, HasSubstr("cause: at "));
+  EXPECT_THAT(said, HasSubstr("1. at "));
+  EXPECT_THAT(said.substr(said.find("1. at ")), HasSubstr(evidence));
+  EXPECT_THAT(run.err, HasSubstr(evidence));
+  const auto json = nlohmann::json::parse(cli::verbatim({"explain", "--json", folder.path() + "/run"}).out);
+  EXPECT_EQ(json["failures"][0]["subject"], "IBV_WC_RETRY_EXC_ERR");
+  EXPECT_EQ(json["cause"]["certain"], true);
+
+  // An older run.json has diagnoses alone.
+  auto report = nlohmann::json::parse(support::text_of_file(folder.path() + "/run/run.json"));
+  report.erase("failures");
+  report.erase("cause");
+  std::ofstream(folder.path() + "/run/run.json") << report;
+  const cli::Finished old = cli::verbatim({"explain", folder.path() + "/run"});
+  EXPECT_THAT(joined(old.out), HasSubstr("completes with transport retry counter exceeded (IBV_WC_RETRY_EXC_ERR)"));
+}
+
+TEST(Explain, a_finding_of_a_check_is_listed_apart) {
+  const support::TemporaryFolder folder;
+  run_confusion("unacknowledged", folder.path() + "/run", {"--keep-trace"});
+  const std::string told = cli::verbatim({"explain", folder.path() + "/run"}).out;
+  const std::size_t apart = told.find("mistakes that checks have found, whether or not they did any harm:\n- at ");
+  ASSERT_NE(apart, told.npos) << told;
+  EXPECT_LT(told.find("cause: client: confusions"), apart) << told;
+}
+
 TEST(Explain, a_run_in_which_nothing_failed_has_no_cause) {
   const support::TemporaryFolder folder;
   const cli::Finished run = run_confusion("fine", folder.path() + "/run", {"--keep-trace"});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_THAT(run.err, Not(HasSubstr("first cause")));
-  EXPECT_THAT(cli::verbatim({"explain", folder.path() + "/run"}).out, HasSubstr("nothing of verbs has failed in this run"));
+  EXPECT_THAT(run.err, Not(HasSubstr("cause: ")));
+  EXPECT_THAT(cli::verbatim({"explain", folder.path() + "/run"}).out, HasSubstr("no verb and no work request has failed in this run"));
 }
 
 TEST(Explain, keeping_the_trace_changes_no_result) {

@@ -56,10 +56,10 @@ TEST(Diagnosis, of_a_modify_names_the_attributes_and_the_row_of_the_table) {
                            "has IBV_QP_SQ_PSN, which cannot be changed here", "the change needs IBV_QP_AV | IBV_QP_PATH_MTU"});
   attributes.path_mtu = 9;
   EXPECT_EQ(pair.a.program.modify(qp, mask | ib::kQpMinRnrTimer | ib::kQpMaxDestRdAtomic, attributes), EINVAL);
-  expect_told(pair.world, {"path_mtu 9 is no ibv_mtu"});
+  expect_told(pair.world, {"path_mtu 9 is not an ibv_mtu"});
   attributes.qp_state = static_cast<std::uint32_t>(QpState::kRts);
   EXPECT_EQ(pair.a.program.modify(qp, ib::kQpState, attributes), EINVAL);
-  expect_told(pair.world, {"no queue pair goes from INIT to RTS"});
+  expect_told(pair.world, {"a queue pair cannot change from INIT to RTS"});
 }
 
 TEST(Diagnosis, of_a_path_mtu_above_the_ports_tells_both) {
@@ -93,7 +93,7 @@ TEST(Diagnosis, of_a_gid_index_of_another_type_tells_both_gids) {
 TEST(Diagnosis, of_a_range_says_by_how_many_bytes_it_misses_which_memory) {
   Pair pair;
   expect_failure(pair, write_to(pair, (1 << 20) - 4, 12), WcStatus::kRemoteAccessError);
-  expect_told(pair.world, {"refuses RDMA Write Only", "the range ends 8 bytes behind it"});
+  expect_told(pair.world, {"refuses RDMA Write Only", "the range ends 8 bytes after its end"});
   expect_told(pair.world, {"wr_id 4 completes with remote access error", "LID 2, QP"});
 }
 
@@ -104,7 +104,7 @@ TEST(Diagnosis, of_an_unknown_rkey_tells_whether_its_bytes_are_swapped_or_it_is_
     if (is_swapped) request.rkey = __builtin_bswap32(request.rkey);
     else ASSERT_EQ(pair.b.program.destroy(protocol::CommandType::kDeregMr, pair.b.mr.handle), 0);
     expect_failure(pair, request, WcStatus::kRemoteAccessError);
-    expect_told(pair.world, {is_swapped ? "the same bytes in the other order" : "it has been deregistered"});
+    expect_told(pair.world, {is_swapped ? "the same bytes in reverse order" : "it has been deregistered"});
   }
 }
 
@@ -121,14 +121,14 @@ TEST(Diagnosis, of_a_local_key_names_it_when_the_request_is_posted) {
   SendRequest request = write_to(pair, 0, 8);
   request.sges[0].va += 1 << 20;
   expect_failure(pair, request, WcStatus::kLocalProtectionError);
-  expect_told(pair.world, {"work request with wr_id 4: the bytes", "are not within the memory with lkey", "begins 0 bytes behind it"});
+  expect_told(pair.world, {"work request with wr_id 4: the bytes", "are not within the memory with lkey", "begins 0 bytes after its end"});
 }
 
 TEST(Diagnosis, of_a_message_too_long_for_its_receive_has_both_lengths) {
   Pair pair;
   pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 100)});
   expect_failure(pair, {.wr_id = 5, .sges = {pair.a.sge(0, 101)}}, WcStatus::kRemoteInvalidRequestError);
-  expect_told(pair.world, {"refuses Send Only", "the message has 101 bytes, the receive for it 100"});
+  expect_told(pair.world, {"refuses Send Only", "the message has 101 bytes, and the receive for it has 100"});
 }
 
 TEST(Diagnosis, of_no_receive_is_told_on_both_sides) {
@@ -148,7 +148,7 @@ TEST(Diagnosis, of_a_receive_that_the_message_came_back_for_says_when_it_was_pos
   pair.b.program.post_recv(pair.b.qp, 77, {pair.b.sge(0, 8)});
   pair.world.run();
   ASSERT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 1u);
-  expect_told(pair.world, {"the receive with wr_id 77 was posted 4", " us after a message came for which there was none"});
+  expect_told(pair.world, {"the receive with wr_id 77 was posted 4", " us after the message for it had arrived"});
 }
 
 TEST(Diagnosis, of_a_receive_that_was_posted_while_the_adapter_looked_says_so) {
@@ -178,12 +178,12 @@ TEST(Diagnosis, of_no_answer_tells_who_dropped_the_packets_and_why) {
   ASSERT_EQ(pair.b.program.to_state(pair.b.qp, QpState::kReset), 0);
   ASSERT_EQ(pair.b.program.to_init(pair.b.qp, {}), 0);
   expect_failure(pair, write_to(pair, 0, 8), WcStatus::kRetryExceeded);
-  expect_told(pair.world, {"drops RDMA Write Only: it is in INIT, and requests are received from RTR on"});
+  expect_told(pair.world, {"drops RDMA Write Only: it is in INIT, and a queue pair receives requests from RTR on"});
   ASSERT_FALSE(log.entries().empty());
   const std::string& last = log.entries().back().text;
   EXPECT_NE(last.find("no answer from LID 2"), last.npos) << last;
   EXPECT_NE(last.find("server/hca dropped 3 packets to it"), last.npos) << last;
-  EXPECT_NE(last.find("not in a state in which it receives"), last.npos) << last;
+  EXPECT_NE(last.find("does not receive in its state"), last.npos) << last;
 }
 
 TEST(DiagnosisLog, counts_what_is_said_again_and_keeps_its_first_time) {

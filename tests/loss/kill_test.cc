@@ -114,7 +114,7 @@ TEST(Kill, a_kill_that_comes_too_late_is_a_warning) {
   const RunReport run = run_killed(folder.path(), 0, 9'000'000, "x");
   EXPECT_EQ(run.code, 0);
   EXPECT_NE(run.err.find("warning: on host server, "), std::string::npos) << run.err;
-  EXPECT_NE(run.err.find(" was not killed: it had ended before"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find(" was not killed, since it had already ended"), std::string::npos) << run.err;
 }
 
 }  // namespace

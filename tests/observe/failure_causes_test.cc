@@ -64,13 +64,12 @@ TEST(FailureCauses, flushed_requests_and_full_queues_are_no_causes) {
 TEST(FailureCauses, a_link_that_loses_packets) {
   EXPECT_EQ(first_evidence("1.000000 us  port/leaf0:1  packet-dropped  opcode=Send-Only dest_qp=80 psn=5 reason=3\n"
                            "2.000000 us  port/leaf0:1  packet-dropped  opcode=Send-Only dest_qp=80 psn=5 reason=3\n"),
-            "2 packets to QP 80 went no further than port/leaf0:1, the first at 0.001000 ms: the port it should leave by has no link, or the "
-            "link failed under it");
+            "port/leaf0:1 dropped 2 packets to QP 80, the first at 1.000 us: its output port has no link, or the link failed");
 }
 
 TEST(FailureCauses, answers_that_are_lost) {
   EXPECT_EQ(first_evidence("1.000000 us  port/server:1  packet-dropped  opcode=Acknowledge dest_qp=72 psn=5 reason=4\n"),
-            "1 answer of the peer went no further than port/server:1: a scripted fault");
+            "port/server:1 dropped 1 answer of the peer: a scripted fault");
 }
 
 TEST(FailureCauses, a_peer_in_err_with_what_it_said_before) {
@@ -78,24 +77,24 @@ TEST(FailureCauses, a_peer_in_err_with_what_it_said_before) {
                            "2.000000 us  hca/server  diagnosis  QP 80: refuses Send Only with PSN 4: why\n"
                            "2.000000 us  hca/server  qp-state  qpn=80 from=3 to=6\n"
                            "3.000000 us  hca/server  packet-dropped  opcode=Send-Only dest_qp=80 psn=5 reason=20\n"),
-            "QP 80 of server, the peer, was in ERR when a packet came at 0.003000 ms; before, QP 80: refuses Send Only with PSN 4: why");
+            "QP 80 of server, the peer, was in ERR when a packet arrived at 3.000 us; before that, QP 80: refuses Send Only with PSN 4: why");
 }
 
 TEST(FailureCauses, a_peer_that_stays_in_init) {
   EXPECT_EQ(first_evidence("1.000000 us  hca/server  qp-state  qpn=80 from=0 to=1\n"
                            "3.000000 us  hca/server  packet-dropped  opcode=Send-Only dest_qp=80 psn=5 reason=20\n"),
-            "QP 80 of server, the peer, was in INIT, and stayed so; your first packet came at 0.003000 ms");
+            "QP 80 of server, the peer, was in INIT and never left this state; your first packet arrived at 3.000 us");
 }
 
 TEST(FailureCauses, a_peer_that_never_left_reset) {
   EXPECT_EQ(first_evidence("3.000000 us  hca/server  packet-dropped  opcode=Send-Only dest_qp=80 psn=5 reason=20\n"),
-            "QP 80 of server, the peer, was in RESET, and stayed so; your first packet came at 0.003000 ms");
+            "QP 80 of server, the peer, was in RESET and never left this state; your first packet arrived at 3.000 us");
 }
 
 TEST(FailureCauses, a_queue_pair_that_was_destroyed) {
   EXPECT_EQ(first_evidence("1.000000 us  hca/server  qp-state  qpn=80 from=0 to=1\n"
                            "3.000000 us  hca/server  packet-dropped  opcode=Send-Only dest_qp=80 psn=5 reason=18\n"),
-            "QP 80 of server had been destroyed when a packet came at 0.003000 ms");
+            "QP 80 of server had been destroyed when a packet for it arrived at 3.000 us");
 }
 
 TEST(FailureCauses, a_number_in_the_wrong_byte_order) {
@@ -106,20 +105,40 @@ TEST(FailureCauses, a_number_in_the_wrong_byte_order) {
   text.replace(text.find("QP 80"), 5, "QP " + swapped);
   const std::vector<Failure> failures = failures_in(text);
   ASSERT_EQ(failures.size(), 1u);
-  EXPECT_THAT(failures[0].causes.front().evidence, HasSubstr("these are the bytes of 72 in the other order"));
+  EXPECT_THAT(failures[0].causes.front().evidence, HasSubstr("with its bytes swapped it is 72"));
 }
 
 TEST(FailureCauses, a_psn_ahead_of_the_one_that_is_expected) {
   EXPECT_EQ(first_evidence("1.000000 us  hca/server  ack-sent  qpn=80 psn=7 syndrome=0x60 msn=0\n"
                            "2.000000 us  hca/client  retransmission  qpn=72 psn=100 cause=1 tries_left=0\n"),
-            "QP 80 of server, the peer, expects PSN 7 and is sent PSN 100");
+            "QP 80 of server, the peer, expects PSN 7 and receives PSN 100");
 }
 
 TEST(FailureCauses, nothing_is_known_but_the_timeout) {
   const std::vector<Failure> failures = failures_in(kGivesUp);
   ASSERT_EQ(failures.size(), 1u);
   ASSERT_EQ(failures[0].causes.size(), 2u);
-  EXPECT_EQ(failures[0].causes[1].evidence, "timeout 8 is 4.096 us * 2^8 = 1.048576 ms, so 2 tries end after 2.097152 ms at the least");
+  EXPECT_EQ(failures[0].causes[1].evidence, "timeout 8 is 4.096 us * 2^8 = 1048.576 us, so 2 attempts take at least 2097.152 us");
+}
+
+// The fabric holds the packets: no adapter has dropped any.
+TEST(FailureCauses, a_credit_loop_explains_missing_answers) {
+  const std::string loop = "9500.000000 us  port/s0:2  diagnosis  credit loop: s0:2 -> s1:2 -> s0:2: each waits\n";
+  const std::vector<Failure> failures = failures_in(kGivesUp + loop);
+  ASSERT_EQ(failures.size(), 2u);
+  EXPECT_EQ(failures[0].causes.front().evidence, "the fabric is deadlocked: credit loop: s0:2 -> s1:2 -> s0:2: each waits");
+  EXPECT_THAT(failures[0].causes.front().remedy, HasSubstr("ring of switches"));
+  EXPECT_EQ(failures[1].subject, "credit-loop");
+  EXPECT_EQ(failures_in(loop + "8000.000000 us  hca/server  packet-dropped  opcode=Send-Only dest_qp=80 psn=5 reason=18\n" + kGivesUp).size(), 2u);
+}
+
+// Of run.json there are diagnoses alone.
+TEST(FailureCauses, a_completion_is_known_from_its_diagnosis_where_there_is_no_trace) {
+  const std::string all = kGivesUp;
+  const std::vector<Failure> failures = failures_in(all.substr(0, all.find('\n') + 1));
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].what, "QP 72 of client: the work request with wr_id 1 completes with transport retry counter exceeded (IBV_WC_RETRY_EXC_ERR)");
+  EXPECT_EQ(failures[0].causes.back().evidence, failures_in(kGivesUp)[0].causes.back().evidence);
 }
 
 TEST(FailureCauses, a_check_and_an_overrun) {
@@ -128,6 +147,8 @@ TEST(FailureCauses, a_check_and_an_overrun) {
   ASSERT_EQ(failures.size(), 2u);
   EXPECT_EQ(failures[0].subject, "unsignaled");
   EXPECT_THAT(failures[0].causes[0].remedy, HasSubstr("IBV_SEND_SIGNALED"));
+  EXPECT_TRUE(failures[0].is_finding);
+  EXPECT_FALSE(failures[1].is_finding);
   EXPECT_EQ(failures[1].what, "CQ 128 of client has overrun (IBV_EVENT_CQ_ERR)");
 }
 

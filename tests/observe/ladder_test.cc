@@ -50,14 +50,14 @@ TEST(Ladder, a_column_for_each_host_and_arrows_between_them) {
   options.width = 118;
   EXPECT_EQ(ladder_text(lines_of(kTrace), options),
             "  time in us        | client                                         | server\n"
-            "  0.000000          |                                                | program-started pid=1000\n"
-            "  1.500000          | rings for sends of QP 72 up to 1               |\n"
-            "  2.000000          | Send-Only to QP 73 PSN 100 -->                 |\n"
-            "  2.200000          |                                                | --> Send-Only to QP 73 PSN 100\n"
-            "  2.300000          |                                                | 64 bytes land at 0x000010000000\n"
+            "  0.000             |                                                | program-started pid=1000\n"
+            "  1.500             | doorbell for sends of QP 72, up to number 1    |\n"
+            "  2.000             | Send-Only to QP 73 PSN 100 -->                 |\n"
+            "  2.200             |                                                | --> Send-Only to QP 73 PSN 100\n"
+            "  2.300             |                                                | write of 64 bytes to 0x000010000000\n"
             "                    | (1 more like it)\n"
-            "  2.400000          |                                                | completion of wr_id 5, QP 73, in CQ 129\n"
-            "  9.000000          |                                                | program-exited pid=1000 exit_code=0 signal=0\n");
+            "  2.400             |                                                | completion of wr_id 5, QP 73, in CQ 129\n"
+            "  9.000             |                                                | program-exited pid=1000 exit_code=0 signal=0\n");
 }
 
 TEST(Ladder, shows_what_is_asked_for) {
@@ -68,7 +68,7 @@ TEST(Ladder, shows_what_is_asked_for) {
   options.width = 60;
   options.marked = {2};
   const std::string text = ladder_text(lines_of(kTrace), options);
-  EXPECT_NE(text.find("> 2.000000          │ Send-Only to QP ~ │\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("> 2.000             │ Send-Only to QP ~ │\n"), std::string::npos) << text;
   EXPECT_NE(text.find("──▶ Send-Only to~\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("rings"), std::string::npos) << text;
   EXPECT_EQ(text.find("completion"), std::string::npos) << text;

@@ -166,7 +166,7 @@ class ThreeHosts : public RemoteRacesTest {
 
 TEST_F(ThreeHosts, nobody_tells) {
   ASSERT_EQ(found_after([] {}), 1u);
-  EXPECT_NE(found_[0].find("was answered, and nothing orders them"), std::string::npos) << found_[0];
+  EXPECT_NE(found_[0].find("was answered, and"), std::string::npos) << found_[0];
 }
 
 TEST_F(ThreeHosts, the_requester_tells_or_the_target) {

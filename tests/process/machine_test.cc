@@ -117,7 +117,7 @@ TEST(Machine, refuses_a_thread) {
                                                   "for i in range(30): threading.Thread(target=end.wait).start()\nend.set()\n");
   if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
   EXPECT_EQ(run.code, kMachineFault) << run.story();
-  EXPECT_THAT(run.err, HasSubstr("got no thread: the machine refused one more"));
+  EXPECT_THAT(run.err, HasSubstr("got no new thread: the machine refused one"));
 }
 
 TEST(Machine, refuses_a_process) {
@@ -125,7 +125,7 @@ TEST(Machine, refuses_a_process) {
                                                   "time.sleep(100)\n    os._exit(0)\n");
   if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
   EXPECT_EQ(run.code, kMachineFault) << run.story();
-  EXPECT_THAT(run.err, HasSubstr("got no copy: the machine refused one more process"));
+  EXPECT_THAT(run.err, HasSubstr("could not fork: the machine refused a new process"));
 }
 
 // Six are the simulator and at most five programs, none of which ends before all are started.

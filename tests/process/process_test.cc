@@ -314,7 +314,7 @@ TEST(Simulated, folders_are_told_in_order) {
 TEST(Simulated, a_stopped_program_that_nobody_continues_is_a_deadlock) {
   const RunReport run = support::run({.commands = {"server=sh -c 'kill -STOP $$'"}});
   EXPECT_EQ(run.code, 3) << run.story();
-  EXPECT_NE(run.err.find("is stopped by signal 19 and nobody continues it"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("is stopped by signal 19, and no process sends it SIGCONT"), std::string::npos) << run.err;
 }
 
 TEST(Simulated, time_passes_only_as_asked) {

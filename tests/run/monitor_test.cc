@@ -51,7 +51,7 @@ struct Asked {
 
 TEST(Monitor, tells_times_threads_and_queues) {
   Asked ask;
-  EXPECT_EQ(ask("now"), "client: app (pid 1001), thread 1001 is held at 0.002000 ms; the fabric has come to 0.001500 ms\n");
+  EXPECT_EQ(ask("now"), "client: app (pid 1001), thread 1001 is held at 2.000 us; the fabric has come to 1.500 us\n");
   EXPECT_EQ(ask("threads"), "server: app (pid 1000), thread 1000 polls completion queue 128\n");
   const std::string qps = ask("qps");
   EXPECT_NE(qps.find("server: app (pid 1000): QP 72 RC RTS; sends not complete: 3 of 16, 1 of them signaled"), std::string::npos) << qps;
@@ -60,7 +60,7 @@ TEST(Monitor, tells_times_threads_and_queues) {
   EXPECT_EQ(ask("qps client"), "there are no queue pairs\n");
   const std::string cqs = ask("  cqs  ");
   EXPECT_NE(cqs.find("CQ 128: 2 of 8 completions wait to be polled"), std::string::npos) << cqs;
-  EXPECT_NE(cqs.find("an event was asked for at 0.001000 ms"), std::string::npos) << cqs;
+  EXPECT_NE(cqs.find("an event was asked for at 1.000 us"), std::string::npos) << cqs;
 }
 
 TEST(Monitor, says_what_can_be_asked) {
@@ -87,16 +87,16 @@ TEST(Monitor, follows_packets_from_cable_to_switch_to_cable) {
   const std::string none = "no packet is on a cable or in a switch\n";
   EXPECT_EQ(ask("packets"), none);
   ask.record(1000, "port/client:1", TraceEvent::kPacketTransmitted, 7);
-  EXPECT_EQ(ask("packets"), "Send Only to QP 72, PSN 7, 90 bytes: on the cable from port/client:1 since 0.000001 ms\n");
+  EXPECT_EQ(ask("packets"), "Send Only to QP 72, PSN 7, 90 bytes: on the cable from port/client:1 since 0.001 us\n");
   ask.record(2000, "port/leaf0:2", TraceEvent::kPacketReceived, 7);
-  EXPECT_EQ(ask("packets"), "Send Only to QP 72, PSN 7, 90 bytes: in the switch, come by port/leaf0:2 since 0.000002 ms\n");
+  EXPECT_EQ(ask("packets"), "Send Only to QP 72, PSN 7, 90 bytes: in the switch, come by port/leaf0:2 since 0.002 us\n");
   ask.record(2000, "switch/leaf0", TraceEvent::kPacketForwarded, 7);
   ask.record(3000, "port/leaf0:1", TraceEvent::kPacketTransmitted, 7);
   // The same again, sent for the second time before the first has arrived.
   ask.record(3500, "port/client:1", TraceEvent::kPacketTransmitted, 7);
   EXPECT_EQ(ask("packets"),
-            "Send Only to QP 72, PSN 7, 90 bytes: on the cable from port/leaf0:1 since 0.000003 ms\n"
-            "Send Only to QP 72, PSN 7, 90 bytes: on the cable from port/client:1 since 0.000003 ms\n");
+            "Send Only to QP 72, PSN 7, 90 bytes: on the cable from port/leaf0:1 since 0.003 us\n"
+            "Send Only to QP 72, PSN 7, 90 bytes: on the cable from port/client:1 since 0.003 us\n");
   ask.record(4000, "port/server:1", TraceEvent::kPacketReceived, 7);
   ask.record(5000, "port/leaf0:2", TraceEvent::kPacketDropped, 7);
   EXPECT_EQ(ask("packets"), none);
@@ -107,7 +107,7 @@ TEST(Monitor, goes_back_by_a_duration) {
   EXPECT_EQ(ask("back"), "back: say how far, as in \"monitor back 5us\"\n");
   EXPECT_EQ(ask("back soon"), ask("back"));
   EXPECT_FALSE(ask.monitor.goes_back_to());
-  EXPECT_EQ(ask("back 500ns"), "the run goes back to 0.001500 ms; gdb begins anew there\n");
+  EXPECT_EQ(ask("back 500ns"), "the run goes back to 1.500 us; gdb begins anew there\n");
   ASSERT_TRUE(ask.monitor.goes_back_to());
   EXPECT_EQ(*ask.monitor.goes_back_to(), instant_from_ps(1'500'000));
   ask("back 1s");

@@ -68,7 +68,7 @@ TEST(Outcome, an_empty_poll_loop_that_reads_thread_local_memory_is_seen_to_wait)
 TEST(Outcome, a_ring_of_queues_that_stay_empty_is_seen_to_wait) {
   const RunReport result = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " ring"}, {"--time-limit", "1s"});
   EXPECT_EQ(result.code, 3) << result.story();
-  EXPECT_THAT(result.err, ContainsRegex("polls completion queues [0-9]+, [0-9]+, [0-9]+ and [0-9]+, which nothing can"));
+  EXPECT_THAT(result.err, ContainsRegex("polls completion queues [0-9]+, [0-9]+, [0-9]+ and [0-9]+ since .*, and nothing can fill them any more"));
 }
 
 TEST(Outcome, a_spin_that_nothing_ends_is_told_with_its_line_and_what_it_waits_for) {
@@ -77,7 +77,8 @@ TEST(Outcome, a_spin_that_nothing_ends_is_told_with_its_line_and_what_it_waits_f
   EXPECT_THAT(result.err, ContainsRegex("thread [0-9]+ spins at wait_for_nothing\\.c:[0-9]+ on memory at 0x"));
   const std::size_t address = result.out.find("0x");
   ASSERT_NE(address, std::string::npos) << result.out;
-  EXPECT_THAT(result.err, HasSubstr(result.out.substr(address, result.out.find('\n', address) - address) + ", which nothing can"));
+  EXPECT_THAT(result.err, ContainsRegex(result.out.substr(address, result.out.find('\n', address) - address) +
+                                        " since .* us, and nothing can change it any more"));
 }
 
 TEST(Outcome, a_crash_is_told_with_its_signal_and_address) {
@@ -101,7 +102,7 @@ TEST(Outcome, a_time_limit_ends_a_run_that_would_go_on) {
   EXPECT_EQ(result.code, 4) << result.story();
   EXPECT_EQ(result.report["outcome"], "time-limit");
   EXPECT_EQ(result.report["virtual_time_ps"], 10'000'000'000'000);
-  EXPECT_THAT(result.err, HasSubstr("the time limit of 10000.000000000 ms was reached"));
+  EXPECT_THAT(result.err, HasSubstr("the time limit of 10.000000000 s was reached"));
   EXPECT_EQ(run({"server=sleep 9"}, {"--time-limit", "10s"}).code, 0) << "not before the limit";
 }
 
@@ -116,10 +117,10 @@ TEST(Outcome, a_time_limit_tells_what_each_thread_waits_for) {
 TEST(Outcome, a_poll_loop_that_is_not_proven_to_wait_is_told) {
   const RunReport result = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " random"}, {"--time-limit", "3s"});
   EXPECT_EQ(result.code, 4) << result.story();
-  EXPECT_THAT(result.err, ContainsRegex("thread [0-9]+: [0-9.]+ s of [0-9.]+ s in an empty poll loop at "
-                                        "wait_for_nothing\\.c:[0-9]+, not proven to wait: it "
-                                        "(changes a value each turn, and not always by as much|"
-                                        "touches memory at an address that is another one each turn)"));
+  EXPECT_THAT(result.err, ContainsRegex("thread [0-9]+: [0-9.]+ s of [0-9.]+ s of real time in a poll loop that finds nothing at "
+                                        "wait_for_nothing\\.c:[0-9]+, which could not be proven to be a wait, since it "
+                                        "(changes a value in each iteration by different amounts|"
+                                        "accesses memory at an address that changes in each iteration)"));
   EXPECT_THAT(result.err, ContainsRegex("thread [0-9]+ polls completion queue [0-9]+ at 3\\."));
   const auto& waiting = result.report["waiting"];
   ASSERT_EQ(waiting.size(), 1u);
@@ -134,8 +135,8 @@ TEST(Outcome, a_poll_loop_that_is_not_proven_to_wait_is_told) {
 TEST(Outcome, a_program_that_computes_for_long_is_told_where) {
   const RunReport result = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " busy", "client=true"});
   EXPECT_EQ(result.code, 0) << result.story();
-  EXPECT_THAT(result.err, ContainsRegex("server: wait_for_nothing \\(pid [0-9]+\\), thread [0-9]+: [0-9.]+ s of [0-9.]+ s in computation at or near "
-                                        "wait_for_nothing\\.c:[0-9]+, for which no virtual time passes"));
+  EXPECT_THAT(result.err, ContainsRegex("server: wait_for_nothing \\(pid [0-9]+\\), thread [0-9]+: [0-9.]+ s of [0-9.]+ s of real time in computation at or near "
+                                        "wait_for_nothing\\.c:[0-9]+, in which no virtual time passes"));
   EXPECT_GT(result.report["waiting"][0]["computing_seconds"], 3.0);
 }
 
@@ -192,7 +193,7 @@ TEST(Outcome, a_loop_of_calls_that_take_no_time_is_told_as_such) {
 TEST(Outcome, a_loop_of_calls_that_only_the_kernel_sees_is_not_said_to_make_none) {
   const RunReport result = run({"server=" + program("stuck mapping")}, {"--stuck-after", "1s"});
   EXPECT_EQ(result.code, 4) << result.story();
-  EXPECT_THAT(result.err, HasSubstr("much of it in the kernel, by calls that take no virtual time, such as mmap"));
+  EXPECT_THAT(result.err, HasSubstr("much of it in the kernel, in calls that take no virtual time, such as mmap"));
   EXPECT_THAT(result.err, Not(HasSubstr("without a call")));
 }
 
@@ -233,7 +234,7 @@ TEST(Outcome, verify_ends_with_the_same_code) {
   const RunReport result =
       run({"server=" + program("end signal 15"), "client=ibv_rc_pingpong"}, {"--verify"});
   EXPECT_EQ(result.code, 3) << result.story();
-  EXPECT_THAT(result.err, HasSubstr("verbatim: verify: two runs, one trace\n"));
+  EXPECT_THAT(result.err, HasSubstr("verbatim: verify: both runs have the same trace\n"));
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "sim/core/time_text.h"
 #include "sim/explore/site_texts.h"
-#include "sim/observe/microseconds.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/explorer.h"
@@ -27,7 +27,7 @@ std::vector<std::string> without_seed(std::vector<std::string> words) {
 
 std::string told(const explore::Decision& decision) {
   std::string text = decision.actor + ", " + decision.site + " number " + explore::number_of(decision) + ", at " +
-                     observe::microseconds(decision.time_ps) + " us, answer " + std::to_string(decision.answer) + " of " +
+                     time_text(decision.time_ps) + ", choice " + std::to_string(decision.answer) + " of " +
                      std::to_string(decision.alternatives);
   if (const explore::SiteText* site = explore::text_of(decision.site)) text += ": " + std::string(site->effect);
   return text;
@@ -44,11 +44,11 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
     return kUsage;
   }
   if (without_seed(good->words) != without_seed(bad->words)) {
-    complain(good_path + " and " + bad_path + " are of different runs; bisect compares two schedules of one");
+    complain(good_path + " and " + bad_path + " belong to different runs; bisect compares two schedules of the same run");
     return kUsage;
   }
   if (bad->signature.empty()) {
-    complain(bad_path + " is a run that does not fail");
+    complain(bad_path + " is a run that does not fail; name the failing one second");
     return kUsage;
   }
   auto prepared = plan_of(*bad);
@@ -90,12 +90,12 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
   };
   std::size_t passes = 0, fails_at = steps.size();  // after so many steps
   runs.tell_waits(progress.wait_ms(), [&] {
-    if (progress.is_due()) progress.show("bisect: the decision is among " + std::to_string(fails_at - passes));
+    if (progress.is_due()) progress.show("bisect: " + std::to_string(fails_at - passes) + " decisions left");
   });
   const auto first = fails(0), last = fails(steps.size());
   if (!first || !last) return cut_off();
   if (*first || !*last) {
-    complain(*first ? good_path + " fails as " + bad_path + " does" : bad_path + " does not fail any more as it did");
+    complain(*first ? good_path + " fails in the same way as " + bad_path : bad_path + " does not fail in the recorded way any more");
     return kUsage;
   }
   while (fails_at - passes > 1) {
@@ -105,7 +105,7 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
     (*failed ? fails_at : passes) = middle;
   }
   const Step& step = steps[passes];
-  answer.say("of %zu steps from %s to %s, number %zu makes it fail: %s\n  %s\n", steps.size(), good_path.c_str(),
+  answer.say("%zu decisions differ between %s and %s; number %zu makes the run fail: %s this decision\n  %s\n", steps.size(), good_path.c_str(),
              bad_path.c_str(), fails_at, step.is_added ? "with" : "without", told(step.decision).c_str());
   answer.document() = {{"steps", steps.size()},
                        {"number", fails_at},

@@ -5,9 +5,11 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/config/arguments.h"
+#include "sim/core/time_text.h"
 #include "sim/ib/qp_state.h"
 #include "sim/ib/wc_status.h"
 #include "sim/observe/failure_causes.h"
@@ -68,7 +70,7 @@ std::string text_of_changes() {
   constexpr Change kChanges[] = {{kReset, kInit}, {kInit, kRtr}, {kRtr, kRts}, {kRts, kRts}, {kRts, kSqd}, {kSqd, kRts}};
   constexpr std::pair<ib::QpType, const char*> kTypes[] = {
       {ib::QpType::kRc, "RC"}, {ib::QpType::kUc, "UC"}, {ib::QpType::kUd, "UD"}};
-  std::string text = "\nWhat attr_mask needs besides IBV_QP_STATE (every state goes to RESET and ERR without more):\n";
+  std::string text = "\nBits that attr_mask needs besides IBV_QP_STATE (a change to RESET or ERR needs no others):\n";
   for (const auto& [type, type_name] : kTypes) {
     for (const Change& change : kChanges) {
       const ib::QpTransition row = ib::qp_transition(change.from, change.to, type);
@@ -76,7 +78,7 @@ std::string text_of_changes() {
       const std::string title =
           std::string("  ") + type_name + " " + ib::name_of(change.from) + " to " + ib::name_of(change.to) + ": ";
       text += wrapped(title, ib::names_of_attributes(row.required) +
-                                 (row.optional != 0 ? "; may have " + ib::names_of_attributes(row.optional) : ""));
+                                 (row.optional != 0 ? "; may also have " + ib::names_of_attributes(row.optional) : ""));
     }
   }
   return text;
@@ -144,12 +146,13 @@ std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
   return found;
 }
 
+// `number`: its place among the failures; 0: it is a finding of a check.
 std::string text_of(const observe::Failure& failure, std::size_t number) {
   std::string text =
-      wrapped(std::to_string(number) + ". ", "at " + observe::in_milliseconds(failure.time_ps) + ", " + failure.what);
+      wrapped(number != 0 ? std::to_string(number) + ". " : "- ", "at " + time_text(failure.time_ps) + ", " + failure.what);
   for (const observe::FailureCause& cause : failure.causes) {
     text += wrapped("   - ", cause.evidence);
-    if (!cause.remedy.empty()) text += wrapped("     so: ", cause.remedy);
+    if (!cause.remedy.empty()) text += wrapped("     what to do: ", cause.remedy);
   }
   return text;
 }
@@ -160,7 +163,6 @@ std::vector<observe::TraceLine> facts_of(const RecordedRun& run) {
     if (observe::tells_of_failure(line)) facts.push_back(line);
   }
   if (!run.lines.empty() || !run.report.is_object()) return facts;
-  // Without a trace there is what run.json says.
   const auto text = [](const nlohmann::json& entry, const char* name) {
     const auto found = entry.find(name);
     return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -176,6 +178,25 @@ std::vector<observe::TraceLine> facts_of(const RecordedRun& run) {
   }
   std::ranges::stable_sort(facts, {}, &observe::TraceLine::time_ps);
   return facts;
+}
+
+// From the trace; without one from run.json, which has them, or else the diagnoses that they are found by.
+std::vector<observe::Failure> failures_in(const RecordedRun& run) {
+  if (run.lines.empty() && run.report.is_object() && run.report.contains("failures")) return failures_from(run.report["failures"]);
+  return observe::failures_of(facts_of(run));
+}
+
+void tell_cause(const nlohmann::json& report, Answer& answer) {
+  const auto cause = report.is_object() ? report.find("cause") : report.end();
+  if (cause == report.end() || !cause->is_object()) return;
+  answer.document()["cause"] = *cause;
+  const auto text = [&](const char* name) {
+    const auto found = cause->find(name);
+    return found != cause->end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const bool is_certain = cause->value("certain", nlohmann::json()) == true;
+  answer.say("%s", wrapped(is_certain ? "cause: " : "possible cause: ", text("text")).c_str());
+  if (const std::string remedy = text("what_to_do"); !remedy.empty()) answer.say("%s", wrapped("what to do: ", remedy).c_str());
 }
 
 // Those that are less than a plain run takes, as "messages 1000 -> 3"; all of them as the run has them.
@@ -222,17 +243,24 @@ int explain_run(const std::string& path, Answer& answer) {
       has_failed = true;
     }
   }
-  const std::vector<observe::Failure> failures = observe::failures_of(facts_of(*run));
+  tell_cause(run->report, answer);
+  const std::vector<observe::Failure> failures = failures_in(*run);
   std::vector<std::string> subjects;
-  for (std::size_t i = 0; i < failures.size(); ++i) {
-    answer.say("%s", text_of(failures[i], i + 1).c_str());
-    if (std::ranges::find(subjects, failures[i].subject) == subjects.end()) subjects.push_back(failures[i].subject);
+  std::size_t number = 0;
+  for (const bool is_finding : {false, true}) {
+    bool is_first = true;
+    for (const observe::Failure& failure : failures) {
+      if (failure.is_finding != is_finding) continue;
+      if (std::exchange(is_first, false) && is_finding) answer.say("mistakes that checks have found, whether or not they did any harm:\n");
+      answer.say("%s", text_of(failure, is_finding ? 0 : ++number).c_str());
+      if (std::ranges::find(subjects, failure.subject) == subjects.end()) subjects.push_back(failure.subject);
+    }
   }
   answer.document()["failures"] = to_json(failures);
-  if (failures.empty() && !has_failed) answer.say("nothing of verbs has failed in this run\n");
+  if (failures.empty() && !has_failed) answer.say("no verb and no work request has failed in this run\n");
   for (const std::string& subject : subjects) answer.say("more: verbatim explain %s\n", subject.c_str());
   if (!run->folder.empty() && run->lines.empty())
-    answer.say("the folder has no trace; a run with --keep-trace leaves one, and more can be said of it\n");
+    answer.say("this folder has no trace; run with --keep-trace for places in the program and more causes\n");
   return kAsExpected;
 }
 
@@ -250,7 +278,7 @@ int explain(const ExplainOptions& options) {
     return answer.end(kAsExpected);
   }
   if (options.words.empty()) {
-    complain("nothing to explain; write `verbatim explain IBV_WC_RETRY_EXC_ERR`, `verbatim explain EINVAL ibv_modify_qp`, or the folder of a run");
+    complain("nothing to explain; try `verbatim explain IBV_WC_RETRY_EXC_ERR`, `verbatim explain EINVAL ibv_modify_qp`, or `verbatim explain FOLDER` with the folder of a run");
     return kUsage;
   }
   const std::vector<Meaning> meanings = find_meanings(options.words);
@@ -268,8 +296,8 @@ int explain(const ExplainOptions& options) {
     }
     std::string text;
     for (const std::string& word : options.words) text += (text.empty() ? "" : " ") + word;
-    complain(config::in_quotes(text) + " is no file, and nothing that is known here; " +
-             (near.empty() ? "`verbatim explain --list` has all" : "did you mean " + near + "?"));
+    complain(config::in_quotes(text) + " is neither a file nor a name that explain knows; " +
+             (near.empty() ? "`verbatim explain --list` lists them" : "did you mean " + near + "?"));
     return kUsage;
   }
   bool is_change = false;

@@ -105,7 +105,7 @@ class Exploration {
       }
       if (runs_.is_idle()) break;
       if (is_long_over()) {
-        complain("runs that had not ended long after the time was up are given up; --time-limit ends such runs");
+        complain("some runs had not ended long after the time was up and were abandoned; --time-limit ends such runs");
         runs_.abandon();
         return;
       }
@@ -171,7 +171,7 @@ class Exploration {
   // What fails by them is no mistake by the specification.
   void tell_quirks() {
     const hca::Quirks quirks = config::quirks_of(plan_.scenario.freedom);
-    if (quirks != 0) answer_.say("what fails here and not with freedom spec fails only on hardware that goes beyond the specification:\n");
+    if (quirks != 0) answer_.say("a failure found here but not with freedom spec can occur only on hardware that violates the specification in this way:\n");
     for (std::size_t i = 0; i < std::size(hca::kQuirks); ++i) {
       if ((quirks & hca::bit_of(static_cast<hca::Quirk>(i))) == 0) continue;
       answer_.say("  %s: %s\n", std::string(hca::kQuirks[i].name).c_str(), std::string(hca::kQuirks[i].what).c_str());
@@ -190,7 +190,7 @@ class Exploration {
                 kinds_.size() == 1 ? "" : "s");
     tell_quirks();
     if (failed_ == 0 && counted_ != 0) {
-      answer_.say("0 of %lld: with 95 %% confidence less than %s of such schedules fail\n", static_cast<long long>(counted_),
+      answer_.say("0 of %lld runs failed: with 95 %% confidence, less than %s of such schedules fail\n", static_cast<long long>(counted_),
                   bound(counted_).c_str());
     }
     if (strategy_.is_exhausted() && !strategy_.covered().empty()) answer_.say("complete: %s\n", strategy_.covered().c_str());
@@ -199,15 +199,15 @@ class Exploration {
       const std::string site(text.site);
       if (decided_.contains(site)) continue;
       if (site.starts_with("quirk-") && !asked_.contains(site)) continue;
-      untried += (untried.empty() ? "" : ", ") + site + (asked_.contains(site) ? " (asked, always the default)" : "");
+      untried += (untried.empty() ? "" : ", ") + site + (asked_.contains(site) ? " (always the default choice)" : "");
     }
-    if (!untried.empty()) answer_.say("freedom that no run used: %s\n", untried.c_str());
+    if (!untried.empty()) answer_.say("freedoms that no run used: %s\n", untried.c_str());
     std::string missed;
     for (std::size_t i = 0; i < windows_.size(); ++i) {
       if (windows_[i] != 0) continue;
       missed += (missed.empty() ? "" : "; ") + std::string(observe::text_of(static_cast<observe::RaceWindow>(i)));
     }
-    if (!missed.empty()) answer_.say("known windows that no run came through: %s\n", missed.c_str());
+    if (!missed.empty()) answer_.say("typical race conditions that occurred in no run: %s\n", missed.c_str());
   }
 
   std::size_t jobs() const {
@@ -236,7 +236,7 @@ class Exploration {
       complain(failure);
       return false;
     }
-    answer_.say_wrong("  again: verbatim replay %s\n", path.c_str());
+    answer_.say_wrong("  repeat: verbatim replay %s\n", path.c_str());
     const std::string recording = options_.records ? record(file, number) : "";
     if (!recording.empty()) answer_.say_wrong("  recording: %s\n", recording.c_str());
     std::fflush(stdout);
@@ -261,7 +261,7 @@ class Exploration {
     if (report && report->signature() == failure.signature) return path;
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
-    if (report) complain("warning: failure " + std::to_string(number) + " did not come again, so there is no recording of it");
+    if (report) complain("warning: failure " + std::to_string(number) + " did not occur again, so it has no recording");
     return "";
   }
 
@@ -335,7 +335,7 @@ int explore(const ExploreOptions& options) {
   try {
     const std::regex tried(options.fail_on);
   } catch (const std::regex_error& e) {
-    complain("--fail-on: " + config::in_quotes(options.fail_on) + " is no regular expression: " + e.what());
+    complain("--fail-on: " + config::in_quotes(options.fail_on) + " is not a regular expression: " + e.what());
     return kUsage;
   }
   std::string failure;
@@ -348,7 +348,7 @@ int explore(const ExploreOptions& options) {
     }
     focus = file->decisions;
     if (focus.empty()) {
-      complain(options.focus + " has no decisions: it fails whatever is chosen, so there is nothing to look around for");
+      complain(options.focus + " has no decisions: it fails under every schedule, so there are no similar schedules to try");
       return kUsage;
     }
   }

@@ -22,7 +22,7 @@ ScheduleRuns::ScheduleRuns(const RunPlan& plan, const RunOptions& options) : pla
 
 bool ScheduleRuns::start(const explore::Schedule& schedule, const RunFiles& files) {
   if (!workers_.start(started_, schedule, {files, arguments_})) {
-    if (machine_fault_.empty()) machine_fault_ = "another run cannot be started: the machine has no room for its process";
+    if (machine_fault_.empty()) machine_fault_ = "another run could not be started: this machine has no room for its process";
     return false;
   }
   under_way_.emplace(started_++, schedule);

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/time_text.h"
 #include "sim/explore/site_texts.h"
 #include "sim/observe/ladder.h"
-#include "sim/observe/microseconds.h"
 #include "sim/observe/trace_line.h"
 #include "tools/verbatim/places.h"
 
@@ -49,10 +49,6 @@ std::string who_does(const TraceLine& line, const Places& places) {
   return line.component + ": " + observe::in_words(line) + (place.empty() ? "" : " (" + place + ")");
 }
 
-std::string duration(std::int64_t ps) {
-  return ps < 1'000'000 ? std::to_string(ps / 1000) + " ns" : observe::microseconds(ps) + " us";
-}
-
 // What a decision has done: the first fact that is another without it.
 struct Effect {
   std::string text;
@@ -69,24 +65,24 @@ bool is_telling(const TraceLine& line) {
 Effect effect_of(const Trace& with, const Trace& without, const Places& places) {
   std::size_t first = 0;
   while (first < with.size() && first < without.size() && with[first] == without[first]) ++first;
-  if (first == with.size() && first == without.size()) return {"nothing in the trace differs without it", std::nullopt};
-  if (first == without.size()) return {who_does(with[first], places) + " happens, which does not without it", first};
+  if (first == with.size() && first == without.size()) return {"without it the trace is the same", std::nullopt};
+  if (first == without.size()) return {who_does(with[first], places) + " happens; without it, this does not happen", first};
   const TraceLine& normal = without[first];
   const auto same = [&](const TraceLine& line) { return line.is_same_fact(normal); };
   const auto later = std::find_if(with.begin() + static_cast<std::ptrdiff_t>(first), with.end(), same);
   if (later == with.end()) {
-    return {who_does(normal, places) + ", at " + observe::microseconds(normal.time_ps) + " us without it, does not happen",
+    return {who_does(normal, places) + " does not happen; without it, this happens at " + time_text(normal.time_ps),
             first < with.size() ? std::optional(first) : std::nullopt};
   }
   const auto at = static_cast<std::size_t>(later - with.begin());
   if (later->time_ps <= normal.time_ps) {
     const std::int64_t sooner = normal.time_ps - later->time_ps;
     return {who_does(normal, places) + (sooner == 0 ? " happens in another order, or with other bytes"
-                                            : " happens " + duration(sooner) + " sooner"),
+                                            : " happens " + time_text(sooner) + " earlier"),
             at};
   }
-  std::string text = who_does(normal, places) + " happens " + duration(later->time_ps - normal.time_ps) + " later, at " +
-                     observe::microseconds(later->time_ps) + " us";
+  std::string text = who_does(normal, places) + " happens " + time_text(later->time_ps - normal.time_ps) + " later, at " +
+                     time_text(later->time_ps);
   std::vector<std::size_t> overtaken;
   for (std::size_t i = first; i < at; ++i) {
     if (is_telling(with[i]) && with[i].time_ps > normal.time_ps) overtaken.push_back(i);
@@ -94,7 +90,7 @@ Effect effect_of(const Trace& with, const Trace& without, const Places& places) 
   constexpr std::size_t kMostTold = 3;
   if (overtaken.size() > kMostTold) overtaken.erase(overtaken.begin(), overtaken.end() - kMostTold);
   for (std::size_t i = 0; i < overtaken.size(); ++i)
-    text += (i == 0 ? ", only after " : ", ") + who_does(with[overtaken[i]], places);
+    text += (i == 0 ? ", after " : ", ") + who_does(with[overtaken[i]], places);
   return {text, at};
 }
 
@@ -102,7 +98,7 @@ std::string decision_text(const explore::Decision& decision, std::size_t number,
   const auto end = places.end_of(decision);
   std::string text = "  " + std::to_string(number) + ". " + decision.actor + ", " + decision.site + " number " +
                      explore::number_of(decision) + (end ? ", until " : ", at ") +
-                     observe::microseconds(end.value_or(decision.time_ps)) + " us";
+                     time_text(end.value_or(decision.time_ps));
   if (const std::string place = places.of(decision); !place.empty()) text += ", at " + place;
   if (const explore::SiteText* site = explore::text_of(decision.site)) text += ": " + std::string(site->effect);
   text += "\n";
@@ -153,19 +149,19 @@ std::string text_of_arguments(const RunPlan& plan, const Shrunk& shrunk) {
 std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunReport& found) {
   const auto& decisions = shrunk.decisions;
   if (!runs.machine_fault().empty()) {
-    return "  " + std::to_string(found.decisions.size()) + " decisions that are not the default; what they do is not known, since " +
+    return "  " + std::to_string(found.decisions.size()) + " decisions are not the default; what they do is unknown, since " +
            runs.machine_fault() + "\n";
   }
   if (!shrunk.is_reproducible) {
     return "  its " + std::to_string(found.decisions.size()) +
-           " decisions, taken again, do not bring it about: the run was weak, or this is a bug of verbatim\n";
+           " decisions did not reproduce it: the run was weak (it depends on this machine), or this is a bug of verbatim\n";
   }
   std::string text = text_of_arguments(runs.plan(), shrunk);
-  if (decisions.empty()) return text + "  it fails whatever is chosen, as with freedom friendly\n";
-  text += "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision that is" : " decisions that are") +
-                     " not the default; " + std::to_string(decisions.size()) + (decisions.size() == 1 ? " brings" : " bring") +
-                     " it about (" + std::to_string(shrunk.runs) + " runs to find out" +
-                     (shrunk.ran_out_of_time ? ", and no time for more" : "") + "):\n";
+  if (decisions.empty()) return text + "  it fails under every schedule, also with freedom friendly\n";
+  text += "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision differs" : " decisions differ") +
+                     " from the default; " + std::to_string(decisions.size()) + (decisions.size() == 1 ? " is" : " are") +
+                     " enough for the failure (found by " + std::to_string(shrunk.runs) + " runs" +
+                     (shrunk.ran_out_of_time ? ", then the time was up" : "") + "):\n";
   // The failing run, then one without each decision.
   const TraceFolder folder;
   std::vector<std::optional<Trace>> traces;
@@ -196,8 +192,8 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
   for (const explore::Decision& decision : decisions) {
     const explore::SiteText* site = explore::text_of(decision.site);
     if (site == nullptr || !told.insert(site->rule).second) continue;
-    text += "  allowed, since " + std::string(site->rule) + "\n  seldom seen, since " + std::string(site->hidden) +
-            "\n  instead: " + std::string(site->remedy) + "\n";
+    text += "  why it is allowed: " + std::string(site->rule) + "\n  why it is rarely seen: " + std::string(site->hidden) +
+            "\n  what to do: " + std::string(site->remedy) + "\n";
   }
   std::ranges::sort(marked);
   if (!marked.empty()) text += indented(ladder_around(*traces[0], marked));

@@ -10,7 +10,6 @@
 
 #include "sim/config/quantity.h"
 #include "sim/observe/ladder.h"
-#include "sim/observe/microseconds.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/recorded_run.h"
@@ -41,7 +40,7 @@ bool has_unicode() {
 bool parse_between(const std::string& text, observe::LadderOptions& options, config::Diagnostics& diagnostics) {
   if (text.empty()) return true;
   const std::size_t dots = text.find("..");
-  std::string problem = "is not of the form FROM..TO", hint = "write it like \"100.5ms..100.6ms\"";
+  std::string problem = "does not have the form FROM..TO", hint = "write it like \"100.5ms..100.6ms\"";
   const auto time = [&](const std::string& part, std::int64_t otherwise) -> std::optional<std::int64_t> {
     if (part.empty()) return otherwise;
     return config::parse_quantity(part, config::Dimension::kDuration, &problem, &hint);
@@ -107,7 +106,7 @@ int ladder(const LadderVerbOptions& asked) {
   }
   const std::vector<observe::TraceLine>* const lines = &run->lines;
   if (lines->empty()) {
-    complain(asked.file + " holds no trace; `verbatim run --record FILE`, or --out FOLDER --keep-trace, leaves one");
+    complain(asked.file + " has no trace; `verbatim run --record FILE`, or `verbatim run --out FOLDER --keep-trace`, writes one");
     return kUsage;
   }
   options.queue_pairs = asked.queue_pairs;
@@ -117,7 +116,7 @@ int ladder(const LadderVerbOptions& asked) {
   if (asked.last_failure) {
     const auto failure = last_failure(*lines);
     if (!failure) {
-      complain("nothing in " + asked.file + " failed: every completion has status 0, and every program ended with 0");
+      complain("nothing failed in " + asked.file + ": every completion has status IBV_WC_SUCCESS, and every program ended with exit code 0");
       return kProgramFailed;
     }
     constexpr std::int64_t kBefore = 20'000'000, kAfter = 5'000'000;  // ps

@@ -14,11 +14,11 @@
 #include <string_view>
 
 #include "sim/config/quantity.h"
+#include "sim/core/time_text.h"
 #include "sim/hca/queues/work_request.h"
 #include "sim/ib/packet_trace.h"
 #include "sim/ib/opcode.h"
 #include "sim/ib/qp_state.h"
-#include "sim/observe/failure_causes.h"
 #include "sim/observe/text_trace_sink.h"
 
 namespace verbatim::cli {
@@ -112,10 +112,10 @@ std::string queue_pair_line(const hca::QueuePairState& qp) {
 
 std::string completion_queue_line(const hca::CompletionQueueState& cq) {
   std::string line = fmt::format("CQ {}: {} of {} completions wait to be polled", cq.number, cq.waiting, cq.entries);
-  if (cq.waiting != 0) line += ", the oldest written at " + observe::in_milliseconds(to_ps(cq.oldest));
+  if (cq.waiting != 0) line += ", the oldest written at " + time_text(to_ps(cq.oldest));
   if (cq.asked != kNever) {
     line += fmt::format("; an event {}was asked for at {}{}", cq.asked_solicited ? "of solicited ones " : "",
-                        observe::in_milliseconds(to_ps(cq.asked)), cq.answered ? ", and came" : "");
+                        time_text(to_ps(cq.asked)), cq.answered ? ", and came" : "");
   }
   if (cq.has_overrun) line += "; it has overrun";
   return line;
@@ -220,7 +220,7 @@ std::string Monitor::packets_text() const {
     const ib::OpcodeInfo& info = ib::info(static_cast<ib::Opcode>(opcode));
     text += fmt::format("{} to QP {}, PSN {}, {} bytes: {} {} since {}\n", info.defined ? info.name : "a packet", qp, psn,
                         place.wire_bytes, place.is_on_cable ? "on the cable from" : "in the switch, come by",
-                        components_.name(ComponentId{place.component}), observe::in_milliseconds(place.since_ps));
+                        components_.name(ComponentId{place.component}), time_text(place.since_ps));
   }
   return text.empty() ? "no packet is on a cable or in a switch\n" : text;
 }
@@ -241,7 +241,7 @@ std::string Monitor::go_back(const std::string& by, supervisor::HeldRun& run) {
   const auto picoseconds = config::parse_quantity(by, config::Dimension::kDuration, &problem, &hint);
   if (!picoseconds || *picoseconds <= 0) return "back: say how far, as in \"monitor back 5us\"\n";
   goes_back_to_ = instant_from_ps(std::max<std::int64_t>(1, to_ps(run.now()) - *picoseconds));
-  return "the run goes back to " + observe::in_milliseconds(to_ps(*goes_back_to_)) + "; gdb begins anew there\n";
+  return "the run goes back to " + time_text(to_ps(*goes_back_to_)) + "; gdb begins anew there\n";
 }
 
 std::string Monitor::answer(const std::string& command, supervisor::HeldRun& run) {
@@ -250,8 +250,8 @@ std::string Monitor::answer(const std::string& command, supervisor::HeldRun& run
   const std::string &verb = words[0], &argument = words[1];
   std::string text;
   if (verb == "now") {
-    return fmt::format("{} is held at {}; the fabric has come to {}\n", run.holder(), observe::in_milliseconds(to_ps(run.now())),
-                       observe::in_milliseconds(to_ps(run.fabric_now())));
+    return fmt::format("{} is held at {}; the fabric has come to {}\n", run.holder(), time_text(to_ps(run.now())),
+                       time_text(to_ps(run.fabric_now())));
   }
   if (verb == "threads") {
     for (const std::string& sentence : run.waits()) text += sentence + "\n";

@@ -69,7 +69,7 @@ std::string Places::of(const observe::TraceLine& line) const {
       if (!found.is_empty() || !is_here(place) || is_post(place) || !is_number(place, asks ? "number" : "cqn")) continue;
       found.add(place.call.place);
     }
-    return found.text(asks ? "called at " : "asked for at ");
+    return found.text(asks ? "called at " : "armed at ");
   }
   if (line.event == "completion") {
     // A send and a receive may have one number.

@@ -56,9 +56,32 @@ nlohmann::ordered_json to_json(const std::vector<observe::Failure>& failures) {
   for (const observe::Failure& failure : failures) {
     Json causes = Json::array();
     for (const observe::FailureCause& cause : failure.causes) causes.push_back({{"evidence", cause.evidence}, {"remedy", cause.remedy}});
-    all.push_back({{"time_ps", failure.time_ps}, {"what", failure.what}, {"subject", failure.subject}, {"causes", std::move(causes)}});
+    all.push_back({{"time_ps", failure.time_ps},
+                   {"what", failure.what},
+                   {"subject", failure.subject},
+                   {"is_finding", failure.is_finding},
+                   {"causes", std::move(causes)}});
   }
   return all;
+}
+
+std::vector<observe::Failure> failures_from(const nlohmann::json& json) {
+  std::vector<observe::Failure> failures;
+  const auto text = [](const nlohmann::json& entry, const char* name) {
+    const auto found = entry.find(name);
+    return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  for (const nlohmann::json& entry : json) {
+    if (!entry.is_object() || !entry.contains("time_ps") || !entry["time_ps"].is_number_integer()) continue;
+    observe::Failure failure{entry["time_ps"], text(entry, "what"), text(entry, "subject"), {}, entry.value("is_finding", nlohmann::json()) == true};
+    if (const auto causes = entry.find("causes"); causes != entry.end() && causes->is_array()) {
+      for (const nlohmann::json& cause : *causes) {
+        if (cause.is_object()) failure.causes.push_back({text(cause, "evidence"), text(cause, "remedy")});
+      }
+    }
+    failures.push_back(std::move(failure));
+  }
+  return failures;
 }
 
 }  // namespace verbatim::cli

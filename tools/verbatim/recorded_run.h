@@ -36,5 +36,7 @@ std::optional<RecordedRun> read_run(const std::string& path, std::string* failur
 bool read_run_recording(const std::string& path, RecordedRun* run, std::string* failure, WantsEvent wants = nullptr);
 
 nlohmann::ordered_json to_json(const std::vector<observe::Failure>& failures);
+// And back; entries that are no failures are left out.
+std::vector<observe::Failure> failures_from(const nlohmann::json& json);
 
 }  // namespace verbatim::cli

@@ -29,7 +29,7 @@ void make_absolute(std::string& path) {
 
 std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
   if (!replay.working_directory.empty() && ::chdir(replay.working_directory.c_str()) != 0) {
-    complain("the folder " + replay.working_directory + ", in which the failure was found, is not there");
+    complain("the folder " + replay.working_directory + ", in which the failure was found, does not exist");
     return std::nullopt;
   }
   ::setenv("PATH", replay.search_path.c_str(), 1);
@@ -73,7 +73,7 @@ int replay(ReplayOptions asked) {
   }
   if (is_session(asked.file)) return replay_session(asked);
   if (!asked.terminal.empty()) {
-    complain("--terminal is for sessions of `verbatim shell`, and " + asked.file + " is none");
+    complain("--terminal is for sessions of `verbatim shell`, and " + asked.file + " is not one");
     return kUsage;
   }
   std::string failure;
@@ -85,7 +85,7 @@ int replay(ReplayOptions asked) {
   const std::vector<std::string> changes = changes_since(*file);
   for (const std::string& change : changes) complain((asked.relaxed ? "warning: " : "") + change);
   if (!changes.empty() && !asked.relaxed) {
-    complain("the same run cannot be had; --relaxed takes the decisions as far as they fit");
+    complain("so the same run is not possible; --relaxed applies the decisions as far as they fit");
     return kUsage;
   }
   auto prepared = plan_of(*file);
@@ -97,20 +97,19 @@ int replay(ReplayOptions asked) {
   const int code = run_once(plan, options, &report, &answer);
   if (report.outcome.empty()) return code;
   for (const explore::Decision& decision : report.unused) {
-    complain("warning: the question of a decision never came: " + decision.actor + ", " + decision.site + ", number " +
-             explore::number_of(decision));
+    complain("warning: decision number " + explore::number_of(decision) + " of " + decision.actor + ", " + decision.site + ", was not reached");
   }
   const bool is_same = report.signature() == file->signature, has_same_digest = report.digest == file->run_digest;
   if (is_same && file->signature.empty())
-    answer.say("replay: the same run%s, which does not fail\n", has_same_digest ? ", with the same digest" : "");
+    answer.say("replay: the same run%s; it does not fail\n", has_same_digest ? ", with the same digest" : "");
   else if (is_same)
     answer.say_wrong("replay: the same failure%s: %s\n", has_same_digest ? ", with the same digest" : "", file->summary.c_str());
   else
-    answer.say_wrong("replay: not what happened in the run of the file (%s)\n", file->summary.c_str());
+    answer.say_wrong("replay: the run ended in another way than the recorded one (%s)\n", file->summary.c_str());
   answer.document().update({{"same_failure", is_same}, {"same_digest", has_same_digest}, {"summary", file->summary}});
   if (asked.show.time_limit.empty() && changes.empty() && report.digest != file->run_digest) {
-    complain("the digest is " + report.digest + ", and it was " + file->run_digest +
-             ": a run that does not repeat is a bug of verbatim, or the run was weak");
+    complain("the digest is " + report.digest + ", and was " + file->run_digest +
+             ": the run was weak (it depends on this machine), or this is a bug of verbatim");
     return answer.end(code == kAsExpected ? static_cast<int>(kProgramFailed) : code);
   }
   return answer.end(code);

@@ -12,7 +12,8 @@
 #include <sstream>
 
 #include "sim/config/words.h"
-#include "sim/observe/microseconds.h"
+#include "sim/core/time_text.h"
+#include "tools/verbatim/recorded_run.h"
 
 namespace verbatim::cli {
 
@@ -98,17 +99,26 @@ nlohmann::ordered_json queues_of(const supervisor::RunResult& result) {
   return queues;
 }
 
-}  // namespace
+// Nobody's is of the fabric, or of several processes.
+std::string of_process(std::uint32_t pid) { return pid == 0 ? "" : ", process " + std::to_string(pid); }
 
-std::string milliseconds(Instant t) {
-  const std::int64_t ps = to_ps(t);
-  std::string decimals = std::to_string(ps % 1'000'000'000);
-  decimals.insert(0, 9 - decimals.size(), '0');
-  return std::to_string(ps / 1'000'000'000) + "." + decimals + " ms";
+nlohmann::ordered_json losses_of(const observe::Losses& losses) {
+  nlohmann::ordered_json json = {{"packets_dropped", losses.packets_dropped()},
+                                 {"packets_sent_again", losses.packets_sent_again()},
+                                 {"retries", losses.retries()},
+                                 {"rnr_naks", losses.rnr_naks()},
+                                 {"most_retried_message", nullptr}};
+  if (const observe::Losses::Message worst = losses.worst_message(); worst.retries != 0) {
+    json["most_retried_message"] = {{"adapter", worst.adapter}, {"qpn", worst.qpn}, {"psn", worst.psn},
+                                    {"retries", worst.retries}, {"first_ps", worst.first_ps}, {"last_ps", worst.last_ps}};
+  }
+  return json;
 }
 
+}  // namespace
+
 std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures) {
-  const auto at = [](Duration time) { return milliseconds(instant_from_ps(time.count())); };
+  const auto at = [](Duration time) { return time_text(instant_from_ps(time.count())); };
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < figures.faults.size(); ++i) {
     const config::FaultSpec& fault = plan.scenario.faults[i];
@@ -117,7 +127,7 @@ std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor
       sentences.push_back("the adapter of " + fault.host + " failed at " + at(fault.at));
     } else {
       sentences.push_back("the link " + fault.link + " went down at " + at(fault.at) +
-                          (fault.until.count() != 0 ? ", until " + at(fault.until) : ", for good"));
+                          (fault.until.count() != 0 ? " until " + at(fault.until) : " for the rest of the run"));
     }
   }
   for (std::size_t i = 0; i < result.programs.size(); ++i) {
@@ -135,7 +145,7 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
     const config::ProgramSpec& spec = plan.scenario.programs[i];
     if (spec.kill.count() == 0 || spec.kill_is_drawn || result.programs[i].signal == SIGKILL) continue;
     warnings.push_back("on host " + spec.host + ", `" + config::join_words(spec.command) +
-                       "` was not killed: it had ended before");
+                       "` was not killed, since it had already ended");
   }
   for (std::size_t i = 0; i < figures.faults.size(); ++i) {
     const config::FaultSpec& fault = plan.scenario.faults[i];
@@ -145,9 +155,8 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
     if (fault.action == "link_down" || fault.of_adapter()) {
       text += ") never happened: the run ended before its time";
     } else {
-      text += ") never fired: of the packets it is about, " + std::to_string(figures.faults[i].seen) +
-              (fault.of_management() ? " left" : " started on that link") + ", and it waits for number " +
-              std::to_string(fault.nth);
+      text += ") never happened: it hits packet number " + std::to_string(fault.nth) + " of those it applies to, and only " +
+              std::to_string(figures.faults[i].seen) + (fault.of_management() ? " were sent" : " were sent on that link");
     }
     warnings.push_back(std::move(text));
   }
@@ -161,15 +170,15 @@ std::vector<std::string> slow_waits(const supervisor::RunResult& result, double 
     if (time.polling_seconds < kWorthSaying || time.polling_seconds < wall_seconds / 10) continue;
     char figures[64];
     std::snprintf(figures, sizeof figures, "%.1f s of %.1f s", time.polling_seconds, wall_seconds);
-    std::string sentence = time.thread + ": " + figures + " in an empty poll loop";
+    std::string sentence = time.thread + ": " + figures + " of real time in a poll loop that finds nothing";
     if (!time.place.empty()) sentence += " at " + time.place;
-    sentence += ", not proven to wait";
-    sentences.push_back(time.refusal.empty() ? sentence : sentence + ": it " + time.refusal);
+    sentence += ", which could not be proven to be a wait";
+    sentences.push_back(time.refusal.empty() ? sentence : sentence + ", since it " + time.refusal);
   }
   for (const supervisor::WaitingTime& time : result.waiting) {
     if (time.computing_seconds < kLongComputing || time.computing_seconds < wall_seconds / 10) continue;
-    sentences.push_back(fmt::format("{}: {:.1f} s of {:.1f} s in computation{}, for which no virtual time passes; if it waits for memory "
-                                    "to change, that could not be proven",
+    sentences.push_back(fmt::format("{}: {:.1f} s of {:.1f} s of real time in computation{}, in which no virtual time passes; if it waits "
+                                    "for memory to change, this could not be proven",
                                     time.thread, time.computing_seconds, wall_seconds,
                                     time.computing_place.empty() ? "" : " at or near " + time.computing_place));
   }
@@ -183,11 +192,10 @@ void log_diagnoses(const std::vector<observe::DiagnosisLog::Entry>& diagnoses) {
     const bool is_usual = entry.error == EOPNOTSUPP || entry.error == EAGAIN || entry.error == ENOMEM;
     const auto level = is_usual ? spdlog::level::info : spdlog::level::warn;
     if (!is_usual && ++said[entry.process] > kMostOfOne) continue;
-    spdlog::log(level, "{}, process {}, at {} us: {}{}", entry.component, entry.process, observe::microseconds(entry.time_ps),
-                entry.text, entry.times > 1 ? fmt::format(" ({} times)", entry.times) : "");
+    spdlog::log(level, "{}{}, at {}: {}{}", entry.component, of_process(entry.process), time_text(entry.time_ps), entry.text, entry.times > 1 ? fmt::format(" ({} times)", entry.times) : "");
   }
   for (const auto& [process, count] : said) {
-    if (count > kMostOfOne) spdlog::warn("process {}: {} more errors of verbs; run.json (--out) and --trace have them", process, count - kMostOfOne);
+    if (count > kMostOfOne) spdlog::warn("process {}: {} more failed verbs and work requests, in run.json (--out) and --trace", process, count - kMostOfOne);
   }
 }
 
@@ -197,11 +205,11 @@ void tell_checks(const std::vector<observe::CheckLog::Entry>& findings, const Ch
   for (const observe::CheckLog::Entry& entry : findings) {
     if (++said[entry.process] > kMostOfOne) continue;
     spdlog::log(levels.of(entry.check) == CheckLevel::kError ? spdlog::level::err : spdlog::level::warn,
-                "check {}: {}, process {}, at {} us: {}{}", entry.check, entry.component, entry.process,
-                observe::microseconds(entry.time_ps), entry.text, entry.place.empty() ? "" : ", at " + entry.place);
+                "check {}: {}{}, at {}: {}{}", entry.check, entry.component, of_process(entry.process), time_text(entry.time_ps),
+                entry.text, entry.place.empty() ? "" : ", at " + entry.place);
   }
   for (const auto& [process, count] : said) {
-    if (count > kMostOfOne) spdlog::warn("process {}: {} more findings of checks; run.json (--out) and --trace have them", process, count - kMostOfOne);
+    if (count > kMostOfOne) spdlog::warn("process {}: {} more findings of checks, in run.json (--out) and --trace", process, count - kMostOfOne);
   }
 }
 
@@ -222,34 +230,34 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     switch (result.outcome) {
       case supervisor::Outcome::kDeadlock:
         verdict.code = kDeadlock;
-        verdict.sentences.push_back("the programs are deadlocked at " + milliseconds(figures.virtual_end) +
-                                    ": every one waits for something that can no longer happen");
+        verdict.sentences.push_back("the programs are deadlocked at " + time_text(figures.virtual_end) +
+                                    ": each of them waits for something that can no longer happen");
         break;
       case supervisor::Outcome::kTimeLimit:
         verdict.code = kLimit;
         verdict.sentences.push_back(
             figures.virtual_end < kEndOfTime
-                ? "the time limit of " + milliseconds(figures.virtual_end) +
-                      " was reached; allow more with --time-limit, or see what the programs wait for"
-                : "virtual time ends after 106 days; see what the programs wait for");
+                ? "the time limit of " + time_text(figures.virtual_end) +
+                      " was reached; the next lines say what the programs wait for, and --time-limit sets a longer limit"
+                : "virtual time ends after 106 days; the next lines say what the programs wait for");
         break;
       case supervisor::Outcome::kStuck:
         verdict.code = kLimit;
         verdict.sentences.push_back(
-            "a program did not come back, so virtual time cannot go on");
+            "a program computes or sleeps without end, so virtual time cannot advance");
         break;
       case supervisor::Outcome::kInterrupted:
         verdict.code = kInterrupted;
-        verdict.sentences.push_back("the run was interrupted at " + milliseconds(figures.virtual_end));
+        verdict.sentences.push_back("the run was interrupted at " + time_text(figures.virtual_end));
         break;
       case supervisor::Outcome::kNotStarted:
-        fail("a program could not be started, so the run was ended at " + milliseconds(figures.virtual_end) +
+        fail("a program could not be started, so the run was ended at " + time_text(figures.virtual_end) +
              "; `verbatim check --host` says whether this machine or container can run simulations");
         break;
       case supervisor::Outcome::kMachine:
         verdict.code = kMachineFault;
-        verdict.sentences.push_back("the machine did not let the run go on at " + milliseconds(figures.virtual_end) +
-                                    "; what it did is no event of the simulation: run it again with more room");
+        verdict.sentences.push_back("this machine ended the run at " + time_text(figures.virtual_end) +
+                                    ": it killed a program, or refused memory, processes or files; run again where there are enough of these");
         break;
       case supervisor::Outcome::kFinished:
         fail("the run finished, but the scenario expects \"" + expect.outcome + "\"");
@@ -262,14 +270,14 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     if (plan.programs[i].on_terminal) continue;  // how a person's shell ends says nothing
     if (program.exited && !as_expected(program, spec)) {
       fail_of(i, "on host " + spec.host + ", `" + config::join_words(spec.command) + "` " + how_it_ended(program) +
-           " at " + milliseconds(program.ended) +
-           (spec.expect_exit == "0" ? "" : "; expected is " + spec.expect_exit));
+           " at " + time_text(program.ended) +
+           (spec.expect_exit == "0" ? "" : "; the scenario expects " + spec.expect_exit));
     } else if (!program.exited && !spec.background && result.outcome == supervisor::Outcome::kFinished) {
       fail_of(i, "on host " + spec.host + ", `" + config::join_words(spec.command) + "` never ended");
     }
     if (const std::string missing = missing_output(spec.expect_output, output.kept(i)); !missing.empty()) {
-      fail_of(i, "on host " + spec.host + ", the output of `" + config::join_words(spec.command) + "` has no " +
-           config::in_quotes(missing) + " where it is expected");
+      fail_of(i, "on host " + spec.host + ", the output of `" + config::join_words(spec.command) + "` lacks " +
+           config::in_quotes(missing) + ", which the scenario expects there");
     }
   }
   if (!plan.fail_on.empty()) {
@@ -280,23 +288,23 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
         if (line.empty()) continue;
         fail_of(i, "on host " + plan.scenario.programs[i].host + ", the output of `" +
              config::join_words(plan.scenario.programs[i].command) + "` has the line " + config::in_quotes(line) +
-             ", which --fail-on finds");
+             ", which matches --fail-on");
         break;
       }
     }
   }
   if (!expect.digest.empty() && expect.digest != figures.digest) {
-    fail("the digest is " + figures.digest + ", expected is " + expect.digest);
+    fail("the digest is " + figures.digest + "; the scenario expects " + expect.digest);
   }
   if (expect.virtual_time_max.count() != 0 && to_ps(figures.virtual_end) > expect.virtual_time_max.count()) {
-    fail("the run took until " + milliseconds(figures.virtual_end) + ", expected is at most " +
-         milliseconds(instant_from_ps(expect.virtual_time_max.count())));
+    fail("the run ended at " + time_text(figures.virtual_end) + "; the scenario expects at most " +
+         time_text(instant_from_ps(expect.virtual_time_max.count())));
   }
   const auto is_error = [&](const observe::CheckLog::Entry& entry) {
     return figures.check_levels.of(entry.check) == CheckLevel::kError;
   };
   if (const auto found = std::ranges::find_if(figures.checks, is_error); found != figures.checks.end()) {
-    fail("the check " + found->check + ", which is an error here, has found something");
+    fail("the check " + found->check + " has found a mistake, which --check makes an error");
   }
   for (const std::string& finding : result.findings) verdict.sentences.push_back(finding);
   return verdict;
@@ -395,10 +403,13 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"waiting", waiting},
                      {"refused_files", result.refused_files},
                      {"programs", programs},
+                     {"cause", to_json(figures.cause)},
                      {"findings", result.findings},
                      {"warnings", warnings},
                      {"diagnoses", diagnoses},
                      {"checks", checks},
+                     {"failures", to_json(figures.failures)},
+                     {"losses", losses_of(*figures.losses)},
                      {"queues", queues_of(result)},
                      {"faults", faults},
                      {"drawn_faults", figures.drawn_faults},

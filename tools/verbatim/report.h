@@ -7,10 +7,12 @@
 
 #include "sim/observe/check_log.h"
 #include "sim/observe/diagnosis_log.h"
+#include "sim/observe/losses.h"
 #include "sim/supervisor/supervisor.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/output.h"
+#include "tools/verbatim/run_cause.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
 
@@ -34,6 +36,9 @@ struct RunFigures {
   std::vector<observe::DiagnosisLog::Entry> diagnoses;
   std::vector<observe::CheckLog::Entry> checks;
   CheckLevels check_levels;
+  std::vector<observe::Failure> failures;
+  RunCause cause;                            // of a run that was not as expected
+  const observe::Losses* losses = nullptr;   // outlives the figures
 };
 
 struct Verdict {
@@ -73,7 +78,5 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
 
 // The entries "run" (run.json without what differs from run to run) and "wrong" (sentences) of the answer.
 void tell_run(Answer& answer, const std::string& run_json, const Verdict& verdict, const std::vector<std::string>& failures);
-
-std::string milliseconds(Instant t);  // "101.234567890 ms"
 
 }  // namespace verbatim::cli

@@ -14,8 +14,10 @@
 #include "sim/config/freedom.h"
 #include "sim/config/drawn_failures.h"
 #include "sim/config/simulation.h"
+#include "sim/core/time_text.h"
 #include "sim/explore/recorded_choices.h"
 #include "sim/explore/replayed_choices.h"
+#include "sim/fabric/credit_loop.h"
 #include "sim/observe/check_log.h"
 #include "sim/observe/counters.h"
 #include "sim/observe/digest_sink.h"
@@ -24,11 +26,11 @@
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/failure_facts.h"
 #include "sim/observe/latency_explainer.h"
+#include "sim/observe/losses.h"
 #include "sim/observe/microseconds.h"
 #include "sim/observe/pcap_sink.h"
 #include "sim/observe/race_windows.h"
 #include "sim/observe/recorder.h"
-#include "sim/observe/remedies.h"
 #include "sim/observe/text_trace_sink.h"
 #include "sim/supervisor/machine/limit_check.h"
 #include "tools/verbatim/answer.h"
@@ -37,6 +39,7 @@
 #include "tools/verbatim/contact_checks.h"
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/recorded_run.h"
+#include "tools/verbatim/run_cause.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_junit.h"
 #include "tools/verbatim/run_recording.h"
@@ -208,6 +211,7 @@ struct Observers {
   std::optional<Debugger> debugger;
   observe::RaceWindows windows;
   observe::FailureFacts facts;
+  std::optional<observe::Losses> losses;
   std::optional<observe::CheckLog> checks;
   ContactChecks contact_checks;
 
@@ -219,6 +223,11 @@ struct Observers {
     tracer.add(digest);
     tracer.add(counters);
     tracer.add(facts);
+    std::vector<ComponentId> host_ports;
+    for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) host_ports.push_back(simulation.host_port(i).id());
+    losses.emplace(simulation.components(), host_ports);
+    tracer.add(static_cast<TraceSink&>(*losses));
+    tracer.add(static_cast<PacketObserver&>(*losses));
     if (!options.trace.empty() || options.keep_trace) {
       const std::string path = options.keep_trace ? options.out + "/" + kTraceFile : options.trace;
       if (std::string failure = trace_file.open(path); !failure.empty()) return failure;
@@ -302,18 +311,37 @@ std::string call_line(const supervisor::CallPlace& call, const ComponentTable& c
               call_values(name, call.number, call.wr_id, place_in_line(call.place)), "\n");
 }
 
-// The first cause of a failed run, in two lines. Where nothing has failed and programs wait for ever, `sentences` say for what.
-void tell_first_cause(const std::vector<observe::TraceLine>& facts, const std::vector<std::string>& sentences) {
-  const std::vector<observe::Failure> failures = observe::failures_of(facts);
-  if (failures.empty()) {
-    const auto remedy = [](const std::string& sentence) { return observe::remedy_for(sentence); };
-    const auto found = std::ranges::find_if(sentences, [&](const std::string& sentence) { return !remedy(sentence).empty(); });
-    if (found != sentences.end()) complain("so: " + std::string(remedy(*found)));
-    return;
+// What the fabric holds for ever, as a diagnosis: it is said, and kept, with all others.
+void tell_credit_loop(config::Simulation& simulation) {
+  std::vector<fabric::Port*> ports;
+  for (std::size_t i = 0; i < simulation.topology().switches.size(); ++i) {
+    fabric::Switch& one = simulation.fabric_switch(i);
+    for (std::uint32_t number = 1; number <= one.port_count(); ++number) ports.push_back(&one.port(fabric::PortNumber{static_cast<std::uint8_t>(number)}));
   }
-  const observe::Failure& first = failures.front();
-  complain("the first cause: at " + observe::in_milliseconds(first.time_ps) + ", " + first.what + ": " + first.causes.front().evidence);
-  if (!first.causes.front().remedy.empty()) complain("so: " + first.causes.front().remedy + " (`verbatim explain " + first.subject + "`)");
+  const std::vector<const fabric::Port*> loop = fabric::find_credit_loop(ports);
+  if (loop.empty()) return;
+  const auto name = [&](const fabric::Port* port) {
+    const std::string& component = simulation.components().name(port->id());
+    return component.substr(component.find('/') + 1);
+  };
+  std::string text = "credit loop: ";
+  for (const fabric::Port* port : loop) text += name(port) + " -> ";
+  text += name(loop.front()) + ": each of these output ports waits for buffer space, which is full of packets that wait for the next port, so none of them can send";
+  simulation.tracer().diagnose({loop.front()->id(), 0, 0, text});
+}
+
+// What was lost in a run, in one line; empty: nothing was.
+std::string losses_text(const observe::Losses& losses) {
+  if (!losses.any()) return "";
+  const auto counted = [](std::uint64_t number, const char* one, const char* many) { return join(number, " ", number == 1 ? one : many); };
+  std::string text = join("losses: ", counted(losses.packets_dropped(), "packet", "packets"), " dropped, ",
+                          counted(losses.packets_sent_again(), "packet", "packets"), " sent again, ",
+                          counted(losses.retries(), "retry", "retries"), ", ", counted(losses.rnr_naks(), "RNR NAK", "RNR NAKs"));
+  const observe::Losses::Message worst = losses.worst_message();
+  if (worst.retries == 0) return text;
+  text += join("; most retried message: QP ", worst.qpn, " of ", worst.adapter.substr(worst.adapter.find('/') + 1), ", PSN ", worst.psn, ", ",
+               counted(worst.retries, "retry", "retries"), worst.retries == 1 ? " at " : " from ", time_text(worst.first_ps));
+  return worst.retries == 1 ? text : text + " to " + time_text(worst.last_ps);
 }
 
 std::unique_ptr<Choices> chooser_of(const RunPlan& plan) {
@@ -489,6 +517,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     complain(observers.debugger->begin_anew());
     return kProgramFailed;
   }
+  tell_credit_loop(simulation);
   RunFigures figures;
   figures.peak_memory_kib = peak_memory_kib();
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
@@ -505,9 +534,14 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.failing_calls = simulation.failing_calls().count();
   figures.checks = observers.checks->entries();
   figures.check_levels = check_levels;
+  figures.losses = &*observers.losses;
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);
+  // A failed completion, a refused call and an overrun have a diagnosis; without one there is nothing to look for.
+  if (!figures.diagnoses.empty() || !figures.checks.empty())
+    figures.failures = observe::failures_of(observers.facts.lines(figures.diagnoses, figures.checks));
+  if (verdict.code != kAsExpected) figures.cause = cause_of(result, figures.failures);
   const auto run_json = [&] { return run_json_of(plan, result, figures, output); };
   std::vector<std::string> failures = observers.finish(simulation.components(), run_json);
   if (std::string failure = output.finish(); !failure.empty())
@@ -529,8 +563,9 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   }
   for (const std::string& sentence : verdict.sentences) complain(sentence);
   for (const std::string& failure : drawn_failures_of(plan, result, figures)) complain("freedom: " + failure);
-  if (verdict.code != kAsExpected && (report == nullptr || report->wants_first_cause))
-    tell_first_cause(observers.facts.lines(figures.diagnoses, figures.checks), verdict.sentences);
+  if (report == nullptr || report->wants_first_cause) {
+    for (const std::string& line : lines_of(figures.cause)) complain(line);
+  }
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
   if (answer != nullptr) tell_run(*answer, run_json(), verdict, failures);
@@ -544,11 +579,12 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
       report->unused = replayed->unused();
   }
   if (options.style.is_for_people()) {
+    if (const std::string losses = losses_text(*observers.losses); !losses.empty()) complain(losses);
     // Wall time differs from run to run, so this line is not part of standard output, which never does.
     std::fprintf(stderr, "verbatim: virtual time %s, wall time %.3f s, %llu packets, digest %s%s\n",
-                 milliseconds(figures.virtual_end).c_str(), figures.wall_seconds,
+                 time_text(figures.virtual_end).c_str(), figures.wall_seconds,
                  static_cast<unsigned long long>(figures.packets), figures.digest.c_str(),
-                 result.exact ? "" : " (weak: something outside the promise was used)");
+                 result.exact ? "" : " (weak: it may depend on this machine)");
   }
   made.reset();  // while those are there who hear of it
   return verdict.code;

@@ -1,14 +1,12 @@
 #include "tools/verbatim/run_progress.h"
 
-#include <cstdio>
+#include "sim/core/time_text.h"
 
 namespace verbatim::cli {
 
 void RunProgress::show() {
-  char line[160];
-  std::snprintf(line, sizeof line, "virtual time %.3f ms, %llu events, %llu packets",
-                static_cast<double>(to_ps(engine_.now())) / 1e9, static_cast<unsigned long long>(engine_.events_executed()),
-                static_cast<unsigned long long>(packets_()));
+  const std::string line =
+      join("virtual time ", time_text(engine_.now()), ", ", engine_.events_executed(), " events, ", packets_(), " packets");
   const bool has_end = end_ < kEndOfTime;
   const double part = has_end ? static_cast<double>(to_ps(engine_.now())) / static_cast<double>(to_ps(end_)) : 0;
   const std::string left = has_end ? progress_.left(part) : "";

@@ -81,7 +81,7 @@ class SeedRuns {
     const bool started = pool_.start(seed, [&](int core, int output) {
       return start_child(ChildOutput::kFile, output, [&] { return run_one(seed, core, is_first ? first_report_ : -1, ""); });
     });
-    if (!started) complain("the run of seed " + std::to_string(seed) + " cannot be started");
+    if (!started) complain("the run of seed " + std::to_string(seed) + " could not be started");
     return started;
   }
 
@@ -97,7 +97,7 @@ class SeedRuns {
         const bool started = pool_.start(static_cast<std::int64_t>(next), [&](int core, int output) {
           return start_child(ChildOutput::kFile, output, [&] { return run_one(seed, core, -1, path); });
         });
-        if (!started) return complain("the recording of seed " + std::to_string(seed) + " cannot be started");
+        if (!started) return complain("the run that records seed " + std::to_string(seed) + " could not be started");
         kinds_[next].recording = path;
       }
       for (const WorkerPool::Ended& ended : pool_.await(progress_.wait_ms())) {
@@ -108,10 +108,10 @@ class SeedRuns {
         fs::remove(kind.recording, error);
         kind.recording.clear();
         if (!pool_.is_interrupted())
-          complain("there is no recording of seed " + std::to_string(kind.first) + ", which ended otherwise this time: " + again);
+          complain("seed " + std::to_string(kind.first) + " has no recording, since it ended in another way when it was run again: " + again);
       }
       if (pool_.is_interrupted()) next = kinds_.size();
-      if (progress_.is_due()) progress_.show("the first failure of each kind is recorded");
+      if (progress_.is_due()) progress_.show("recording the first failure of each kind");
     }
   }
 
@@ -190,7 +190,7 @@ class SeedRuns {
           answer_.say_wrong("seed %lld: exit code %d: %s\n", static_cast<long long>(seed), result.code, result.sentence.c_str());
         } else {
           ++like->count;
-          answer_.say_wrong("seed %lld: exit code %d, like seed %lld\n", static_cast<long long>(seed), result.code,
+          answer_.say_wrong("seed %lld: exit code %d, same failure as seed %lld\n", static_cast<long long>(seed), result.code,
                             static_cast<long long>(like->first));
         }
         std::fflush(stdout);
@@ -209,12 +209,12 @@ class SeedRuns {
     const long long as_expected = reported_ - static_cast<std::int64_t>(failed_.size()), left = count - reported_;
     std::string all = "seeds " + std::to_string(seeds_.first) + ".." + std::to_string(seeds_.last) + ": " +
                       std::to_string(as_expected) + " as expected, " + std::to_string(failed_.size()) + " failed";
-    if (left != 0) all += ", " + std::to_string(left) + " not run to the end" + (pool_.is_interrupted() ? ": interrupted" : "");
+    if (left != 0) all += ", " + std::to_string(left) + " did not finish" + (pool_.is_interrupted() ? ": interrupted" : "");
     if (failed_.empty() && left == 0) answer_.say("%s\n", all.c_str());
     if (!failed_.empty() || left != 0) answer_.say_wrong("%s\n", all.c_str());
     for (const Kind& kind : kinds_) {
       if (kinds_.size() > 1)
-        answer_.say_wrong("like seed %lld: %lld\n", static_cast<long long>(kind.first), static_cast<long long>(kind.count));
+        answer_.say_wrong("same failure as seed %lld: %lld runs\n", static_cast<long long>(kind.first), static_cast<long long>(kind.count));
     }
     auto recordings = Answer::Json::array();
     for (const Kind& kind : kinds_) {

@@ -236,7 +236,7 @@ int shrink(const ShrinkOptions& asked) {
     return kUsage;
   }
   if (file->signature.empty()) {
-    complain(asked.file + " is a run that does not fail; there is nothing to make small");
+    complain(asked.file + " is a run that does not fail, so there is nothing to shrink");
     return kUsage;
   }
   std::error_code error;

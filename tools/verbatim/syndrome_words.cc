@@ -1,5 +1,6 @@
 #include "tools/verbatim/syndrome_words.h"
 
+#include "sim/core/time_text.h"
 #include "sim/core/words.h"
 #include "sim/ib/aeth.h"
 #include "tools/verbatim/run_picture.h"
@@ -10,11 +11,11 @@ std::string words_of_syndrome(std::uint8_t syndrome, std::uint32_t* flags) {
   switch (ib::ack_kind(syndrome)) {
     case ib::AckKind::kAck: {
       const auto credits = ib::credits_of(ib::ack_value(syndrome));
-      return credits ? join("ACK, credits for ", *credits, " receives") : "ACK";
+      return credits ? join("ACK, credits for ", *credits, *credits == 1 ? " receive" : " receives") : "ACK";
     }
     case ib::AckKind::kRnrNak:
       *flags |= RunPicture::kRnrNak;
-      return join("RNR NAK: no receive is posted; try again after ", ib::rnr_timer(ib::ack_value(syndrome)).count() / 1'000'000, " us");
+      return join("RNR NAK: no receive is posted; try again after ", time_text(ib::rnr_timer(ib::ack_value(syndrome))));
     default:
       break;
   }

@@ -80,9 +80,9 @@ int run_verify(const RunPlan& plan, const RunOptions& options, Answer* answer) {
   }
   if (code == kUsage || code == kInternalError || code == kInterrupted) return code;
   Progress progress(options.style.is_for_people());
-  progress.show("verify: the second run");
+  progress.show("verify: second run");
   const int second_code = run_in_process(options, second, false, -1);
-  progress.show("verify: the two traces are compared");
+  progress.show("verify: comparing the two traces");
   const auto divergence = observe::compare(first, second);
   ::close(first);
   ::close(second);
@@ -103,7 +103,7 @@ int run_verify(const RunPlan& plan, const RunOptions& options, Answer* answer) {
                    " and the second with " + std::to_string(second_code));
   }
   if (answer != nullptr) answer->document()["verify"] = {{"same", true}};
-  if (options.style.is_for_people()) std::fprintf(stderr, "verbatim: verify: two runs, one trace\n");
+  if (options.style.is_for_people()) std::fprintf(stderr, "verbatim: verify: both runs have the same trace\n");
   return code;
 }
 

@@ -13,7 +13,7 @@ void wait_for_acknowledgements(pthread_mutex_t* mutex, pthread_cond_t* condition
     wait.unacknowledged = *handed_out - *acknowledged;
     if (wait.taker == own_virtual_tid() && wait.taker != 0 && is_checked(protocol::Check::kUnacknowledged)) {
       found(protocol::Check::kUnacknowledged, wait.caller,
-            "thread %u destroys %s %u and waits for the acknowledgement of %u events, the last of which it has taken itself",
+            "thread %u destroys %s %u and waits until %u events are acknowledged, the last of which it has taken itself",
             wait.taker, wait.verb == protocol::WaitingVerb::kDestroyCq ? "CQ" : "QP", wait.number, wait.unacknowledged);
     }
     const VerbScope scope(wait);

@@ -118,7 +118,7 @@ void check_sends(Qp& qp, std::uint32_t to) {
     const std::uint32_t now = fingerprint(wqe);
     if (now == before.value || now == 0) continue;
     found(Check::kSendBuffer, before.caller,
-          "QP %u: the bytes that work request %llu sends have changed between ibv_post_send and the completion that gives them back",
+          "QP %u: the buffer of the send with wr_id %llu was changed between ibv_post_send and the poll of its completion",
           public_qp(&qp)->qp_num, static_cast<unsigned long long>(wqe.wr_id));
   }
 }
@@ -155,8 +155,7 @@ void end_receive(ReceiveQueue& queue, std::uint32_t number, std::uint32_t qp_num
     std::memcpy(&wqe, entry, sizeof wqe);
     std::memcpy(&sge, entry + sizeof wqe, sizeof sge);
     found_of_request(Check::kReceiveBuffer, note.caller, sge.va, {note.caller},
-                     "QP %u: the program has written to the buffer of the receive with wr_id %llu between ibv_post_recv and the message "
-                     "that came there",
+                     "QP %u: the program wrote to the buffer of the receive with wr_id %llu between ibv_post_recv and the message for it",
                      qp_number, static_cast<unsigned long long>(wqe.wr_id));
   }
   note.receive = protocol::ReceiveNote::kNone;
@@ -168,8 +167,8 @@ void check_first_receive(Qp& qp) {
   protocol::RecvWqe wqe;
   std::memcpy(&wqe, queue.ring, sizeof wqe);
   found_of_request(Check::kLateReceive, queue.notes[0].caller, 0, {queue.notes[0].caller},
-                   "QP %u: its first receive (wr_id %llu) was posted when it was in RTR already, and the peer, whose rnr_retry ends, had "
-                   "heard of nothing done since when it sent the message that came there: it may come first",
+                   "QP %u: its first receive (wr_id %llu) was posted after the change to RTR, and the peer could not know of it before it sent: "
+                   "the message may arrive first, and the peer's rnr_retry is limited",
                    public_qp(&qp)->qp_num, static_cast<unsigned long long>(wqe.wr_id));
 }
 
@@ -192,10 +191,10 @@ void check_failed(const ibv_wc* completions, int count, std::uint64_t failed, st
   const ibv_wc& wc = completions[use.completion];
   // As of a call: the place lies before the address.
   found(Check::kUndefinedField, use.instruction + 1,
-        "thread %u decides by %s of a completion of QP %u that has failed (wr_id %llu, status %d): of such wr_id, status, qp_num and "
-        "vendor_err alone are defined",
+        "thread %u decides by %s of a failed completion of QP %u (wr_id %llu, %s), in which only wr_id, status, qp_num and vendor_err "
+        "are defined",
         own_virtual_tid(), protocol::kUndefinedFields[use.field].name, wc.qp_num, static_cast<unsigned long long>(wc.wr_id),
-        static_cast<int>(wc.status));
+        ibv_wc_status_str(wc.status));
 }
 
 void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller) {
@@ -206,7 +205,7 @@ void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller) {
   }
   if (waiting_completions(public_qp(&qp)->send_cq).any) return;  // it may be an error's
   found(Check::kUnsignaled, caller,
-        "QP %u: its send queue is full, and none of the %u work requests in it is signaled: no completion will give a slot back",
+        "QP %u: its send queue is full, and none of the %u work requests in it is signaled: no completion will free a slot",
         public_qp(&qp)->qp_num, number - qp.send.reclaimed);
 }
 
@@ -215,8 +214,8 @@ void check_copy(std::uint32_t opener, const char* verb, const char* kind, std::u
   const std::uint32_t process = shim::process_id();
   if (!is_checked(Check::kForkedContext) || std::exchange(told_in, process) == process) return;
   found(Check::kForkedContext, caller,
-        "%s: %s %u belongs to process %u, of which this one is a copy: verbs objects work in the process alone that has opened the "
-        "device, and nothing comes of what is done with them here",
+        "%s: %s %u belongs to process %u, from which this one was forked: verbs objects work only in the process that opened the device, "
+        "so this call has no effect",
         verb, kind, number, opener);
 }
 
@@ -237,7 +236,7 @@ void UseScope::leave() {
   const std::uint32_t own = own_virtual_tid();
   if (before_.thread != 0 && before_.thread != own && begin_ps_ < before_.end_ps && now > before_.begin_ps) {
     found(Check::kThreads, caller_,
-          "threads %u and %u use %s %u at once, of which the program has promised that one thread at a time does", before_.thread,
+          "threads %u and %u use %s %u at once, although the program promised to use it from one thread at a time", before_.thread,
           own, kind_, number_);
   }
   use_.thread = own;

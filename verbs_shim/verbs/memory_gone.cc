@@ -100,10 +100,10 @@ void look_for_uses(std::uint64_t start, std::uint64_t size, const char* call, bo
   std::uint64_t frames[protocol::kMostNoteFrames];
   shim::fill_frames(frames);
   char more[32] = "";
-  if (found.count > 1) std::snprintf(more, sizeof more, " (and %u more do)", found.count - 1);
+  if (found.count > 1) std::snprintf(more, sizeof more, " (as do %u more)", found.count - 1);
   found_of_request(Check::kMemoryGone, found.posted, shows_shared ? start : 0, frames,
-                   "thread %u gives back %llu bytes at %#llx by %s, and %s of %s %u, work request %llu, whose completion has not "
-                   "been polled names memory there%s",
+                   "thread %u frees %llu bytes at %#llx by %s, but %s of %s %u with wr_id %llu, whose completion has not been polled, uses "
+                   "memory there%s",
                    own_virtual_tid(), static_cast<unsigned long long>(size), static_cast<unsigned long long>(start), call,
                    found.kind, found.queue, found.number, static_cast<unsigned long long>(found.wr_id), more);
 }

@@ -84,8 +84,8 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   const Context* const asking = adapter.has_failed ? find_context(header.context) : nullptr;
   const bool is_programs = asking == nullptr || asking->program.process != 0;
   header.status = adapter.has_failed && is_programs && header.type != CommandType::kCloseDevice
-                      ? refuse(EIO, "the adapter has failed; nothing but closing it is left to do")
-                  : lacks_memory(header) ? refuse(ENOMEM, "there is no memory just now, as the run has chosen (--spec-failing-calls)")
+                      ? refuse(EIO, "the adapter has failed; the program can only close it")
+                  : lacks_memory(header) ? refuse(ENOMEM, "there is no memory: this failure was drawn by --spec-failing-calls")
                                          : dispatch(header, mailbox);
   std::memcpy(mailbox.data(), &header, sizeof(header));
   adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type),
@@ -370,7 +370,7 @@ int Hca::Impl::dealloc_pd(Context& context, protocol::DestroyObject& command) {
   const auto it = context.objects.pds.find(command.handle);
   if (it == context.objects.pds.end()) return no_object("protection domain", command.handle);
   if (it->second.users > 0) {
-    return refuse(EBUSY, it->second.users, " objects of it are left (memory, windows, queues, address handles)");
+    return refuse(EBUSY, it->second.users, " objects of it still exist (memory, windows, queues, address handles)");
   }
   context.objects.pds.erase(it);
   --pd_count_;
@@ -402,12 +402,12 @@ int Hca::Impl::check_mr(Context& context, std::uint64_t start, std::uint64_t len
     return refuse(EINVAL, "a length of ", length, " bytes: it may be 1 to max_mr_size ", adapter.profile.max_mr_size);
   }
   if (start + (length - 1) < start || iova + (length - 1) < iova) {
-    return refuse(EINVAL, "the range goes beyond the end of the address space");
+    return refuse(EINVAL, "the range exceeds the address space");
   }
   // ibv_reg_mr_iova(3): the first byte has the same place in its page in both.
   constexpr std::uint64_t kPageBytes = 4096;
   if ((access & ib::kZeroBased) == 0 && (start ^ iova) % kPageBytes != 0) {
-    return refuse(EINVAL, "address ", Hex{start}, " and iova ", Hex{iova}, " have different places in their pages");
+    return refuse(EINVAL, "address ", Hex{start}, " and iova ", Hex{iova}, " have different offsets in their pages");
   }
   if (is_on_demand) return 0;
   if (context.program.memory->is_mapped(start, length, writable)) return 0;
@@ -462,7 +462,7 @@ int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
   if (it == context.objects.mrs.end()) return no_object("memory region", command.handle);
   if ((command.flags & ~(kTranslation | kPd | kAccess)) != 0) return refuse(EINVAL, "unknown flags ", Hex{command.flags});
   MemoryRegion& region = *it->second;
-  if (is_on_adapter(region.start)) return refuse(EINVAL, "memory of the adapter's own cannot be registered anew");
+  if (is_on_adapter(region.start)) return refuse(EINVAL, "device memory cannot be registered again");
   if (region.windows > 0) return refuse(EBUSY, region.windows, " memory windows are bound to it");
   const bool moves = (command.flags & kTranslation) != 0;
   const std::uint64_t start = moves ? command.start : region.start;
@@ -512,7 +512,7 @@ int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
   }
   if (const int error = adapter.check_global_path(path, true); error != 0) return error;
   const ib::Lid to{path.dlid};
-  if (!adapter.address.roce && !is_unicast(to) && !is_multicast(to)) return refuse(EINVAL, "dlid ", Hex{path.dlid}, " is no LID");
+  if (!adapter.address.roce && !is_unicast(to) && !is_multicast(to)) return refuse(EINVAL, "dlid ", Hex{path.dlid}, " is not a LID");
   if (ah_count_ >= adapter.profile.max_ah) return refuse(ENOMEM, "all of max_ah ", adapter.profile.max_ah, " are in use");
   ++ah_count_;
   ++pd->second.users;

@@ -110,7 +110,7 @@ int Hca::Impl::import_object(Context& context, protocol::ImportObject& command) 
   if (command.kind != protocol::ImportObject::kMr || mr == context.objects.mrs.end()) {
     return no_object("memory region", command.handle);
   }
-  if (mr->second->pd != command.pd) return refuse(EINVAL, "the memory region is of another protection domain");
+  if (mr->second->pd != command.pd) return refuse(EINVAL, "the memory region belongs to another protection domain");
   command.lkey = command.rkey = mr->second->key;
   command.length = mr->second->length;
   return 0;
@@ -126,7 +126,7 @@ int Hca::Impl::advise_mr(Context& context, protocol::AdviseMr& command) {
   const MemoryRegion* region = adapter.keys.find(command.lkey);
   if (region == nullptr || &region->context->objects != &context.objects) return refuse(ENOENT, "this context has no memory with lkey ", Hex{command.lkey});
   const bool writes = command.advice == kPrefetchWrite;
-  if (region->pd != command.pd) return refuse(EPERM, "the memory is of another protection domain");
+  if (region->pd != command.pd) return refuse(EPERM, "the memory belongs to another protection domain");
   if ((region->access & ib::kOnDemand) == 0) return refuse(EPERM, "the memory was registered without IBV_ACCESS_ON_DEMAND");
   if (writes && (region->access & ib::kLocalWrite) == 0) return refuse(EPERM, "the memory was registered without IBV_ACCESS_LOCAL_WRITE");
   const std::uint64_t offset = command.va - region->iova;

@@ -27,7 +27,7 @@ int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
   if (!qp->is_raw()) return refuse(EINVAL, "flow rules are for raw packet queue pairs");
   const FlowType type = static_cast<FlowType>(command.type);
   if ((command.flags & ~(kFlowDontTrap | kFlowEgress)) != 0) return refuse(EINVAL, "unknown flags ", Hex{command.flags});
-  if ((command.flags & kFlowEgress) != 0) return refuse(EOPNOTSUPP, "rules are for what comes in, not for IBV_FLOW_ATTR_FLAGS_EGRESS");
+  if ((command.flags & kFlowEgress) != 0) return refuse(EOPNOTSUPP, "rules apply to received frames only, so IBV_FLOW_ATTR_FLAGS_EGRESS is not supported");
   // The man page: only normal rules let others have what they match.
   if ((command.flags & kFlowDontTrap) != 0 && type != FlowType::kNormal) {
     return refuse(EINVAL, "IBV_FLOW_ATTR_FLAGS_DONT_TRAP is for rules of type IBV_FLOW_ATTR_NORMAL");
@@ -57,8 +57,8 @@ int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
       flow->matches.push_back(spec);
     }
   }
-  if (type != FlowType::kNormal && !flow->matches.empty()) return refuse(EINVAL, "default rules and sniffers match nothing in particular");
-  if (flow->drops && (flow->dont_trap || has_tag)) return refuse(EINVAL, "what is dropped has no tag and goes to nobody else");
+  if (type != FlowType::kNormal && !flow->matches.empty()) return refuse(EINVAL, "default rules and sniffers cannot have specs");
+  if (flow->drops && (flow->dont_trap || has_tag)) return refuse(EINVAL, "a drop action cannot be combined with a tag or another destination");
   if (adapter.steering.flows.size() >= adapter.profile.max_flow) {
     return refuse(ENOMEM, "all of ", adapter.profile.max_flow, " flow rules are in use");
   }
@@ -87,7 +87,7 @@ int Hca::Impl::destroy_flow(Context& context, protocol::DestroyObject& command) 
 }
 
 int Hca::Impl::create_counters(Context& context, protocol::CreateCounters& command) {
-  if (!adapter.address.roce) return refuse(EOPNOTSUPP, "counters are those of flow rules, which need an Ethernet port");
+  if (!adapter.address.roce) return refuse(EOPNOTSUPP, "counters belong to flow rules, which need an Ethernet port");
   if (counters_count_ >= adapter.profile.max_counters) {
     return refuse(ENOMEM, "all of ", adapter.profile.max_counters, " counters are in use");
   }
@@ -115,7 +115,7 @@ int Hca::Impl::attach_counter(Context& context, protocol::AttachCounter& command
   const CounterPoint point{command.description, command.index};
   constexpr std::size_t kMostPoints = 1024;
   if (command.flow == 0) {
-    if (counters.flows > 0) return refuse(EBUSY, "a flow rule counts with it already");
+    if (counters.flows > 0) return refuse(EBUSY, "a flow rule already counts with it");
     if (counters.points.size() >= kMostPoints) return refuse(ENOMEM, "all counting points are in use");
     counters.points.push_back(point);
     return 0;

@@ -78,7 +78,7 @@ class Hca::Impl {
   int no_object(const char* kind, std::uint32_t handle) const {
     return refuse(EINVAL, "this context has no ", kind, " with handle ", handle);
   }
-  int no_room() const { return refuse(ENOMEM, "the rings of this process take all the memory there is for them"); }
+  int no_room() const { return refuse(ENOMEM, "the queues of this process use all the memory that is available for queues"); }
   int refuse_entries(std::uint32_t cqe) const {
     return refuse(EINVAL, "cqe ", cqe, ": it may be 1 to max_cqe ", adapter.profile.max_cqe);
   }

@@ -16,18 +16,18 @@ int Hca::Impl::change_multicast(Context& context, protocol::Multicast& command, 
   // IBA 4.1.1, 10.5.2: groups are for datagrams, and have GIDs of their own. The Linux core takes those of both kinds on every
   // link, and looks at the LID only where there are LIDs.
   if (qp == nullptr) return no_object("queue pair", command.qp);
-  if (!qp->is_datagram()) return refuse(EINVAL, "groups are for queue pairs of type UD");
-  if (!ib::is_multicast(gid)) return refuse(EINVAL, ib::text_of(gid), " is no group's GID");
+  if (!qp->is_datagram()) return refuse(EINVAL, "only queue pairs of type UD can join a multicast group");
+  if (!ib::is_multicast(gid)) return refuse(EINVAL, ib::text_of(gid), " is not a multicast GID");
   const bool has_lid = !adapter.address.roce;
   if (has_lid && !ib::is_multicast(ib::Lid{command.lid})) {
-    return refuse(EINVAL, Hex{command.lid}, " is no multicast LID (0xc000 to 0xfffe)");
+    return refuse(EINVAL, Hex{command.lid}, " is not a multicast LID (0xc000 to 0xfffe)");
   }
   MulticastGroup group;
   std::memcpy(group.gid.data(), command.gid, group.gid.size());
   if (has_lid) group.lid = command.lid;
   if (attaches) {
     const int error = adapter.multicast.attach(group, *qp);
-    return error == 0 ? 0 : refuse(error, "the adapter has room for no more groups, or none of this group's members");
+    return error == 0 ? 0 : refuse(error, "the adapter has no room for another group, or for another member of this one");
   }
   const int error = adapter.multicast.detach(group, *qp);
   return error == 0 ? 0 : refuse(error, "the queue pair is not attached to this group");

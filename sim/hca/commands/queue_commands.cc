@@ -193,11 +193,11 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (command.srq != 0 && (srq == nullptr || srq->params.domain != 0 || type == QpType::kUc ||
                            type == QpType::kRawPacket || only_sends)) {
     if (srq == nullptr) return no_object("shared receive queue", command.srq);
-    return refuse(EINVAL, "queue pairs of types RC and UD alone take an srq, and it must be a basic one; XRC queue pairs take "
+    return refuse(EINVAL, "only queue pairs of types RC and UD have an srq, and it must be a basic one; XRC queue pairs refer to "
                           "theirs by number");
   }
   if (srq != nullptr && srq->tags != nullptr && type != QpType::kRc) {
-    return refuse(EINVAL, "queue pairs of type RC alone take an srq with tag matching (tm_caps.flags)");
+    return refuse(EINVAL, "only queue pairs of type RC can have an srq with tag matching (tm_caps.flags)");
   }
   if (srq != nullptr || only_sends) capabilities.max_recv_wr = capabilities.max_recv_sge = 0;
   if (capabilities.max_send_wr > profile.max_qp_wr || capabilities.max_recv_wr > profile.max_qp_wr) {
@@ -370,7 +370,7 @@ int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
   QueuePair* qp = find_qp(context, command.handle);
   if (qp == nullptr) return no_object("queue pair", command.handle);
   if (qp->is_datagram() && adapter.multicast.has_member(*qp)) return refuse(EBUSY, "it is attached to a multicast group");
-  if (qp->flows > 0) return refuse(EBUSY, qp->flows, " flow rules give it frames");
+  if (qp->flows > 0) return refuse(EBUSY, qp->flows, " flow rules send frames to it");
   adapter.completions.settle(qp->number);
   command.events_reported = qp->async_events_reported;
   command.async_events_reported = qp->async_events_reported;

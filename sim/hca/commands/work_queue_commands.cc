@@ -102,7 +102,7 @@ int Hca::Impl::modify_wq(Context& context, protocol::ModifyWq& command) {
       return refuse(EINVAL, "flags ", Hex{command.flags}, " with flags_mask ", Hex{command.flags_mask});
     }
     // As mlx5: the others are fixed when the queue is made.
-    if ((command.flags_mask & ~kStripVlan) != 0) return refuse(EOPNOTSUPP, "only IBV_WQ_FLAGS_CVLAN_STRIPPING changes later");
+    if ((command.flags_mask & ~kStripVlan) != 0) return refuse(EOPNOTSUPP, "only IBV_WQ_FLAGS_CVLAN_STRIPPING can change later");
     wq->frame_options = (wq->frame_options & ~command.flags_mask) | command.flags;
   }
   constexpr QpState kStates[] = {QpState::kReset, QpState::kRtr, QpState::kErr};
@@ -175,12 +175,12 @@ int Hca::Impl::create_scaling_qp(Context& context, protocol::CreateQp& command) 
   if (pd == context.objects.pds.end()) return no_object("protection domain", command.pd);
   if (table == context.objects.tables.end()) return no_object("indirection table", hash.table);
   if (command.srq != 0) return refuse(EINVAL, "a queue pair with a table has no srq");
-  if (static_cast<ib::QpType>(command.type) != ib::QpType::kRawPacket) return refuse(EOPNOTSUPP, "frames are spread over tables by raw packet queue pairs alone");
+  if (static_cast<ib::QpType>(command.type) != ib::QpType::kRawPacket) return refuse(EOPNOTSUPP, "only raw packet queue pairs can have an indirection table");
   // It only receives, and by the options of its queues.
   const protocol::QpCapabilities& caps = command.capabilities;
   if (caps.max_recv_wr != 0 || caps.max_recv_sge != 0) return refuse(EINVAL, "a queue pair with a table has no receive queue");
   if (caps.max_send_wr != 0 || caps.max_inline_data != 0 || command.create_flags != 0) {
-    return refuse(EOPNOTSUPP, "a queue pair with a table only receives, by the options of its queues");
+    return refuse(EOPNOTSUPP, "a queue pair with a table only receives, with the options of its work queues");
   }
   if (hash.function != kToeplitz || (hash.fields & ~kHashFields) != 0) {
     return refuse(EOPNOTSUPP, "rx_hash_function ", hash.function, ", rx_hash_fields_mask ", Hex{hash.fields},

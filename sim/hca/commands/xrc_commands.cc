@@ -29,7 +29,7 @@ int Hca::Impl::open_xrcd(Context& context, protocol::OpenXrcd& command) {
       return refuse(EAGAIN, "there is no XRC domain for this file yet, and oflags have no O_CREAT");
     }
     if (domain != 0 && (command.flags & kExclusive) != 0) {
-      return refuse(EINVAL, "there is an XRC domain for this file already, and oflags have O_EXCL");
+      return refuse(EINVAL, "there is already an XRC domain for this file, and oflags have O_EXCL");
     }
   }
   if (domain == 0) {
@@ -51,7 +51,7 @@ void Hca::Impl::close_xrc_opening(Context& context, std::uint32_t handle) {
 int Hca::Impl::close_xrcd(Context& context, protocol::DestroyObject& command) {
   const XrcOpening* xrcd = find_xrcd(context, command.handle);
   if (xrcd == nullptr) return no_object("XRC domain", command.handle);
-  if (xrcd->users > 0) return refuse(EBUSY, xrcd->users, " queue pairs and shared receive queues of it are left");
+  if (xrcd->users > 0) return refuse(EBUSY, xrcd->users, " queue pairs and shared receive queues of it still exist");
   close_xrc_opening(context, command.handle);
   command.events_reported = command.async_events_reported = 0;
   return 0;
@@ -90,7 +90,7 @@ int Hca::Impl::open_qp(Context& context, protocol::OpenQp& command) {
   if (xrcd == nullptr) return no_object("XRC domain", command.xrcd);
   if (qp == nullptr) return refuse(EINVAL, "there is no queue pair ", command.number);
   if (!qp->is_xrc_receiver() || qp->params.domain != xrcd->domain) {
-    return refuse(EINVAL, "queue pair ", command.number, " is no XRC receiver of this domain");
+    return refuse(EINVAL, "queue pair ", command.number, " is not an XRC receiver of this domain");
   }
   command.handle = take_handle(context);
   add_opening(qp->self, context, command.handle, command.cookie, command.xrcd);

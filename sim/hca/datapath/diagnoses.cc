@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "sim/core/time_text.h"
 #include "sim/hca/adapter.h"
 #include "sim/hca/queues/queue_pair.h"
 #include "sim/ib/addressee.h"
@@ -128,7 +129,7 @@ std::string_view verb_of(CommandType type) {
     case CommandType::kDestroyRwqTable:
       return "ibv_destroy_rwq_ind_table";
   }
-  return "a command of no verb";
+  return "an unknown command";
 }
 
 std::string rights(std::uint32_t access) {
@@ -177,8 +178,8 @@ void Diagnoses::tell(const QueuePair& qp, const std::string& text, const std::st
 
 void Diagnoses::on_overrun(const CompletionQueue& cq, std::uint32_t number, std::uint32_t depth) {
   adapter_.tracer.diagnose({adapter_.id, cq.context.program.process, 0,
-                            join("CQ ", number, ": it overruns: a completion has come, and all ", depth,
-                                 " entries hold others that nobody has polled; nothing completes on it any more")});
+                            join("CQ ", number, ": it overruns: a completion is due, and all ", depth,
+                                 " entries hold completions that the program has not polled; nothing completes on it any more")});
 }
 
 std::string Diagnoses::unknown_key(std::uint32_t key, bool is_remote) const {
@@ -186,8 +187,8 @@ std::string Diagnoses::unknown_key(std::uint32_t key, bool is_remote) const {
   const std::uint32_t swapped = __builtin_bswap32(key);
   std::string text = join("there is no memory with ", kind, " ", Hex{key});
   if (adapter_.keys.find(swapped) != nullptr) {
-    return text + join(", but with ", Hex{swapped}, ", the same bytes in the other order: is an htonl or ntohl missing or "
-                       "one too many?");
+    return text + join(", but there is with ", Hex{swapped}, ", the same bytes in reverse order: is an htonl or ntohl missing, or one "
+                       "too many?");
   }
   if (!adapter_.keys.was_given(key)) return text;
   text += ": it has been deregistered";
@@ -195,8 +196,7 @@ std::string Diagnoses::unknown_key(std::uint32_t key, bool is_remote) const {
   if (ended == ended_.rend()) return text;
   const std::string place = ended->place();
   if (!place.empty()) text += " at " + place;
-  const auto before_ns = static_cast<std::uint64_t>(to_ps(adapter_.engine.now()) - to_ps(ended->when)) / 1000;
-  return text + join(", ", before_ns / 1000, ".", std::to_string(1000 + before_ns % 1000).substr(1), " us before");
+  return text + join(", ", time_text(adapter_.engine.now() - ended->when), " before");
 }
 
 void Diagnoses::on_end_of_region(std::uint32_t key, std::function<std::string()> place) {
@@ -211,21 +211,21 @@ std::string Diagnoses::why_not(const Context& owner, std::uint32_t pd, std::uint
   const char* const kind = is_remote ? "rkey" : "lkey";
   const MemoryRegion* region = adapter_.keys.find(key);
   if (region == nullptr || adapter_.keys.find_window(key) != nullptr) return unknown_key(key, is_remote);
-  if (&region->context->objects != &owner.objects) return join(kind, " ", Hex{key}, " is of another program's memory");
-  if (region->pd != pd) return join("the memory with ", kind, " ", Hex{key}, " is of another protection domain than the queue pair");
+  if (&region->context->objects != &owner.objects) return join(kind, " ", Hex{key}, " belongs to another program's memory");
+  if (region->pd != pd) return join("the memory with ", kind, " ", Hex{key}, " belongs to another protection domain than the queue pair");
   if ((region->access & access) != access) {
     return join("the memory with ", kind, " ", Hex{key}, " was registered without ", rights(access & ~region->access));
   }
   const std::uint64_t end = va + length, region_end = region->iova + region->length;
   if (va < region->iova || end < va || end > region_end) {
-    const std::string misses = va < region->iova                     ? join("begins ", region->iova - va, " bytes before it")
-                               : va >= region_end                    ? join("begins ", va - region_end, " bytes behind it")
-                                                                     : join("ends ", end - region_end, " bytes behind it");
+    const std::string misses = va < region->iova                     ? join("begins ", region->iova - va, " bytes before the region")
+                               : va >= region_end                    ? join("begins ", va - region_end, " bytes after its end")
+                                                                     : join("ends ", end - region_end, " bytes after its end");
     const std::uint64_t swapped = __builtin_bswap64(va);
     const bool was_swapped = swapped >= region->iova && swapped < region_end && length <= region_end - swapped;
     if (was_swapped) {
       return join("the address ", Hex{va}, " is not within the memory with ", kind, " ", Hex{key}, ", ",
-                  range(region->iova, region->length), ", but ", Hex{swapped}, ", its bytes in the other order, is");
+                  range(region->iova, region->length), ", but ", Hex{swapped}, " is, which has the same bytes in reverse order");
     }
     return join("the bytes ", range(va, length), " are not within the memory with ", kind, " ", Hex{key}, ", ",
                 range(region->iova, region->length), ": the range ", misses);
@@ -240,9 +240,9 @@ std::string Diagnoses::why_not_remote(const QueuePair& qp, std::uint32_t key, st
   if (window == nullptr) return why_not(qp.memory_owner(), qp.memory_pd(), key, va, length, access);
   const std::string name = join("the memory window with rkey ", Hex{key});
   if (window->region == nullptr) return name + " is not bound";
-  if (&window->context->objects != &qp.memory_owner().objects) return name + " is another program's";
+  if (&window->context->objects != &qp.memory_owner().objects) return name + " belongs to another program";
   if (window->type == MemoryWindow::kType1 && window->pd != qp.memory_pd()) {
-    return name + " is of another protection domain than the queue pair";
+    return name + " belongs to another protection domain than the queue pair";
   }
   if (window->type == MemoryWindow::kType2 && window->qp.get() != &qp) return name + " is bound through another queue pair";
   if ((window->access & access) != access) return name + " was bound without " + rights(access & ~window->access);
@@ -255,7 +255,7 @@ void Diagnoses::on_unplaceable(const QueuePair& qp, const ScatterList& list, std
   list.visit(offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
     const std::uint64_t va = sge.va + skip;
     if (adapter_.keys.check(sge.lkey, owner, pd, va, part, ib::kLocalWrite).region != nullptr) return true;
-    tell(qp, "what has come cannot be placed: " + why_not(owner, pd, sge.lkey, va, part, ib::kLocalWrite));
+    tell(qp, "received data cannot be written to memory: " + why_not(owner, pd, sge.lkey, va, part, ib::kLocalWrite));
     return false;
   });
 }
@@ -266,10 +266,10 @@ void Diagnoses::on_refused(const QueuePair& qp, const ib::Packet& packet, const 
   const auto why = [&]() -> std::string {
     switch (refusal.why) {
       case Refusal::kOperation:
-        return "its service has no such request";
+        return "its transport service has no such request";
       case Refusal::kSequence:
-        return operation.begins_message ? "it begins a message before the one before it has ended"
-                                        : "it goes on with a message that has not begun";
+        return operation.begins_message ? "it begins a message while another one is incomplete"
+                                        : "it continues a message that has not begun";
       case Refusal::kSharedReceiveQueue:
         return join("there is no shared receive queue ", packet.xrc_srqn, " in the XRC domain, or the message names two");
       case Refusal::kRight:
@@ -283,25 +283,25 @@ void Diagnoses::on_refused(const QueuePair& qp, const ib::Packet& packet, const 
       case Refusal::kMessageLength:
         return join("a message of ", refusal.bytes, " bytes is longer than the port's max_msg_sz ", refusal.limit);
       case Refusal::kAnnouncedLength:
-        return join("the message has ", refusal.bytes, " bytes so far, its first packet announced ", refusal.limit);
+        return join("the message has ", refusal.bytes, " bytes so far, but its first packet announced ", refusal.limit);
       case Refusal::kAlignment:
         return join("the address ", Hex{operation.has_reth ? packet.reth.va.value : packet.atomic.va.value},
-                    " of an atomic is not aligned to 8 bytes");
+                    " of an atomic is not a multiple of 8");
       case Refusal::kRemoteKey: {
         const ib::Reth reth = operation.has_atomic_eth ? ib::Reth{packet.atomic.va, packet.atomic.rkey, 8} : packet.reth;
         return why_not_remote(qp, reth.rkey.value, reth.va.value, reth.length, right_for(opcode));
       }
       case Refusal::kReceiveLength:
         return join("the message has ", operation.ends_message ? "" : "at least ", refusal.bytes,
-                    qp.is_datagram() ? " bytes with the 40 of the GRH" : " bytes", ", the receive for it ", refusal.limit);
+                    qp.is_datagram() ? " bytes with the 40 of the GRH" : " bytes", ", and the receive for it has ", refusal.limit);
       case Refusal::kReceiveKey:
-        return "a key in the scatter list of the receive does not allow the bytes to be written";
+        return "a key in the scatter list of the receive does not allow the adapter to write there";
       case Refusal::kReceiveEntry:
-        return "the receive for it is nonsense: its entry in the queue has been overwritten";
+        return "the receive for it is invalid: the program has overwritten its entry in the queue";
       case Refusal::kInvalidatedKey:
-        return join("rkey ", Hex{packet.invalidate_rkey}, " is no memory window of type 2 that was bound through it");
+        return join("rkey ", Hex{packet.invalidate_rkey}, " is not a memory window of type 2 that was bound through this queue pair");
       case Refusal::kReceiveQueue:
-        return "its receive queue has failed before";
+        return "its receive queue has already failed";
     }
     return "";
   }();
@@ -312,14 +312,14 @@ void Diagnoses::on_refused(const QueuePair& qp, const ib::Packet& packet, const 
 void Diagnoses::on_wrong_state(const QueuePair& qp, const ib::Packet& packet) {
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
   tell(qp, join("drops ", operation.name, ": it is in ", ib::name_of(qp.state()),
-                operation.is_request ? ", and requests are received from RTR on" : ", and answers are received in RTS and SQD"));
+                operation.is_request ? ", and a queue pair receives requests from RTR on" : ", and a queue pair receives answers in RTS and SQD"));
 }
 
 void Diagnoses::on_no_receive(const QueuePair& qp, const ib::Packet& packet) {
   if (starved_.contains(qp.number)) return;
   starved_[qp.number] = adapter_.engine.now();
   tell(qp, join("no receive is posted for ", ib::info(packet.bth.opcode).name, " with PSN ", packet.bth.psn.value,
-                qp.is_reliable() ? "; the sender is told to try again (RNR NAK)" : "; the message is dropped"));
+                qp.is_reliable() ? "; the sender gets an RNR NAK and tries again" : "; the message is dropped"));
 }
 
 Instant Diagnoses::starved_since(const QueuePair& qp) const {
@@ -334,12 +334,11 @@ void Diagnoses::tell_late_receive(const QueuePair& qp, const RecvWork& work) {
   const std::uint64_t came_ps = static_cast<std::uint64_t>(to_ps(found->second)) & protocol::RecvWqe::kPostedMask;
   starved_.erase(found);
   if (work.posted_ps < came_ps) {  // the adapter had looked before, and it takes its time
-    tell(qp, join("the receive with wr_id ", work.wr_id, " was posted while a message came for which there was none"));
+    tell(qp, join("the receive with wr_id ", work.wr_id, " was posted while a message arrived that had none"));
     return;
   }
-  const std::uint64_t late_ns = work.posted_ps / 1000 - came_ps / 1000;
-  tell(qp, join("the receive with wr_id ", work.wr_id, " was posted ", late_ns / 1000, ".",
-                std::to_string(1000 + late_ns % 1000).substr(1), " us after a message came for which there was none"));
+  const auto late_ps = static_cast<std::int64_t>(work.posted_ps - came_ps);
+  tell(qp, join("the receive with wr_id ", work.wr_id, " was posted ", time_text(late_ps), " after the message for it had arrived"));
 }
 
 void Diagnoses::on_failed_work(const QueuePair& qp, const Requester::Finished& finished) {
@@ -350,20 +349,21 @@ void Diagnoses::on_failed_work(const QueuePair& qp, const Requester::Finished& f
         return join("no answer from ", peer, " after ", qp.attributes.retry_cnt, " retries with a timeout exponent of ",
                     qp.attributes.timeout);
       case WcStatus::kRnrRetryExceeded:
-        return join(peer, " had no receive posted, at the last of rnr_retry = ", qp.attributes.rnr_retry, " retries either");
+        return join(peer, " had no receive posted at any of ", qp.attributes.rnr_retry + 1u,
+                    qp.attributes.rnr_retry == 0 ? " attempt" : " attempts", " (rnr_retry = ", qp.attributes.rnr_retry, ")");
       case WcStatus::kRemoteInvalidRequestError:
       case WcStatus::kRemoteAccessError:
       case WcStatus::kRemoteOperationError:
       case WcStatus::kRemoteInvalidRdRequest:
-        return join(peer, " has refused it with a NAK, for the reason told there");
+        return join(peer, " has refused it with a NAK; the reason is reported by that side");
       case WcStatus::kBadResponseError:
         return join("the response of ", peer, " is not what was asked for");
       case WcStatus::kLocalLengthError:
-        return join("a message of ", finished.length, " bytes is not of a length that this service can send: the port's max_msg_sz is ",
-                    adapter_.profile.max_message_bytes, ", its path MTU ", qp.path_mtu(), "; an atomic has 8 bytes");
+        return join("a message of ", finished.length, " bytes cannot be sent: the port's max_msg_sz is ",
+                    adapter_.profile.max_message_bytes, ", the path MTU (the limit of a datagram) is ", qp.path_mtu(), ", and an atomic has 8 bytes");
       case WcStatus::kLocalQpOperationError:
-        return join("the queue pair cannot do this: its service has no such operation, max_rd_atomic = ",
-                    qp.attributes.max_rd_atomic, " lets it do none, or what it names does not exist");
+        return join("the queue pair cannot do this: its transport service has no such operation, max_rd_atomic = ",
+                    qp.attributes.max_rd_atomic, " allows none, or the request names an object that does not exist");
       case WcStatus::kMwBindError:
         return "the memory cannot be bound to the window: the region's rights and range, the protection domains and the "
                "state of the window must agree";

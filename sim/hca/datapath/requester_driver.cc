@@ -42,8 +42,8 @@ WcStatus RequesterDriver::check_names(SendWork& work) const {
     const auto handle = qp_.context.objects.ahs.find(work.address_handle);
     if (handle == qp_.context.objects.ahs.end() || handle->second.pd != qp_.params.pd) {
       qp_.adapter.diagnoses.on_faulty_work(qp_, work.wr_id, handle == qp_.context.objects.ahs.end()
-                                                                ? "its address handle is gone"
-                                                                : "its address handle is of another protection domain");
+                                                                ? "its address handle does not exist any more"
+                                                                : "its address handle belongs to another protection domain");
       return WcStatus::kLocalQpOperationError;
     }
     work.path = std::make_unique<protocol::AddressVector>(handle->second.address);

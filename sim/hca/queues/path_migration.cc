@@ -38,8 +38,8 @@ int QueuePair::check_migration_state(std::uint32_t to, bool brings_alternate) co
       break;  // both sides have to be asked; a queue pair gets there by itself
   }
   if (to == attributes.path_mig_state) return 0;
-  return adapter.diagnoses.refuse(EINVAL, "path_mig_state ", to, ": a queue pair comes to IBV_MIG_ARMED by itself, from IBV_MIG_REARM, "
-                                  "when its peer has loaded a path, too");
+  return adapter.diagnoses.refuse(EINVAL, "path_mig_state ", to, ": a queue pair changes to IBV_MIG_ARMED by itself, from IBV_MIG_REARM, "
+                                  "when its peer has loaded a path as well");
 }
 
 void QueuePair::move_migration_state(std::uint32_t to) {

@@ -41,20 +41,20 @@ std::string wrong_in_path(const protocol::AddressVector& path, const HcaProfile&
   }
   if (path.flow_label >= (1u << 20)) return join("ah_attr.grh.flow_label ", Hex{path.flow_label}, " has more than 20 bits");
   if (roce || ib::is_unicast(ib::Lid{path.dlid})) return "";
-  return join("ah_attr.dlid ", Hex{path.dlid}, " is no LID of one port; a connection goes to one");
+  return join("ah_attr.dlid ", Hex{path.dlid}, " is not the LID of a port");
 }
 
 // Why a change of state that is not allowed is not.
 std::string wrong_in_change(QpState from, QpState to, ib::QpType type, std::uint32_t mask) {
   const std::string change = join(ib::name_of(from), " to ", ib::name_of(to));
   const ib::QpTransition row = ib::qp_transition(from, to, type);
-  if (!row.valid) return join("no queue pair goes from ", change);
+  if (!row.valid) return join("a queue pair cannot change from ", change);
   const std::uint32_t asked = mask & ~std::uint32_t{ib::kQpState};
   const std::uint32_t lacks = row.required & ~asked, unwanted = asked & ~(row.required | row.optional);
   std::string text = change + ": attr_mask ";
   if (lacks != 0) text += "lacks " + ib::names_of_attributes(lacks);
   if (unwanted != 0) text += (lacks != 0 ? ", and has " : "has ") + ib::names_of_attributes(unwanted) + ", which cannot be changed here";
-  if (lacks == 0 && unwanted == 0) text += "has IBV_QP_CUR_STATE, which tells apart only states that a queue pair may leave by itself";
+  if (lacks == 0 && unwanted == 0) text += "has IBV_QP_CUR_STATE, which is allowed only where a queue pair may leave its state by itself";
   return join(text, "; for this type the change needs ", ib::names_of_attributes(row.required), " and may have ", ib::names_of_attributes(row.optional));
 }
 
@@ -74,7 +74,7 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   }
   if (asks(ib::kQpAccessFlags) &&
       (to.qp_access_flags & ~(ib::kRemoteRights | ib::kLocalWrite | ib::kMwBind | ib::kOnDemand)) != 0) {
-    return refuse("qp_access_flags ", Hex{to.qp_access_flags}, " have bits that mean nothing for a queue pair");
+    return refuse("qp_access_flags ", Hex{to.qp_access_flags}, " have undefined bits");
   }
   if (asks(ib::kQpAv)) {
     if (const std::string wrong = wrong_in_path(to.path, profile, adapter.address.roce); !wrong.empty()) return refuse(wrong);
@@ -82,7 +82,7 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   }
   if (asks(ib::kQpPathMtu) && (!ib::is_mtu(to.path_mtu) || to.path_mtu > profile.max_mtu)) {
     return ib::is_mtu(to.path_mtu) ? above("path_mtu (an ibv_mtu)", to.path_mtu, profile.max_mtu)
-                                   : refuse("path_mtu ", to.path_mtu, " is no ibv_mtu: 1 for 256 bytes to 5 for 4096");
+                                   : refuse("path_mtu ", to.path_mtu, " is not an ibv_mtu: 1 (256 bytes) to 5 (4096 bytes)");
   }
   if (asks(ib::kQpTimeout) && to.timeout > 31) return above("timeout", to.timeout, 31);
   if (asks(ib::kQpRetryCount) && to.retry_cnt > 7) return above("retry_cnt", to.retry_cnt, 7);

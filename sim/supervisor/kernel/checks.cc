@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/core/time_text.h"
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/machine/call_stack.h"
 #include "sim/supervisor/machine/code_place.h"
@@ -74,8 +75,8 @@ void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files,
       const hca::SleptOn slept = context->hca().slept_on(context->handle(), context->known_channel(channel), thread.tid());
       if (slept.cq == 0) continue;
       tell(process, Check::kMissedWakeUp, slept.armed_from,
-           fmt::format("thread {} sleeps for an event of CQ {}, which held {} that it has not polled when it armed the CQ: these need "
-                       "not raise an event; poll once more after arming",
+           fmt::format("thread {} sleeps until the next event of CQ {}, which held {} that it had not polled when it armed the CQ: such "
+                       "completions need not raise an event",
                        thread.tid(), slept.cq, count(slept.old, "completion")),
            now);
     }
@@ -151,8 +152,8 @@ void Checks::check_region(Thread& thread, DeviceContext& context, std::uint32_t 
   const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   const std::string what = use.sends > 0 ? count(use.sends, "send") : count(use.receives, "receive");
   tell(process, Check::kRegionInUse, slot.verb_caller,
-       fmt::format("thread {} deregisters the memory region with lkey {:#x}, and {} of QP {} that {} not complete name{} it", thread.tid(),
-                   use.key, what, use.qp, use.sends + use.receives == 1 ? "is" : "are", use.sends + use.receives == 1 ? "s" : ""),
+       fmt::format("thread {} deregisters the memory region with lkey {:#x} while {} of QP {} still use{} it", thread.tid(), use.key, what,
+                   use.qp, use.sends + use.receives == 1 ? "s" : ""),
        now, [&] {
          return callers_text(process.native_pid(), slot.verb_caller, {slot.verb_caller, slot.verb_stack, slot.verb_frame},
                              [&process](std::uint64_t address) { return process.memory().load<std::uint64_t>(address); });
@@ -165,12 +166,10 @@ void Checks::before_failure_of_copy(Process& process, Process& original, int cod
   if (!is_on(Check::kForkedBuffer)) return;
   original.memory().placed.visit_since(process.family().copied, [&](std::uint64_t address, std::uint32_t length, Instant when) {
     if (!is_private(process, address)) return true;
-    const auto at = [](Instant t) { return fmt::format("{}.{:03} us", to_ps(t) / 1'000'000, to_ps(t) / 1'000 % 1'000); };
     tell(process, Check::kForkedBuffer, 0,
-         fmt::format("the process ends with exit code {}; it is a copy of process {}, made at {}, and adapters have written to the "
-                     "memory of that one alone since then, {} bytes at {:#x} last, at {}: here is what was there when the copy was made. "
-                     "What both are to see is mapped MAP_SHARED",
-                     code, original.pid(), at(process.family().copied), length, address, at(when)),
+         fmt::format("the process ends with exit code {}; it is a copy of process {}, forked at {}, and adapters have written only to the "
+                     "memory of process {} since then (last {} bytes at {:#x}, at {}): this process still has the old bytes",
+                     code, original.pid(), time_text(process.family().copied), original.pid(), length, address, time_text(when)),
          now);
     return false;
   });
@@ -184,7 +183,7 @@ void Checks::before_exit(Process& process, int code, Instant now) {
     for (const auto& qp : all.qps) keep(process, qp);
     if (code != 0 || !is_on(Check::kLeak)) continue;
     const auto left = [&](const std::string& what, std::uint64_t made) {
-      tell(process, Check::kLeak, made, fmt::format("the program exits and has not destroyed {}", what), now);
+      tell(process, Check::kLeak, made, fmt::format("the program exits without destroying {}", what), now);
     };
     for (const auto& qp : all.qps) left(fmt::format("QP {}", qp.number), qp.created_from);
     for (const auto& cq : all.cqs) left(fmt::format("CQ {}", cq.number), cq.created_from);

@@ -78,7 +78,7 @@ Answer Kernel::watch_real(Process& process, InotifyFile& file, const std::string
     const int number = watch_as_root(file, native, mask);
     const bool is_limit = file_watches_[process.host_index()]->watches() >= FileWatches::kMostWatches;
     if (number == -EMFILE || number == -ENOMEM || (number == -ENOSPC && !is_limit)) {
-      warn(process, fmt::format("the machine refused inotify_add_watch: {}; with another machine the run may be another",
+      warn(process, fmt::format("the machine refused inotify_add_watch: {}; the result depends on this machine",
                                 strerrordesc_np(-number)), true);
     }
     return {number};
@@ -94,7 +94,7 @@ Answer Kernel::watch_real(Process& process, InotifyFile& file, const std::string
 Answer Kernel::watch_unchanging(Process& process, InotifyFile& file, const std::string& name, const std::string& path,
                                 std::uint32_t mask) {
   const std::string shown = path.substr(0, path.find_last_not_of('/') + 1);
-  warn(process, fmt::format("{} is not in a folder of the host's own, so nothing of what happens to it is told by inotify",
+  warn(process, fmt::format("{} is not in one of the host's own folders, so inotify reports no changes of it",
                             shown.empty() ? "/" : shown));
   return {file.watch_unchanging(name, mask)};
 }

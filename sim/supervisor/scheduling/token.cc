@@ -198,15 +198,15 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
     asleep_ms_ = seen.state == 'S' ? asleep_ms_ + counted : 0;
     if (asleep_ms_ > std::min(kAsleepLimitMs, stuck_after_ms_)) {
       stuck_doing_ = "sleeps in the kernel in " + seen.call +
-                     ", which the simulation does not know of, so virtual time cannot go on";
+                     ", of which the simulation knows nothing, so virtual time cannot advance";
       return Result::kStuck;
     }
     if (silent_ms_ > stuck_after_ms_ && calls != *calls_before_) {
       const std::uint32_t last = region.header().last_call;
       const char* const name = protocol::system_call(last).name;
       stuck_doing_ = fmt::format(
-          "has made {} system calls in {} s, none of which takes virtual time (the last is {}), so time does not go on and "
-          "nothing else can happen; a loop around such calls looks like this (raise --stuck-after for a long one that "
+          "has made {} system calls in {} s, none of which takes virtual time (the last is {}), so virtual time stands still and "
+          "no other program runs; this is typical of an endless loop around such calls (raise --stuck-after for a long one that "
           "ends)",
           calls - *calls_before_, silent_ms_ / 1000, name != nullptr ? name : std::to_string(last));
       return Result::kStuck;
@@ -216,10 +216,10 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
       constexpr std::int64_t kMuch = 4;
       const bool is_in_kernel = (seen.kernel_ms - kernel_before_ms_) * kMuch > silent_ms_;
       stuck_doing_ = fmt::format(
-          "has been computing for {} s {}; a loop that waits for memory to change or a long computation looks like this "
+          "has been computing for {} s {}; this is typical of a loop that waits for memory to change, and of a long computation "
           "(raise --stuck-after for the latter)",
           silent_ms_ / 1000,
-          is_in_kernel ? "in which time does not go on, much of it in the kernel, by calls that take no virtual time, such as "
+          is_in_kernel ? "without virtual time advancing, much of it in the kernel, in calls that take no virtual time, such as "
                          "mmap and madvise, or new memory"
                        : "without a call");
       return Result::kStuck;

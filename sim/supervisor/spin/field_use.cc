@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/spin_prover.h"
 
 namespace verbatim::spin {

@@ -196,23 +196,23 @@ std::string Refusal::describe() const {
   const std::string named = mnemonic.empty() ? where : " (" + mnemonic + ")" + where;
   switch (reason) {
     case Reason::kNone:
-      return "nothing stands against it";
+      return "nothing prevents it";
     case Reason::kNoRecurrence:
-      return "does not come to the same state again within the limit of instructions" + where;
+      return "does not return to an earlier state within the limit of instructions" + where;
     case Reason::kClockRead:
       return "reads the time stamp counter or a clock" + named;
     case Reason::kSystemCall:
       return "enters the kernel" + named;
     case Reason::kCpuid:
-      return "asks the processor what it is" + named;
+      return "executes cpuid" + named;
     case Reason::kUnsupported:
-      return "executes an instruction that is not interpreted" + named;
+      return "executes an instruction that cannot be interpreted" + named;
     case Reason::kUndecodable:
-      return "comes to bytes that are no instruction" + where;
+      return "reaches bytes that are not an instruction" + where;
     case Reason::kUnreadable:
-      return "reads memory that cannot be read" + named;
+      return "reads memory that is not readable" + named;
     case Reason::kUndefinedValue:
-      return "reads a register or flag that has no defined value" + named;
+      return "reads a register or flag with an undefined value" + named;
     case Reason::kStaleStack:
       return "reads stack that a call may have overwritten" + named;
     case Reason::kLibraryCall:
@@ -220,37 +220,37 @@ std::string Refusal::describe() const {
     case Reason::kWritesCode:
       return "writes into code it executes" + named;
     case Reason::kTooMuchMemory:
-      return "touches more memory than the limit" + named;
+      return "accesses more memory than the limit allows" + named;
     case Reason::kDivideError:
       return "divides by zero or overflows" + named;
     case Reason::kMisaligned:
       return "accesses misaligned memory" + named;
     case Reason::kNotAPoll:
-      return "is not at the entry of a poll" + where;
+      return "is not at the beginning of a poll" + where;
     case Reason::kManyPolls:
-      return "polls more often in a turn than is followed" + where;
+      return "polls more often in one iteration than can be followed" + where;
     case Reason::kObserver:
-      return "is not followed" + named;
+      return "cannot be followed" + named;
     case Reason::kGrowingAddress:
-      return "touches memory at an address that is another one each turn" + named;
+      return "accesses memory at an address that changes in each iteration" + named;
     case Reason::kGrowingResult:
-      return "computes with a value that is another one each turn" + named;
+      return "computes with a value that changes in each iteration" + named;
     case Reason::kGrowingPart:
-      return "reads or writes a part of a value that is another one each turn" + named;
+      return "reads or writes a part of a value that changes in each iteration" + named;
     case Reason::kGrowingFlags:
-      return "depends on a comparison of values that are others each turn" + named;
+      return "depends on a comparison of values that change in each iteration" + named;
     case Reason::kGrowingCall:
-      return "polls with arguments that are others each turn" + where;
+      return "polls with arguments that change in each iteration" + where;
     case Reason::kUnevenGrowth:
-      return "changes a value each turn, and not always by as much" + where;
+      return "changes a value in each iteration by different amounts" + where;
     case Reason::kFewTurns:
-      return "does something else every few turns" + where;
+      return "behaves differently every few iterations" + where;
     case Reason::kUnsettled:
-      return "depends on a clock in a way that changes after a few turns" + where;
+      return "depends on a clock in a way that changes after a few iterations" + where;
     case Reason::kUnevenClock:
-      return "reads a clock that does not grow by as much each turn" + where;
+      return "reads a clock that grows by different amounts in each iteration" + where;
     case Reason::kClockAmongPolls:
-      return "reads a clock and polls more than once in a turn" + where;
+      return "reads a clock and polls more than once in one iteration" + where;
   }
   return "";
 }

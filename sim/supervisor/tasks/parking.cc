@@ -155,7 +155,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       if (proof.proven && !is_private && proof.remakes) has_far_times_ = false;
       refuse_poll_loop(!proof.proven ? proof.refusal.describe()
                        : !is_private ? "counts in memory that other programs may share"
-                       : may_change  ? "asks the kernel in a process of several threads"
+                       : may_change  ? "enters the kernel in a process with several threads"
                                      : "reads a clock and writes to registered memory");
       last_.reset();
       tries_of_longer_ -= tries_of_longer_ != 0;
@@ -198,7 +198,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     if (++wants_ > 2 * kShortTurn) {
       wants_ = 0;
       polls_to_pass_ = protocol::kPollsAlone << 8;
-      refuse_poll_loop("does not go round as its code says");
+      refuse_poll_loop("does not behave as its code says");
     }
     return std::nullopt;
   }

@@ -1,0 +1,52 @@
+#include "sim/observe/losses.h"
+
+#include "sim/ib/aeth.h"
+#include "sim/ib/drop_reason.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::observe {
+
+Losses::Losses(const ComponentTable& components, const std::vector<ComponentId>& host_ports)
+    : components_(components), is_host_port_(components.size()) {
+  for (const ComponentId port : host_ports) is_host_port_.at(port.value) = true;
+}
+
+void Losses::on_record(const TraceRecord& record, std::span<const std::byte>) {
+  switch (record.event) {
+    case TraceEvent::kPacketDropped: {
+      const auto reason = static_cast<ib::DropReason>(record.values[3]);
+      using enum ib::DropReason;
+      if (reason != kStale && reason != kNoFlow && reason != kFlowDrop) ++packets_dropped_;
+      return;
+    }
+    case TraceEvent::kAckSent:
+      if (ib::ack_kind(static_cast<std::uint8_t>(record.values[2])) == ib::AckKind::kRnrNak) ++rnr_naks_;
+      return;
+    case TraceEvent::kRetransmission: {
+      ++retries_;
+      const QueuePair of(record.component, record.values[0]);
+      Series& series = last_[of];
+      if (series.retries == 0 || series.psn != record.values[1]) series = {record.values[1], 0, record.time_ps, 0};
+      ++series.retries;
+      series.last_ps = record.time_ps;
+      if (is_worse(series, worst_)) {
+        worst_ = series;
+        worst_of_ = of;
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+void Losses::on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) {
+  if (packet.retransmission != 0 && record.event == TraceEvent::kPacketTransmitted && is_host_port_[port.value]) ++packets_sent_again_;
+}
+
+Losses::Message Losses::worst_message() const {
+  if (worst_.retries == 0) return {};
+  return {components_.name(ComponentId{worst_of_.first}), worst_of_.second, worst_.psn, worst_.retries, worst_.first_ps, worst_.last_ps};
+}
+
+}  // namespace verbatim::observe

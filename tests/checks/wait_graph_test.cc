@@ -1,0 +1,43 @@
+// The cause of a hang, from who waits for whom.
+#include "sim/supervisor/wait_graph.h"
+
+#include <gtest/gtest.h>
+
+namespace verbatim::supervisor {
+namespace {
+
+BlockedThread thread(std::uint32_t process, WaitCause cause, std::vector<std::uint32_t> waits_for = {}, std::int64_t since = 0) {
+  const std::string name = std::string(1, static_cast<char>('a' + process - 1));
+  return {process, name, name + ", thread " + std::to_string(process), "waits in read", "reason of " + name, cause, std::move(waits_for),
+          instant_from_ps(since)};
+}
+
+TEST(WaitGraph, a_thread_whose_own_program_explains_its_wait_is_the_cause_for_all) {
+  const BlockedThread threads[] = {thread(1, WaitCause::kPeer, {2}), thread(2, WaitCause::kOwn), thread(3, WaitCause::kAwaited, {1})};
+  EXPECT_EQ(cause_of_hang(threads, true), "b, thread 2: reason of b");
+}
+
+TEST(WaitGraph, of_several_the_first_to_wait_is_the_cause) {
+  const BlockedThread threads[] = {thread(1, WaitCause::kOwn, {}, 9), thread(2, WaitCause::kOwn, {}, 7)};
+  EXPECT_EQ(cause_of_hang(threads, true), "b, thread 2: reason of b");
+}
+
+TEST(WaitGraph, the_other_end_of_a_connection_is_the_cause_where_nobody_has_one_of_its_own) {
+  const BlockedThread threads[] = {thread(1, WaitCause::kAwaited, {2}), thread(2, WaitCause::kPeer, {1})};
+  EXPECT_EQ(cause_of_hang(threads, false), "b, thread 2: reason of b");
+}
+
+TEST(WaitGraph, a_circle_is_named_without_those_who_only_wait_for_it) {
+  const BlockedThread threads[] = {thread(1, WaitCause::kAwaited, {2}), thread(2, WaitCause::kAwaited, {3}), thread(3, WaitCause::kAwaited, {2})};
+  EXPECT_EQ(cause_of_hang(threads, true), "b -> c -> b: each waits for the next one to send something, and none of them sends first");
+  EXPECT_EQ(cause_of_hang(threads, false), "") << "a timer may end it";
+}
+
+TEST(WaitGraph, a_chain_that_ends_explains_nothing) {
+  const BlockedThread threads[] = {thread(1, WaitCause::kAwaited, {2}), thread(2, WaitCause::kAwaited, {9}), thread(4, WaitCause::kUnknown)};
+  EXPECT_EQ(cause_of_hang(threads, true), "");
+  EXPECT_EQ(cause_of_hang({}, true), "");
+}
+
+}  // namespace
+}  // namespace verbatim::supervisor

@@ -1,0 +1,116 @@
+// Rings of switches: traffic that fills the ring's buffers stops for ever, and the loop is named; other traffic has none.
+#include "sim/fabric/credit_loop.h"
+
+#include "tests/fabric/net.h"
+
+namespace verbatim::fabric {
+namespace {
+
+constexpr std::uint32_t kToHost = 1, kClockwise = 2, kBack = 3;
+
+// Switch i has component 100 + 10 * i, its port n 100 + 10 * i + n; host i, on its port 1, has LID i + 1. Packets go the shorter way.
+struct RingOfSwitches {
+  explicit RingOfSwitches(std::uint32_t count, std::uint32_t buffer_bytes = kLeastInputBufferBytes, std::uint32_t lifetime_us = 0) {
+    SwitchProfile profile;
+    profile.input_buffer_bytes = buffer_bytes;
+    profile.head_lifetime = std::chrono::microseconds(lifetime_us);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::vector<ComponentId> ids;
+      for (const std::uint32_t port : {kToHost, kClockwise, kBack}) ids.push_back(ComponentId{100 + 10 * i + port});
+      switches.push_back(std::make_unique<Switch>(simulation.engine, simulation.tracer, ComponentId{100 + 10 * i}, profile, ids));
+      std::vector<PortNumber> table{PortNumber{0}};
+      for (std::uint32_t to = 0; to < count; ++to) {
+        const std::uint32_t distance = (to + count - i) % count;
+        table.push_back(PortNumber{static_cast<std::uint8_t>(distance == 0 ? kToHost : distance <= count / 2 ? kClockwise : kBack)});
+      }
+      switches.back()->set_forwarding_table(std::move(table));
+      hosts.push_back(std::make_unique<Host>(simulation, i + 1));
+      connect(hosts.back()->port, port(i, kToHost), kLink);
+    }
+    for (std::uint32_t i = 0; i < count; ++i) connect(port(i, kClockwise), port((i + 1) % count, kBack), kLink);
+  }
+
+  Port& port(std::uint32_t at, std::uint32_t number) { return switches[at]->port(PortNumber{static_cast<std::uint8_t>(number)}); }
+  // Every host sends to the one `distance` places further.
+  void send_all(std::uint32_t distance, std::uint32_t packets) {
+    for (std::uint32_t i = 0; i < hosts.size(); ++i) {
+      for (std::uint32_t n = 0; n < packets; ++n) {
+        hosts[i]->port.send(make_packet(static_cast<std::uint16_t>((i + distance) % hosts.size() + 1), 4096, n));
+      }
+    }
+  }
+  std::size_t arrived() const {
+    std::size_t count = 0;
+    for (const auto& host : hosts) count += host->arrivals.size();
+    return count;
+  }
+  // Components of the ports of the loop.
+  std::vector<std::uint32_t> loop() {
+    std::vector<Port*> ports;
+    for (std::uint32_t i = 0; i < switches.size(); ++i) {
+      for (const std::uint32_t number : {kToHost, kClockwise, kBack}) ports.push_back(&port(i, number));
+    }
+    std::vector<std::uint32_t> ids;
+    for (const Port* found : find_credit_loop(ports)) ids.push_back(found->id().value);
+    return ids;
+  }
+
+  static constexpr LinkParams kLink{kEdr4x, Duration(10'000)};
+  Simulation simulation;
+  std::vector<std::unique_ptr<Switch>> switches;
+  std::vector<std::unique_ptr<Host>> hosts;
+};
+
+TEST(CreditLoop, of_five_switches_is_named_in_the_order_of_waiting) {
+  RingOfSwitches ring(5);
+  ring.send_all(2, 10);
+  ring.simulation.engine.run();
+  EXPECT_LT(ring.arrived(), 50u);
+  EXPECT_EQ(ring.loop(), (std::vector<std::uint32_t>{102, 112, 122, 132, 142}));
+}
+
+// The buffers are just as small, and no packet goes on along the ring behind the first switch of it.
+TEST(CreditLoop, is_not_found_where_everything_arrives) {
+  RingOfSwitches ring(5);
+  ring.send_all(1, 10);
+  ring.simulation.engine.run();
+  EXPECT_EQ(ring.arrived(), 50u);
+  EXPECT_TRUE(ring.loop().empty());
+}
+
+// A host that keeps what comes starves the ports behind it, in a row and not in a circle.
+TEST(CreditLoop, is_not_found_where_a_host_takes_nothing_any_more) {
+  RingOfSwitches ring(5);
+  ring.hosts[2]->release = false;
+  for (std::uint32_t n = 0; n < 40; ++n) {
+    ring.hosts[0]->port.send(make_packet(3, 4096, n));
+    ring.hosts[1]->port.send(make_packet(3, 4096, n));
+  }
+  ring.simulation.engine.run();
+  EXPECT_LT(ring.arrived(), 80u);
+  EXPECT_TRUE(ring.loop().empty());
+}
+
+// At no moment of a run whose packets all arrive in the end.
+TEST(CreditLoop, is_not_found_while_credits_are_on_their_way) {
+  RingOfSwitches ring(5, 4 * kLeastInputBufferBytes);
+  ring.send_all(1, 20);
+  for (std::int64_t us = 0; us < 40; ++us) {
+    ring.simulation.engine.run_until(at(us * 1'000'000));
+    EXPECT_TRUE(ring.loop().empty()) << us << " us";
+  }
+  ring.simulation.engine.run();
+  EXPECT_EQ(ring.arrived(), 100u);
+}
+
+TEST(CreditLoop, is_gone_when_a_lifetime_has_ended_its_packets) {
+  RingOfSwitches ring(5, kLeastInputBufferBytes, 100);
+  ring.send_all(2, 10);
+  ring.simulation.engine.run_until(at(50'000'000));
+  EXPECT_EQ(ring.loop().size(), 5u);
+  ring.simulation.engine.run();
+  EXPECT_TRUE(ring.loop().empty());
+}
+
+}  // namespace
+}  // namespace verbatim::fabric
