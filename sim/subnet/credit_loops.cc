@@ -19,7 +19,7 @@ using fabric::PortNumber;
 using Vertices = std::vector<std::uint32_t>;
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
 
 // Tarjan's algorithm without recursion: the number of the strongly connected component of each vertex, and how large each is.
 struct Components {
@@ -93,7 +93,7 @@ Vertices shortest_cycle(const std::vector<Vertices>& graph) {
   for (std::uint32_t vertex = 0; vertex < graph.size(); ++vertex) {
     const bool is_alone = components.sizes[components.of[vertex]] == 1;
     if (is_alone && !std::ranges::binary_search(graph[vertex], vertex)) continue;
-    Vertices cycle = cycle_through(vertex, graph, components, best.empty() ? kNowhere : best.size(), before);
+    Vertices cycle = cycle_through(vertex, graph, components, best.empty() ? kUnreached : best.size(), before);
     if (!cycle.empty()) best = std::move(cycle);
   }
   return best;
@@ -112,7 +112,7 @@ class Dependencies {
       for (std::uint32_t port = 1; port <= nodes[node].ports; ++port)
         outputs_.push_back({node, PortNumber{static_cast<std::uint8_t>(port)}});
     }
-    far_ends_.assign(outputs_.size(), Attachment{kNowhere, {}});
+    far_ends_.assign(outputs_.size(), Attachment{kUnreached, {}});
     for (const Cable& cable : cables) {
       far_ends_[output(cable.a)] = cable.b;
       far_ends_[output(cable.b)] = cable.a;
@@ -126,7 +126,7 @@ class Dependencies {
       if (nodes_[node].kind != NodeKind::kAdapter) continue;
       for (std::uint32_t port = 0; port < nodes_[node].ports; ++port) {
         const Attachment& end = far_ends_[first_output_[node] + port];
-        if (end.node == kNowhere || nodes_[end.node].kind != NodeKind::kSwitch) continue;
+        if (end.node == kUnreached || nodes_[end.node].kind != NodeKind::kSwitch) continue;
         const std::uint16_t lid = plan_.nodes[node].ports[port].lid.value;
         // Equal ways depend on the last switch alone.
         const bool is_spread = lid < plan_.nodes[end.node].equal_ports.size();
@@ -170,7 +170,7 @@ class Dependencies {
 
   std::size_t output(const Attachment& at) const { return first_output_[at.node] + at.port.value - 1u; }
   bool leads_to_switch(std::size_t output) const {
-    return far_ends_[output].node != kNowhere && nodes_[far_ends_[output].node].kind == NodeKind::kSwitch;
+    return far_ends_[output].node != kUnreached && nodes_[far_ends_[output].node].kind == NodeKind::kSwitch;
   }
 
   // Outputs of a switch, by which packets to `lid` go on to another switch.

@@ -6,11 +6,11 @@
 namespace verbatim::cli {
 namespace {
 
-TEST(RunFigures, throughput_is_the_bytes_of_messages_over_the_time_with_a_message_under_way) {
+TEST(RecordedFigures, throughput_is_the_bytes_of_messages_over_the_time_with_a_message_under_way) {
   RunPicture picture;
   picture.requests.push_back({.bytes = 1000, .posted = 1'000'000, .completed = 3'000'000});
   picture.requests.push_back({.bytes = 500, .rung = 2'000'000, .acknowledged = 5'000'000});
-  const RunFigures figures = figures_of({}, picture);
+  const RecordedFigures figures = figures_of({}, picture);
   EXPECT_EQ(figures.messages, 2u);
   EXPECT_EQ(figures.bytes, 1500u);
   EXPECT_EQ(figures.busy_ps, 4'000'000);
@@ -22,11 +22,11 @@ TEST(RunFigures, throughput_is_the_bytes_of_messages_over_the_time_with_a_messag
   EXPECT_EQ(figures_of({}, picture).busy_ps, 8'000'000);
 }
 
-TEST(RunFigures, requests_without_an_end_and_failed_ones_do_not_count) {
+TEST(RecordedFigures, requests_without_an_end_and_failed_ones_do_not_count) {
   RunPicture picture;
   picture.requests.push_back({.bytes = 1000, .posted = 1'000'000});
   picture.requests.push_back({.bytes = 1000, .posted = 1'000'000, .completed = 9'000'000, .status = 12});
-  const RunFigures figures = figures_of({}, picture);
+  const RecordedFigures figures = figures_of({}, picture);
   EXPECT_EQ(figures.messages, 0u);
   EXPECT_EQ(figures.p50_ps, -1);
   EXPECT_FALSE(figures.throughput().has_value());
@@ -34,11 +34,11 @@ TEST(RunFigures, requests_without_an_end_and_failed_ones_do_not_count) {
 }
 
 // Nearest rank: of 200 messages of 1, 2, ... 200 ns the 100th and the 198th.
-TEST(RunFigures, latencies_are_those_of_the_nearest_rank) {
+TEST(RecordedFigures, latencies_are_those_of_the_nearest_rank) {
   RunPicture picture;
   for (std::int64_t i = 200; i >= 1; --i)
     picture.requests.push_back({.bytes = 1, .posted = 1'000'000, .completed = 1'000'000 + 1000 * i});
-  RunFigures figures = figures_of({}, picture);
+  RecordedFigures figures = figures_of({}, picture);
   EXPECT_EQ(figures.p50_ps, 100'000);
   EXPECT_EQ(figures.p99_ps, 198'000);
   EXPECT_EQ(figures.longest_ps, 200'000);
@@ -48,7 +48,7 @@ TEST(RunFigures, latencies_are_those_of_the_nearest_rank) {
   EXPECT_EQ(figures.p99_ps, 200'000);
 }
 
-TEST(RunFigures, drops_retries_and_completions_are_counted_in_the_trace) {
+TEST(RecordedFigures, drops_retries_and_completions_are_counted_in_the_trace) {
   RecordedRun run;
   const auto add = [&](const char* component, const char* event, const char* values) { run.lines.push_back({1000, component, event, values, ""}); };
   add("port/a:1", "packet-dropped", "opcode=Send-Only dest_qp=72 psn=1 reason=3");
@@ -62,7 +62,7 @@ TEST(RunFigures, drops_retries_and_completions_are_counted_in_the_trace) {
   picture.rows.push_back({.bytes = 30, .flags = RunPicture::kRetransmission});
   picture.rows.push_back({.bytes = 30, .flags = RunPicture::kRnrNak});
   picture.rows.push_back({.bytes = 0, .flags = RunPicture::kRetransmission});  // no packet: it says that sending begins again
-  const RunFigures figures = figures_of(run, picture);
+  const RecordedFigures figures = figures_of(run, picture);
   EXPECT_EQ(figures.packets, 7u);
   EXPECT_EQ(figures.drops, 2u);
   EXPECT_EQ(figures.retries, 1u);

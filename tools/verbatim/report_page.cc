@@ -128,7 +128,7 @@ struct PageData {
   std::string head, blocks;
 };
 
-PageData data_of(const RecordedRun& run, const RunPicture& picture, const RunFigures& figures) {
+PageData data_of(const RecordedRun& run, const RunPicture& picture, const RecordedFigures& figures) {
   std::vector<std::size_t> order;
   const std::vector<int> places = places_of(picture.columns, &order);
   const auto place = [&](int column) { return places[static_cast<std::size_t>(column)]; };
@@ -220,7 +220,7 @@ int write_report(const ReportOptions& options) {
   }
   const std::string out = options.out.empty() ? "report.html" : options.out;
   progress.show("report: writes " + out);
-  const RunFigures figures = figures_of(*run, picture);
+  const RecordedFigures figures = figures_of(*run, picture);
   answer.document()["figures"] = to_json(figures);
   const PageData data = data_of(*run, picture, figures);
   std::string page(kPageHtml);

@@ -16,7 +16,7 @@ std::int64_t nearest_rank(const std::vector<std::int64_t>& sorted, std::size_t p
   return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
 
-void add_messages(RunFigures& figures, const RunPicture& picture) {
+void add_messages(RecordedFigures& figures, const RunPicture& picture) {
   std::vector<std::int64_t> latencies;
   std::vector<std::pair<std::int64_t, std::int64_t>> times;
   for (const RunPicture::Request& request : picture.requests) {
@@ -42,13 +42,13 @@ void add_messages(RunFigures& figures, const RunPicture& picture) {
 
 }  // namespace
 
-std::optional<double> RunFigures::throughput() const {
+std::optional<double> RecordedFigures::throughput() const {
   if (messages == 0 || busy_ps <= 0) return std::nullopt;
   return static_cast<double>(bytes) * 8e12 / static_cast<double>(busy_ps);
 }
 
-RunFigures figures_of(const RecordedRun& run, const RunPicture& picture) {
-  RunFigures figures;
+RecordedFigures figures_of(const RecordedRun& run, const RunPicture& picture) {
+  RecordedFigures figures;
   figures.packets = picture.packets;
   add_messages(figures, picture);
   for (const RunPicture::Row& row : picture.rows) {
@@ -71,7 +71,7 @@ RunFigures figures_of(const RecordedRun& run, const RunPicture& picture) {
   return figures;
 }
 
-nlohmann::ordered_json to_json(const RunFigures& figures) {
+nlohmann::ordered_json to_json(const RecordedFigures& figures) {
   nlohmann::ordered_json json = {{"messages", figures.messages},
                                  {"bytes", figures.bytes},
                                  {"busy_ps", figures.busy_ps},

@@ -9,7 +9,7 @@
 
 namespace verbatim::cli {
 
-struct RunFigures {
+struct RecordedFigures {
   // Work requests of send queues that ended without an error: completed, or acknowledged where no completion is known.
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;        // of those messages, without headers
@@ -27,8 +27,8 @@ struct RunFigures {
   std::optional<double> throughput() const;
 };
 
-RunFigures figures_of(const RecordedRun& run, const RunPicture& picture);
+RecordedFigures figures_of(const RecordedRun& run, const RunPicture& picture);
 
-nlohmann::ordered_json to_json(const RunFigures& figures);
+nlohmann::ordered_json to_json(const RecordedFigures& figures);
 
 }  // namespace verbatim::cli
