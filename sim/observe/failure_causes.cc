@@ -82,7 +82,7 @@ class Reader {
 
   static std::string name_of(const End& end) { return join("QP ", end.qpn, " of ", host_of(end.component)); }
 
-  void add(std::int64_t time_ps, std::string what, std::string subject, std::vector<FailureCause> causes, bool is_finding = false) {
+  void add(std::int64_t time_ps, std::string what, std::string subject, Causes causes, bool is_finding = false) {
     if (causes.empty() || !said_.insert(what + causes.front().evidence).second) return;
     failures_.push_back({time_ps, std::move(what), std::move(subject), std::move(causes), is_finding});
   }
@@ -434,8 +434,9 @@ class Reader {
     const std::string_view text = line.values;
     const std::size_t name = text.find(": ");
     if (name == text.npos) return;
-    add(line.time_ps, join("a mistake in the program of ", host_of(line.component), " (check ", text.substr(0, name), ")"),
-        std::string(text.substr(0, name)), {{std::string(text.substr(name + 2)), std::string(remedy_for(text.substr(0, name + 1)))}}, true);
+    const std::string check(text.substr(0, name)), remedy(remedy_for(text.substr(0, name + 1)));
+    add(line.time_ps, join("a mistake in the program of ", host_of(line.component), " (check ", check, ")"), check,
+        {{std::string(text.substr(name + 2)), remedy}}, true);
   }
 
   void on_overrun(const TraceLine& line) {

@@ -41,12 +41,14 @@ void Losses::on_record(const TraceRecord& record, std::span<const std::byte>) {
 }
 
 void Losses::on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) {
-  if (packet.retransmission != 0 && record.event == TraceEvent::kPacketTransmitted && is_host_port_[port.value]) ++packets_sent_again_;
+  if (packet.retransmission == 0 || record.event != TraceEvent::kPacketTransmitted) return;
+  if (is_host_port_[port.value]) ++packets_sent_again_;
 }
 
 Losses::Message Losses::worst_message() const {
   if (worst_.retries == 0) return {};
-  return {components_.name(ComponentId{worst_of_.first}), worst_of_.second, worst_.psn, worst_.retries, worst_.first_ps, worst_.last_ps};
+  const std::string& adapter = components_.name(ComponentId{worst_of_.first});
+  return {adapter, worst_of_.second, worst_.psn, worst_.retries, worst_.first_ps, worst_.last_ps};
 }
 
 }  // namespace verbatim::observe

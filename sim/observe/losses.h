@@ -1,5 +1,5 @@
-// What a run has lost and repeated, also when its programs noticed nothing: dropped packets, packets that were sent again, retries of
-// requests, RNR NAKs, and the message that was repeated most often.
+// What a run has lost and repeated, also when its programs noticed nothing: dropped packets, packets that were sent again,
+// retries of requests, RNR NAKs, and the message that was repeated most often.
 #pragma once
 
 #include <cstdint>

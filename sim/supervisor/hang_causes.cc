@@ -106,7 +106,8 @@ void HangCauses::explain_by(WaitReason& reason, const std::vector<Clause>& claus
   if (shown.size() > kMostNamed) reason.explanation += fmt::format("; likewise {} more queue pairs", shown.size() - kMostNamed);
   for (const Clause& clause : clauses) {
     reason.cause = std::max(reason.cause, clause.cause);
-    if (clause.waits_for != 0 && !std::ranges::count(reason.waits_for, clause.waits_for)) reason.waits_for.push_back(clause.waits_for);
+    const bool is_new = clause.waits_for != 0 && !std::ranges::count(reason.waits_for, clause.waits_for);
+    if (is_new) reason.waits_for.push_back(clause.waits_for);
   }
 }
 
@@ -343,7 +344,9 @@ std::vector<HangCauses::Clause> HangCauses::nothing_comes(const hca::CompletionQ
   }
   if (!has_users) return {{"no queue pair completes there", WaitCause::kOwn}};
   std::vector<Clause>& all_clauses = wrong.empty() ? usual : wrong;
-  const auto awaits = [](const std::vector<Clause>& clauses) { return std::ranges::count(clauses, WaitCause::kAwaited, &Clause::cause) > 0; };
+  const auto awaits = [](const std::vector<Clause>& clauses) {
+    return std::ranges::count(clauses, WaitCause::kAwaited, &Clause::cause) > 0;
+  };
   if (awaits(wrong) || awaits(usual)) {
     for (Clause& clause : all_clauses) {
       if (clause.is_idle) clause.cause = WaitCause::kUnknown;

@@ -85,7 +85,7 @@ static void destroys_cq(void) {
   litmus_wait(my.send_cq);
 }
 
-// The server takes two events and acknowledges none. It arms the CQ once more while it holds completions, which does no harm here.
+// The server takes two events and acknowledges none. It arms the CQ while it holds completions, which does no harm here.
 static void unacknowledged_events(void) {
   post_receive();
   post_receive();

@@ -8,12 +8,19 @@ namespace {
 
 BlockedThread thread(std::uint32_t process, WaitCause cause, std::vector<std::uint32_t> waits_for = {}, std::int64_t since = 0) {
   const std::string name = std::string(1, static_cast<char>('a' + process - 1));
-  return {process, name, name + ", thread " + std::to_string(process), "waits in read", "reason of " + name, cause, std::move(waits_for),
-          instant_from_ps(since)};
+  return {.process = process,
+          .process_name = name,
+          .who = name + ", thread " + std::to_string(process),
+          .wait = "waits in read",
+          .explanation = "reason of " + name,
+          .cause = cause,
+          .waits_for = std::move(waits_for),
+          .since = instant_from_ps(since)};
 }
 
 TEST(WaitGraph, a_thread_whose_own_program_explains_its_wait_is_the_cause_for_all) {
-  const BlockedThread threads[] = {thread(1, WaitCause::kPeer, {2}), thread(2, WaitCause::kOwn), thread(3, WaitCause::kAwaited, {1})};
+  using enum WaitCause;
+  const BlockedThread threads[] = {thread(1, kPeer, {2}), thread(2, kOwn), thread(3, kAwaited, {1})};
   EXPECT_EQ(cause_of_hang(threads, true), "b, thread 2: reason of b");
 }
 
@@ -28,13 +35,15 @@ TEST(WaitGraph, the_other_end_of_a_connection_is_the_cause_where_nobody_has_one_
 }
 
 TEST(WaitGraph, a_circle_is_named_without_those_who_only_wait_for_it) {
-  const BlockedThread threads[] = {thread(1, WaitCause::kAwaited, {2}), thread(2, WaitCause::kAwaited, {3}), thread(3, WaitCause::kAwaited, {2})};
+  using enum WaitCause;
+  const BlockedThread threads[] = {thread(1, kAwaited, {2}), thread(2, kAwaited, {3}), thread(3, kAwaited, {2})};
   EXPECT_EQ(cause_of_hang(threads, true), "b -> c -> b: each waits for the next one to send something, and none of them sends first");
   EXPECT_EQ(cause_of_hang(threads, false), "") << "a timer may end it";
 }
 
 TEST(WaitGraph, a_chain_that_ends_explains_nothing) {
-  const BlockedThread threads[] = {thread(1, WaitCause::kAwaited, {2}), thread(2, WaitCause::kAwaited, {9}), thread(4, WaitCause::kUnknown)};
+  using enum WaitCause;
+  const BlockedThread threads[] = {thread(1, kAwaited, {2}), thread(2, kAwaited, {9}), thread(4, kUnknown)};
   EXPECT_EQ(cause_of_hang(threads, true), "");
   EXPECT_EQ(cause_of_hang({}, true), "");
 }

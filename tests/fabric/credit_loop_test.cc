@@ -8,9 +8,10 @@ namespace {
 
 constexpr std::uint32_t kToHost = 1, kClockwise = 2, kBack = 3;
 
-// Switch i has component 100 + 10 * i, its port n 100 + 10 * i + n; host i, on its port 1, has LID i + 1. Packets go the shorter way.
+// Switch i has component 100 + 10 * i, its port n 100 + 10 * i + n; host i, on its port 1, has LID i + 1. Routes are shortest.
 struct RingOfSwitches {
-  explicit RingOfSwitches(std::uint32_t count, std::uint32_t buffer_bytes = kLeastInputBufferBytes, std::uint32_t lifetime_us = 0) {
+  explicit RingOfSwitches(std::uint32_t count, std::uint32_t buffer_bytes = kLeastInputBufferBytes,
+                          std::uint32_t lifetime_us = 0) {
     SwitchProfile profile;
     profile.input_buffer_bytes = buffer_bytes;
     profile.head_lifetime = std::chrono::microseconds(lifetime_us);
@@ -21,7 +22,8 @@ struct RingOfSwitches {
       std::vector<PortNumber> table{PortNumber{0}};
       for (std::uint32_t to = 0; to < count; ++to) {
         const std::uint32_t distance = (to + count - i) % count;
-        table.push_back(PortNumber{static_cast<std::uint8_t>(distance == 0 ? kToHost : distance <= count / 2 ? kClockwise : kBack)});
+        const std::uint32_t number = distance == 0 ? kToHost : distance <= count / 2 ? kClockwise : kBack;
+        table.push_back(PortNumber{static_cast<std::uint8_t>(number)});
       }
       switches.back()->set_forwarding_table(std::move(table));
       hosts.push_back(std::make_unique<Host>(simulation, i + 1));

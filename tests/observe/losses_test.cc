@@ -48,7 +48,9 @@ TEST_F(LossesTest, rnr_naks_count_and_other_acknowledgements_do_not) {
 
 TEST_F(LossesTest, a_packet_is_sent_again_where_it_leaves_its_host) {
   ib::Packet packet;
-  const auto send = [&](const char* port, TraceEvent event) { losses.on_packet({1, 0, event, {}}, packet, kComponents.id(port)); };
+  const auto send = [&](const char* port, TraceEvent event) {
+    losses.on_packet({1, 0, event, {}}, packet, kComponents.id(port));
+  };
   send("port/a:1", TraceEvent::kPacketTransmitted);
   packet.retransmission = 2;
   send("port/leaf:1", TraceEvent::kPacketTransmitted);

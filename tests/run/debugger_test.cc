@@ -125,7 +125,7 @@ TEST(Debugger, asks_the_fabric_that_stands_still) {
   EXPECT_EQ(asked.code, 0) << asked.out << asked.err;
   EXPECT_EQ(digest_in(asked.err), digest_in(plain.err)) << asked.err;
   const auto says = [&](const char* text) { EXPECT_NE(asked.out.find(text), std::string::npos) << text << "\n" << asked.out; };
-  says("is held at 100.000000 ms");
+  says("is held at 100000.000 us");
   says("server: ibv_rc_pingpong (pid 1000): QP 72 RC RTS, connected to ");
   says("client: ibv_rc_pingpong (pid 1001): QP 72 RC RTR, connected to ");
   says("CQ 128: 0 of 512 completions wait to be polled");

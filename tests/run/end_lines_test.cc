@@ -47,8 +47,8 @@ TEST(EndLines, a_run_that_finished_after_losses_says_so) {
   EXPECT_THAT(ping(quiet).err, Not(HasSubstr("losses")));
 }
 
-// Five switches in a ring with buffers of one packet: every host sends to the one two switches further, all at once and the same way
-// round. The packets fill the buffers of the ring, and each waits for the next.
+// Five switches in a ring with buffers of one packet: every host sends to the one two switches further, all at once and in the
+// same direction. The packets fill the buffers of the ring, and each waits for the next.
 struct Ring {
   explicit Ring(bool has_timeout) {
     const std::string folder = support::topology("two_hosts");
@@ -62,7 +62,8 @@ struct Ring {
     nlohmann::json topology = {{"name", "ring"}, {"link_layer", "infiniband"}};
     nlohmann::json programs = nlohmann::json::array();
     for (int i = 0; i < kSwitches; ++i) {
-      const std::string number = std::to_string(i), next = std::to_string((i + 1) % kSwitches), far = std::to_string((i + 2) % kSwitches);
+      const std::string number = std::to_string(i), next = std::to_string((i + 1) % kSwitches);
+      const std::string far = std::to_string((i + 2) % kSwitches);
       topology["hosts"].push_back({{"name", "h" + number}, {"hca", profiles + "edr_hca.json"}, {"cpu", profiles + "cpu.json"}});
       topology["switches"].push_back({{"name", "s" + number}, {"profile", "small_switch.json"}, {"ports", 3}});
       topology["links"].push_back({{"a", "h" + number}, {"b", "s" + number + ":1"}, {"rate", "EDR 4x"}, {"length", "2 m"}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/core/time_text.h"
+#include "sim/fabric/credit_loop.h"
 #include "sim/observe/remedies.h"
 
 namespace verbatim::cli {
@@ -45,6 +46,38 @@ std::vector<std::string> lines_of(const RunCause& cause) {
   const std::string more = cause.subject.empty() ? "" : " (`verbatim explain " + cause.subject + "`)";
   if (!cause.what_to_do.empty()) lines.push_back("what to do: " + cause.what_to_do + more);
   return lines;
+}
+
+void tell_credit_loop(config::Simulation& simulation) {
+  std::vector<fabric::Port*> ports;
+  for (std::size_t i = 0; i < simulation.topology().switches.size(); ++i) {
+    fabric::Switch& one = simulation.fabric_switch(i);
+    for (std::uint32_t number = 1; number <= one.port_count(); ++number)
+      ports.push_back(&one.port(fabric::PortNumber{static_cast<std::uint8_t>(number)}));
+  }
+  const std::vector<const fabric::Port*> loop = fabric::find_credit_loop(ports);
+  if (loop.empty()) return;
+  const auto name = [&](const fabric::Port* port) {
+    const std::string& component = simulation.components().name(port->id());
+    return component.substr(component.find('/') + 1);
+  };
+  std::string text = "credit loop: ";
+  for (const fabric::Port* port : loop) text += name(port) + " -> ";
+  text += name(loop.front()) + ": each of these output ports waits for buffer space, which is full of packets that wait for the next port, so none of them can send";
+  simulation.tracer().diagnose({loop.front()->id(), 0, 0, text});
+}
+
+std::string losses_text(const observe::Losses& losses) {
+  if (!losses.any()) return "";
+  const auto counted = [](std::uint64_t number, const char* one, const char* many) { return join(number, " ", number == 1 ? one : many); };
+  std::string text = join("losses: ", counted(losses.packets_dropped(), "packet", "packets"), " dropped, ",
+                          counted(losses.packets_sent_again(), "packet", "packets"), " sent again, ",
+                          counted(losses.retries(), "retry", "retries"), ", ", counted(losses.rnr_naks(), "RNR NAK", "RNR NAKs"));
+  const observe::Losses::Message worst = losses.worst_message();
+  if (worst.retries == 0) return text;
+  text += join("; most retried message: QP ", worst.qpn, " of ", worst.adapter.substr(worst.adapter.find('/') + 1), ", PSN ", worst.psn, ", ",
+               counted(worst.retries, "retry", "retries"), worst.retries == 1 ? " at " : " from ", time_text(worst.first_ps));
+  return worst.retries == 1 ? text : text + " to " + time_text(worst.last_ps);
 }
 
 }  // namespace verbatim::cli

@@ -1,4 +1,4 @@
-// The cause of a run's failure, as its last lines and run.json tell it.
+// The cause of a run's failure, and what it lost, as its last lines and run.json tell it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/simulation.h"
 #include "sim/observe/failure_causes.h"
+#include "sim/observe/losses.h"
 #include "sim/supervisor/spec/run_result.h"
 
 namespace verbatim::cli {
@@ -18,8 +20,8 @@ struct RunCause {
   bool is_certain = true;  // false: only a check has found something, and that need not be the cause
 };
 
-// Of a run that hung: packets that are stuck in the fabric, what the waits show, then the first failure. Of one that ended: the first
-// failure. What a check has found is named only where nothing else is known.
+// Of a run that hung: packets that are stuck in the fabric, what the waits show, then the first failure. Of one that ended: the
+// first failure. What a check has found is named only where nothing else is known.
 RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::Failure> failures);
 
 // null without a cause.
@@ -27,5 +29,11 @@ nlohmann::ordered_json to_json(const RunCause& cause);
 
 // The lines "cause: …" (or "possible cause: …") and "what to do: …"; empty without a cause.
 std::vector<std::string> lines_of(const RunCause& cause);
+
+// At the end of a run: packets that block each other in the fabric, as a diagnosis, which is reported and kept like all others.
+void tell_credit_loop(config::Simulation& simulation);
+
+// One line; empty: nothing was lost.
+std::string losses_text(const observe::Losses& losses);
 
 }  // namespace verbatim::cli
