@@ -1,5 +1,5 @@
-// The command line: its verbs, and which of them is called. Each verb's work is in a file of its own; options.cc has the options of
-// the verbs that run something.
+// The command line: its verbs, and which of them is called. Each verb's work is in a file of its own; options.cc has the options
+// of the verbs that run something.
 #include <fcntl.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>

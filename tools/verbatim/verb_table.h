@@ -1,5 +1,5 @@
-// The verbs and their options as plain values, read from the command line's definition. What is generated from them (manual pages,
-// completion, guides) need not know CLI11, which takes seconds to compile.
+// The verbs and their options as plain values, read from the command line's definition. Manual pages, completion and guides are
+// generated from them, and need not know CLI11, which takes seconds to compile.
 #pragma once
 
 #include <string>

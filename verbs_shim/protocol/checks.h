@@ -1,5 +1,6 @@
 // Mistakes of programs that every run looks for, by name (--check NAME=off|warn|error), each as a clause.
-// tools/verbatim/check_levels.cc has the defaults and details. Also: what the shim keeps to say where in a program something was done.
+// tools/verbatim/check_levels.cc has the defaults and details. Besides, what the shim keeps to say where in a program something
+// was done.
 #pragma once
 
 #include <cstdint>
