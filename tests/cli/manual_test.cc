@@ -118,9 +118,9 @@ TEST(Manual, each_verb_has_a_page_with_the_options_of_its_help) {
     const std::set<std::string> completed = options_in(completion.substr(row, completion.find('\n', row) - row));
     for (const std::string& option : options_in(shown.substr(shown.find("Options:")))) {
       const bool is_named = shown.find("\n  " + option) != std::string::npos || shown.find("," + option) != std::string::npos;
-      if (is_named) EXPECT_TRUE(completed.contains(option)) << verb << " " << option;
+      EXPECT_TRUE(!is_named || completed.contains(option)) << verb << " " << option;
     }
-    if (verb != "lab") EXPECT_NE(overview.find(".B verbatim " + verb + "\n"), std::string::npos) << verb;
+    EXPECT_TRUE(verb == "lab" || overview.find(".B verbatim " + verb + "\n") != std::string::npos) << verb;
   }
   std::filesystem::remove_all(folder);
 }

@@ -58,9 +58,18 @@ def line_matches(expected, actual, exact):
     return re.fullmatch(".*".join(parts), normalised(actual, exact)) is not None
 
 
+def without_code(lines):
+    """The lines before "[exit code N]", and that line in a list."""
+    return (lines[:-1], lines[-1:]) if lines and lines[-1].startswith("[exit code ") else (lines, [])
+
+
 def output_matches(expected, actual, exact):
-    """Whether the lines fit; reached[i]: the first i actual lines fit the expected ones so far."""
-    reached = {0}
+    """Whether the lines fit; "…" does not stand for the exit code."""
+    expected, expected_code = without_code(expected)
+    actual, code = without_code(actual)
+    if code != expected_code:
+        return False
+    reached = {0}  # i: the first i actual lines fit the expected ones so far
     for line in expected:
         if line.strip() == ANY:
             reached = set(range(min(reached, default=len(actual) + 1), len(actual) + 1))
@@ -75,10 +84,23 @@ def likeness(part, lines):
     return sum(difflib.SequenceMatcher(None, a, b).ratio() for a, b in zip(part, lines)) / max(1, len(part))
 
 
+def updated_line(old, new):
+    """The new line; the old one if it fits; as short as the old one if that ends with "…"."""
+    if line_matches(old, new, True):
+        return old
+    return new[:len(old) - 1] + ANY if old.endswith(ANY) and len(new) >= len(old) else new
+
+
 def updated(expected, actual):
     """The actual lines, with "…" where the expected ones have it: between two of these, the lines that are most alike."""
+    expected = without_code(expected)[0]
+    actual, code = without_code(actual)
+    return updated_lines(expected, actual) + code
+
+
+def updated_lines(expected, actual):
     if not any(line.strip() == ANY for line in expected):
-        return [old if line_matches(old, new, True) else new for old, new in zip(expected, actual)] + actual[len(expected):]
+        return [updated_line(old, new) for old, new in zip(expected, actual)] + actual[len(expected):]
     parts, part = [], []
     for line in expected + [None]:
         if line is not None and line.strip() != ANY:
@@ -101,7 +123,7 @@ def updated(expected, actual):
         else:
             place = max(places, key=lambda i: (likeness(part, actual[i:i + len(part)]), -i))
         chosen = actual[place:place + len(part)]
-        result += [old if line_matches(old, new, True) else new for old, new in zip(part, chosen)]
+        result += [updated_line(old, new) for old, new in zip(part, chosen)]
         at = place + len(chosen)
     return result
 

@@ -32,6 +32,12 @@ class Compare(unittest.TestCase):
         self.assertFalse(matches(["x … z"], ["x y"], True))
         self.assertFalse(matches(["…", "a", "…", "b"], ["b", "a"], True))
 
+    def test_any_lines_do_not_hide_an_exit_code(self):
+        self.assertFalse(guides.output_matches(["…"], ["a", "[exit code 1]"], True))
+        self.assertFalse(guides.output_matches(["…", "[exit code 1]"], ["a"], True))
+        self.assertTrue(guides.output_matches(["…", "[exit code 1]"], ["a", "[exit code 1]"], True))
+        self.assertEqual(guides.updated(["…"], ["a", "[exit code 1]"]), ["…", "[exit code 1]"])
+
     def test_wall_times_are_not_compared(self):
         self.assertTrue(guides.line_matches("wall time 0.1 s, 3 packets", "wall time 12.5 s, 3 packets", True))
         self.assertFalse(guides.line_matches("wall time 0.1 s, 3 packets", "wall time 0.1 s, 4 packets", True))
@@ -52,6 +58,7 @@ class Update(unittest.TestCase):
         self.assertEqual(guides.updated(["first 1", "…"], printed), ["first 2", "…"])
         self.assertEqual(guides.updated(["first …", "…"], printed), ["first …", "…"])
         self.assertEqual(guides.updated(["old"], printed), printed)
+        self.assertEqual(guides.updated(["long …"], ["another line"]), ["anothe…"])
 
     def test_an_updated_output_fits(self):
         for expected in (["a", "…", "q", "…"], ["…"], ["…", "k", "l"], [], ["a", "b", "c", "d", "e", "f", "g"]):
