@@ -58,7 +58,7 @@ class Update(unittest.TestCase):
         self.assertEqual(guides.updated(["first 1", "…"], printed), ["first 2", "…"])
         self.assertEqual(guides.updated(["first …", "…"], printed), ["first …", "…"])
         self.assertEqual(guides.updated(["old"], printed), printed)
-        self.assertEqual(guides.updated(["long …"], ["another line"]), ["anothe…"])
+        self.assertEqual(guides.updated(["long …"], ["another line"]), ["anoth…"])
 
     def test_an_updated_output_fits(self):
         for expected in (["a", "…", "q", "…"], ["…"], ["…", "k", "l"], [], ["a", "b", "c", "d", "e", "f", "g"]):

@@ -60,7 +60,7 @@ void add_lab(CLI::App& app, LabOptions& options) {
   run->add_option("--trace", options.run.trace, "write every packet, DMA access and call to this file, one a line")->type_name("FILE");
   run->add_option("--pcap", options.run.pcap, "write a capture for Wireshark to this file")->type_name("FILE");
   run->add_option("--out", options.run.out, "folder for run.json and the programs' output; made if missing")->type_name("FOLDER");
-  run->add_option("--freedom", options.run.freedom, "as in `verbatim run`")->type_name("")->check(CLI::IsMember(config::freedom_names()));
+  take_choice(run->add_option("--freedom", options.run.freedom, "as in `verbatim run`"), config::freedom_names());
   run->add_option("--seed", options.run.seed, "root of all random numbers")->type_name("N");
   run->callback([&options] { options.verb = LabOptions::Verb::kRun; });
   for (CLI::App* one : {list, start, run}) add_answer(one, options.run.style);
@@ -207,7 +207,7 @@ int dispatch(int argc, char** argv) {
   std::string shell;
   CLI::App* completion_verb = app.add_subcommand("completion", "Write the completion script of a shell to standard output");
   const std::vector<std::string> shells(std::begin(kShells), std::end(kShells));
-  completion_verb->add_option("shell", shell, "bash, zsh or fish")->type_name("")->required()->check(CLI::IsMember(shells));
+  take_choice(completion_verb->add_option("shell", shell, "the shell")->required(), shells);
 
   std::string schema_folder;
   CLI::App* schema_verb = app.add_subcommand("schema", "Write the JSON Schemas")->group("");

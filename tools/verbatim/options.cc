@@ -57,11 +57,8 @@ void add_limits(CLI::App* verb, RunOptions& options) {
       ->type_name("NAME=LEVEL")
       ->allow_extra_args(false)
       ->check(CLI::Validator(reject_check, ""));
-  verb->add_option("--strict", options.strict,
-                   "system calls that are not simulated: refuse them, or warn and pass them to the machine, so that the run may not repeat")
-      ->type_name("")
-      ->check(CLI::IsMember({"refuse", "warn"}))
-      ->capture_default_str();
+  take_choice(verb->add_option("--strict", options.strict,
+                   "system calls that are not simulated: refuse them, or warn and pass them to the machine, so that the run may not repeat")->capture_default_str(), {"refuse", "warn"});
   take_number(verb->add_option("--core", options.core, "the processor on which everything runs (default: the one where the kernel starts the run)"),
               0, 1 << 16);
   add_assume_missing(verb, options.assume_missing);
@@ -115,10 +112,7 @@ void add_show(CLI::App* verb, RunOptions& options) {
       ->type_name("FILE")
       ->excludes(verb->get_option("--trace"))
       ->excludes(verb->get_option("--keep-trace"));
-  verb->add_option("--log", options.log, "log level on standard error")
-      ->type_name("")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
-      ->capture_default_str();
+  take_choice(verb->add_option("--log", options.log, "log level on standard error")->capture_default_str(), {"trace", "debug", "info", "warn", "error", "off"});
   verb->add_flag("--call-by-call", options.call_by_call, "hand every call of a program to the simulator: slow, with the same result; for tests");
 }
 
@@ -147,6 +141,12 @@ void add_assume_missing(CLI::App* verb, std::vector<std::string>& names) {
 #endif
 }
 
+void take_choice(CLI::Option* option, const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "{" : ",") + word;
+  option->type_name(all + "}")->check(CLI::IsMember(words).description(""));
+}
+
 void add_quiet(CLI::App* verb, AnswerStyle& style) { verb->add_flag("--quiet", style.quiet, "print only what went wrong, and no progress"); }
 
 void add_answer(CLI::App* verb, AnswerStyle& style) {
@@ -166,18 +166,14 @@ void add_run(CLI::App& app, RunOptions& options) {
   add_answer(verb, options.style);
   verb->add_option("--seeds", options.seeds, "run once for each seed of a range such as 1..200, and report those that fail")->type_name("A..B");
   add_jobs(verb, options.jobs, "with --seeds: ");
-  verb->add_option("--freedom", options.freedom,
+  take_choice(verb->add_option("--freedom", options.freedom,
                    "what the simulator does where the specification leaves a choice: friendly, the same as a ConnectX; spec, anything allowed, "
-                   "as the seed draws it; quirk:NAME, besides that one deviation of some hardware (default: the scenario's, else friendly)")
-      ->type_name("")
-      ->check(CLI::IsMember(config::freedom_names()));
+                   "as the seed draws it; quirk:NAME, besides that one deviation of some hardware (default: the scenario's, else friendly)"), config::freedom_names());
   verb->add_flag("--keep-files", options.keep_files, "keep the files of the hosts' own folders, such as /tmp, in files/HOST of --out");
   verb->add_flag("--verify", options.verify, "run twice, and name the first difference");
-  verb->add_option("--second-core", options.second_core,
+  take_choice(verb->add_option("--second-core", options.second_core,
                    "let the simulator use a second processor beside that of the programs; saves time and changes no result (default: free, while "
-                   "one is idle; with --core: never)")
-      ->type_name("")
-      ->check(CLI::IsMember({"never", "free", "always", "changing"}));
+                   "one is idle; with --core: never)"), {"never", "free", "always", "changing"});
   verb->add_option("--poke-period", options.poke_period_us)->check(CLI::Range(1, 1 << 30))->group("");
   verb->add_option("--record-fd", options.record_fd)->group("");
   verb->add_option("--pad", options.pad)->group("");
@@ -206,11 +202,9 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
                        "at most K decisions); nasty (every freedom to its limit); portfolio (all of these in turn)")
           ->type_name("NAME")
           ->capture_default_str();
-  verb->add_option("--freedom", options.run.freedom,
+  take_choice(verb->add_option("--freedom", options.run.freedom,
                    "what a schedule may do: spec, anything the specification allows (default); quirk:NAME, besides that one deviation of some "
-                   "hardware")
-      ->type_name("")
-      ->check(CLI::IsMember(free_ones));
+                   "hardware"), free_ones);
   verb->add_option("--focus", options.focus, "try schedules like the failure in this replay file")->type_name("FILE")->excludes(strategy);
   verb->add_option("--fail-on", options.fail_on, "a line of output that this regular expression matches makes the run a failure")->type_name("REGEX");
   verb->add_option("--shrink-time", options.shrink_time, "wall time for making each kind of failure small")
@@ -254,7 +248,7 @@ void add_shell(CLI::App& app, ShellOptions& options) {
       ->type_name("FILE");
   verb->add_flag("--fast", options.fast, "do not slow virtual time down to wall time while a program sleeps");
   add_limits(verb, options.run);
-  verb->add_option("--freedom", options.run.freedom, "as in `verbatim run`")->type_name("")->check(CLI::IsMember(config::freedom_names()));
+  take_choice(verb->add_option("--freedom", options.run.freedom, "as in `verbatim run`"), config::freedom_names());
   add_out(verb, options.run.out, "folder for run.json and the session; made if missing");
   add_show(verb, options.run);
   add_quiet(verb, options.run.style);

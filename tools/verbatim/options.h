@@ -8,12 +8,16 @@
 
 namespace CLI {
 class App;
+class Option;
 }
 
 namespace verbatim::cli {
 
 // Ends every help text that is about runs.
 std::string exit_code_footer();
+
+// One of these words, which help shows and shells complete.
+void take_choice(CLI::Option* option, const std::vector<std::string>& words);
 
 void add_quiet(CLI::App* verb, AnswerStyle& style);
 // For each verb that reports something: --quiet and --json.
