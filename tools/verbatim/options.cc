@@ -236,10 +236,7 @@ void add_replay(CLI::App& app, ReplayOptions& options) {
 }
 
 void add_shell(CLI::App& app, ShellOptions& options) {
-  CLI::App* verb = app.add_subcommand("shell",
-                                      "Open a terminal on a simulated host, or on several (Ctrl-] shows the next one).\n"
-                                      "Virtual time stands still while everything waits for the keyboard. If standard input is not\n"
-                                      "a terminal, each of its lines is typed as soon as a program waits for it.");
+  CLI::App* verb = app.add_subcommand("shell", "Open a terminal on a simulated host, or on several (Ctrl-] shows the next one)");
   verb->footer(exit_code_footer());
   verb->add_option("topology", options.run.topology, "topology file")->type_name("")->required();
   verb->add_option("host", options.hosts, "open a terminal on each of these hosts (default: on the first host)")->type_name("");
