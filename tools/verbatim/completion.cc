@@ -10,23 +10,11 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-std::vector<std::string> names_of(const OptionText& option) {
-  std::vector<std::string> names = option.long_names;
-  names.insert(names.end(), option.short_names.begin(), option.short_names.end());
-  return names;
-}
-
 // For a word between single quotes.
 std::string in_single_quotes(const std::string& text) {
   std::string safe = "'";
   for (const char letter : text) safe += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return safe + "'";
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : " ") + word;
-  return all;
 }
 
 // zsh loads bash's completion, so one function serves both.
@@ -35,15 +23,15 @@ std::string bash_script(const std::vector<VerbText>& verbs) {
   for (const VerbText& verb : verbs) {
     std::vector<std::string> names;
     for (const OptionText& option : verb.options) {
-      for (const std::string& name : names_of(option)) {
+      for (const std::string& name : option.names()) {
         names.push_back(name);
         if (option.takes_value)
           values += fmt::format("    {}) _verbatim_values={}; return 0;;\n", in_single_quotes(verb.words + " " + name),
-                                in_single_quotes(joined(option.choices)));
+                                in_single_quotes(line_of(option.choices, " ")));
       }
     }
-    options += fmt::format("    {}) _verbatim_options={} _verbatim_verbs={};;\n", in_single_quotes(verb.words), in_single_quotes(joined(names)),
-                           in_single_quotes(joined(verb.below)));
+    options += fmt::format("    {}) _verbatim_options={} _verbatim_verbs={};;\n", in_single_quotes(verb.words), in_single_quotes(line_of(names, " ")),
+                           in_single_quotes(line_of(verb.below, " ")));
     known += (known.empty() ? "" : "|") + in_single_quotes(verb.words);
   }
   return "# Completion of verbatim(1) for bash; zsh reads it after `autoload -U bashcompinit && bashcompinit`.\n"
@@ -99,10 +87,10 @@ std::string fish_script(const std::vector<VerbText>& verbs) {
     for (const OptionText& option : verb.options) {
       if (!option.positional.empty()) continue;
       script += fmt::format("complete -c verbatim -n {}", in_single_quotes(where));
-      for (const std::string& one : names_of(option)) {
+      for (const std::string& one : option.names()) {
         script += one.starts_with("--") ? " -l " + one.substr(2) : " -s " + one.substr(1);
       }
-      if (option.takes_value) script += option.choices.empty() ? " -r -F" : " -x -a " + in_single_quotes(joined(option.choices));
+      if (option.takes_value) script += option.choices.empty() ? " -r -F" : " -x -a " + in_single_quotes(line_of(option.choices, " "));
       script += " -d " + in_single_quotes(first_line(option.about)) + "\n";
     }
   }

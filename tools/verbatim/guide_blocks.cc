@@ -39,18 +39,6 @@ std::string freedom_text(const std::string& name) {
 
 std::string code(std::string_view word) { return "`" + std::string(word) + "`"; }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
-  return all;
-}
-
-std::vector<std::string> names_of(const OptionText& option) {
-  std::vector<std::string> names = option.short_names;
-  names.insert(names.end(), option.long_names.begin(), option.long_names.end());
-  return names;
-}
-
 std::string about(const OptionText& option) {
   return option.default_value.empty() ? option.about : option.about + " (default: " + option.default_value + ")";
 }
@@ -133,7 +121,7 @@ std::string options_of(const VerbText& verb, Markup markup) {
   std::string paragraphs;
   for (const OptionText& option : verb.options) {
     if (!option.positional.empty() || std::ranges::find(option.long_names, "--help") != option.long_names.end()) continue;
-    table.rows.push_back({.key = joined(names_of(option)) + (option.value.empty() ? "" : " " + option.value), .texts = {about(option)}});
+    table.rows.push_back({.key = line_of(option.names(), ", ") + (option.value.empty() ? "" : " " + option.value), .texts = {about(option)}});
     paragraphs += roff_option(option);
   }
   return markup == Markup::kRoff ? paragraphs : markdown(table);
@@ -159,7 +147,7 @@ std::string roff_option(const OptionText& option) {
   } else {
     std::string value;  // a line may end behind each of several words
     for (const char letter : roff_escaped(option.value)) value += letter == '|' ? std::string("|\\:") : std::string(1, letter);
-    heading = "\\fB" + roff_escaped(joined(names_of(option))) + "\\fR" + (value.empty() ? "" : " \\fI" + value + "\\fR");
+    heading = "\\fB" + roff_escaped(line_of(option.names(), ", ")) + "\\fR" + (value.empty() ? "" : " \\fI" + value + "\\fR");
   }
   return ".TP\n" + heading + "\n" + roff_escaped(about(option)) + ".\n";
 }

@@ -21,7 +21,21 @@ struct OptionText {
   std::vector<std::string> choices;  // the values it knows; empty: any
   std::string about;                 // its help
   std::string default_value;         // empty: none to show
+
+  // Short names, then long ones; none for a positional.
+  std::vector<std::string> names() const {
+    std::vector<std::string> all = short_names;
+    all.insert(all.end(), long_names.begin(), long_names.end());
+    return all;
+  }
 };
+
+// The words in one line, with `between` from one to the next.
+inline std::string line_of(const std::vector<std::string>& words, const std::string& between) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : between) + word;
+  return all;
+}
 
 struct VerbText {
   std::string words;               // "lab run"; empty: the program itself
