@@ -1,8 +1,10 @@
-// What is said of each mistake that the checks find (--check NAME=off|warn|error).
+// The checks that look for mistakes in programs: the level of each (--check NAME=off|warn|error), and what manual pages and guides,
+// which are generated from this table, say about it.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,24 +15,39 @@ namespace verbatim::cli {
 
 enum class CheckLevel : std::uint8_t { kOff, kWarn, kError };
 
+struct CheckText {
+  protocol::Check check;
+  CheckLevel level;          // by default
+  std::string_view details;  // what is looked at and what is not, in whole sentences; may be empty
+  const char* name() const { return protocol::kChecks[static_cast<std::size_t>(check)].name; }
+  const char* mistake() const { return protocol::kChecks[static_cast<std::size_t>(check)].what; }
+};
+
+// One row for each check, in the order of protocol::Check.
+std::span<const CheckText> check_texts();
+// "off", "warn" or "error".
+std::string_view name_of(CheckLevel level);
+// What a programmer does about a finding of this check; a sentence without a full stop.
+std::string check_remedy(const CheckText& check);
+
 class CheckLevels {
  public:
-  // All warn, but for leaks, of which programs that exit have every right.
+  // The default of each check.
   CheckLevels();
-  // As the options say, the later over the earlier.
+  // The given options are applied in order, so that a later one wins.
   explicit CheckLevels(const std::vector<std::string>& options);
 
   CheckLevel of(std::string_view check) const;
-  // protocol::check_bit() of those that are made.
+  // protocol::check_bit() of each check that is not off.
   std::uint32_t bits() const;
-  // Sets what "NAME=LEVEL" says; a sentence when it is none.
+  // Applies "NAME=LEVEL". Returns what is wrong with it, or an empty string.
   std::string set(std::string_view option);
 
  private:
   std::array<CheckLevel, protocol::kCheckCount> levels_;
 };
 
-// For the command line: what is wrong with "NAME=LEVEL"; empty: nothing.
+// What is wrong with "NAME=LEVEL" on the command line; an empty string if nothing is.
 std::string reject_check(const std::string& option);
 
 }  // namespace verbatim::cli

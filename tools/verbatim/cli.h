@@ -1,4 +1,4 @@
-// What the verbs of the command line share: exit codes, options, and their entry points, one file each.
+// What the verbs of the command line share: their options as values, and their entry points, one file each.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,13 @@
 #include <vector>
 
 #include "sim/config/diagnostics.h"
+#include "tools/verbatim/exit_codes.h"
 
 namespace verbatim::supervisor {
 struct ProgramCall;
 }
 
 namespace verbatim::cli {
-
-enum ExitCode : int {
-  kAsExpected = 0,
-  kProgramFailed = 1,  // or an expectation was not met
-  kUsage = 2,          // usage or file error; nothing was started
-  kDeadlock = 3,
-  kLimit = 4,
-  kInterrupted = 5,
-  kInternalError = 70,
-  kMachineFault = 71,  // the machine ended a program, or had no room for what the run needs
-};
 
 // For whom a verb answers (answer.h); not both.
 struct AnswerStyle {

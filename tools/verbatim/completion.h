@@ -1,14 +1,16 @@
 // `verbatim completion SHELL`: what bash, zsh and fish need to complete verbs, options and the values that options know.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
+
+#include "tools/verbatim/verb_table.h"
 
 namespace verbatim::cli {
 
 inline constexpr const char* kShells[] = {"bash", "zsh", "fish"};
 
-// A script for `shell`, one of kShells, made from the verbs and options of `app` that --help shows.
-std::string completion_of(const CLI::App& app, const std::string& shell);
+// A script for `shell`, one of kShells, from verb_table().
+std::string completion_of(const std::vector<VerbText>& verbs, const std::string& shell);
 
 }  // namespace verbatim::cli

@@ -1,5 +1,6 @@
-// Mistakes of programs that are looked for in every run, by name (--check NAME=off|warn|error); and what the shim keeps so that
-// it can be said where in the program something was done.
+// Mistakes of programs that every run looks for, by name (--check NAME=off|warn|error), each as a clause.
+// tools/verbatim/check_levels.cc has the defaults and details. Besides, what the shim keeps to say where in a program something
+// was done.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +8,22 @@
 namespace verbatim::protocol {
 
 // clang-format off
-#define VERBATIM_CHECKS(X)                                                                                        \
-  X(kMissedWakeUp,   "missed-wakeup",   "sleeps for an event of a CQ that held completions when it was armed")    \
-  X(kSendBuffer,     "send-buffer",     "the buffer of a send changes before its completion is polled")           \
-  X(kReceiveBuffer,  "receive-buffer",  "the buffer of a receive is written before its message comes")            \
-  X(kLateReceive,    "late-receive",    "the first receive of a connection is posted when its peer may have sent already")  \
-  X(kWriteTarget,    "write-target",    "a thread that has waited for bytes of a WRITE in memory reads others of it")         \
-  X(kRegionInUse,    "region-in-use",   "a memory region is deregistered while work requests name it")            \
-  X(kMemoryGone,     "memory-gone",     "memory is unmapped or freed while work requests of a region name it")    \
-  X(kUndefinedField, "undefined-field", "a program decides by a field that a failed completion leaves undefined")  \
-  X(kUnacknowledged, "unacknowledged",  "a thread destroys a queue whose event it has not acknowledged")          \
-  X(kLeak,           "leak",            "a program exits with verbs objects that it has not destroyed")           \
-  X(kUnsignaled,     "unsignaled",      "a send queue is full of work requests that no completion can give back") \
-  X(kThreads,        "threads",         "two threads at once use an object of a single-threaded domain")          \
-  X(kRemoteRace,     "remote-race",     "two remote accesses to the same bytes, one a WRITE, that nothing orders")    \
-  X(kForkedBuffer,   "forked-buffer",   "a forked process fails that has its own copy of buffers which were filled since") \
-  X(kForkedContext,  "forked-context",  "a forked process posts to, polls or arms a queue of the process it is a copy of")
+#define VERBATIM_CHECKS(X) \
+  X(kMissedWakeUp,   "missed-wakeup",    "a thread sleeps for an event of a CQ that already held completions when it was armed") \
+  X(kSendBuffer,     "send-buffer",      "the buffer of a send changes before its completion is polled") \
+  X(kReceiveBuffer,  "receive-buffer",   "the program writes to the buffer of a receive before the message arrives") \
+  X(kLateReceive,    "late-receive",     "the first receive of a connection is posted when the peer may already have sent") \
+  X(kWriteTarget,    "write-target",     "a thread waits for bytes of a WRITE in memory, then reads other bytes of it without a completion") \
+  X(kRegionInUse,    "region-in-use",    "a memory region is deregistered while work requests name it") \
+  X(kMemoryGone,     "memory-gone",      "memory is unmapped or freed while work requests of a region name it") \
+  X(kUndefinedField, "undefined-field",  "a program decides by a field that a failed completion leaves undefined") \
+  X(kUnacknowledged, "unacknowledged",   "a thread destroys a queue whose event it has not acknowledged") \
+  X(kLeak,           "leak",             "a program exits with verbs objects that it has not destroyed") \
+  X(kUnsignaled,     "unsignaled",       "a send queue is full of work requests that no completion can give back") \
+  X(kThreads,        "threads",          "two threads use an object of a single-threaded domain at once") \
+  X(kRemoteRace,     "remote-race",      "two remote accesses to the same bytes, one of them a WRITE, are not ordered by anything") \
+  X(kForkedBuffer,   "forked-buffer",    "a forked process fails, and adapters have filled buffers since the fork of which it has its own copy") \
+  X(kForkedContext,  "forked-context",   "a forked process posts to, polls or arms a queue of the process that it is a copy of")
 // clang-format on
 
 enum class Check : std::uint32_t {

@@ -1,0 +1,34 @@
+// The options of the verbs that run something, and those that several verbs share. main.cc has the other verbs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/verbatim/cli.h"
+
+namespace CLI {
+class App;
+class Option;
+}
+
+namespace verbatim::cli {
+
+// Ends every help text that is about runs.
+std::string exit_code_footer();
+
+// One of these words, which help shows and shells complete.
+void take_choice(CLI::Option* option, const std::vector<std::string>& words);
+
+void add_quiet(CLI::App* verb, AnswerStyle& style);
+// For each verb that reports something: --quiet and --json.
+void add_answer(CLI::App* verb, AnswerStyle& style);
+void add_assume_missing(CLI::App* verb, std::vector<std::string>& names);
+
+void add_run(CLI::App& app, RunOptions& options);
+void add_explore(CLI::App& app, ExploreOptions& options);
+void add_replay(CLI::App& app, ReplayOptions& options);
+void add_shell(CLI::App& app, ShellOptions& options);
+void add_attach(CLI::App& app, AttachOptions& options);
+void add_shrink(CLI::App& app, ShrinkOptions& options);
+
+}  // namespace verbatim::cli
