@@ -34,11 +34,11 @@ std::vector<std::uint32_t> circle_of(const std::map<std::uint32_t, std::vector<s
 
 }  // namespace
 
-std::string cause_of_hang(std::span<const BlockedThread> threads, bool for_ever) {
+HangCause cause_of_hang(std::span<const BlockedThread> threads, bool for_ever) {
   for (const WaitCause cause : {WaitCause::kOwn, WaitCause::kPeer}) {
-    if (const BlockedThread* found = first_with(threads, cause)) return join(found->who, ": ", found->explanation);
+    if (const BlockedThread* found = first_with(threads, cause)) return {join(found->who, ": ", found->explanation), cause == WaitCause::kPeer};
   }
-  if (!for_ever) return "";
+  if (!for_ever) return {};
   std::map<std::uint32_t, std::vector<std::uint32_t>> waits_for;
   std::map<std::uint32_t, std::string> names;
   for (const BlockedThread& thread : threads) {
@@ -47,11 +47,11 @@ std::string cause_of_hang(std::span<const BlockedThread> threads, bool for_ever)
     list.insert(list.end(), thread.waits_for.begin(), thread.waits_for.end());
   }
   const std::vector<std::uint32_t> circle = circle_of(waits_for);
-  if (circle.empty()) return "";
-  if (circle.size() == 1) return names[circle.front()] + " waits for itself";
+  if (circle.empty()) return {};
+  if (circle.size() == 1) return {names[circle.front()] + " waits for itself"};
   std::string text;
   for (const std::uint32_t process : circle) text += names[process] + " -> ";
-  return join(text, names[circle.front()], ": each waits for the next one to send something, and none of them sends first");
+  return {join(text, names[circle.front()], ": each waits for the next one to send something, and none of them sends first")};
 }
 
 }  // namespace verbatim::supervisor

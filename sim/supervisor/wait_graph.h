@@ -9,8 +9,7 @@
 
 namespace verbatim::supervisor {
 
-// A sentence without a full stop; "": the waits do not explain the hang. `for_ever`: nothing will end them, so that a circle of
-// processes is a deadlock.
-std::string cause_of_hang(std::span<const BlockedThread> threads, bool for_ever);
+// `for_ever`: nothing will end the waits, so that a circle of processes is a deadlock.
+HangCause cause_of_hang(std::span<const BlockedThread> threads, bool for_ever);
 
 }  // namespace verbatim::supervisor

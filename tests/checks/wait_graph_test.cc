@@ -21,31 +21,31 @@ BlockedThread thread(std::uint32_t process, WaitCause cause, std::vector<std::ui
 TEST(WaitGraph, a_thread_whose_own_program_explains_its_wait_is_the_cause_for_all) {
   using enum WaitCause;
   const BlockedThread threads[] = {thread(1, kPeer, {2}), thread(2, kOwn), thread(3, kAwaited, {1})};
-  EXPECT_EQ(cause_of_hang(threads, true), "b, thread 2: reason of b");
+  EXPECT_EQ(cause_of_hang(threads, true).text, "b, thread 2: reason of b");
 }
 
 TEST(WaitGraph, of_several_the_first_to_wait_is_the_cause) {
   const BlockedThread threads[] = {thread(1, WaitCause::kOwn, {}, 9), thread(2, WaitCause::kOwn, {}, 7)};
-  EXPECT_EQ(cause_of_hang(threads, true), "b, thread 2: reason of b");
+  EXPECT_EQ(cause_of_hang(threads, true).text, "b, thread 2: reason of b");
 }
 
 TEST(WaitGraph, the_other_end_of_a_connection_is_the_cause_where_nobody_has_one_of_its_own) {
   const BlockedThread threads[] = {thread(1, WaitCause::kAwaited, {2}), thread(2, WaitCause::kPeer, {1})};
-  EXPECT_EQ(cause_of_hang(threads, false), "b, thread 2: reason of b");
+  EXPECT_EQ(cause_of_hang(threads, false).text, "b, thread 2: reason of b");
 }
 
 TEST(WaitGraph, a_circle_is_named_without_those_who_only_wait_for_it) {
   using enum WaitCause;
   const BlockedThread threads[] = {thread(1, kAwaited, {2}), thread(2, kAwaited, {3}), thread(3, kAwaited, {2})};
-  EXPECT_EQ(cause_of_hang(threads, true), "b -> c -> b: each waits for the next one to send something, and none of them sends first");
-  EXPECT_EQ(cause_of_hang(threads, false), "") << "a timer may end it";
+  EXPECT_EQ(cause_of_hang(threads, true).text, "b -> c -> b: each waits for the next one to send something, and none of them sends first");
+  EXPECT_EQ(cause_of_hang(threads, false).text, "") << "a timer may end it";
 }
 
 TEST(WaitGraph, a_chain_that_ends_explains_nothing) {
   using enum WaitCause;
   const BlockedThread threads[] = {thread(1, kAwaited, {2}), thread(2, kAwaited, {9}), thread(4, kUnknown)};
-  EXPECT_EQ(cause_of_hang(threads, true), "");
-  EXPECT_EQ(cause_of_hang({}, true), "");
+  EXPECT_EQ(cause_of_hang(threads, true).text, "");
+  EXPECT_EQ(cause_of_hang({}, true).text, "");
 }
 
 }  // namespace

@@ -26,7 +26,10 @@ RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::
   if (has_hung(result.outcome)) {
     const auto loop = std::ranges::find(failures, "credit-loop", &observe::Failure::subject);
     if (loop != failures.end()) return of_failure(*loop);
-    if (!result.hang_cause.empty()) return {result.hang_cause, std::string(observe::remedy_for(result.hang_cause)), "", true};
+    const auto failed = std::ranges::find(failures, false, &observe::Failure::is_finding);
+    const supervisor::HangCause& hang = result.hang_cause;
+    if (hang.is_of_peer && failed != failures.end()) return of_failure(*failed);
+    if (!hang.text.empty()) return {hang.text, std::string(observe::remedy_for(hang.text)), "", true};
   }
   for (const bool is_finding : {false, true}) {
     const auto first = std::ranges::find(failures, is_finding, &observe::Failure::is_finding);

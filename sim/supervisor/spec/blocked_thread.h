@@ -17,6 +17,12 @@ enum class WaitCause : std::uint8_t {
   kOwn,      // its own program has done, or not done, what ends it
 };
 
+// What the waits at the end of a run show.
+struct HangCause {
+  std::string text;         // a sentence without a full stop; empty: they explain nothing
+  bool is_of_peer = false;  // the other end of a connection: what failed there earlier, if anything, is the cause
+};
+
 struct BlockedThread {
   std::uint32_t process = 0;     // virtual pid
   std::string process_name;      // "server: app (pid 1000)"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/time.h"
+#include "sim/supervisor/spec/blocked_thread.h"
 #include "sim/supervisor/spec/queue_figures.h"
 #include "sim/supervisor/spec/waiting_time.h"
 
@@ -47,7 +48,7 @@ struct RunResult {
   Outcome outcome = Outcome::kFinished;
   std::vector<ProgramResult> programs;         // in the order of the specs
   std::vector<std::string> findings;           // why the run ended early: one sentence per blocked thread or limit
-  std::string hang_cause;                      // what the waits at the end show (wait_graph.h); empty: nothing, or no hang
+  HangCause hang_cause;                        // wait_graph.h; without text where nothing hangs
   std::vector<std::string> warnings;           // refused calls and the like, in order, each once per program
   bool exact = true;                           // false: something outside the promise was used
   std::vector<std::string> weak;               // what: one sentence each, as in `warnings`
