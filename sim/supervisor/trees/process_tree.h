@@ -34,7 +34,7 @@ struct ProcessTreeInputs {
 // read at once or soon.
 std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, ProcessTreeInputs inputs);
 
-// What does not depend on the process that asks (kernel/kernel_tree.cc): sysctl(8)'s settings below /proc/sys, and what else
+// What does not depend on the process that asks (kernel_tree.cc): sysctl(8)'s settings below /proc/sys, and what else
 // /proc tells of the kernel.
 void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages);
 void add_kernel_facts(VirtualTree& tree);
