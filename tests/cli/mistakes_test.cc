@@ -131,12 +131,14 @@ TEST(Mistakes, in_a_topology) {
       {{{"check", "ring.json"}, "ring.json: /generate/shape: \"ring\" is not allowed here; allowed: \"star\", \"leaf_spine\"\n"},
        // Of all kinds, at once.
        {{"check", "bad.json"},
-        "bad.json: /links/0/rate: \"100 GB\" is not a rate; did you mean \"100 Gbps\"?\n"
+        "bad.json: /links/0/rate: \"100 GB\" is not a rate; units are Tbps, Gbps, Mbps, kbps, bps\n"
         "bad.json: /links/1/rate: \"100\" has no unit; units are Tbps, Gbps, Mbps, kbps, bps, for example \"100 Gbps\"\n"
         "bad.json: /switchs: unknown key; did you mean \"switches\"?\n"
         "bad.json: /hosts/0/hca: there is no profile \"conectx5\"; did you mean \"connectx5\"? the adapter profiles are connect_ib, "
         "connectx3, connectx4_edr, connectx5, connectx6_hdr, connectx7_ndr, edr_hca, qdr_hca; or name a file, relative to this one\n"
-        "bad.json: /hosts/2/name: the name \"a\" is already that of /hosts/0; give every host and switch a name of its own\n"}});
+        "bad.json: /hosts/2/name: the name \"a\" is already that of /hosts/0; give every host and switch a name of its own\n"
+        "bad.json: /links/0/b: there is no host or switch \"sw\"; name one of \"hosts\" or \"switches\"\n"
+        "bad.json: /links/1/b: there is no host or switch \"sw\"; name one of \"hosts\" or \"switches\"\n"}});
 }
 
 TEST(Mistakes, in_a_scenario) {

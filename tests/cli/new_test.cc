@@ -189,7 +189,7 @@ TEST(Paths, programs_beside_a_scenario_start_from_every_folder) {
                                     {"/my lab/sub", "../scenario.json"}}) {
     const Finished run = verbatim({"run", named}, folder.path() + from);
     EXPECT_EQ(run.code, 0) << from << " " << named << ": " << run.err;
-    EXPECT_EQ(run.out, "server| it is one\nclient| it is two\n");
+    EXPECT_EQ(run.out, "client| it is two\nserver| it is one\n");
   }
 }
 

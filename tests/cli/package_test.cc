@@ -77,7 +77,7 @@ TEST(Completion, knows_verbs_options_and_values) {
   EXPECT_THAT(completed({""}), AllOf(Contains("run"), Contains("doctor"), Not(Contains("search-code"))));
   EXPECT_THAT(completed({"run", "--second-core", ""}), UnorderedElementsAre("never", "free", "always", "changing"));
   EXPECT_THAT(completed({"run", "--free"}), ElementsAre("--freedom"));
-  EXPECT_THAT(completed({"lab", ""}), UnorderedElementsAre("list", "start", "run"));
+  EXPECT_THAT(completed({"lab", ""}), UnorderedElementsAre("list", "start", "run", "check"));
   EXPECT_THAT(completed({"lab", "run", "--see"}), Contains("--seed"));
   EXPECT_THAT(completed({"check", "topologies/two_hosts.j"}), ElementsAre("topologies/two_hosts.json"));
   EXPECT_THAT(completed({"run", "--topology", "topologies/two_hosts.j"}), ElementsAre("topologies/two_hosts.json"));

@@ -250,7 +250,7 @@ TEST(RefusedCalls, a_run_does_not_go_on_without_descriptors_that_exec_keeps) {
   filter.others(SECCOMP_RET_ALLOW);
   const Finished run = verbatim_under(filter, {"run", "--topology", kTopology, "server=sh -c 'exec 5< README.md; exec cat <&5'"});
   EXPECT_EQ(run.code, 71) << run.out << run.err;
-  EXPECT_THAT(run.err, HasSubstr("would lose what it has open by executing (pidfd_getfd, ptrace): Operation not permitted"));
+  EXPECT_THAT(run.err, HasSubstr("cannot execute a program without losing its open files (pidfd_getfd, ptrace): Operation not permitted"));
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ std::vector<std::string> words_of(const RunOptions& options) {
   for (const std::string& check : options.checks) add("--check", check);
   if (options.poke_period_us != 0) add("--poke-period", std::to_string(options.poke_period_us));
   if (options.call_by_call) words.push_back("--call-by-call");
+  if (options.plants_address) words.push_back("--plant-address");
   if (options.strict != RunOptions().strict) add("--strict", options.strict);
   for (const std::string& name : options.assume_missing) add("--assume-missing", name);
   if (options.core >= 0) add("--core", std::to_string(options.core));

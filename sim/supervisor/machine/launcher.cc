@@ -19,6 +19,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "sim/core/sanitizer.h"
@@ -44,7 +45,10 @@ std::string resolve(const std::string& name, const std::string& working_director
       const std::string caller = getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
       base = base.empty() ? caller : caller + "/" + base;
     }
-    return base + "/" + path;
+    // Without links, "." and "..": the same path for every spelling, as the folders of the hosts are known by it.
+    std::error_code error;
+    const std::filesystem::path whole = base + "/" + path, folder = std::filesystem::weakly_canonical(whole.parent_path(), error);
+    return error ? whole.string() : (folder / whole.filename()).string();
   };
   if (name.find('/') != std::string::npos) return absolute(name);
   const std::string path = kProgramPath;

@@ -46,6 +46,13 @@ std::vector<std::string> sentences_of(const std::string& output) {
   const auto is_reason = [](const std::string& one) { return !is_missing_output(one) && !is_limit(one); };
   const bool has_reason = std::ranges::any_of(sentences, is_reason);
   if (has_reason) std::erase_if(sentences, is_missing_output);
+  // The cause of a hang repeats what the thread with the mistake waits for: "cause: client: lab (pid 1001), thread 1001: QP 72 …".
+  const auto cause = std::ranges::find_if(sentences, [](const std::string& one) { return one.starts_with("cause: "); });
+  const std::size_t thread = cause == sentences.end() ? std::string::npos : cause->find(", thread ");
+  if (const std::size_t at = thread == std::string::npos ? thread : cause->find(": ", thread); at != std::string::npos) {
+    const std::string reason = cause->substr(at + 2), named = *cause;
+    std::erase_if(sentences, [&](const std::string& one) { return one != named && one.ends_with(reason); });
+  }
   for (std::string& sentence : sentences) {
     if (const std::size_t at = sentence.find("; allow more with --time-limit"); is_limit(sentence) && at != std::string::npos)
       sentence.erase(at);
