@@ -13,7 +13,8 @@ template FMT_API auto dragonbox::to_decimal(float) noexcept -> dragonbox::decima
 template FMT_API auto dragonbox::to_decimal(double) noexcept -> dragonbox::decimal_fp<double>;
 template FMT_API void buffer<char>::append(const char*, const char*);
 
-template FMT_API void vformat_to<char>(buffer<char>&, basic_string_view<char>, basic_format_args<FMT_BUFFER_CONTEXT(char)>, locale_ref);
+template FMT_API void vformat_to<char>(buffer<char>&, basic_string_view<char>, basic_format_args<FMT_BUFFER_CONTEXT(char)>,
+                                       locale_ref);
 
 }  // namespace detail
 FMT_END_NAMESPACE

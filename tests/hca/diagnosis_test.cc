@@ -162,7 +162,7 @@ TEST(Diagnosis, of_a_receive_that_was_posted_while_the_adapter_looked_says_so) {
     ASSERT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 1u);
     for (const std::string& text : pair.world.diagnoses.texts) {
       EXPECT_EQ(text.find("was posted 18"), text.npos) << text;
-      met += text.find("wr_id 77 was posted while a message came") != text.npos ? 1 : 0;
+      met += text.find("wr_id 77 was posted while a message arrived") != text.npos ? 1 : 0;
     }
   }
   EXPECT_GT(met, 0);

@@ -244,7 +244,7 @@ TEST(Simulated, watches_of_what_is_not_the_hosts_own_are_told_of) {
   std::vector<std::string> expected;
   for (const char* path : {"/usr", "/usr/bin/env", "/proc/1000/status"}) {
     expected.push_back(std::string("server: watched_elsewhere (pid 1000): ") + path +
-                       " is not in a folder of the host's own, so nothing of what happens to it is told by inotify");
+                       " is not in one of the host's own folders, so inotify reports no changes of it");
   }
   EXPECT_EQ(run.report["warnings"], nlohmann::json(expected));
   EXPECT_EQ(run.report["determinism"], "exact");

@@ -1,5 +1,5 @@
-// The checks that look for mistakes in programs: the level of each (--check NAME=off|warn|error), and what manual pages and guides,
-// which are generated from this table, say about it.
+// The checks that look for mistakes in programs: the level of each (--check NAME=off|warn|error), and what manual pages and
+// guides, which are generated from this table, say about it.
 #pragma once
 
 #include <array>

@@ -54,7 +54,7 @@ std::vector<std::string> sentences_of(const std::string& output) {
     std::erase_if(sentences, [&](const std::string& one) { return one != named && one.ends_with(reason); });
   }
   for (std::string& sentence : sentences) {
-    if (const std::size_t at = sentence.find("; allow more with --time-limit"); is_limit(sentence) && at != std::string::npos)
+    if (const std::size_t at = sentence.find("; the next lines say what "); is_limit(sentence) && at != std::string::npos)
       sentence.erase(at);
   }
   return sentences;
