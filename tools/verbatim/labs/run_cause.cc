@@ -67,7 +67,7 @@ std::vector<std::string> findings_of(const Json& run) {
     if (entry.value("level", "") != "error") continue;
     const std::string name = entry.value("check", ""), place = entry.value("place", "");
     lines.push_back("check " + name + ": " + entry.value("text", "") + (place.empty() ? "" : ", at " + place));
-    if (const std::string_view remedy = observe::remedy_for(name + ":"); !remedy.empty()) lines.push_back("so: " + std::string(remedy));
+    if (const std::string_view remedy = observe::remedy_for(name + ":"); !remedy.empty()) lines.push_back("what to do: " + std::string(remedy));
   }
   return lines;
 }
