@@ -88,7 +88,7 @@ void warn_of_ports(const TopologySpec& topology, Diagnostics& diagnostics) {
     const bool is_generated = first->pointer == "/generate";
     diagnostics.warn({topology.file, is_generated ? first->pointer : pointer_to(first->pointer, "ports"),
                       "the switch " + in_quotes(first->name) + others(more, "switch", "switches") + " has " + std::to_string(first->ports) +
-                          " ports, and profile " + in_quotes(first->profile) + " is a switch with " +
+                          " ports, but profile " + in_quotes(first->profile) + " is a switch with " +
                           std::to_string(first->switch_profile.ports_max),
                       is_generated ? "ask for several switches (shape leaf_spine) or fewer hosts, or choose a larger \"switch\""
                                    : "use fewer ports, several switches, or the profile of a larger one"});

@@ -270,7 +270,7 @@ class Systematic final : public AfterDefault {
 
   std::string covered() const override {
     return "every schedule with at most " + std::to_string(depth_) + (depth_ == 1 ? " decision that differs" : " decisions that differ") +
-           " from the default was run, with one delay of every second power of two" +
+           " from the default was run; a delay was tried at every second power of two" +
            (repeated_ > 0 ? "; " + std::to_string(repeated_) + (repeated_ == 1 ? " schedule gave the same run as an earlier one and was" : " schedules gave the same run as an earlier one and were") + " not varied further" : "") +
            (is_cut_ ? "; in longer runs only the first " + std::to_string(Questions::kMostPoints) + " decisions were varied" : "") +
            (dropped_ > 0 ? "; " + std::to_string(dropped_) + " schedules were not varied further, since there was no memory for them" : "");

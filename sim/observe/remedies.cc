@@ -72,7 +72,7 @@ constexpr Remedy kRemedies[] = {
      "post receives before the peer may send; rnr_retry 7 repeats without limit, a smaller value ends with an error"},
     {"has no receive posted for them (",
      "post receives before the peer may send; rnr_retry 7 repeats without limit, a smaller value ends with an error"},
-    {"has no receive posted", "post receives before the peer may send, and a new one for each that a message has taken"},
+    {"has no receive posted", "post receives before the peer may send, and another one for each that a message has used"},
     {"so they produce no completions", "set IBV_SEND_SIGNALED, or sq_sig_all, on sends whose completion the program waits for"},
     {"so it produces no completion", "set IBV_SEND_SIGNALED, or sq_sig_all, on sends whose completion the program waits for"},
     {"returns only when 1 rdma_cm event",

@@ -107,7 +107,7 @@ TEST(Run, two_servers_deadlock) {
 TEST(Run, a_time_limit_is_a_limit) {
   const Finished run = verbatim({"run", "--time-limit", "1s", "--topology", kTopology, "server=sleep 2"});
   EXPECT_EQ(run.code, 4);
-  EXPECT_NE(run.err.find("the time limit of 1.000000000 s was reached"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("the limit of 1.000000000 s of virtual time was reached"), std::string::npos) << run.err;
 }
 
 TEST(Run, stagger_and_start_are_virtual_and_free) {

@@ -95,17 +95,17 @@ TEST(DeviceLimits, a_profile_that_does_not_say_gets_no_warning) {
 
 TEST(DeviceLimits, more_ports_than_the_switch_has) {
   EXPECT_EQ(warnings_of(pair("edr_hca", "edr_switch", "37", "EDR")),
-            "/switches/0/ports: the switch \"s\" has 37 ports, and profile \"edr_switch\" is a switch with 36; use fewer ports, several "
+            "/switches/0/ports: the switch \"s\" has 37 ports, but profile \"edr_switch\" is a switch with 36; use fewer ports, several "
             "switches, or the profile of a larger one\n");
   EXPECT_EQ(warnings_of(R"({"name": "t", "generate": {"shape": "star", "hosts": 64, "rate": "EDR"}})"),
-            "/generate: the switch \"leaf0\" has 64 ports, and profile \"edr_switch\" is a switch with 36; ask for several switches (shape "
+            "/generate: the switch \"leaf0\" has 64 ports, but profile \"edr_switch\" is a switch with 36; ask for several switches (shape "
             "leaf_spine) or fewer hosts, or choose a larger \"switch\"\n");
 }
 
 TEST(DeviceLimits, sixty_four_hosts_on_two_cables) {
   EXPECT_EQ(warnings_of(R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 128, "hosts_per_leaf": 64, "spines": 2, "rate": "NDR",
                             "hca": "connectx7_ndr", "switch": "quantum2"}})"),
-            "/generate: the switch \"leaf0\" (and 1 other switch) has 66 ports, and profile \"quantum2\" is a switch with 64; ask for several "
+            "/generate: the switch \"leaf0\" (and 1 other switch) has 66 ports, but profile \"quantum2\" is a switch with 64; ask for several "
             "switches (shape leaf_spine) or fewer hosts, or choose a larger \"switch\"\n"
             "/generate: the adapters at switch \"leaf0\" (and 1 other switch) have 25.6 Tbps together, and its cables to other switches 800 "
             "Gbps: 32:1 oversubscription; add cables or switches, unless congestion is what you want to see\n");

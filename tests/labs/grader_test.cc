@@ -90,7 +90,7 @@ TEST(Grader, says_a_cause_once_and_names_the_missing_receive) {
   EXPECT_THAT(graded.out, HasSubstr("no receive posted"));
   EXPECT_LE(count_of(graded.out, "no receive posted"), 2u) << graded.out;  // at most for each of the two programs
   EXPECT_THAT(graded.out, HasSubstr("of 3 runs"));
-  EXPECT_THAT(graded.out, HasSubstr("the same as for \"all messages arrive\""));
+  EXPECT_THAT(graded.out, HasSubstr("for the same reason as \"all messages arrive\""));
   EXPECT_THAT(graded.out, Not(HasSubstr("/tmp/")));
   EXPECT_EQ(graded.out, folder.grade("1 2 3").out);
 }

@@ -62,7 +62,7 @@ TEST(Machine, ends_a_program_from_outside) {
     const RunReport run = run_and_send(signal, kUntilKilled, "busy_until_killed");
     EXPECT_EQ(run.code, kMachineFault) << run.story();
     EXPECT_THAT(run.err, HasSubstr("was ended by signal " + std::to_string(signal)));
-    EXPECT_THAT(run.err, HasSubstr("verbatim: this machine ended the run at "));
+    EXPECT_THAT(run.err, HasSubstr("verbatim: this machine (no simulated host) ended the run at "));
     EXPECT_EQ(run.report["outcome"], "machine");
   }
 }

@@ -102,7 +102,7 @@ TEST(Outcome, a_time_limit_ends_a_run_that_would_go_on) {
   EXPECT_EQ(result.code, 4) << result.story();
   EXPECT_EQ(result.report["outcome"], "time-limit");
   EXPECT_EQ(result.report["virtual_time_ps"], 10'000'000'000'000);
-  EXPECT_THAT(result.err, HasSubstr("the time limit of 10.000000000 s was reached"));
+  EXPECT_THAT(result.err, HasSubstr("the limit of 10.000000000 s of virtual time was reached"));
   EXPECT_EQ(run({"server=sleep 9"}, {"--time-limit", "10s"}).code, 0) << "not before the limit";
 }
 

@@ -31,7 +31,7 @@ void add_limits(CLI::App* verb, RunOptions& options) {
               std::numeric_limits<std::int64_t>::max());
   verb->add_option("--time-limit", options.time_limit, "end the run at this virtual time, such as 10s")->type_name("TIME");
   verb->add_option("--stuck-after", options.stuck_after,
-                   "give up a program that computes for this long without a call, in wall time (default: 60s)")
+                   "end the run when a program computes for this long, in wall time, without a system call or a verb (default: 60s)")
       ->type_name("TIME");
   verb->add_option("--fault", options.faults, "one fault, as in a scenario's \"faults\"; may be given several times")
       ->type_name("JSON")

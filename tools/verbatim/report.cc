@@ -237,7 +237,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
         verdict.code = kLimit;
         verdict.sentences.push_back(
             figures.virtual_end < kEndOfTime
-                ? "the time limit of " + time_text(figures.virtual_end) +
+                ? "the limit of " + time_text(figures.virtual_end) + " of virtual time" +
                       " was reached; the next lines say what the programs wait for, and --time-limit sets a longer limit"
                 : "virtual time ends after 106 days; the next lines say what the programs wait for");
         break;
@@ -256,8 +256,8 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
         break;
       case supervisor::Outcome::kMachine:
         verdict.code = kMachineFault;
-        verdict.sentences.push_back("this machine ended the run at " + time_text(figures.virtual_end) +
-                                    ": it killed a program, or refused memory, processes or files; run again where there are enough of these");
+        verdict.sentences.push_back("this machine (no simulated host) ended the run at " + time_text(figures.virtual_end) +
+                                    ": it killed a program, or refused memory, processes or files; free some of these, or raise the limits, and run again");
         break;
       case supervisor::Outcome::kFinished:
         fail("the run finished, but the scenario expects \"" + expect.outcome + "\"");

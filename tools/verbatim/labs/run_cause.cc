@@ -29,7 +29,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 }
 
 bool is_missing_output(std::string_view line) { return line.find(", the output of `") != line.npos; }
-bool is_limit(std::string_view line) { return line.starts_with("the time limit of "); }
+bool is_limit(std::string_view line) { return line.starts_with("the limit of "); }
 
 // What this program said: every sentence of its own, without "verbatim: ", but for what is no cause.
 std::vector<std::string> sentences_of(const std::string& output) {
@@ -136,7 +136,7 @@ std::vector<std::string> Causes::text_for(const std::string& criterion, std::siz
     if (runs > 1) head += ": ";
     const auto [place, is_first] = first_place_.try_emplace(group.key, criterion);
     if (!is_first && place->second != criterion) {
-      text.push_back(head + "the same as for \"" + place->second + "\"");
+      text.push_back(head + "for the same reason as \"" + place->second + "\"");
       continue;
     }
     text.push_back(head + group.first->lines.front());
