@@ -97,7 +97,7 @@ static inline void lab_exchange(int tcp, const void* mine, void* theirs, size_t 
   }
 }
 
-// What the other side must know about one end of a connection.
+// The facts about one end of a connection that the other end needs.
 struct lab_end {
   uint32_t qp_num, psn, rkey;
   uint16_t lid;

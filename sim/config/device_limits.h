@@ -1,4 +1,5 @@
-// What is well formed, but not what real devices are: links faster than a device, more ports than a switch has, routes that can
+// Warnings about topologies that are well formed but unlike real devices: links faster than a device, more ports than a switch
+// has, routes that can
 // deadlock on credits, too few cables between switches. All of it can be simulated; the user gets a warning.
 #pragma once
 

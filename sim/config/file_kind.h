@@ -1,4 +1,4 @@
-// What a file is, seen from its content: one of ours, or something else that people have at hand and give by mistake.
+// The kind of a file by its content: one of this project's, or another that is often given by mistake.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ std::string_view phrase_of(FileKind kind);   // "a topology", …
 // A profile says what it is, a scenario has programs, a topology has hosts, switches, links or a generator.
 std::optional<FileKind> kind_of(const Json& json);
 
-// What a command needs. kAny: any of our files.
+// The kind that a command needs. kAny: any file of this project.
 enum class WantedFile { kTopology, kScenario, kAny };
 
 struct FileRequest {

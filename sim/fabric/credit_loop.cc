@@ -44,7 +44,7 @@ std::vector<const Port*> find_credit_loop(std::span<Port* const> ports) {
     });
   }
   std::vector<std::vector<std::size_t>> waiters(outputs.size());
-  std::vector<std::size_t> freed;  // those that can go on, with nobody who waits for them told yet
+  std::vector<std::size_t> freed;  // ports that can send; their waiters have not been visited yet
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Output& output = outputs[i];
     if (output.is_stuck) {

@@ -43,7 +43,7 @@ struct SwitchProfile {
   Duration head_lifetime{0}, leaf_head_lifetime{0};
   std::uint32_t stall_count = 0;
   Duration lifetime{0};  // how long a packet may be in the switch (IBA SwitchLifeTime); 0: for ever
-  // What the device has; topologies beyond it get a warning and run all the same.
+  // Limits of the device. A topology that exceeds them gets a warning and runs all the same.
   std::uint32_t ports_max = 0;          // 0: not known
   ByteTime link_byte_time_min{0, 1};    // of its fastest link; 0: not known
   ArbitrationTables arbitration;        // of every output

@@ -46,7 +46,7 @@ std::tuple<std::string, std::string, std::string> key_of(const TraceLine& line) 
   return {std::string(line.value("opcode")), std::string(line.value("dest_qp")), std::string(line.value("psn"))};
 }
 
-// What a row says beside its host's line.
+// Text of a row beside its host's line.
 struct Words {
   std::string text;
   bool is_left = false;  // of the line

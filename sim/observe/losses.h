@@ -1,4 +1,4 @@
-// What a run has lost and repeated, also when its programs noticed nothing: dropped packets, packets that were sent again,
+// Losses and repetitions of a run, also those that its programs did not notice: dropped packets, packets that were sent again,
 // retries of requests, RNR NAKs, and the message that was repeated most often.
 #pragma once
 
@@ -37,7 +37,7 @@ class Losses final : public TraceSink, public PacketObserver {
   std::uint64_t retries() const { return retries_; }
   std::uint64_t rnr_naks() const { return rnr_naks_; }
   bool any() const { return packets_dropped_ + packets_sent_again_ + retries_ + rnr_naks_ != 0; }
-  // Of several with as many retries the one that took longest, then the first.
+  // Among messages with equally many retries, the one that took longest; among those the first.
   Message worst_message() const;
 
  private:

@@ -40,7 +40,7 @@ std::string status_name(std::uint64_t status) {
 std::string async_event_text(std::uint64_t type, std::uint64_t number) {
   if (type >= std::size(kAsyncEvents)) return "asynchronous event " + std::to_string(type) + " of object " + std::to_string(number);
   const std::string_view name = kAsyncEvents[type];
-  // What the event is about: the port or the device where it is none of these.
+  // Object of the event: the port or the device where it is none of these.
   const auto has = [name](std::string_view part) { return name.find(part) != name.npos; };
   if (has("DEVICE")) return std::string(name);
   const bool is_of_queue_pair = has("_QP_") || has("COMM_EST") || has("SQ_DRAINED") || has("PATH_MIG");

@@ -153,7 +153,7 @@ class Dependencies {
         const std::size_t first = first_output_[far_ends_[from].node];
         for (std::size_t port = 1; port < ports.size(); ++port) {
           if (!ports[port]) continue;
-          // What nothing follows is in no cycle.
+          // An output without a successor is in no cycle.
           const auto next = numbers.find({first + port - 1, lanes.second});
           if (next != numbers.end()) edges.push_back(next->second);
         }

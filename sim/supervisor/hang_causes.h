@@ -15,7 +15,7 @@
 
 namespace verbatim::supervisor {
 
-// What explains a wait: the words that follow those of the call, and whose mistake it is.
+// Explanation of a wait: the words that follow those of the call, and whose mistake it is.
 struct WaitReason {
   std::string place;        // ", in ibv_get_cq_event at app.c:88 (in …)" or " at app.c:55"; may be empty
   std::string explanation;  // "CQ 129 holds …"; may be empty

@@ -1,4 +1,4 @@
-// What a run has lost, counted from its records.
+// Losses of a run, counted from its records.
 #include "sim/observe/losses.h"
 
 #include <gtest/gtest.h>

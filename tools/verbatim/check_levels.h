@@ -27,7 +27,7 @@ struct CheckText {
 std::span<const CheckText> check_texts();
 // "off", "warn" or "error".
 std::string_view name_of(CheckLevel level);
-// What a programmer does about a finding of this check; a sentence without a full stop.
+// Advice for a finding of this check; a sentence without a full stop.
 std::string check_remedy(const CheckText& check);
 
 class CheckLevels {
@@ -47,7 +47,7 @@ class CheckLevels {
   std::array<CheckLevel, protocol::kCheckCount> levels_;
 };
 
-// What is wrong with "NAME=LEVEL" on the command line; an empty string if nothing is.
+// Error in "NAME=LEVEL" on the command line; an empty string if nothing is.
 std::string reject_check(const std::string& option);
 
 }  // namespace verbatim::cli

@@ -14,7 +14,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// What is written by hand for one page.
+// Hand-written parts of one page.
 struct HandWritten {
   std::string description, sections;
   std::map<std::string, std::string> options;  // by name, "--seeds"

@@ -64,7 +64,7 @@ void add_limits(CLI::App* verb, RunOptions& options) {
   add_assume_missing(verb, options.assume_missing);
 }
 
-// What is run, and within which limits: the same for one run and for many.
+// Options for what is run, and its limits: the same for one run and for many.
 void add_what(CLI::App* verb, RunOptions& options) {
   verb->add_option("what", options.arguments,
                    "a scenario file, or HOST=COMMAND for each program; a program whose command ends with \" &\" is ended when the others "

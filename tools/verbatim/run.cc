@@ -40,7 +40,7 @@ bool is_program(const std::string& word) {
   return !word.empty() && supervisor::Supervisor::reject_reason(spec, nullptr).empty();
 }
 
-// What to write instead of an argument that is not HOST=COMMAND.
+// Suggestion for an argument that is not HOST=COMMAND.
 std::string hint_for_program(const std::string& argument, const config::ScenarioSpec& scenario, const std::string& verb) {
   const std::string host = scenario.topology.hosts.empty() ? "server" : scenario.topology.hosts.front().name;
   if (argument.ends_with(".json"))

@@ -1,4 +1,4 @@
-// The cause of a run's failure, and what it lost, as its last lines and run.json tell it.
+// The cause of a run's failure, and what it lost, as its last lines and run.json show it.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -21,7 +21,7 @@ std::vector<Outstanding> outstanding_of(const RunPicture& picture);
 // Packets of a queue pair that have left and are not acknowledged, those that come as the answer to a READ among them.
 std::vector<Outstanding> unacknowledged_of(const RunPicture& picture);
 
-// The fewest and the most credits of each part of the time with packets; -1: nothing was told in it.
+// The fewest and the most credits of each part of the time with packets; -1: nothing was recorded in it.
 struct Credits {
   std::int64_t fewest = -1;
   BinnedValues least{BinnedValues::Join::kLeast, -1}, most{BinnedValues::Join::kMost, -1};

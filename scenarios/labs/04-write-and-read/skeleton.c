@@ -2,7 +2,7 @@
 
 enum { kNumbers = 16 };
 
-// What the client must know about memory of the server.
+// The facts about the server's memory that the client needs.
 struct region {
   uint64_t address;
   uint32_t rkey;

@@ -17,7 +17,7 @@ enum class WaitCause : std::uint8_t {
   kOwn,      // its own program has done, or not done, what ends it
 };
 
-// What the waits at the end of a run show.
+// Cause of a hang, from the waits at the end of a run.
 struct HangCause {
   std::string text;         // a sentence without a full stop; empty: they explain nothing
   bool is_of_peer = false;  // the other end of a connection: what failed there earlier, if anything, is the cause

@@ -29,7 +29,7 @@ std::optional<T> value_at(const ProgramCall& told, std::int64_t address) {
   return value;
 }
 
-// What a system call waits for.
+// Objects that a system call waits for.
 struct Wait {
   enum class Kind { kNone, kRead, kReadiness } kind = Kind::kNone;
   bool is_limited = false;                     // it returns by itself after a time

@@ -60,7 +60,7 @@ std::vector<std::string> sentences_of(const std::string& output) {
   return sentences;
 }
 
-// What checks that are errors have found, and what to do.
+// Findings of checks whose level is error, each with its advice.
 std::vector<std::string> findings_of(const Json& run) {
   std::vector<std::string> lines;
   for (const auto& entry : run.value("checks", Json::array())) {

@@ -60,7 +60,7 @@ void seat(RunPlan& plan, const Session& session) {
   }
 }
 
-// What a person reads first: what this is, how to leave, how to see another terminal.
+// Greeting of a shell: what this is, how to leave, how to see another terminal.
 std::string greeting(const std::vector<std::string>& hosts) {
   std::string text = "verbatim: a shell on the simulated host " + hosts.front() + ". Virtual time passes only while something runs.\n" +
                      "exit or Ctrl-D: leave.";

@@ -1,4 +1,4 @@
-// The last line of a real terminal, which says what the lines above show. Programs are told of one row less, and a scroll region
+// The last line of a real terminal, which says what the lines above show. Programs see one row less, and a scroll region
 // keeps what they write above it.
 //
 // It is written between what programs write, never within an escape sequence or a character of theirs, and is no part of what
