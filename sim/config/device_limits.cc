@@ -24,7 +24,7 @@ std::string rate_text(const TopologySpec& topology, const LinkRate& rate) {
 std::string pointer_to(const std::string& part, const char* key) { return part + "/" + key; }
 std::string others(std::size_t count, const char* one, const char* several) {
   if (count == 0) return "";
-  return " (and " + std::to_string(count) + " other " + (count == 1 ? one : several) + ")";
+  return " (the same at " + std::to_string(count) + " other " + (count == 1 ? one : several) + ")";
 }
 
 // A device at the end of a cable: what it is, and what its profile says.
@@ -87,8 +87,8 @@ void warn_of_ports(const TopologySpec& topology, Diagnostics& diagnostics) {
     const auto& [first, more] = found.at(key);
     const bool is_generated = first->pointer == "/generate";
     diagnostics.warn({topology.file, is_generated ? first->pointer : pointer_to(first->pointer, "ports"),
-                      "the switch " + in_quotes(first->name) + others(more, "switch", "switches") + " has " + std::to_string(first->ports) +
-                          " ports, but profile " + in_quotes(first->profile) + " is a switch with " +
+                      "the switch " + in_quotes(first->name) + others(more, "switch", "switches") + " needs " + std::to_string(first->ports) +
+                          " ports, but a switch of profile " + in_quotes(first->profile) + " has " +
                           std::to_string(first->switch_profile.ports_max),
                       is_generated ? "ask for several switches (shape leaf_spine) or fewer hosts, or choose a larger \"switch\""
                                    : "use fewer ports, several switches, or the profile of a larger one"});

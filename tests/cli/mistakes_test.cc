@@ -174,7 +174,7 @@ TEST(Mistakes, a_fabric_that_no_device_can_be_runs_with_one_warning) {
   Desk desk;
   desk.folder().write("fast.json", R"({"name": "f", "hosts": [{"name": "a"}, {"name": "b"}], "links": [{"a": "a", "b": "b", "rate": "HDR 4x"}]})");
   const std::string warning =
-      "/links/0/rate: HDR 4x (200 Gbps) is faster than the adapter of \"a\" (and 1 other link): profile \"edr_hca\" has at most EDR 4x (100 "
+      "/links/0/rate: HDR 4x (200 Gbps) is faster than the adapter of \"a\" (the same at 1 other link): profile \"edr_hca\" has at most EDR 4x (100 "
       "Gbps); choose a slower link, or a profile of a faster device\n";
   const Finished checked = verbatim({"check", "fast.json", "fast.json"}, desk.folder().path());
   EXPECT_EQ(checked.code, 0);

@@ -116,7 +116,7 @@ TEST(New, refuses_what_it_cannot_make_and_leaves_nothing) {
       {{"--rate", "fast", "--link-layer", "roce"},
        "--rate: \"fast\" is not a rate that `new` has devices for; on roce it has 25 Gbps, 50 Gbps, 100 Gbps\n"},
       {{"--link-layer", "ethernet"}, "--link-layer: \"ethernet\" is not known; the link layers are infiniband, roce\n"},
-      {{"--hosts", "37"}, "--hosts: the switch \"leaf0\" has 37 ports, but profile \"edr_switch\" is a switch with 36; "},
+      {{"--hosts", "37"}, "--hosts: the switch \"leaf0\" needs 37 ports, but a switch of profile \"edr_switch\" has 36; "},
       {{"--hosts", "1000", "--shape", "star"}, "--hosts: a switch of this \"star\" would have 1000 ports"}};
   for (const Refusal& refusal : kRefusals) {
     Folder folder;

@@ -72,13 +72,13 @@ TEST(DeviceLimits, shipped_topologies_get_none) {
 
 TEST(DeviceLimits, a_rate_that_devices_do_not_have_is_named_once_for_each_profile) {
   EXPECT_EQ(warnings_of(pair("edr_hca", "edr_switch", "36", "200 Gbps")),
-            "/links/0/rate: HDR 4x (200 Gbps) is faster than the adapter of \"a\" (and 1 other link): profile \"edr_hca\" has at most EDR "
+            "/links/0/rate: HDR 4x (200 Gbps) is faster than the adapter of \"a\" (the same at 1 other link): profile \"edr_hca\" has at most EDR "
             "4x (100 Gbps); choose a slower link, or a profile of a faster device\n"
-            "/links/0/rate: HDR 4x (200 Gbps) is faster than the switch \"s\" (and 1 other link): profile \"edr_switch\" has at most EDR "
+            "/links/0/rate: HDR 4x (200 Gbps) is faster than the switch \"s\" (the same at 1 other link): profile \"edr_switch\" has at most EDR "
             "4x (100 Gbps); choose a slower link, or a profile of a faster device\n");
   EXPECT_EQ(warnings_of(R"({"name": "t", "link_layer": "roce", "generate": {"shape": "star", "hosts": 8, "rate": "400 Gbps",
                             "hca": "connectx7_ndr", "switch": "ethernet_switch"}})"),
-            "/generate/rate: 400 Gbps is faster than the switch \"leaf0\" (and 7 other links): profile \"ethernet_switch\" has at most 100 "
+            "/generate/rate: 400 Gbps is faster than the switch \"leaf0\" (the same at 7 other links): profile \"ethernet_switch\" has at most 100 "
             "Gbps; choose a slower link, or a profile of a faster device\n");
 }
 
@@ -95,19 +95,19 @@ TEST(DeviceLimits, a_profile_that_does_not_say_gets_no_warning) {
 
 TEST(DeviceLimits, more_ports_than_the_switch_has) {
   EXPECT_EQ(warnings_of(pair("edr_hca", "edr_switch", "37", "EDR")),
-            "/switches/0/ports: the switch \"s\" has 37 ports, but profile \"edr_switch\" is a switch with 36; use fewer ports, several "
+            "/switches/0/ports: the switch \"s\" needs 37 ports, but a switch of profile \"edr_switch\" has 36; use fewer ports, several "
             "switches, or the profile of a larger one\n");
   EXPECT_EQ(warnings_of(R"({"name": "t", "generate": {"shape": "star", "hosts": 64, "rate": "EDR"}})"),
-            "/generate: the switch \"leaf0\" has 64 ports, but profile \"edr_switch\" is a switch with 36; ask for several switches (shape "
+            "/generate: the switch \"leaf0\" needs 64 ports, but a switch of profile \"edr_switch\" has 36; ask for several switches (shape "
             "leaf_spine) or fewer hosts, or choose a larger \"switch\"\n");
 }
 
 TEST(DeviceLimits, sixty_four_hosts_on_two_cables) {
   EXPECT_EQ(warnings_of(R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 128, "hosts_per_leaf": 64, "spines": 2, "rate": "NDR",
                             "hca": "connectx7_ndr", "switch": "quantum2"}})"),
-            "/generate: the switch \"leaf0\" (and 1 other switch) has 66 ports, but profile \"quantum2\" is a switch with 64; ask for several "
+            "/generate: the switch \"leaf0\" (the same at 1 other switch) needs 66 ports, but a switch of profile \"quantum2\" has 64; ask for several "
             "switches (shape leaf_spine) or fewer hosts, or choose a larger \"switch\"\n"
-            "/generate: the adapters at switch \"leaf0\" (and 1 other switch) have 25.6 Tbps together, and its cables to other switches 800 "
+            "/generate: the adapters at switch \"leaf0\" (the same at 1 other switch) have 25.6 Tbps together, and its cables to other switches 800 "
             "Gbps: 32:1 oversubscription; add cables or switches, unless congestion is what you want to see\n");
   const auto with_hosts = [](const char* hosts) {
     return warnings_of(R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 16, "hosts_per_leaf": )" + std::string(hosts) +

@@ -75,7 +75,7 @@ std::string losses_text(const observe::Losses& losses) {
   const auto counted = [](std::uint64_t number, const char* one, const char* many) { return join(number, " ", number == 1 ? one : many); };
   std::string text = join("losses: ", counted(losses.packets_dropped(), "packet", "packets"), " dropped, ",
                           counted(losses.packets_sent_again(), "packet", "packets"), " sent again, ",
-                          counted(losses.retries(), "retry", "retries"), ", ", counted(losses.rnr_naks(), "RNR NAK", "RNR NAKs"));
+                          counted(losses.retries(), "retry", "retries"), " for any cause, ", counted(losses.rnr_naks(), "RNR NAK", "RNR NAKs"));
   const observe::Losses::Message worst = losses.worst_message();
   if (worst.retries == 0) return text;
   text += join("; most retried message: QP ", worst.qpn, " of ", worst.adapter.substr(worst.adapter.find('/') + 1), ", PSN ", worst.psn, ", ",

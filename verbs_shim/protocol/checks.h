@@ -22,7 +22,7 @@ namespace verbatim::protocol {
   X(kUnsignaled,     "unsignaled",       "a send queue is full of work requests that no completion can give back") \
   X(kThreads,        "threads",          "two threads use an object of a single-threaded domain at once") \
   X(kRemoteRace,     "remote-race",      "two remote accesses to the same bytes, one of them a WRITE, are not ordered by anything") \
-  X(kForkedBuffer,   "forked-buffer",    "a forked process fails, and adapters have filled buffers since the fork of which it has its own copy") \
+  X(kForkedBuffer,   "forked-buffer",    "a forked process fails, and since the fork an adapter has written to buffers; the process reads its own copy of them, without these bytes") \
   X(kForkedContext,  "forked-context",   "a forked process posts to, polls or arms a queue of the process that it is a copy of")
 // clang-format on
 
