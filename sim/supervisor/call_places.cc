@@ -79,9 +79,7 @@ std::string CallPlaces::text_of(Process& process, std::uint64_t caller, std::uin
     return it->second;
   };
   const bool has_outer = outer != 0 && is_return_into_program(process.native_pid(), process.memory(), outer);
-  // Without optimisation the inline functions of the library's headers are functions of the program's.
-  const bool is_header = place(caller).starts_with("verbs.h:") || place(caller).starts_with("rdma_verbs.h:");
-  if (has_outer && is_header) return place(outer);
+  if (has_outer && is_in_header_of_verbs(place(caller))) return place(outer);
   return place(caller) + (has_outer ? ", from " + place(outer) : "");
 }
 

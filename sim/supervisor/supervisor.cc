@@ -202,8 +202,10 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
       result_.warnings.push_back(std::move(failure));
   }
   if (!options_.keep_files_in.empty()) {
-    if (std::string failure = folder_->keep_in(options_.keep_files_in); !failure.empty())
-      result_.warnings.push_back(std::move(failure));
+    KeptFiles kept = folder_->keep_in(options_.keep_files_in, [this] { return token_.interrupted(); });
+    result_.not_kept = std::move(kept.failures);
+    if (!kept.left_out.empty()) result_.warnings.push_back(std::move(kept.left_out));
+    if (kept.is_interrupted) result_.outcome = Outcome::kInterrupted;
   }
   options_.run_after_run != nullptr ? folder_->clear() : own_folder_.reset();
   result_.refused_files = kernel_.refused_files();

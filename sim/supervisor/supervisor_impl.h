@@ -191,7 +191,7 @@ class Supervisor::Impl final : public ProcessTable {
   void check_was_ours(const Process& process);
   std::string why_not_parked(Process& process);
   bool take_slice(Thread& thread);
-  static std::uint64_t caller_of(Process& process, const protocol::VerbNote& note);
+  std::uint64_t caller_of(Process& process, const protocol::VerbNote& note);
   void tell_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end);
   void ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context, std::uint32_t number,
             std::uint64_t value, Duration call_time);
@@ -253,6 +253,7 @@ class Supervisor::Impl final : public ProcessTable {
   RunFolder* folder_ = nullptr;
   Kernel kernel_;
   CallPlaces places_{options_};
+  std::map<std::pair<pid_t, std::uint64_t>, bool> are_in_header_;  // callers of verbs: whether in a header of verbs
   code::CodeFiles own_code_files_;
   code::CodeFiles& code_files_ = options_.run_after_run != nullptr ? options_.run_after_run->code_files()
                                  : options_.code_files != nullptr  ? *options_.code_files

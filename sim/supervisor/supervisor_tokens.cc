@@ -317,11 +317,17 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
 
 // Where in the program the call was made that a finding is about.
 std::uint64_t Supervisor::Impl::caller_of(Process& process, const protocol::VerbNote& note) {
+  std::uint64_t in_header = 0;
   for (const std::uint64_t frame : note.frames) {
     if (frame == 0) break;
-    if (is_return_into_program(process.native_pid(), process.memory(), frame)) return frame;
+    if (!is_return_into_program(process.native_pid(), process.memory(), frame)) continue;
+    if (in_header != 0) return frame;
+    const auto [known, is_new] = are_in_header_.try_emplace({process.native_pid(), frame});
+    if (is_new) known->second = is_in_header_of_verbs(place_of_call(process.native_pid(), frame));
+    if (!known->second) return frame;
+    in_header = frame;
   }
-  return note.caller;
+  return in_header != 0 ? in_header : note.caller;
 }
 
 // What the program's own part of verbs has to say of calls that it refused.

@@ -124,7 +124,7 @@ TEST(Usage, a_full_disk_behind_standard_output_is_not_success) {
   const Finished run =
       run_command({"sh", "-c", "\"$0\" describe topologies/two_hosts.json >/dev/full", VERBATIM_PROGRAM});
   EXPECT_EQ(run.code, 1);
-  EXPECT_EQ(run.err, "verbatim: standard output cannot be written\n");
+  EXPECT_EQ(run.err, "verbatim: standard output is not complete: No space left on device\n");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Files that a host's own trees lack, and folders of the host's own.
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -207,6 +208,29 @@ TEST(OwnFolders, go_with_the_run_however_it_ends) {
   std::ofstream(folder.path() + "/verbatim-run-dead/lock");
   EXPECT_EQ(support::run(request).code, 0);
   EXPECT_EQ(left(), std::vector<std::string>{});
+}
+
+TEST(OwnFolders, are_kept_with_holes_names_and_links_and_without_what_has_no_data) {
+  const support::TemporaryFolder folder;
+  const cli::Finished run =
+      cli::run_command({support::verbatim_program(), "run", "--out", folder.path() + "/o", "--keep-files", "--topology",
+                        support::topology("two_hosts"),
+                        "server=sh -c 'cd /tmp; truncate -s 8T sparse; echo end | dd of=sparse bs=1 seek=1T conv=notrunc 2> /dev/null; echo text > one; ln one two; "
+                        "ln -s one link; ln -s /nowhere dangling; mkdir -m 500 folder; echo last > zzz; chmod 640 zzz'"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  const std::string kept = folder.path() + "/o/files/server/tmp/";
+  struct stat is {};
+  ASSERT_EQ(::stat((kept + "sparse").c_str(), &is), 0);
+  EXPECT_EQ(is.st_size, off_t{1} << 43);
+  EXPECT_LE(is.st_blocks, 64);
+  EXPECT_TRUE(std::filesystem::equivalent(kept + "one", kept + "two"));
+  EXPECT_EQ(std::filesystem::read_symlink(kept + "link"), "one");
+  EXPECT_TRUE(std::filesystem::is_symlink(kept + "dangling"));
+  EXPECT_EQ(support::text_of_file(kept + "zzz"), "last\n");
+  ASSERT_EQ(::stat((kept + "zzz").c_str(), &is), 0);
+  EXPECT_EQ(is.st_mode & 07777, 0640u);
+  ASSERT_EQ(::stat((kept + "folder").c_str(), &is), 0);
+  EXPECT_EQ(is.st_mode & 07777, 0500u);
 }
 
 TEST(OwnFolders, can_be_kept) {

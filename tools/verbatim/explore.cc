@@ -25,6 +25,7 @@
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/junit.h"
 #include "tools/verbatim/output.h"
+#include "tools/verbatim/output_file.h"
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/shrink.h"
@@ -70,6 +71,7 @@ class Exploration {
     for (std::size_t i = 0; i < kinds_.size() && !runs_.is_interrupted(); ++i) {
       if (!tell(kinds_[i], i + 1)) return kProgramFailed;
     }
+    tell_untried();
     if (!write_results()) return kProgramFailed;
     if (runs_.is_interrupted()) return kInterrupted;
     if (!runs_.machine_fault().empty()) {
@@ -194,6 +196,11 @@ class Exploration {
                   bound(counted_).c_str());
     }
     if (strategy_.is_exhausted() && !strategy_.covered().empty()) answer_.say("complete: %s\n", strategy_.covered().c_str());
+  }
+
+  // What the search has not come through, by which it could go on.
+  void tell_untried() {
+    if (!kinds_.empty()) answer_.say("\n");
     std::string untried;
     for (const explore::SiteText& text : explore::site_texts()) {
       const std::string site(text.site);
@@ -292,7 +299,7 @@ class Exploration {
     for (const auto& [name, text] :
          {std::pair("/explore.json", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"),
           std::pair("/junit.xml", junit_text("verbatim explore", cases))}) {
-      const std::string failure = write_whole_file(options_.out + name, text);
+      const std::string failure = write_document(options_.out + name, text);
       if (failure.empty()) continue;
       complain(failure);
       return false;

@@ -156,7 +156,9 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
     return "  its " + std::to_string(found.decisions.size()) +
            " decisions did not reproduce it: the run was weak (it depends on this machine), or this is a bug of verbatim\n";
   }
-  std::string text = text_of_arguments(runs.plan(), shrunk);
+  std::string text;
+  for (const std::string& line : shrunk.report.cause) text += "  " + line + "\n";
+  text += text_of_arguments(runs.plan(), shrunk);
   if (decisions.empty()) return text + "  it fails under every schedule, also with freedom friendly\n";
   text += "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision differs" : " decisions differ") +
                      " from the default; " + std::to_string(decisions.size()) + (decisions.size() == 1 ? " is" : " are") +

@@ -13,7 +13,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/recorded_run.h"
-#include "tools/verbatim/whole_file.h"
+#include "tools/verbatim/output_file.h"
 
 namespace verbatim::cli {
 
@@ -98,6 +98,8 @@ int ladder(const LadderVerbOptions& asked) {
     print(diagnostics);
     return kUsage;
   }
+  protect_input(asked.file);
+  if (!can_write(asked.out)) return kUsage;
   std::string failure_to_read;
   const auto run = read_run(asked.file, &failure_to_read);
   if (!run) {
@@ -126,7 +128,7 @@ int ladder(const LadderVerbOptions& asked) {
   }
   Answer answer("ladder", asked.style);
   if (!asked.out.empty()) {
-    const std::string failure = write_whole_file(asked.out, observe::ladder_svg(*lines, options));
+    const std::string failure = write_document(asked.out, observe::ladder_svg(*lines, options));
     if (!failure.empty()) complain(failure);
     answer.document()["file"] = asked.out;
     return failure.empty() ? answer.end(kAsExpected) : kProgramFailed;

@@ -7,9 +7,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "sim/config/freedom.h"
@@ -18,10 +21,10 @@
 #include "tools/verbatim/guide_blocks.h"
 #include "tools/verbatim/manual_pages.h"
 #include "tools/verbatim/options.h"
+#include "tools/verbatim/output_file.h"
 #include "tools/verbatim/prefault.h"
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/verb_table.h"
-#include "tools/verbatim/whole_file.h"
 
 namespace verbatim::cli {
 namespace {
@@ -51,7 +54,7 @@ void add_new(CLI::App& app, NewOptions& options) {
   verb->add_option("folder", options.folder, "a folder that does not exist, or is empty")->type_name("")->required();
   verb->add_option("--hosts", options.hosts, "number of hosts")->type_name("N")->capture_default_str();
   verb->add_option("--shape", options.shape, shapes_of_new() + " (default: star)")->type_name("SHAPE");
-  verb->add_option("--rate", options.rate, "of every cable, such as \"HDR 4x\" or \"50 Gbps\" (default: EDR 4x, with roce 100 Gbps)")->type_name("RATE");
+  verb->add_option("--rate", options.rate, "of every cable, such as \"HDR 4x\", or \"50 Gbps\" with roce (default: EDR 4x, with roce 100 Gbps)")->type_name("RATE");
   verb->add_option("--link-layer", options.link_layer, "infiniband, or roce")->type_name("NAME")->capture_default_str();
   add_answer(verb, options.style);
 }
@@ -162,7 +165,7 @@ namespace {
 int dispatch(int argc, char** argv) {
   CLI::App app{
       "Run unmodified RDMA verbs programs on a simulated fabric, in virtual time. The same inputs give the same bytes.\n"
-      "Begin with `verbatim run --help`; `man verbatim` is an overview.",
+      "Begin with `verbatim run --help`; manual pages: `man verbatim` once it is installed, else `man BUILD/man1/verbatim.1`.",
       "verbatim"};
   app.set_version_flag("--version", "verbatim " VERBATIM_VERSION);
   app.require_subcommand(1);
@@ -285,7 +288,7 @@ int dispatch(int argc, char** argv) {
   if (manual_verb->parsed()) {
     std::string failure;
     for (const ManualPage& page : manual_pages_of(verb_table(app), hand_written_folder, failure)) {
-      if (failure.empty()) failure = write_whole_file(manual_folder + "/" + page.name + ".1", page.roff);
+      if (failure.empty()) failure = write_document(manual_folder + "/" + page.name + ".1", page.roff);
     }
     if (!failure.empty()) complain(failure);
     return failure.empty() ? kAsExpected : kProgramFailed;
@@ -341,6 +344,16 @@ const std::string& first_folder() {
   return folder;
 }
 
+namespace {
+
+// Whether an error says that the machine has no more of something, rather than that a call was wrong.
+bool is_lack(int error) {
+  constexpr int kLacks[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, ENOMEM, EMFILE, ENFILE, EAGAIN};
+  return std::ranges::find(kLacks, error) != std::end(kLacks);
+}
+
+}  // namespace
+
 int start(int argc, char** argv) {
   prefault();
   first_folder();
@@ -349,13 +362,15 @@ int start(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   try {
     const int code = dispatch(argc, argv);
-    // A full disk or a closed pipe behind standard output must not look like success.
-    const bool failed = std::fflush(stdout) != 0;
-    if (failed || std::ferror(stdout) != 0) {
-      complain("standard output cannot be written");
-      return code == kAsExpected ? kProgramFailed : code;
-    }
-    return code;
+    // A full disk or a closed pipe behind standard output or standard error must not look like success.
+    const int error = std::fflush(stdout) != 0 ? errno : 0;
+    const bool has_failed = error != 0 || std::ferror(stdout) != 0;
+    if (has_failed) complain(std::string("standard output is not complete") + (error != 0 ? std::string(": ") + std::strerror(error) : ""));
+    return (has_failed || std::ferror(stderr) != 0) && code == kAsExpected ? kProgramFailed : code;
+  } catch (const std::system_error& e) {
+    const bool is_machine = is_lack(e.code().value());
+    complain((is_machine ? "this machine cannot go on: " : "internal error: ") + std::string(e.what()));
+    return is_machine ? kMachineFault : kInternalError;
   } catch (const std::exception& e) {
     complain(std::string("internal error: ") + e.what());
     return kInternalError;

@@ -18,7 +18,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
-#include "tools/verbatim/whole_file.h"
+#include "tools/verbatim/output_file.h"
 
 namespace verbatim::cli {
 
@@ -187,7 +187,7 @@ const Rate* rate_of(const NewOptions& options, config::Diagnostics& diagnostics)
     if (rate && config::parse_link_rate(one.written, &problem, &hint)->byte_time == rate->byte_time) return &one;
   }
   diagnostics.add("--rate", "", config::in_quotes(wanted) + " is not a rate that `new` has devices for",
-                  "on " + options.link_layer + " it has " + listed(known));
+                  "on " + options.link_layer + " it has " + listed(known) + "; other rates can be written into topology.json");
   return nullptr;
 }
 
@@ -231,7 +231,7 @@ void write_all(const fs::path& wanted, const std::vector<File>& files) {
     ::umask(mask);
     ::chmod(making.c_str(), 0777 & ~mask);
     for (const File& file : files) {
-      const std::string failure = write_whole_file(making / file.name, file.text);
+      const std::string failure = write_document(making / file.name, file.text);
       if (!failure.empty()) throw std::runtime_error(failure);
     }
     if (!is_there) return fs::rename(making, to);

@@ -150,7 +150,7 @@ void take_choice(CLI::Option* option, const std::vector<std::string>& words) {
   option->type_name(all + "}")->check(CLI::IsMember(words).description(""));
 }
 
-void add_quiet(CLI::App* verb, AnswerStyle& style) { verb->add_flag("--quiet", style.quiet, "print only what went wrong, and no progress"); }
+void add_quiet(CLI::App* verb, AnswerStyle& style) { verb->add_flag("--quiet", style.quiet, "print only what makes the exit code other than 0: no warnings, and no progress"); }
 
 void add_answer(CLI::App* verb, AnswerStyle& style) {
   add_quiet(verb, style);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "tools/verbatim/progress.h"
 
@@ -35,31 +33,26 @@ ProgramOutput::~ProgramOutput() { finish(); }
 std::string ProgramOutput::open_files(const std::string& folder) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     streams_[i].path = folder + "/" + labels_[i / 2] + (i % 2 == 0 ? ".stdout" : ".stderr");
-    if (!open_file(i, "we")) return "cannot write " + streams_[i].path + ": " + std::strerror(errno);
+    if (std::string failure = open_file(i, OutputStream::From::kStart); !failure.empty()) return failure;
   }
   return "";
 }
 
-bool ProgramOutput::open_file(std::size_t stream, const char* mode) {
+std::string ProgramOutput::open_file(std::size_t stream, OutputStream::From from) {
   if (open_.size() == kMostOpen) {
     close_file(open_.front());
     open_.pop_front();
   }
-  streams_[stream].file = std::fopen(streams_[stream].path.c_str(), mode);
-  if (streams_[stream].file == nullptr) return false;
+  auto file = std::make_unique<OutputStream>();
+  if (std::string failure = file->open(streams_[stream].path, from); !failure.empty()) return failure;
+  streams_[stream].file = std::move(file);
   open_.push_back(stream);
-  return true;
+  return "";
 }
 
 void ProgramOutput::close_file(std::size_t stream) {
-  std::FILE*& file = streams_[stream].file;
-  const bool bad = std::ferror(file) != 0;
-  if (std::fclose(file) != 0 || bad) not_complete(stream);
-  file = nullptr;
-}
-
-void ProgramOutput::not_complete(std::size_t stream) {
-  failure_ = "the output of " + labels_[stream / 2] + " could not be written completely";
+  if (std::string failure = streams_[stream].file->close(); !failure.empty()) failure_ = std::move(failure);
+  streams_[stream].file.reset();
 }
 
 void ProgramOutput::flush_line(std::size_t stream) {
@@ -73,7 +66,8 @@ void ProgramOutput::flush_line(std::size_t stream) {
     // The two streams keep their order towards each other where both end in one place.
     std::FILE* to = stream % 2 == 0 ? stdout : stderr;
     if (to == stderr) std::fflush(stdout);
-    std::fwrite(text.data(), 1, text.size(), to);
+    if (std::fwrite(text.data(), 1, text.size(), to) == text.size() || to == stdout) return line.clear();
+    if (lost_lines_++ == 0) lost_by_ = errno;
   }
   line.clear();
 }
@@ -81,8 +75,10 @@ void ProgramOutput::flush_line(std::size_t stream) {
 void ProgramOutput::on_output(std::size_t program, int fd, std::string_view bytes) {
   const std::size_t index = 2 * program + (fd == 2 ? 1 : 0);
   Stream& stream = streams_.at(index);
-  if (stream.file == nullptr && !stream.path.empty() && !open_file(index, "ae")) not_complete(index);
-  if (stream.file != nullptr) std::fwrite(bytes.data(), 1, bytes.size(), stream.file);
+  if (stream.file == nullptr && !stream.path.empty()) {
+    if (std::string failure = open_file(index, OutputStream::From::kEnd); !failure.empty()) failure_ = std::move(failure);
+  }
+  if (stream.file != nullptr) std::fwrite(bytes.data(), 1, bytes.size(), stream.file->get());
   if (keep_) stream.kept += bytes;
   while (!bytes.empty()) {
     const std::size_t newline = bytes.find('\n');
@@ -108,7 +104,9 @@ std::string ProgramOutput::finish() {
   for (const std::size_t stream : open_) close_file(stream);
   open_.clear();
   std::fflush(stdout);
-  return failure_;
+  if (lost_lines_ == 0 || !failure_.empty()) return failure_;
+  return "standard error is not complete: " + std::string(std::strerror(lost_by_)) + "; it lacks " + std::to_string(lost_lines_) +
+         (lost_lines_ == 1 ? " line" : " lines") + " of programs";
 }
 
 }  // namespace verbatim::cli

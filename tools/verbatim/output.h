@@ -5,13 +5,14 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/core/trace.h"
 #include "sim/supervisor/supervisor.h"
-#include "tools/verbatim/whole_file.h"
+#include "tools/verbatim/output_file.h"
 
 namespace verbatim::cli {
 
@@ -44,6 +45,8 @@ class ProgramOutput final : public supervisor::OutputListener {
   const std::string& kept_errors(std::size_t program) const { return streams_.at(2 * program + 1).kept; }
   // The last line with anything in it that the program wrote to standard error, else to standard output.
   std::string last_words(std::size_t program) const;
+  // Lines of programs that standard error did not take, so far.
+  std::uint64_t lost_lines() const { return lost_lines_; }
   const std::string& label(std::size_t program) const { return labels_.at(program); }
 
  private:
@@ -52,14 +55,13 @@ class ProgramOutput final : public supervisor::OutputListener {
     std::string kept;
     std::string last_line;       // without its newline; not longer than kLongestWords
     std::string path;            // of its file; empty: it has none
-    std::FILE* file = nullptr;   // open while it is one of the last that were written to
+    std::unique_ptr<OutputStream> file;  // open while it is one of the last that were written to
   };
 
   void flush_line(std::size_t stream);
-  // Closes the one that was opened first when many are open. False, and errno: it could not be opened.
-  bool open_file(std::size_t stream, const char* mode);
+  // Closes the one that was opened first when many are open. A sentence when it cannot be opened, else empty.
+  std::string open_file(std::size_t stream, OutputStream::From from);
   void close_file(std::size_t stream);
-  void not_complete(std::size_t stream);
 
   std::vector<std::string> labels_;
   std::vector<Stream> streams_;  // stdout and stderr of program 0, of program 1, …
@@ -67,6 +69,8 @@ class ProgramOutput final : public supervisor::OutputListener {
   bool to_terminal_;
   bool keep_ = false;
   std::string failure_;
+  std::uint64_t lost_lines_ = 0;  // that programs wrote to standard error and ours did not take
+  int lost_by_ = 0;               // why, errno of the first
   std::function<void(std::size_t, int)> start_listener_;
 };
 

@@ -7,12 +7,30 @@
 #include <fstream>
 #include <utility>
 
+#include "sim/config/file_kind.h"
 #include "sim/observe/recording.h"
 #include "tools/verbatim/cli.h"
 
 namespace verbatim::cli {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// Whether a file begins as replay files do.
+bool is_replay_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(64, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(file.gcount()));
+  const std::size_t key = begin.find_first_not_of("{ \t\r\n");
+  return begin.starts_with('{') && key != begin.npos && begin.compare(key, 9, "\"replay\":") == 0;
+}
+
+// "race.rec" for "out/race.replay".
+std::string recording_beside(const std::string& path) { return config::shell_word(fs::path(path).stem().string() + ".rec"); }
+
+}  // namespace
 
 std::optional<RecordedRun> read_run(const std::string& path, std::string* failure, WantsEvent wants) {
   RecordedRun run;
@@ -31,6 +49,9 @@ std::optional<RecordedRun> read_run(const std::string& path, std::string* failur
     }
     auto lines = observe::read_trace(path);
     if (!lines) return refuse(path + " cannot be read: " + std::strerror(errno));
+    if (lines->empty() && is_replay_file(path))
+      return refuse(path + " is a replay file; `verbatim replay --record " + recording_beside(path) + " " + config::shell_word(path) +
+                    "` makes a recording of its run, which this command reads");
     if (lines->empty()) return refuse(path + " holds no record of a trace; `verbatim run --trace FILE` writes one");
     run.lines = std::move(*lines);
     return run;
@@ -38,6 +59,9 @@ std::optional<RecordedRun> read_run(const std::string& path, std::string* failur
   run.folder = fs::is_directory(path, error) ? path : fs::path(path).parent_path().string();
   if (run.folder.empty()) run.folder = ".";
   std::ifstream file(run.folder + "/run.json");
+  if (!file && fs::exists(run.folder + "/explore.json", error))
+    return refuse(path + " is a folder of `verbatim explore`, which keeps a replay file for each failure; name a recording: `verbatim replay --record "
+                  "FILE REPLAY` makes one of a replay file, and `verbatim explore --record` makes them at once");
   if (!file) return refuse(path + " is no folder of a run: it has no run.json; `verbatim run --out FOLDER` writes one");
   run.report = nlohmann::json::parse(file, nullptr, false);
   if (!run.report.is_object()) return refuse(run.folder + "/run.json is not what a run writes");

@@ -93,6 +93,7 @@ int replay(ReplayOptions asked) {
   auto& [plan, options] = *prepared;
   if (!show_as(asked.show, plan, options)) return kUsage;
   RunReport report;
+  report.wants_first_cause = true;
   Answer answer("replay", options.style);
   const int code = run_once(plan, options, &report, &answer);
   if (report.outcome.empty()) return code;

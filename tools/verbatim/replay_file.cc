@@ -8,7 +8,7 @@
 #include "sim/observe/folder_content.h"
 #include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/install_paths.h"
-#include "tools/verbatim/output.h"
+#include "tools/verbatim/output_file.h"
 
 namespace verbatim::cli {
 
@@ -39,7 +39,7 @@ std::string write_replay(const std::string& path, const ReplayFile& replay) {
                      {"contents", contents},
                      {"profile_folders", replay.profile_folders},
                      {"files", files}};
-  return write_whole_file(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return write_document(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 std::optional<ReplayFile> read_replay(const std::string& path, std::string* failure) {

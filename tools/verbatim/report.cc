@@ -317,6 +317,7 @@ void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& r
   report.digest = figures.digest;
   report.virtual_end_ps = to_ps(figures.virtual_end);
   report.sentences = verdict.sentences;
+  report.cause = lines_of(figures.cause);
   for (std::size_t i = 0; i < result.programs.size(); ++i) {
     const supervisor::ProgramResult& program = result.programs[i];
     const config::ProgramSpec& spec = plan.scenario.programs[i];
@@ -385,7 +386,7 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
   Json arguments = Json::object();
   for (const auto& [name, argument] : plan.scenario.arguments)
     arguments[name] = {{"range", config::format_argument_range(argument)}, {"value", argument.value}};
-  const Json json = {{"version", VERBATIM_VERSION},
+  Json json = {{"version", VERBATIM_VERSION},
                      {"arguments", arguments},
                      {"seed", plan.scenario.seed},
                      {"freedom", plan.scenario.freedom},
@@ -415,6 +416,7 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"drawn_faults", figures.drawn_faults},
                      {"failing_calls", figures.failing_calls},
                      {"drawn_failures", drawn_failures_of(plan, result, figures)}};
+  if (output.lost_lines() != 0) json["lost_stderr_lines"] = output.lost_lines();
   // Command lines may hold any bytes; JSON holds UTF-8 only.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

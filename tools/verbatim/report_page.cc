@@ -22,7 +22,7 @@
 #include "tools/verbatim/run_picture.h"
 #include "tools/verbatim/run_windows.h"
 #include "tools/verbatim/side_data.h"
-#include "tools/verbatim/whole_file.h"
+#include "tools/verbatim/output_file.h"
 
 namespace verbatim::cli {
 
@@ -184,7 +184,7 @@ void put(std::string& page, std::string_view mark, std::string_view content) {
 
 // False: it has not, and a sentence has said why.
 bool wrote(const std::string& path, const std::string& text) {
-  const std::string failure = write_whole_file(path, text);
+  const std::string failure = write_document(path, text);
   if (!failure.empty()) complain(failure);
   return failure.empty();
 }
@@ -193,6 +193,11 @@ bool wrote(const std::string& path, const std::string& text) {
 
 int write_report(const ReportOptions& options) {
   Answer answer("report", options.style);
+  const std::string out = options.out.empty() ? "report.html" : options.out;
+  protect_input(options.run);
+  for (const std::string& path : {options.perfetto, options.perfetto.empty() || !options.out.empty() ? out : ""}) {
+    if (!can_write(path)) return kUsage;
+  }
   Progress progress(answer.is_for_people());
   progress.show("report: reads " + options.run);
   std::string failure;
@@ -214,11 +219,11 @@ int write_report(const ReportOptions& options) {
   if (!options.perfetto.empty()) {
     const std::string trace = perfetto_trace(picture);
     if (!wrote(options.perfetto, trace)) return kProgramFailed;
-    answer.say("%s: %zu KiB, opens in ui.perfetto.dev\n", options.perfetto.c_str(), trace.size() / 1024);
+    if (!is_standard_output(options.perfetto))
+      answer.say("%s: %zu KiB, opens in ui.perfetto.dev\n", options.perfetto.c_str(), trace.size() / 1024);
     answer.document()["perfetto"] = {{"file", options.perfetto}, {"bytes", trace.size()}};
     if (options.out.empty()) return answer.end(kAsExpected);
   }
-  const std::string out = options.out.empty() ? "report.html" : options.out;
   progress.show("report: writes " + out);
   const RecordedFigures figures = figures_of(*run, picture);
   answer.document()["figures"] = to_json(figures);
@@ -229,7 +234,7 @@ int write_report(const ReportOptions& options) {
   put(page, "/*head*/", data.head);
   put(page, "<!--blocks-->", data.blocks);
   if (!wrote(out, page)) return kProgramFailed;
-  answer.say("%s: %zu KiB, opens in any browser\n", out.c_str(), page.size() / 1024);
+  if (!is_standard_output(out)) answer.say("%s: %zu KiB, opens in any browser\n", out.c_str(), page.size() / 1024);
   answer.document()["page"] = {{"file", out}, {"bytes", page.size()}};
   return answer.end(kAsExpected);
 }

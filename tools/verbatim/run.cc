@@ -20,6 +20,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/output_file.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/run_plan.h"
 
@@ -216,16 +217,35 @@ void load(const RunOptions& options, const config::LoadOptions& load_options, co
     scenario.time_limit = *limit;
 }
 
-// Two of them in one file would overwrite each other.
+void protect_inputs(const RunPlan& plan, const RunOptions& options, const config::LoadOptions& load_options) {
+  for (const std::string& file : {options.topology, plan.scenario.file, options.gdb_commands}) protect_input(file);
+  if (load_options.files != nullptr && !load_options.files->are_all)
+    for (const auto& [path, text] : load_options.files->texts) protect_input(path);
+  for (const config::ProgramSpec& program : plan.scenario.programs) {
+    for (const std::string& word : program.command) protect_input(word);  // such as a script
+    for (const auto& [path, source] : program.files) protect_input(source);
+  }
+}
+
+// They can be written, replace no file that is read, and are not the same: two in one file would overwrite each other.
 void check_result_files(const RunOptions& options, config::Diagnostics& diagnostics) {
   const std::pair<const char*, const std::string&> files[] = {{"--trace", options.trace},
+                                                              {"--record", options.record},
                                                               {"--pcap", options.pcap},
                                                               {"--calls", options.calls},
-                                                              {"--explain-latency", options.explain_latency}};
+                                                              {"--explain-latency", options.explain_latency},
+                                                              {"--junit", options.junit}};
   for (const auto& [name, file] : files) {
+    if (const std::string refusal = file.empty() ? "" : output_refusal(file); !refusal.empty()) {
+      diagnostics.add(name, "", refusal, "");
+      continue;
+    }
     for (const auto& [other, same] : files) {
       if (other == name) break;
-      if (file.empty() || file != same || file == "-" || file.rfind("/dev/", 0) == 0) continue;
+      std::error_code ignored;
+      const bool is_same = file == same || std::filesystem::equivalent(file, same, ignored);
+      if (file.empty() || !is_same || file == "-" || (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored)))
+        continue;
       diagnostics.add(name, "", config::in_quotes(file) + " is already the file of " + other, "name another");
     }
   }
@@ -270,6 +290,7 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
                       from_file ? program.pointer + "/command" : "",
                       "on host " + program.host + ": " + reason, from_file ? hint_for_folder(program, plan.scenario.file) : "");
     }
+    protect_input(resolved);
     plan.programs.push_back(std::move(spec));
   }
 }
@@ -343,6 +364,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   if (config::quirks_of(plan.scenario.freedom) != 0) config::set_quirks(plan.scenario);
   plan.seeds = parse_seeds(options, diagnostics);
   plan.debugger = find_debugged(plan.scenario, options, diagnostics);
+  protect_inputs(plan, options, load_options);
   check_result_files(options, diagnostics);
   if (!diagnostics.empty()) {
     print(diagnostics);

@@ -21,7 +21,7 @@ struct RunCause {
 };
 
 // Of a run that hung: packets that are stuck in the fabric, what the waits show, then the first failure. Of one that ended: the
-// first failure. What a check has found is named only where nothing else is known.
+// first failure. What a check has found is named only where nothing else is known, or nothing but that a peer has gone.
 RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::Failure> failures);
 
 // null without a cause.

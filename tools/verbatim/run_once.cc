@@ -45,7 +45,7 @@
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_progress.h"
 #include "tools/verbatim/run_report.h"
-#include "tools/verbatim/whole_file.h"
+#include "tools/verbatim/output_file.h"
 
 namespace verbatim::cli {
 
@@ -133,36 +133,6 @@ std::vector<observe::PcapInterface> pcap_interfaces(const config::Simulation& si
   return ends;
 }
 
-// A file that observers write to.
-class OutputFile {
- public:
-  OutputFile() = default;
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile() {
-    if (file_ != nullptr) std::fclose(file_);
-  }
-
-  std::FILE* get() const { return file_; }
-  // A sentence when it cannot be opened.
-  std::string open(const std::string& path) {
-    path_ = path;
-    file_ = std::fopen(path.c_str(), "we");
-    return file_ != nullptr ? "" : "cannot write " + path + ": " + std::strerror(errno);
-  }
-  // A sentence when something could not be written.
-  std::string close() {
-    if (file_ == nullptr) return "";
-    const bool bad = std::ferror(file_) != 0;
-    const bool failed = std::fclose(std::exchange(file_, nullptr)) != 0 || bad;
-    return failed ? path_ + " could not be written completely" : "";
-  }
-
- private:
-  std::string path_;
-  std::FILE* file_ = nullptr;
-};
-
 // Where the tables of --explain-latency go.
 class Explanation {
  public:
@@ -189,7 +159,7 @@ class Explanation {
   }
 
  private:
-  OutputFile text_, json_;
+  OutputStream text_, json_;
   bool has_text_ = false, has_json_ = false;
 };
 
@@ -197,7 +167,7 @@ class Explanation {
 struct Observers {
   observe::DigestSink digest;
   observe::Counters counters;
-  OutputFile trace_file, pcap_file, calls_file, facts_file, recording_file, call_list_file;
+  OutputStream trace_file, pcap_file, calls_file, facts_file, recording_file, call_list_file;
   CallList call_list;
   Explanation explanation;
   std::optional<observe::TextTraceSink> text;
@@ -261,15 +231,17 @@ struct Observers {
   // A sentence for each file that could not be written.
   std::vector<std::string> finish(const ComponentTable& components, const std::function<std::string()>& run_json) {
     std::vector<std::string> failures;
-    if (recording && !recording->finish(run_json())) failures.push_back("the recording could not be written completely");
+    const bool has_whole_recording = !recording || recording->finish(run_json());
     if (explainer) failures = explanation.write(*explainer, components);
     if (debugger) failures.push_back(debugger->failure());
     if (pcap) pcap->flush();
     call_list.finish([this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });
     if (recorder && !recorder->flush())
       failures.push_back("the record of the run could not be written completely");
-    for (OutputFile* file : {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file, &call_list_file}) {
-      if (std::string failure = file->close(); !failure.empty()) failures.push_back(std::move(failure));
+    for (OutputStream* file : {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file, &call_list_file}) {
+      std::string failure = file->close();
+      if (file == &recording_file && !has_whole_recording && failure.empty()) failure = "the recording is not complete";
+      failures.push_back(std::move(failure));
     }
     std::erase(failures, "");
     return failures;
@@ -512,12 +484,19 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   std::vector<std::string> failures = observers.finish(simulation.components(), run_json);
   if (std::string failure = output.finish(); !failure.empty())
     failures.insert(failures.begin(), std::move(failure));
+  failures.insert(failures.end(), result.not_kept.begin(), result.not_kept.end());
   if (!options.out.empty()) {
-    std::string failure = write_whole_file(options.out + "/run.json", run_json());
-    if (!failure.empty()) failures.push_back(std::move(failure));
+    const std::string path = options.out + "/run.json";
+    std::string failure = write_document(path, run_json());
+    if (!failure.empty()) {
+      failures.push_back(std::move(failure));
+      // An earlier run's says nothing of this one.
+      std::error_code ignored;
+      if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored))) std::filesystem::remove(path, ignored);
+    }
   }
   if (!options.junit.empty()) {
-    std::string failure = write_whole_file(options.junit, junit_of_run(plan, verdict));
+    std::string failure = write_document(options.junit, junit_of_run(plan, verdict));
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);

@@ -101,6 +101,7 @@ std::string to_bytes(const RunReport& report) {
                      {"digest", report.digest},
                      {"virtual_end_ps", report.virtual_end_ps},
                      {"sentences", report.sentences},
+                     {"cause", report.cause},
                      {"programs", programs},
                      {"decisions", packed(without_names(report))},
                      {"streams", streams},
@@ -124,6 +125,7 @@ std::optional<RunReport> report_of(const std::string& bytes) {
   report.digest = json.at("digest");
   report.virtual_end_ps = json.at("virtual_end_ps");
   report.sentences = json.at("sentences").get<std::vector<std::string>>();
+  report.cause = json.at("cause").get<std::vector<std::string>>();
   for (const Json& program : json.at("programs"))
     report.programs.push_back({program.at(0), program.at(1), program.at(2), program.at(3), program.at(4)});
   for (const Json& stream : json.at("streams"))

@@ -19,6 +19,7 @@ struct RunReport {
   std::string digest;
   std::int64_t virtual_end_ps = 0;
   std::vector<std::string> sentences;   // what was not as expected, then the findings
+  std::vector<std::string> cause;       // the lines that name it and what to do, as a run ends with them
   struct Program {
     std::string label;                  // "server", "server.2"
     bool as_expected = true;

@@ -1,10 +1,10 @@
 #include "sim/config/schema.h"
 
 #include <cstdio>
-#include <fstream>
 
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/labs/grade_file.h"
+#include "tools/verbatim/output_file.h"
 
 namespace verbatim::cli {
 
@@ -13,11 +13,8 @@ int write_schemas(const std::string& folder) {
   schemas.push_back(grade_schema());
   for (const auto& [name, text] : schemas) {
     const std::string path = folder + "/" + name;
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) {
-      complain("cannot write " + path + "; make the folder first, or check its permissions");
+    if (const std::string failure = write_document(path, text); !failure.empty()) {
+      complain(failure);
       return kUsage;
     }
     std::printf("%s\n", path.c_str());

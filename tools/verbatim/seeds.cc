@@ -20,6 +20,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/junit.h"
 #include "tools/verbatim/output.h"
+#include "tools/verbatim/output_file.h"
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
@@ -241,7 +242,7 @@ class SeedRuns {
       std::error_code ignored;
       fs::create_directories(options_.out, ignored);
       const std::string failure =
-          write_whole_file(options_.out + "/seeds.json",
+          write_document(options_.out + "/seeds.json",
                            summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
       if (!failure.empty()) {
         complain(failure);
@@ -261,7 +262,7 @@ class SeedRuns {
     std::vector<JunitCase> cases;
     for (const auto& entry : entries_)
       cases.push_back({"seed " + entry["seed"].dump(), entry["exit_code"] == static_cast<int>(kAsExpected) ? "" : entry.value("finding", "it has failed")});
-    return write_whole_file(options_.junit, junit_text(plan_.scenario.name.empty() ? "verbatim run" : plan_.scenario.name, cases));
+    return write_document(options_.junit, junit_text(plan_.scenario.name.empty() ? "verbatim run" : plan_.scenario.name, cases));
   }
 
   const RunPlan& plan_;

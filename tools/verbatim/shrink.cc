@@ -12,6 +12,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/failure_text.h"
+#include "tools/verbatim/output_file.h"
 #include "tools/verbatim/replay_file.h"
 
 namespace verbatim::cli {
@@ -239,6 +240,7 @@ int shrink(const ShrinkOptions& asked) {
     complain(asked.file + " is a run that does not fail, so there is nothing to shrink");
     return kUsage;
   }
+  if (!can_write(asked.out)) return kUsage;
   std::error_code error;
   const std::string out = std::filesystem::absolute(asked.out.empty() ? asked.file : asked.out, error).string();
   auto prepared = plan_of(*file);

@@ -16,6 +16,7 @@ struct PostNote {
   std::uint32_t value;   // fingerprint of the bytes of its buffers when it was posted; 0: nothing is known of them
   ReceiveNote receive;
   std::uint64_t caller;  // where in the program it was posted
+  std::uint64_t outer;   // where the function that posted it was called, if the program keeps frame pointers; 0: not known
 };
 
 // Of a receive the first bytes of its first buffer are looked at, and of a queue so many receives, and then one of so many.

@@ -73,17 +73,24 @@ std::uint32_t receive_fingerprint(const ReceiveQueue& queue, std::uint32_t numbe
 
 }  // namespace
 
+namespace {
+
+// Where the function that has called the verb which was entered last was itself called; 0: the program keeps no frame pointers.
+std::uint64_t outer_caller(const protocol::ThreadSlot& slot) {
+  // If that is a frame pointer, it lies above on the stack, and behind it the return address.
+  constexpr std::uint64_t kGreatestFrames = 1 << 20;
+  std::uint64_t outer = 0;
+  const std::uint64_t frame = slot.verb_frame, here = address_of(&outer);
+  const bool is_frame = frame > here && frame - here < kGreatestFrames && frame % 8 == 0;
+  return is_frame && shim::copy_program_bytes(&outer, reinterpret_cast<const void*>(frame + 8), sizeof outer) ? outer : 0;
+}
+
+}  // namespace
+
 void tell_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number, std::uint64_t wr_id) {
   protocol::ThreadSlot* slot = verbatim_thread_slot;
   if (slot == nullptr) return;
-  protocol::CallNote note{shim::now_ps(), wr_id, slot->verb_caller, 0, number, context, call, 0};
-  // If that is a frame pointer, it lies above on the stack, and behind it the return address.
-  constexpr std::uint64_t kGreatestFrames = 1 << 20;
-  const std::uint64_t frame = slot->verb_frame, here = address_of(&note);
-  if (frame > here && frame - here < kGreatestFrames && frame % 8 == 0 &&
-      !shim::copy_program_bytes(&note.outer, reinterpret_cast<const void*>(frame + 8), sizeof note.outer)) {
-    note.outer = 0;
-  }
+  const protocol::CallNote note{shim::now_ps(), wr_id, slot->verb_caller, outer_caller(*slot), number, context, call, 0};
   slot->calls[slot->call_count++ % protocol::kMaxCallNotes] = note;
 }
 
@@ -101,10 +108,12 @@ void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t ca
   }
   if (qp.fingerprints == nullptr) return;
   const bool looks = is_checked(Check::kSendBuffer) && !has_translated && sends_again(public_qp(&qp)->qp_type);
+  const protocol::ThreadSlot* const slot = verbatim_thread_slot;
+  const std::uint64_t outer = slot != nullptr && slot->verb_caller == caller ? outer_caller(*slot) : 0;
   for (std::uint32_t number = first; number != end; ++number) {
     const protocol::SendWqe& wqe = wqe_of(qp.send, number);
     const bool is_kept = !is_behind_fence(qp, number, wqe) && looks && sends_buffers(wqe);
-    qp.fingerprints[number & (qp.send.entries - 1)] = {is_kept ? fingerprint(wqe) : 0, protocol::ReceiveNote::kNone, caller};
+    qp.fingerprints[number & (qp.send.entries - 1)] = {is_kept ? fingerprint(wqe) : 0, protocol::ReceiveNote::kNone, caller, outer};
   }
 }
 
@@ -117,7 +126,7 @@ void check_sends(Qp& qp, std::uint32_t to) {
     const protocol::SendWqe& wqe = wqe_of(qp.send, number);
     const std::uint32_t now = fingerprint(wqe);
     if (now == before.value || now == 0) continue;
-    found(Check::kSendBuffer, before.caller,
+    found_of_request(Check::kSendBuffer, before.caller, 0, {before.caller, before.outer},
           "QP %u: the buffer of the send with wr_id %llu was changed between ibv_post_send and the poll of its completion",
           public_qp(&qp)->qp_num, static_cast<unsigned long long>(wqe.wr_id));
   }
@@ -136,11 +145,12 @@ std::uint64_t notes_for_adapter(const PostNote* notes) {
 
 void note_receives(ReceiveQueue& queue, std::uint32_t first, std::uint32_t end) {
   if (queue.notes == nullptr) return;
-  const std::uint64_t caller = verbatim_thread_slot == nullptr ? 0 : verbatim_thread_slot->verb_caller;
+  const protocol::ThreadSlot* const slot = verbatim_thread_slot;
+  const std::uint64_t caller = slot == nullptr ? 0 : slot->verb_caller, outer = slot == nullptr ? 0 : outer_caller(*slot);
   const bool looks = is_checked(Check::kReceiveBuffer) && !has_translated;
   for (std::uint32_t number = first; number != end; ++number) {
     const std::uint32_t value = looks && protocol::is_receive_seen(number) ? receive_fingerprint(queue, number) : 0;
-    queue.notes[number & (queue.entries - 1)] = {value, protocol::ReceiveNote::kOutstanding, caller};
+    queue.notes[number & (queue.entries - 1)] = {value, protocol::ReceiveNote::kOutstanding, caller, outer};
   }
 }
 
@@ -154,7 +164,7 @@ void end_receive(ReceiveQueue& queue, std::uint32_t number, std::uint32_t qp_num
     protocol::Sge sge;
     std::memcpy(&wqe, entry, sizeof wqe);
     std::memcpy(&sge, entry + sizeof wqe, sizeof sge);
-    found_of_request(Check::kReceiveBuffer, note.caller, sge.va, {note.caller},
+    found_of_request(Check::kReceiveBuffer, note.caller, sge.va, {note.caller, note.outer},
                      "QP %u: the program wrote to the buffer of the receive with wr_id %llu between ibv_post_recv and the message for it",
                      qp_number, static_cast<unsigned long long>(wqe.wr_id));
   }
@@ -166,7 +176,7 @@ void check_first_receive(Qp& qp) {
   if (queue.notes == nullptr || qp.record->first_receive_late == 0 || !is_checked(Check::kLateReceive)) return;
   protocol::RecvWqe wqe;
   std::memcpy(&wqe, queue.ring, sizeof wqe);
-  found_of_request(Check::kLateReceive, queue.notes[0].caller, 0, {queue.notes[0].caller},
+  found_of_request(Check::kLateReceive, queue.notes[0].caller, 0, {queue.notes[0].caller, queue.notes[0].outer},
                    "QP %u: its first receive (wr_id %llu) was posted after the change to RTR, and the peer could not know of it before it sent: "
                    "the message may arrive first, and the peer's rnr_retry is limited",
                    public_qp(&qp)->qp_num, static_cast<unsigned long long>(wqe.wr_id));

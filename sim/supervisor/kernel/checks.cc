@@ -58,8 +58,8 @@ void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::ui
   // then.
   if (note.posted != 0 && is_of_system_library(process.native_pid(), note.posted)) return;
   if (note.private_at != 0 && !is_private(process, note.private_at)) return;
-  const std::string posted = place_of_call(process.native_pid(), note.posted);
-  tell(process, note.check, caller, posted.empty() || note.posted == caller ? text : text + "; it was posted at " + posted, when,
+  const std::string posted = note.posted == note.caller ? "" : place_of_call(process.native_pid(), note.posted);
+  tell(process, note.check, caller, posted.empty() ? text : text + "; it was posted at " + posted, when,
        [&] { return callers_then(process, caller, stack); });
 }
 

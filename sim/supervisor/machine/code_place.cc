@@ -70,6 +70,8 @@ std::string place_in_files(pid_t native_pid, std::uint64_t address) {
   return file ? text_of(*file, address) : fmt::format("{:#x}", address);
 }
 
+bool is_in_header_of_verbs(const std::string& place) { return place.starts_with("verbs.h:") || place.starts_with("rdma_verbs.h:"); }
+
 std::string place_of_call(pid_t native_pid, std::uint64_t address) {
   if (address == 0) return "";
   const auto file = file_at(native_pid, address);

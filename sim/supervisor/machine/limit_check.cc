@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "sim/supervisor/machine/run_folder.h"
 #include "sim/supervisor/spec/resource_limits.h"
 #include "verbs_shim/protocol/layout.h"
 
@@ -73,6 +75,11 @@ std::vector<Facility> check_limits() {
                    has_room_for_layout() ? Facility::State::kWorks : Facility::State::kOtherMeans,
                    has_room_for_layout() ? "" : "the hard limit on address space is lower (ulimit -Hv); libraries lie elsewhere, "
                                                 "and runs are marked weak"});
+  const std::string folder = temporary_folder();
+  struct stat status;
+  const bool is_folder = stat(folder.c_str(), &status) == 0 && (S_ISDIR(status.st_mode) || (errno = ENOTDIR, false));
+  add("temporary-folder", "a run can make its folder in " + folder,
+      is_folder && access(folder.c_str(), W_OK | X_OK) == 0 ? "" : std::string(std::strerror(errno)) + "; set TMPDIR to a folder that can be written");
   const int error = processes_missing();
   add("processes", "processes can be made",
       error == 0 ? "" : fmt::format("{}; raise the limit on processes (ulimit -u)", std::strerror(error)));

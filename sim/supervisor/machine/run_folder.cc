@@ -45,11 +45,6 @@ std::string real_path_of(const std::string& path) {
   return realpath(path.c_str(), buffer) != nullptr ? buffer : path;
 }
 
-std::string temporary_folder() {
-  const char* const named = std::getenv("TMPDIR");
-  return real_path_of(named != nullptr && *named == '/' ? named : "/tmp");
-}
-
 // A folder whose lock nobody holds has no run any more.
 void remove_leftovers(const std::string& folder) {
   std::error_code error;
@@ -137,6 +132,11 @@ pid_t start_keeper(const std::string& program, const std::string& folder, int en
 }
 
 }  // namespace
+
+std::string temporary_folder() {
+  const char* const named = std::getenv("TMPDIR");
+  return real_path_of(named != nullptr && *named == '/' ? named : "/tmp");
+}
 
 RunFolder::RunFolder(const std::string& keeper_program) {
   const std::string folder = temporary_folder();
@@ -305,17 +305,20 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   }
 }
 
-std::string RunFolder::keep_in(const std::string& folder) const {
+KeptFiles RunFolder::keep_in(const std::string& folder, const std::function<bool()>& is_interrupted) const {
+  KeptFiles all;
   for (const auto& [name, own, made_first, to_make] : hosts_) {
     std::error_code error;
     to_make->make();
-    fs::create_directories(folder + "/" + name, error);
-    if (!error) {
-      fs::copy(own, folder + "/" + name, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
-    }
-    if (error) return "cannot keep the files of host " + name + " in " + folder + ": " + error.message();
+    fs::create_directories(folder, error);
+    KeptFiles kept = keep_files(own, folder + "/" + name, {}, is_interrupted);
+    const std::string which = "files of host " + name + " in " + folder + ": ";
+    for (const std::string& failure : kept.failures) all.failures.push_back(which + failure);
+    if (!kept.left_out.empty()) all.left_out += (all.left_out.empty() ? "" : "; ") + which + kept.left_out;
+    all.is_interrupted = kept.is_interrupted;
+    if (all.is_interrupted) break;
   }
-  return "";
+  return all;
 }
 
 }  // namespace verbatim::supervisor

@@ -10,10 +10,14 @@
 #include <vector>
 
 #include "sim/supervisor/machine/host_paths.h"
+#include "sim/supervisor/machine/kept_files.h"
 #include "sim/supervisor/spec/host_spec.h"
 #include "sim/supervisor/spec/program_spec.h"
 
 namespace verbatim::supervisor {
+
+// The machine's folder that runs make theirs in: that of TMPDIR where it is an absolute path, else /tmp.
+std::string temporary_folder();
 
 class RunFolder {
  public:
@@ -44,8 +48,8 @@ class RunFolder {
   };
   const std::vector<Host>& hosts() const { return hosts_; }
 
-  // Copies what the hosts have in their folders to `folder`/HOST/…; an empty sentence, or why not.
-  std::string keep_in(const std::string& folder) const;
+  // Copies what the hosts have in their folders to `folder`/HOST/….
+  KeptFiles keep_in(const std::string& folder, const std::function<bool()>& is_interrupted) const;
 
  private:
   void keep(const std::string& keeper_program);

@@ -56,6 +56,7 @@ struct RunResult {
   std::uint64_t hand_overs = 0;                // times a program got the token
   std::vector<QueueFigures> queues;            // of programs that have destroyed them, or exited by themselves
   std::vector<WaitingTime> waiting;            // of threads that polled or span, by their ids
+  std::vector<std::string> not_kept;           // what --keep-files could not copy: one sentence each
   std::vector<std::string> code_files;         // whose code programs ran, libraries too: paths, sorted
 };
 

@@ -9,7 +9,7 @@
 #include "tools/verbatim/labs/grader.h"
 #include "tools/verbatim/labs/lab_folder.h"
 #include "tools/verbatim/labs/submission.h"
-#include "tools/verbatim/whole_file.h"
+#include "tools/verbatim/output_file.h"
 
 namespace verbatim::cli {
 
@@ -47,6 +47,10 @@ int grade(const GradeOptions& options) {
     complain(config::in_quotes(options.folder) + " is not a folder");
     return kUsage;
   }
+  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end; !error && at != end; at.increment(error))
+    protect_input(at->path().string());
+  for (const std::string& path : {options.junit, options.gradescope})
+    if (!can_write(path)) return kUsage;
   const auto lab = lab_of(folder, options.lab);
   if (!lab) return kUsage;
   GraderOptions how{.call_by_call = options.call_by_call};
@@ -64,7 +68,7 @@ int grade(const GradeOptions& options) {
     say_grades(answer, *lab, grader.grades());
     for (const auto& [path, text] : {std::pair(options.junit, junit_of(*lab, grader.grades())),
                                      std::pair(options.gradescope, gradescope_text(*lab, grader.grades()))}) {
-      const std::string failure = path.empty() ? "" : write_whole_file(path, text);
+      const std::string failure = path.empty() ? "" : write_document(path, text);
       if (failure.empty()) continue;
       complain(failure);
       return kUsage;

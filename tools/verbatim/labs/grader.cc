@@ -14,7 +14,7 @@
 #include "tools/verbatim/labs/arming_order.h"
 #include "tools/verbatim/labs/run_cause.h"
 #include "tools/verbatim/run_plan.h"
-#include "tools/verbatim/whole_file.h"
+#include "tools/verbatim/output_file.h"
 
 namespace verbatim::cli {
 
@@ -199,7 +199,7 @@ int Grader::run_one(std::size_t number, int core) {
   options.on_call = [&order](const supervisor::ProgramCall& call) { order.on_call(call); };
   const int code = cli::run(options);
   order.finish();
-  write_whole_file(out_of(number) / kOrderFile, Json{{"sleeps", order.sleeps()}, {"mistake", order.mistake().value_or("")}}.dump());
+  write_document(out_of(number) / kOrderFile, Json{{"sleeps", order.sleeps()}, {"mistake", order.mistake().value_or("")}}.dump());
   return code;
 }
 
