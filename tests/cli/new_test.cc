@@ -112,9 +112,11 @@ TEST(New, refuses_what_it_cannot_make_and_leaves_nothing) {
       {{"--hosts", "3", "--shape", "direct"}, "--hosts: 3 hosts do not make a direct; direct (two hosts on one cable) has 2 hosts\n"},
       {{"--shape", "strar"}, "--shape: \"strar\" is not a shape; did you mean \"star\"? the shapes are direct, star, leaf_spine\n"},
       {{"--rate", "150 Gbps"},
-       "--rate: \"150 Gbps\" is not a rate that `new` has devices for; on infiniband it has QDR 4x, FDR 4x, EDR 4x, HDR 4x, NDR 4x\n"},
+       "--rate: \"150 Gbps\" is not a rate that `new` has devices for; on infiniband it has QDR 4x, FDR 4x, EDR 4x, HDR 4x, NDR 4x; "
+       "other rates can be written into topology.json\n"},
       {{"--rate", "fast", "--link-layer", "roce"},
-       "--rate: \"fast\" is not a rate that `new` has devices for; on roce it has 25 Gbps, 50 Gbps, 100 Gbps\n"},
+       "--rate: \"fast\" is not a rate that `new` has devices for; on roce it has 25 Gbps, 50 Gbps, 100 Gbps; other rates "
+       "can be written into topology.json\n"},
       {{"--link-layer", "ethernet"}, "--link-layer: \"ethernet\" is not known; the link layers are infiniband, roce\n"},
       {{"--hosts", "37"}, "--hosts: the switch \"leaf0\" needs 37 ports, but a switch of profile \"edr_switch\" has 36; "},
       {{"--hosts", "1000", "--shape", "star"}, "--hosts: a switch of this \"star\" would have 1000 ports"}};

@@ -43,7 +43,7 @@ class Outputs : public testing::Test {
     EXPECT_EQ(::stat(at(name).c_str(), &is), 0) << name;
     return is;
   }
-  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
+  std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); }
 
   std::string folder_;
 };
@@ -56,7 +56,7 @@ TEST_F(Outputs, a_document_takes_the_place_of_a_file_with_its_mode) {
   EXPECT_EQ(text("report"), "after");
   EXPECT_NE(status("report").st_ino, before);
   EXPECT_EQ(status("report").st_mode & 07777, 0640u);
-  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(files(), 1);
 }
 
 TEST_F(Outputs, a_new_document_has_the_mode_of_new_files) {
@@ -159,7 +159,7 @@ TEST_F(Outputs, what_cannot_be_written_is_refused_before_anything_is_changed) {
     OutputStream stream;
     EXPECT_EQ(stream.open(at(name)), output_refusal(at(name)));
   }
-  EXPECT_EQ(files(), 2u);
+  EXPECT_EQ(files(), 2);
 }
 
 TEST_F(Outputs, an_input_is_refused_by_each_of_its_names) {
@@ -170,7 +170,8 @@ TEST_F(Outputs, an_input_is_refused_by_each_of_its_names) {
   protect_input(at("not there"));
   EXPECT_THAT(output_refusal(at("input")), HasSubstr("this command reads that file; name another"));
   for (const char* name : {"link", "hard link"}) {
-    const std::string refusal = "cannot write \"" + at(name) + "\": this command reads the same file as \"" + at("input") + "\"; name another";
+    const std::string refusal =
+        "cannot write \"" + at(name) + "\": this command reads the same file as \"" + at("input") + "\"; name another";
     EXPECT_EQ(write_document(at(name), "other"), refusal);
     OutputStream stream;
     EXPECT_EQ(stream.open(at(name)), refusal);
@@ -195,7 +196,7 @@ TEST_F(Outputs, a_document_that_has_no_room_leaves_what_was_there) {
   EXPECT_EQ(document, "cannot write \"" + at("report") + "\": File too large");
   EXPECT_EQ(text("report"), "before");
   EXPECT_EQ(streamed, "\"" + at("stream") + "\" is not complete: File too large");
-  EXPECT_EQ(files(), 2u);
+  EXPECT_EQ(files(), 2);
 }
 
 TEST_F(Outputs, of_a_run_may_not_be_its_inputs) {
@@ -205,7 +206,8 @@ TEST_F(Outputs, of_a_run_may_not_be_its_inputs) {
   fs::create_symlink("topology.json", at("link"));
   for (const char* option : {"--trace", "--record", "--pcap", "--calls", "--junit"}) {
     for (const char* name : {"topology.json", "link", "script"}) {
-      const Finished run = run_command({VERBATIM_PROGRAM, "run", option, name, "--topology", "topology.json", "server=sh script"}, folder_);
+      const Finished run =
+          run_command({VERBATIM_PROGRAM, "run", option, name, "--topology", "topology.json", "server=sh script"}, folder_);
       EXPECT_EQ(run.code, 2) << option << run.err;
       EXPECT_THAT(run.err, HasSubstr(std::string(option) + ": cannot write \"" + name + "\": this command reads "));
       EXPECT_THAT(run.err, HasSubstr("nothing was started"));
@@ -220,7 +222,8 @@ TEST_F(Outputs, of_commands_that_read_a_recording_may_not_be_it) {
   ASSERT_EQ(run_command({VERBATIM_PROGRAM, "run", "--record", at("run.rec"), "--topology", kTopology, "server=true"}).code, 0);
   const std::string recording = text("run.rec");
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"report", "run.rec", "-o", "run.rec"}, {"report", "run.rec", "--perfetto", "./run.rec"}, {"ladder", "run.rec", "-o", "run.rec"}}) {
+       {std::vector<std::string>{"report", "run.rec", "-o", "run.rec"}, {"report", "run.rec", "--perfetto", "./run.rec"},
+        {"ladder", "run.rec", "-o", "run.rec"}}) {
     std::vector<std::string> all = words;
     all.insert(all.begin(), VERBATIM_PROGRAM);
     const Finished refused = run_command(all, folder_);
@@ -231,7 +234,7 @@ TEST_F(Outputs, of_commands_that_read_a_recording_may_not_be_it) {
   const Finished whole = run_command({VERBATIM_PROGRAM, "report", "run.rec", "-o", "-"}, folder_);
   EXPECT_EQ(whole.code, 0);
   EXPECT_TRUE(whole.out.starts_with("<!") && whole.out.ends_with("</html>\n")) << whole.out.substr(0, 100);
-  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(files(), 1);
 }
 
 TEST_F(Outputs, copies_of_files_have_a_limit_and_can_be_interrupted) {
@@ -243,7 +246,8 @@ TEST_F(Outputs, copies_of_files_have_a_limit_and_can_be_interrupted) {
   };
   EXPECT_TRUE(keep({.bytes = 3000, .files = 4}, 1000).failures.empty());
   EXPECT_EQ(text("to/c"), std::string(1000, 'x'));
-  EXPECT_THAT(keep({.bytes = 2999, .files = 4}, 1000).failures, testing::ElementsAre(HasSubstr("there is more than 0 MiB of data or 4 files")));
+  EXPECT_THAT(keep({.bytes = 2999, .files = 4}, 1000).failures,
+              testing::ElementsAre(HasSubstr("there is more than 0 MiB of data or 4 files")));
   EXPECT_EQ(keep({.bytes = 3000, .files = 3}, 1000).failures.size(), 1u);
   EXPECT_FALSE(fs::exists(at("to/c")));
   ASSERT_EQ(::mkfifo(at("from/fifo").c_str(), 0600), 0);
@@ -256,8 +260,8 @@ TEST_F(Outputs, copies_of_files_have_a_limit_and_can_be_interrupted) {
 
 TEST(StandardError, that_is_full_is_an_error_and_lost_lines_are_counted) {
   const std::string out = testing::TempDir() + "verbatim-lost-" + std::to_string(::getpid());
-  const Finished run = run_command({"/bin/sh", "-c", "exec \"$0\" run --out \"$2\" --topology \"$1\" 'server=sh -c \"echo one >&2; echo two >&2\"' 2> /dev/full",
-                                    VERBATIM_PROGRAM, kTopology, out});
+  const char* const script = "exec \"$0\" run --out \"$2\" --topology \"$1\" 'server=sh -c \"echo one >&2; echo two >&2\"' 2> /dev/full";
+  const Finished run = run_command({"/bin/sh", "-c", script, VERBATIM_PROGRAM, kTopology, out});
   EXPECT_EQ(run.code, 1) << run.out;
   EXPECT_THAT(content_of(::open((out + "/run.json").c_str(), O_RDONLY)), HasSubstr("\"lost_stderr_lines\": 2\n"));
   EXPECT_EQ(content_of(::open((out + "/server.stderr").c_str(), O_RDONLY)), "one\ntwo\n");

@@ -8,6 +8,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/output_file.h"
 #include "tools/verbatim/progress.h"
 #ifdef VERBATIM_CAN_RUN
 #include "sim/supervisor/supervisor.h"
@@ -77,7 +78,7 @@ int check_this_machine([[maybe_unused]] const CheckOptions& options, [[maybe_unu
   answer.document()["host"] = std::move(host);
   answer.document()["can_run"] = can_run;
   if (!can_run) {
-    std::fflush(stdout);
+    flush_standard_output();
     complain("this machine or container cannot run simulations: see what is missing above");
     return kUsage;
   }

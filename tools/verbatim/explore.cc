@@ -149,7 +149,7 @@ class Exploration {
       kind = kinds_.end() - 1;
       answer_.say_wrong("run %lld (%s): %s\n", static_cast<long long>(counted_), done.schedule.name.c_str(),
                         report.summary().c_str());
-      std::fflush(stdout);
+      flush_standard_output();
     }
     ++kind->failures;
     has_enough_ = !options_.keeps_going;
@@ -246,7 +246,7 @@ class Exploration {
     answer_.say_wrong("  repeat: verbatim replay %s\n", path.c_str());
     const std::string recording = options_.records ? record(file, number) : "";
     if (!recording.empty()) answer_.say_wrong("  recording: %s\n", recording.c_str());
-    std::fflush(stdout);
+    flush_standard_output();
     entries_.push_back({{"signature", kind.signature},
                         {"summary", file.summary},
                         {"runs", kind.failures},

@@ -363,7 +363,7 @@ int start(int argc, char** argv) {
   try {
     const int code = dispatch(argc, argv);
     // A full disk or a closed pipe behind standard output or standard error must not look like success.
-    const int error = std::fflush(stdout) != 0 ? errno : 0;
+    const int error = flush_standard_output();
     const bool has_failed = error != 0 || std::ferror(stdout) != 0;
     if (has_failed) complain(std::string("standard output is not complete") + (error != 0 ? std::string(": ") + std::strerror(error) : ""));
     return (has_failed || std::ferror(stderr) != 0) && code == kAsExpected ? kProgramFailed : code;

@@ -65,7 +65,7 @@ void ProgramOutput::flush_line(std::size_t stream) {
     const std::string text = labels_[stream / 2] + "| " + line + (line.back() == '\n' ? "" : "\n");
     // The two streams keep their order towards each other where both end in one place.
     std::FILE* to = stream % 2 == 0 ? stdout : stderr;
-    if (to == stderr) std::fflush(stdout);
+    if (to == stderr) flush_standard_output();
     if (std::fwrite(text.data(), 1, text.size(), to) == text.size() || to == stdout) return line.clear();
     if (lost_lines_++ == 0) lost_by_ = errno;
   }
@@ -103,7 +103,7 @@ std::string ProgramOutput::finish() {
   for (std::size_t i = 0; i < streams_.size(); ++i) flush_line(i);
   for (const std::size_t stream : open_) close_file(stream);
   open_.clear();
-  std::fflush(stdout);
+  flush_standard_output();
   if (lost_lines_ == 0 || !failure_.empty()) return failure_;
   return "standard error is not complete: " + std::string(std::strerror(lost_by_)) + "; it lacks " + std::to_string(lost_lines_) +
          (lost_lines_ == 1 ? " line" : " lines") + " of programs";

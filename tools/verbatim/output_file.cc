@@ -145,7 +145,7 @@ int open_in_place(const Target& target, OutputStream::From from) {
 
 int write_in_place(const Target& target, std::string_view text) {
   // What was printed before comes first where both go to one place.
-  if (target.descriptor) std::fflush(*target.descriptor == STDERR_FILENO ? stderr : stdout);
+  if (target.descriptor) flush_standard_output();
   const int descriptor = open_in_place(target, OutputStream::From::kStart);
   if (descriptor < 0) return errno;
   const int error = write_all(descriptor, text);
@@ -176,6 +176,12 @@ void protect_input(const std::string& path) {
   struct stat file;
   if (::stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || input_at(file) != nullptr) return;
   inputs().push_back({file.st_dev, file.st_ino, path});
+}
+
+int flush_standard_output() {
+  static int error = 0;
+  if (std::fflush(stdout) != 0 && error == 0) error = errno;
+  return error;
 }
 
 std::string output_refusal(const std::string& path) { return target_of(path).refusal; }
@@ -222,7 +228,7 @@ std::string OutputStream::open(const std::string& path, From from) {
   error_ = 0;
   const Target target = target_of(path);
   if (!target.refusal.empty()) return target.refusal;
-  if (target.descriptor == STDOUT_FILENO) std::fflush(stdout);
+  if (target.descriptor == STDOUT_FILENO) flush_standard_output();
   descriptor_ = open_in_place(target, from);
   if (descriptor_ < 0) return cannot_write(path, errno);
   file_ = ::fopencookie(this, "w", {nullptr, &OutputStream::write, nullptr, nullptr});

@@ -1,9 +1,9 @@
 // Files that a command writes.
 //
-// A finished document (report, ladder, JUnit XML, replay file, run.json) is written beside its target and then renamed over it: the
-// target has all of it, or what it had before. The rename goes through a symbolic link, and keeps mode and owner of what was there.
-// A stream (trace, pcap, calls, recording, output of programs) is written in place, and so is everything whose target is no regular
-// file: a device, a FIFO, "-" or /dev/stdout, or whose name is not the only one or cannot keep its owner.
+// A finished document (report, ladder, JUnit XML, replay file, run.json) is written beside its target and then renamed over it:
+// the target has all of it, or what it had before. The rename goes through a symbolic link, and keeps mode and owner of what was
+// there. A stream (trace, pcap, calls, recording, output of programs) is written in place, and so is everything whose target is
+// no regular file (a device, a FIFO, "-" or /dev/stdout), has other names, or cannot keep its owner.
 // Folders, files in folders that are missing or may not be written, and files that the same command reads are refused.
 #pragma once
 
@@ -20,6 +20,9 @@ void protect_input(const std::string& path);
 
 // A sentence why a file cannot be written to `path`, found without changing anything; empty: nothing speaks against it.
 std::string output_refusal(const std::string& path);
+
+// Flushes standard output. The error of the first time that this failed, as errno, else 0.
+int flush_standard_output();
 
 // False: nothing can be written to `path`, and a sentence on standard error says why. An empty path is none.
 bool can_write(const std::string& path);

@@ -1,4 +1,5 @@
 #include "tools/verbatim/progress.h"
+#include "tools/verbatim/output_file.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -54,7 +55,7 @@ void Progress::show(const std::string& text) {
   if (!is_shown_) return;
   written_ = Clock::now();
   // Where both are one terminal, what was written before comes before.
-  std::fflush(stdout);
+  flush_standard_output();
   const std::string line = "\r" + text.substr(0, columns_of_terminal() - 1) + "\033[K";
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);

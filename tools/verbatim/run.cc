@@ -227,6 +227,14 @@ void protect_inputs(const RunPlan& plan, const RunOptions& options, const config
   }
 }
 
+// Whether the folder of that file is made with --out.
+bool will_have_folder(const std::string& file, const std::string& out) {
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::absolute(file, ignored).lexically_normal().parent_path();
+  const std::string made = std::filesystem::absolute(out, ignored).lexically_normal().string() + "/";
+  return !out.empty() && !std::filesystem::exists(folder, ignored) && made.starts_with(folder.string() + "/");
+}
+
 // They can be written, replace no file that is read, and are not the same: two in one file would overwrite each other.
 void check_result_files(const RunOptions& options, config::Diagnostics& diagnostics) {
   const std::pair<const char*, const std::string&> files[] = {{"--trace", options.trace},
@@ -236,7 +244,8 @@ void check_result_files(const RunOptions& options, config::Diagnostics& diagnost
                                                               {"--explain-latency", options.explain_latency},
                                                               {"--junit", options.junit}};
   for (const auto& [name, file] : files) {
-    if (const std::string refusal = file.empty() ? "" : output_refusal(file); !refusal.empty()) {
+    const std::string refusal = file.empty() || will_have_folder(file, options.out) ? "" : output_refusal(file);
+    if (!refusal.empty()) {
       diagnostics.add(name, "", refusal, "");
       continue;
     }

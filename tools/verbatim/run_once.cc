@@ -492,7 +492,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
       failures.push_back(std::move(failure));
       // An earlier run's says nothing of this one.
       std::error_code ignored;
-      if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored))) std::filesystem::remove(path, ignored);
+      if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored)))
+        std::filesystem::remove(path, ignored);
     }
   }
   if (!options.junit.empty()) {

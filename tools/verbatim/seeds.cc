@@ -194,7 +194,7 @@ class SeedRuns {
           answer_.say_wrong("seed %lld: exit code %d, same failure as seed %lld\n", static_cast<long long>(seed), result.code,
                             static_cast<long long>(like->first));
         }
-        std::fflush(stdout);
+        flush_standard_output();
         failed_.push_back(seed);
         // A bug of ours, a mistake of the user's or the machine's doing is not to be taken for the program's.
         worst_ = result.code == kUsage || result.code == kInternalError || result.code == kMachineFault

@@ -113,7 +113,8 @@ void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t ca
   for (std::uint32_t number = first; number != end; ++number) {
     const protocol::SendWqe& wqe = wqe_of(qp.send, number);
     const bool is_kept = !is_behind_fence(qp, number, wqe) && looks && sends_buffers(wqe);
-    qp.fingerprints[number & (qp.send.entries - 1)] = {is_kept ? fingerprint(wqe) : 0, protocol::ReceiveNote::kNone, caller, outer};
+    qp.fingerprints[number & (qp.send.entries - 1)] = {is_kept ? fingerprint(wqe) : 0, protocol::ReceiveNote::kNone, caller,
+                                                       outer};
   }
 }
 

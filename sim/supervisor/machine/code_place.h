@@ -19,7 +19,8 @@ std::string place_in_files(pid_t native_pid, std::uint64_t address);
 // above. "" for 0.
 std::string place_of_call(pid_t native_pid, std::uint64_t address);
 
-// Whether that is the place of an inline function of the headers of verbs: without optimisation they are functions of the program.
+// Whether that is the place of an inline function of the headers of verbs: without optimisation they are functions of the
+// program.
 bool is_in_header_of_verbs(const std::string& place);
 
 // The file that is mapped at `address`, and where its first part lies; none: nothing is mapped there from a file.

@@ -35,7 +35,8 @@ class Descriptor {
 
 class Keeping {
  public:
-  Keeping(const KeptLimits& limits, const std::function<bool()>& is_interrupted) : limits_(limits), is_interrupted_(is_interrupted) {}
+  Keeping(const KeptLimits& limits, const std::function<bool()>& is_interrupted)
+      : limits_(limits), is_interrupted_(is_interrupted) {}
 
   void keep(const fs::path& from, const fs::path& to) {
     struct stat is;
@@ -93,7 +94,8 @@ class Keeping {
     if (mkdir(to.c_str(), 0700) != 0 && errno != EEXIST) return fail(to, errno);
     std::error_code error;
     std::vector<fs::path> names;
-    for (fs::directory_iterator at(from, error), end; !error && at != end; at.increment(error)) names.push_back(at->path().filename());
+    for (fs::directory_iterator at(from, error), end; !error && at != end; at.increment(error))
+      names.push_back(at->path().filename());
     if (error) fail(from, error.value());
     // What a limit leaves out does not depend on the order that the disk has them in.
     std::ranges::sort(names);
@@ -156,7 +158,8 @@ class Keeping {
 
 }  // namespace
 
-KeptFiles keep_files(const std::string& from, const std::string& to, const KeptLimits& limits, const std::function<bool()>& is_interrupted) {
+KeptFiles keep_files(const std::string& from, const std::string& to, const KeptLimits& limits,
+                     const std::function<bool()>& is_interrupted) {
   Keeping keeping(limits, is_interrupted);
   keeping.keep(from, to);
   return std::move(keeping).result();

@@ -20,8 +20,9 @@ struct KeptFiles {
   bool is_interrupted = false;
 };
 
-// Copies the folder `from` with all that is in it to `to`, which is made. Holes stay holes, files with several names stay one, and
-// symbolic links are copied as they are. FIFOs, sockets and devices are left out. `is_interrupted` is asked often.
-KeptFiles keep_files(const std::string& from, const std::string& to, const KeptLimits& limits, const std::function<bool()>& is_interrupted);
+// Copies the folder `from` with all that is in it to `to`, which is made. Holes stay holes, files with several names stay one,
+// and symbolic links are copied as they are. FIFOs, sockets and devices are left out. `is_interrupted` is asked often.
+KeptFiles keep_files(const std::string& from, const std::string& to, const KeptLimits& limits,
+                     const std::function<bool()>& is_interrupted);
 
 }  // namespace verbatim::supervisor

@@ -47,8 +47,8 @@ int grade(const GradeOptions& options) {
     complain(config::in_quotes(options.folder) + " is not a folder");
     return kUsage;
   }
-  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end; !error && at != end; at.increment(error))
-    protect_input(at->path().string());
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) protect_input(at->path().string());
   for (const std::string& path : {options.junit, options.gradescope})
     if (!can_write(path)) return kUsage;
   const auto lab = lab_of(folder, options.lab);

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/output_file.h"
 #include "tools/verbatim/shell/attachment.h"
 #include "tools/verbatim/shell/person.h"
 #include "tools/verbatim/shell/screen.h"
@@ -49,7 +50,7 @@ int attach(const AttachOptions& options) {
   }
   std::printf("verbatim: one more shell of the session %s, on %s. exit or Ctrl-D: leave.\n", file.c_str(),
               options.host.empty() ? "its first host" : ("the simulated host " + options.host).c_str());
-  std::fflush(stdout);
+  flush_standard_output();
   RawTerminal raw;
   Screen screen(1, true);
   bool goes_on = send_all(session, frame_of(AttachmentFrame::kHello, body_of(size_here()) + options.host));

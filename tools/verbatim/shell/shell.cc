@@ -13,6 +13,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/output_file.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
 #include "tools/verbatim/shell/person.h"
@@ -162,7 +163,7 @@ int shell(ShellOptions asked) {
       std::vector<std::size_t> own;
       for (const supervisor::ProgramSpec& program : plan->programs) own.push_back(program.host);
       std::fputs(greeting(asked.hosts).c_str(), stdout);
-      std::fflush(stdout);
+      flush_standard_output();
       auto person = std::make_unique<Person>(!asked.fast, &writer, std::move(hosts), std::move(own), has_status);
       if (const std::string failure = person->listen(file); !failure.empty()) {
         complain(failure + "; nothing was started");
