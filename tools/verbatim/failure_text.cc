@@ -152,6 +152,10 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
     return "  " + std::to_string(found.decisions.size()) + " decisions are not the default; what they do is unknown, since " +
            runs.machine_fault() + "\n";
   }
+  if (!shrunk.is_reproducible && shrunk.ran_out_of_time) {
+    return "  " + std::to_string(found.decisions.size()) +
+           " decisions are not the default; not minimal: the time was up before a run with them had ended\n";
+  }
   if (!shrunk.is_reproducible) {
     return "  its " + std::to_string(found.decisions.size()) +
            " decisions did not reproduce it: the run was weak (it depends on this machine), or this is a bug of verbatim\n";
@@ -161,7 +165,7 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
   text += "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision differs" : " decisions differ") +
                      " from the default; " + std::to_string(decisions.size()) + (decisions.size() == 1 ? " is" : " are") +
                      " enough for the failure (found by " + std::to_string(shrunk.runs) + " runs" +
-                     (shrunk.ran_out_of_time ? ", then the time was up" : "") + "):\n";
+                     (shrunk.ran_out_of_time ? "; not minimal: then the time was up" : "") + "):\n";
   // The failing run, then one without each decision.
   const TraceFolder folder;
   std::vector<std::optional<Trace>> traces;
@@ -175,9 +179,15 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
       without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
       schedules.push_back(schedule_of(std::move(without)));
     }
+    runs.set_deadline(shrunk.explain_until);
     std::vector<RunReport> reports = runs.run_all(schedules, folder.prefix());
+    runs.set_deadline(std::nullopt);
     if (!reports.empty()) told_places.emplace(std::move(reports.front().places));
-    for (std::size_t i = 0; i < reports.size(); ++i) traces.push_back(observe::read_trace(folder.prefix() + std::to_string(i)));
+    const auto is_over = [&] {
+      return runs.is_interrupted() || (shrunk.explain_until && std::chrono::steady_clock::now() >= *shrunk.explain_until);
+    };
+    for (std::size_t i = 0; i < reports.size() && !is_over(); ++i)
+      traces.push_back(observe::read_trace(folder.prefix() + std::to_string(i)));
   }
   const Places places = told_places ? std::move(*told_places) : Places();
   std::vector<std::size_t> marked;
