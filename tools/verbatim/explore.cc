@@ -71,7 +71,10 @@ class Exploration {
       if (!tell(kinds_[i], i + 1)) return kProgramFailed;
     }
     if (!write_results()) return kProgramFailed;
-    if (runs_.is_interrupted()) return kInterrupted;
+    if (runs_.is_interrupted()) {
+      complain("interrupted");
+      return kInterrupted;
+    }
     if (!runs_.machine_fault().empty()) {
       complain(runs_.machine_fault());
       return kMachineFault;

@@ -261,7 +261,10 @@ int shrink(const ShrinkOptions& asked) {
   found.decisions = file->decisions;
   const Shrunk small = shrink(runs, file->decisions, file->signature,
                               std::chrono::duration_cast<std::chrono::steady_clock::duration>(*time), progress);
-  if (runs.is_interrupted()) return kInterrupted;
+  if (runs.is_interrupted()) {
+    complain("interrupted; " + asked.file + " is as it was");
+    return kInterrupted;
+  }
   if (!runs.machine_fault().empty()) {
     complain(runs.machine_fault());
     return kMachineFault;

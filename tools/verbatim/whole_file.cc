@@ -3,10 +3,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tools/verbatim/interrupted.h"
+
 namespace verbatim::cli {
 
 std::string write_whole_file(const std::string& path, const std::string& text) {
   const std::string part = path + ".part";
+  const TemporaryPath temporary(part);
   std::ofstream file(part, std::ios::binary);
   file << text;
   file.close();
