@@ -76,7 +76,7 @@ int Interruption::count() { return signals_came; }
 
 bool Interruption::takes(int signal) {
   // nohup and the like have it ignored, and mean it.
-  return std::ranges::find(kInterruptingSignals, signal) != kInterruptingSignals.end() && (signal != SIGHUP || !is_ignored(signal));
+  return std::ranges::count(kInterruptingSignals, signal) != 0 && (signal != SIGHUP || !is_ignored(signal));
 }
 
 void Interruption::forget() {

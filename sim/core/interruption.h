@@ -1,5 +1,5 @@
-// Interruption of this process: SIGINT, SIGTERM and, unless the process ignores it as under nohup(1), SIGHUP. Part of real time: it
-// ends a run or a verb, and changes nothing else.
+// Interruption of this process: SIGINT, SIGTERM and, unless the process ignores it as under nohup(1), SIGHUP. Part of real time:
+// it ends a run or a verb, and changes nothing else.
 #pragma once
 
 #include <array>
@@ -25,11 +25,11 @@ class Interruption {
   // Whether it is one of kInterruptingSignals that this process takes.
   static bool takes(int signal);
 
-  // In a process that was forked: signals of before are its parent's. Afterwards `end` is called without a Watch, too.
+  // In a process that was forked: earlier signals and Watches are its parent's.
   static void forget();
 
-  // Takes the place of the handler for `signal`, and calls it after itself; where it is gone, takes its place again. For libraries
-  // with handlers of their own (Boost.Asio's signal_set). While a Watch lives.
+  // Replaces the handler of `signal` that a library has set (Boost.Asio's signal_set), and calls it from its own; calls it no
+  // longer, and replaces what the library has set at its end. While a Watch lives.
   static void call_also(int signal);
   static void call_no_longer(int signal);
 

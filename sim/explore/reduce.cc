@@ -253,7 +253,8 @@ List with_less(List decisions, Search& search) {
 
 }  // namespace
 
-std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails, const std::function<bool()>& is_over) {
+std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails,
+                             const std::function<bool()>& is_over) {
   Search search(first_that_fails, is_over);
   if (decisions.empty() || search.first_that_fails({[] { return List{}; }})) return {};
   decisions = without_sites(std::move(decisions), search);

@@ -22,8 +22,9 @@ using Oracle = std::function<std::optional<std::size_t>(const std::vector<Candid
 // until no single decision can be left out; then makes delays shorter, and looks again. A failure needs some delays at their
 // times, and each delay before them has moved those: what is left out is also tried with the next delay of its stream longer by
 // as much, and of a few also with that of another.
-// `is_over` is asked in every step of every loop, also where no candidate is run. Once it is true no candidate is made or run, and
-// the smallest list that has failed until then is returned. Empty: there is no limit.
-std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails, const std::function<bool()>& is_over = {});
+// `is_over` is asked in every step of every loop, also where no candidate is run. Once it is true no candidate is made or run,
+// and the smallest list that has failed until then is returned. Empty: there is no limit.
+std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails,
+                             const std::function<bool()>& is_over = {});
 
 }  // namespace verbatim::explore

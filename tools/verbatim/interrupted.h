@@ -1,6 +1,6 @@
-// The end of the process by SIGINT, SIGTERM or SIGHUP (sim/core/interruption.h): temporary files go, a sentence says so, the exit code
-// is kInterrupted. It comes at once where a verb only computes; verbs that wait for others end these first, and end so when that
-// takes too long.
+// The end of the process by SIGINT, SIGTERM or SIGHUP (sim/core/interruption.h): temporary files go, a sentence says so, the exit
+// code is kInterrupted. It comes at once where a verb only computes; verbs that wait for others end these first, and are ended so
+// when that takes too long.
 #pragma once
 
 #include <optional>

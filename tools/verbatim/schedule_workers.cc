@@ -207,7 +207,8 @@ std::vector<ScheduleWorkers::Ended> ScheduleWorkers::await(int wall_ms) {
 }
 
 void ScheduleWorkers::abandon() {
-  // The supervisor ends its programs when it is asked to, and they end with it when it is not. Those without a run end by themselves.
+  // The supervisor ends its programs when it is asked to, and they end with it when it is not. Workers without a run end by
+  // themselves.
   end_.begin();
   if (end_.next_signal() == SIGTERM) signal_busy(SIGTERM);
   for (Worker& worker : workers_) {

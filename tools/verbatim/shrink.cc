@@ -120,8 +120,8 @@ class Shrinking {
   }
 
   void reduce() {
-    shrunk_.decisions = explore::reduce(
-        std::move(shrunk_.decisions), [this](const auto& candidates) { return first_that_fails(candidates); }, [this] { return is_over(); });
+    const auto oracle = [this](const auto& candidates) { return first_that_fails(candidates); };
+    shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle, [this] { return is_over(); });
   }
 
   bool still_fails(const std::vector<explore::Decision>& decisions) {

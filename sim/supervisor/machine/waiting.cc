@@ -23,44 +23,54 @@ namespace verbatim::supervisor {
 namespace asio = boost::asio;
 using asio::io_context;
 
+static_assert(SIGCHLD == 17);
+
 namespace {
 
 // Those that live, of this process.
 std::vector<Waiting*> all_waitings;
 
 // The descriptor that is waited for in the place of `descriptor`; negative: itself. Asio makes it non-blocking, which all would
-// share who have the same open file, such as the shell with this terminal. Pipes and terminals can be opened once more, but for the
-// master of a pseudo-terminal, which would be another one.
-int own_open_file(int descriptor) {
+// share who have the same open file, such as the shell with this terminal. Pipes and terminals can be opened once more, but for
+// the master of a pseudo-terminal, which would be another one.
+int own_open_file(int descriptor, int access) {
   struct stat status;
   unsigned number = 0;
   const bool is_pipe = ::fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode);
   const bool is_terminal = ::isatty(descriptor) != 0 && ::ioctl(descriptor, TIOCGPTN, &number) != 0;
   if (!is_pipe && !is_terminal) return -1;
-  return ::open(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  return ::open(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), access | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 }
 
-class Readable {
+using Descriptor = asio::posix::stream_descriptor;
+
+// A descriptor that is waited for once.
+class Awaited {
  public:
-  Readable(io_context& context, int descriptor) : descriptor_(descriptor), own_(own_open_file(descriptor)), waits_(context) {
+  // `what`: wait_read or wait_write.
+  Awaited(io_context& context, int descriptor, Descriptor::wait_type what)
+      : descriptor_(descriptor),
+        what_(what),
+        own_(own_open_file(descriptor, what == Descriptor::wait_read ? O_RDONLY : O_WRONLY)),
+        waits_(context) {
     if (own_ < 0) flags_ = ::fcntl(descriptor, F_GETFL);
     boost::system::error_code error;
     waits_.assign(waited_for(), error);
     is_ready_ = static_cast<bool>(error);
   }
-  ~Readable() {
+  ~Awaited() {
     if (waits_.is_open()) waits_.release();
     if (own_ >= 0) ::close(own_);
     if (flags_ >= 0 && ::fcntl(descriptor_, F_GETFL) != flags_) ::fcntl(descriptor_, F_SETFL, flags_);
   }
-  Readable(const Readable&) = delete;
-  Readable& operator=(const Readable&) = delete;
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
 
   // `on_ready` is called once, at the earliest by the context.
   template <class OnReady>
   void start(OnReady on_ready) {
     if (is_ready_) return on_ready();
-    waits_.async_wait(asio::posix::stream_descriptor::wait_read, [this, on_ready](const boost::system::error_code& error) {
+    waits_.async_wait(what_, [this, on_ready](const boost::system::error_code& error) {
       if (error == asio::error::operation_aborted) return;
       is_ready_ = true;  // also what cannot be waited for: a regular file
       on_ready();
@@ -76,17 +86,19 @@ class Readable {
  private:
   int waited_for() const { return own_ >= 0 ? own_ : descriptor_; }
 
-  const int descriptor_, own_;
+  const int descriptor_;
+  const Descriptor::wait_type what_;
+  const int own_;
   int flags_ = -1;
-  asio::posix::stream_descriptor waits_;
+  Descriptor waits_;
   bool is_ready_ = false;
 };
 
 }  // namespace
 
 struct Waiting::Parts {
-  Parts() {
-    signals.add(SIGCHLD);
+  explicit Parts(int wanted) {
+    signals.add(wanted);
     for (const int signal : kInterruptingSignals) {
       if (!Interruption::takes(signal)) continue;
       signals.add(signal);
@@ -119,17 +131,19 @@ struct Waiting::Parts {
   bool is_woken = false;
 };
 
-Waiting::Waiting() : parts_(std::make_unique<Parts>()) { all_waitings.push_back(this); }
+Waiting::Waiting(int signal) : parts_(std::make_unique<Parts>(signal)) { all_waitings.push_back(this); }
 
 Waiting::~Waiting() { std::erase(all_waitings, this); }
 
-std::vector<int> Waiting::wait(std::span<const int> descriptors, int limit_ms) {
+std::vector<int> Waiting::wait(std::span<const int> descriptors, int limit_ms, int writable) {
   auto& [watch, context, signals, timer, taken, is_woken] = *parts_;
-  std::vector<std::unique_ptr<Readable>> waited;
-  for (const int descriptor : descriptors) {
-    waited.push_back(std::make_unique<Readable>(context, descriptor));
+  std::vector<std::unique_ptr<Awaited>> waited;
+  const auto await = [&](int descriptor, Descriptor::wait_type what) {
+    waited.push_back(std::make_unique<Awaited>(context, descriptor, what));
     waited.back()->start([&woken = is_woken] { woken = true; });
-  }
+  };
+  for (const int descriptor : descriptors) await(descriptor, Descriptor::wait_read);
+  if (writable >= 0) await(writable, Descriptor::wait_write);
   if (limit_ms >= 0) {
     timer.expires_after(std::chrono::milliseconds(limit_ms));
     timer.async_wait([&woken = is_woken](const boost::system::error_code& error) { woken = woken || !error; });
@@ -138,13 +152,13 @@ std::vector<int> Waiting::wait(std::span<const int> descriptors, int limit_ms) {
   while (!is_woken) context.run_one();
   context.poll();
   timer.cancel();
-  for (const auto& readable : waited) readable->cancel();
+  for (const auto& awaited : waited) awaited->cancel();
   context.restart();
   context.poll();  // the ends of what was cancelled
   is_woken = false;
   std::vector<int> ready;
-  for (const auto& readable : waited) {
-    if (readable->is_ready()) ready.push_back(readable->descriptor());
+  for (const auto& awaited : waited) {
+    if (awaited->is_ready()) ready.push_back(awaited->descriptor());
   }
   return ready;
 }
