@@ -17,10 +17,31 @@ namespace {
 
 using List = std::vector<Decision>;
 
+// The oracle until time is up.
+class Search {
+ public:
+  Search(const Oracle& first_that_fails, const std::function<bool()>& is_over)
+      : first_that_fails_(first_that_fails), asks_whether_over_(is_over) {}
+
+  // Once it is true it stays so, and nobody is asked any more.
+  bool is_over() {
+    is_over_ = is_over_ || (asks_whether_over_ && asks_whether_over_());
+    return is_over_;
+  }
+  std::optional<std::size_t> first_that_fails(const std::vector<Candidate>& candidates) {
+    return is_over() ? std::nullopt : first_that_fails_(candidates);
+  }
+
+ private:
+  const Oracle& first_that_fails_;
+  const std::function<bool()>& asks_whether_over_;
+  bool is_over_ = false;
+};
+
 // One site alone, else all but one, as often as that fails.
-List without_sites(List decisions, const Oracle& first_that_fails) {
+List without_sites(List decisions, Search& search) {
   bool is_first = true;
-  while (true) {
+  while (!search.is_over()) {
     std::set<std::string> sites;
     for (const Decision& decision : decisions) sites.insert(decision.site);
     if (sites.size() < 2) return decisions;
@@ -38,10 +59,11 @@ List without_sites(List decisions, const Oracle& first_that_fails) {
       }
     }
     is_first = false;
-    const auto smaller = first_that_fails(candidates);
+    const auto smaller = search.first_that_fails(candidates);
     if (!smaller) return decisions;
     decisions = candidates[*smaller]();
   }
+  return decisions;
 }
 
 // The delay of an answer, in sixteenths of the least one, and the answer with the longest delay that is no longer.
@@ -112,10 +134,11 @@ List without(List decisions, std::size_t first, std::size_t last, const std::vec
 // Asks for the first candidate that fails, a few at a time.
 class Candidates {
  public:
-  explicit Candidates(const Oracle& first_that_fails) : first_that_fails_(first_that_fails) {}
-  // `part`: which part of the list is left out, kAlone: all but one. Whether one that fails is found: no other is tried then.
+  explicit Candidates(Search& search) : search_(search) {}
+  // `part`: which part of the list is left out, kAlone: all but one. Whether one that fails is found, or time is up: no other is
+  // tried then.
   bool add(Candidate candidate, std::size_t part) {
-    if (found_) return true;
+    if (found_ || search_.is_over()) return true;
     waiting_.push_back(std::move(candidate));
     parts_.push_back(part);
     return waiting_.size() == kAtOnce ? try_all() : false;
@@ -134,14 +157,14 @@ class Candidates {
   static constexpr std::size_t kAtOnce = 64;
 
   bool try_all() {
-    if (const auto place = waiting_.empty() ? std::nullopt : first_that_fails_(waiting_))
+    if (const auto place = waiting_.empty() ? std::nullopt : search_.first_that_fails(waiting_))
       found_ = {waiting_[*place](), parts_[*place]};
     waiting_.clear();
     parts_.clear();
     return found_.has_value();
   }
 
-  const Oracle& first_that_fails_;
+  Search& search_;
   std::vector<Candidate> waiting_;
   std::vector<std::size_t> parts_;
   std::optional<Found> found_;
@@ -149,27 +172,27 @@ class Candidates {
 
 // Parts of the list alone, while they are few; else all but one, as it is and made up for, beginning behind the one that was left
 // out last.
-List delta_debug(List decisions, const Oracle& first_that_fails) {
+List delta_debug(List decisions, Search& search) {
   constexpr std::size_t kMostAlone = 4;
   std::size_t parts = 2, next = 0;
-  while (decisions.size() >= 2) {
+  while (decisions.size() >= 2 && !search.is_over()) {
     parts = std::min(parts, decisions.size());
     const Delays delays(decisions);
-    Candidates candidates(first_that_fails);
+    Candidates candidates(search);
     const auto bound = [&](std::size_t part) { return decisions.size() * part / parts; };
-    bool is_found = false;
-    for (std::size_t part = 0; parts <= kMostAlone && part < parts && !is_found; ++part) {
+    bool is_done = false;
+    for (std::size_t part = 0; parts <= kMostAlone && part < parts && !is_done; ++part) {
       const auto alone = [&decisions, first = bound(part), last = bound(part + 1)] {
         return without(without(decisions, last, decisions.size()), 0, first);
       };
-      is_found = candidates.add(alone, Candidates::kAlone);
+      is_done = candidates.add(alone, Candidates::kAlone);
     }
-    for (std::size_t i = 0; i < parts && !is_found; ++i) {
+    for (std::size_t i = 0; i < parts && !is_done && !search.is_over(); ++i) {
       const std::size_t part = (next + i) % parts, first = bound(part), last = bound(part + 1);
-      if (parts > 2) is_found = candidates.add([&decisions, first, last] { return without(decisions, first, last); }, part);
+      if (parts > 2) is_done = candidates.add([&decisions, first, last] { return without(decisions, first, last); }, part);
       std::vector<Change> changes = delays.make_up_for(first, last);
       if (changes.empty()) continue;
-      is_found = candidates.add(
+      is_done = candidates.add(
           [&decisions, first, last, changes = std::move(changes)] { return without(decisions, first, last, changes); }, part);
     }
     if (auto smaller = candidates.take()) {
@@ -188,10 +211,10 @@ List delta_debug(List decisions, const Oracle& first_that_fails) {
 }
 
 // Each of a few left out, with the delay of another longer by as much; sites differ in what a step is, so also by less and more.
-List trade(List decisions, const Oracle& first_that_fails) {
+List trade(List decisions, Search& search) {
   constexpr std::size_t kMost = 12;
-  while (decisions.size() >= 2 && decisions.size() <= kMost) {
-    Candidates candidates(first_that_fails);
+  while (decisions.size() >= 2 && decisions.size() <= kMost && !search.is_over()) {
+    Candidates candidates(search);
     for (std::size_t out = 0; out < decisions.size(); ++out) {
       for (std::size_t other = 0; other < decisions.size(); ++other) {
         if (other == out || !is_delay(decisions[out].alternatives) || !is_delay(decisions[other].alternatives)) continue;
@@ -211,8 +234,8 @@ List trade(List decisions, const Oracle& first_that_fails) {
   return decisions;
 }
 
-List with_less(List decisions, const Oracle& first_that_fails) {
-  for (std::size_t i = 0; i < decisions.size(); ++i) {
+List with_less(List decisions, Search& search) {
+  for (std::size_t i = 0; i < decisions.size() && !search.is_over(); ++i) {
     // The shortest first: what is found first is kept.
     while (decisions[i].answer > 1) {
       std::vector<Candidate> candidates;
@@ -220,7 +243,7 @@ List with_less(List decisions, const Oracle& first_that_fails) {
            answer = std::max(answer + 1, answer + (decisions[i].answer - answer) / 2)) {
         candidates.push_back([&decisions, change = Change{i, answer}] { return without(decisions, 0, 0, {change}); });
       }
-      const auto smaller = first_that_fails(candidates);
+      const auto smaller = search.first_that_fails(candidates);
       if (!smaller) break;
       decisions = candidates[*smaller]();
     }
@@ -230,14 +253,16 @@ List with_less(List decisions, const Oracle& first_that_fails) {
 
 }  // namespace
 
-std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails) {
-  if (decisions.empty() || first_that_fails({[] { return List{}; }})) return {};
-  decisions = without_sites(std::move(decisions), first_that_fails);
-  decisions = delta_debug(std::move(decisions), first_that_fails);
-  decisions = trade(std::move(decisions), first_that_fails);
-  decisions = with_less(std::move(decisions), first_that_fails);
+std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails,
+                             const std::function<bool()>& is_over) {
+  Search search(first_that_fails, is_over);
+  if (decisions.empty() || search.first_that_fails({[] { return List{}; }})) return {};
+  decisions = without_sites(std::move(decisions), search);
+  decisions = delta_debug(std::move(decisions), search);
+  decisions = trade(std::move(decisions), search);
+  decisions = with_less(std::move(decisions), search);
   // With shorter delays others may have become idle.
-  return delta_debug(std::move(decisions), first_that_fails);
+  return delta_debug(std::move(decisions), search);
 }
 
 }  // namespace verbatim::explore

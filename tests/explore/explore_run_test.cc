@@ -96,6 +96,16 @@ void expect_found(const std::string& text, const std::string& expression) {
   EXPECT_TRUE(std::regex_search(text, std::regex(expression))) << expression << "\n" << text;
 }
 
+// No run ends within the shortest time there is.
+TEST_F(Explore, a_failure_for_which_there_was_no_time_is_kept_and_not_called_minimal) {
+  const Finished run = explore(out_, {"--runs", "60", "--shrink-time", "1ps"}, pair_of("last_byte", "buggy"));
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  EXPECT_NE(run.out.find("; not minimal: the time was up before a run with them had ended\n"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("did not reproduce"), std::string::npos) << run.out;
+  const Finished again = verbatim({"replay", "--quiet", replay_});
+  EXPECT_EQ(again.code, 1) << again.out << again.err;
+}
+
 TEST_F(Explore, a_late_thread_is_told_with_its_place_in_the_program) {
   const Finished run = explore(out_, {"--runs", "60"}, pair_of("teardown", "buggy"));
   expect_found(run.out, "1\\. thread/[0-9]+, thread-.*, at " + lines_with("teardown.c", "(") + ".*: a thread makes a call late");

@@ -183,17 +183,55 @@ TEST(Reduce, few_candidates_of_a_long_list_are_made_at_a_time) {
 }
 
 TEST(Reduce, when_time_is_up_what_was_reached_is_given) {
-  int left = 3;
-  const Oracle tired = [&](const std::vector<Candidate>& candidates) -> std::optional<std::size_t> {
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (left-- <= 0) return std::nullopt;
-      if (has(candidates[i](), "gather", 17)) return i;
-    }
-    return std::nullopt;
-  };
-  const List reached = reduce(many(), tired);
+  std::size_t asked = 0;
+  const List reached = reduce(many(), oracle([](const List& l) { return has(l, "gather", 17); }, asked), [&] { return asked >= 3; });
   EXPECT_TRUE(has(reached, "gather", 17));
   EXPECT_LT(reached.size(), many().size());
+}
+
+// A limit of time is made of questions: time is up at the n-th of them. Wherever that is, no candidate is made or run afterwards,
+// and nobody asks again.
+TEST(Reduce, nothing_is_tried_once_time_is_up_wherever_that_is) {
+  List list;
+  for (std::uint64_t i = 0; i < 60; ++i) list.push_back(decision(i % 3 == 0 ? "ack" : "gather", i, 100));
+  const auto fails = [](const List& l) { return has(l, "gather", 17, 20) && has(l, "ack", 30, 5) && l.size() % 7 != 3; };
+  std::size_t in_all = 0;
+  List least;
+  {
+    std::size_t ignored = 0;
+    least = reduce(list, oracle(fails, ignored), [&] { return ++in_all, false; });
+  }
+  ASSERT_GT(in_all, 100u);
+  for (std::size_t limit = 1; limit <= in_all; ++limit) {
+    std::size_t questions = 0, late = 0;
+    const auto tried = [&](const List& l) {
+      late += questions >= limit;
+      return fails(l);
+    };
+    std::size_t ignored = 0;
+    const List reached = reduce(list, oracle(tried, ignored), [&] { return ++questions >= limit; });
+    EXPECT_EQ(late, 0u) << limit;
+    EXPECT_EQ(questions, limit);
+    EXPECT_TRUE(fails(reached)) << limit;
+    EXPECT_GE(reached.size(), least.size()) << limit;
+  }
+}
+
+// Between two questions whether time is up there are at most as many steps as there are candidates at a time, however long the
+// list is: a question for each part that is left out.
+TEST(Reduce, time_is_looked_at_for_each_part_of_a_long_list) {
+  constexpr std::size_t kDecisions = 3000;
+  List list;
+  for (std::uint64_t i = 0; i < kDecisions; ++i) list.push_back(decision("ack", i, 100));
+  std::size_t questions = 0, since_last = 0, most = 0;
+  const Oracle never = [&](const std::vector<Candidate>& candidates) -> std::optional<std::size_t> {
+    since_last += candidates.size();
+    most = std::max(most, since_last);
+    return std::nullopt;
+  };
+  reduce(list, never, [&] { return since_last = 0, ++questions, false; });
+  EXPECT_GE(questions, 4 * kDecisions);  // the last pass alone leaves out each of them, twice, in both calls of delta debugging
+  EXPECT_LE(most, 64u);
 }
 
 }  // namespace

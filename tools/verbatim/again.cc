@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "sim/supervisor/machine/waiting.h"
+#include "tools/verbatim/interrupted.h"
 #include "tools/verbatim/prefault.h"
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/run_plan.h"
@@ -49,21 +51,19 @@ std::vector<std::string> words_of(const RunOptions& options) {
 pid_t start_child(ChildOutput output, int file, const std::function<int()>& body) {
   std::fflush(nullptr);
   const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
+  const pid_t child = supervisor::fork_process();
   if (child != 0) return child;
   // Whoever ends this process ends the run with it, and the run its programs.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kInternalError);
   prefault_in_child();
   forget_progress();
+  end_silently_when_interrupted();
   if (output != ChildOutput::kInherited) {
     const int to = output == ChildOutput::kNone ? ::open("/dev/null", O_WRONLY) : file;
     ::dup2(to, 1);
     if (output != ChildOutput::kAnswerInFile) ::dup2(to, 2);
   }
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   int code = kInternalError;
   try {
     code = body();

@@ -84,7 +84,10 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
     return reports.front().signature() == bad->signature;
   };
   const auto cut_off = [&]() -> int {
-    if (runs.machine_fault().empty()) return kInterrupted;
+    if (runs.machine_fault().empty()) {
+      complain("interrupted");
+      return kInterrupted;
+    }
     complain(runs.machine_fault());
     return kMachineFault;
   };

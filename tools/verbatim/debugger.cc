@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/cli.h"
 #include "verbs_shim/protocol/region.h"
 
@@ -65,7 +66,7 @@ void Debugger::attach() {
     gdb_ = -1;
     return;
   }
-  gdb_ = ::fork();
+  gdb_ = supervisor::fork_process();
   if (gdb_ == 0) {
     const std::string pid = std::to_string(*program_);
     // Signals by which the simulator's part of the process works go there without a word.

@@ -73,7 +73,10 @@ class Exploration {
     }
     tell_untried();
     if (!write_results()) return kProgramFailed;
-    if (runs_.is_interrupted()) return kInterrupted;
+    if (runs_.is_interrupted()) {
+      complain("interrupted");
+      return kInterrupted;
+    }
     if (!runs_.machine_fault().empty()) {
       complain(runs_.machine_fault());
       return kMachineFault;

@@ -1,5 +1,6 @@
 #include "tools/verbatim/explorer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tools/verbatim/worker_pool.h"
@@ -52,6 +53,14 @@ std::optional<ScheduleRuns::Done> ScheduleRuns::next_done() {
   return done;
 }
 
+// Until the deadline, or until on_wait_ is to be called; negative: for ever.
+int ScheduleRuns::wait_ms() const {
+  if (!deadline_) return wait_ms_;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - std::chrono::steady_clock::now()).count();
+  const auto until_deadline = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
+  return wait_ms_ < 0 ? until_deadline : std::min(wait_ms_, until_deadline);
+}
+
 std::vector<RunReport> ScheduleRuns::run_all(const std::vector<explore::Schedule>& schedules,
                                              const std::string& trace_prefix) {
   std::vector<RunReport> reports;
@@ -61,9 +70,13 @@ std::vector<RunReport> ScheduleRuns::run_all(const std::vector<explore::Schedule
       const std::string trace = trace_prefix.empty() ? "" : trace_prefix + std::to_string(next);
       if (!start(schedules[next++], {.trace = trace, .record = ""})) return reports;
     }
-    await(wait_ms_);
+    await(wait_ms());
     if (wait_ms_ >= 0) on_wait_();
     while (auto done = next_done()) reports.push_back(std::move(done->report));
+    if (deadline_ && std::chrono::steady_clock::now() >= *deadline_ && reports.size() < schedules.size()) {
+      abandon();
+      break;
+    }
   }
   return reports;
 }

@@ -1,6 +1,7 @@
 // Runs schedules of one plan, side by side, and keeps what came of each in their order.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -46,7 +47,9 @@ class ScheduleRuns {
 
   // One, when no other is under way. nullopt: an interruption has cut it off, or it could not be started.
   std::optional<RunReport> run(const explore::Schedule& schedule, const RunFiles& files);
-  // All of them, in their order; cut short by an interruption.
+  // From now on run_all() abandons runs that have not ended then. nullopt: it waits for all.
+  void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) { deadline_ = deadline; }
+  // All of them, in their order; cut short by an interruption and by the deadline.
   std::vector<RunReport> run_all(const std::vector<explore::Schedule>& schedules, const std::string& trace_prefix = "");
 
   // While results are awaited that function is called every so many milliseconds of real time; negative: it is not.
@@ -59,11 +62,14 @@ class ScheduleRuns {
   void abandon();
 
  private:
+  int wait_ms() const;
+
   const RunPlan& plan_;
   ScheduleWorkers workers_;
   config::ArgumentValues arguments_;
   std::string machine_fault_;
   int wait_ms_ = -1;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::function<void()> on_wait_;
   std::int64_t started_ = 0, given_ = 0;
   std::map<std::int64_t, explore::Schedule> under_way_;

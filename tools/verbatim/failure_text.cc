@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "sim/explore/site_texts.h"
 #include "sim/observe/ladder.h"
 #include "sim/observe/trace_line.h"
+#include "tools/verbatim/interrupted.h"
 #include "tools/verbatim/places.h"
 
 namespace verbatim::cli {
@@ -23,26 +23,11 @@ using Trace = std::vector<TraceLine>;
 
 constexpr std::size_t kMostExplained = 8;  // decisions
 
-// A folder for traces that nobody keeps.
-class TraceFolder {
- public:
-  TraceFolder() {
-    const char* base = std::getenv("TMPDIR");
-    path_ = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/verbatim-XXXXXX";
-    if (::mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~TraceFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TraceFolder(const TraceFolder&) = delete;
-  TraceFolder& operator=(const TraceFolder&) = delete;
-  bool exists() const { return !path_.empty(); }
-  std::string prefix() const { return path_ + "/"; }
-
- private:
-  std::string path_;
-};
+// Of a folder for traces that nobody keeps.
+std::string pattern_of_folder() {
+  const char* base = std::getenv("TMPDIR");
+  return std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/verbatim-XXXXXX";
+}
 
 std::string who_does(const TraceLine& line, const Places& places) {
   const std::string place = places.of(line);
@@ -152,6 +137,11 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
     return "  " + std::to_string(found.decisions.size()) + " decisions are not the default; what they do is unknown, since " +
            runs.machine_fault() + "\n";
   }
+  if (!shrunk.is_reproducible && shrunk.ran_out_of_time) {
+    return "  " + std::to_string(found.decisions.size()) +
+           " decisions are not the default; not minimal: " +
+           (runs.is_interrupted() ? "interrupted" : "the time was up") + " before a run with them had ended\n";
+  }
   if (!shrunk.is_reproducible) {
     return "  its " + std::to_string(found.decisions.size()) +
            " decisions did not reproduce it: the run was weak (it depends on this machine), or this is a bug of verbatim\n";
@@ -163,13 +153,16 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
   text += "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision differs" : " decisions differ") +
                      " from the default; " + std::to_string(decisions.size()) + (decisions.size() == 1 ? " is" : " are") +
                      " enough for the failure (found by " + std::to_string(shrunk.runs) + " runs" +
-                     (shrunk.ran_out_of_time ? ", then the time was up" : "") + "):\n";
+                     (!shrunk.ran_out_of_time     ? ""
+                      : runs.is_interrupted() ? "; not minimal: then interrupted"
+                                              : "; not minimal: then the time was up") + "):\n";
   // The failing run, then one without each decision.
-  const TraceFolder folder;
+  const TemporaryFolder folder(pattern_of_folder());
+  const std::string prefix = folder.path() + "/";
   std::vector<std::optional<Trace>> traces;
   std::optional<Places> told_places;
   const std::size_t explained = std::min(decisions.size(), kMostExplained);
-  if (folder.exists() && !runs.is_interrupted()) {
+  if (!folder.path().empty() && !runs.is_interrupted()) {
     std::vector<explore::Schedule> schedules = {schedule_of(decisions)};
     schedules.front().wants_places = true;
     for (std::size_t i = 0; i < explained; ++i) {
@@ -177,9 +170,15 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
       without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
       schedules.push_back(schedule_of(std::move(without)));
     }
-    std::vector<RunReport> reports = runs.run_all(schedules, folder.prefix());
+    runs.set_deadline(shrunk.explain_until);
+    std::vector<RunReport> reports = runs.run_all(schedules, prefix);
+    runs.set_deadline(std::nullopt);
     if (!reports.empty()) told_places.emplace(std::move(reports.front().places));
-    for (std::size_t i = 0; i < reports.size(); ++i) traces.push_back(observe::read_trace(folder.prefix() + std::to_string(i)));
+    const auto is_over = [&] {
+      return runs.is_interrupted() || (shrunk.explain_until && std::chrono::steady_clock::now() >= *shrunk.explain_until);
+    };
+    for (std::size_t i = 0; i < reports.size() && !is_over(); ++i)
+      traces.push_back(observe::read_trace(prefix + std::to_string(i)));
   }
   const Places places = told_places ? std::move(*told_places) : Places();
   std::vector<std::size_t> marked;

@@ -19,6 +19,7 @@
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/completion.h"
 #include "tools/verbatim/guide_blocks.h"
+#include "tools/verbatim/interrupted.h"
 #include "tools/verbatim/manual_pages.h"
 #include "tools/verbatim/options.h"
 #include "tools/verbatim/output_file.h"
@@ -358,6 +359,7 @@ int start(int argc, char** argv) {
   prefault();
   first_folder();
   hold_standard_descriptors();
+  end_when_interrupted();
   // Who reads our output may be gone: that is told as any other failure to write, and the run keeps its report.
   std::signal(SIGPIPE, SIG_IGN);
   try {

@@ -15,6 +15,7 @@
 
 #include "sim/config/words.h"
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/interrupted.h"
 
 namespace verbatim::cli {
 
@@ -152,10 +153,12 @@ int write_in_place(const Target& target, std::string_view text) {
   return ::close(descriptor) != 0 && error == 0 ? errno : error;
 }
 
-// A new file in the folder of `target`, with the rights that a new file has; its path. -1 and errno on failure.
-int open_beside(const std::string& target, std::string& path) {
+// A new file in the folder of `target`, with the rights that a new file has; its path, which goes with an interruption. -1 and errno
+// on failure.
+int open_beside(const std::string& target, std::string& path, std::optional<TemporaryPath>& temporary) {
   for (int i = 0;; ++i) {
     path = folder_of(target) + "/.verbatim-" + std::to_string(::getpid()) + "-" + std::to_string(i);
+    temporary.emplace(path);
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (descriptor >= 0 || errno != EEXIST) return descriptor;
   }
@@ -199,7 +202,8 @@ std::string write_document(const std::string& path, std::string_view text) {
   if (!target.refusal.empty()) return target.refusal;
   const bool has_other_names = target.old && target.old->st_nlink > 1;
   std::string beside;
-  const int descriptor = target.is_regular() && !has_other_names ? open_beside(target.path, beside) : -1;
+  std::optional<TemporaryPath> temporary;
+  const int descriptor = target.is_regular() && !has_other_names ? open_beside(target.path, beside, temporary) : -1;
   if (descriptor < 0 && target.is_regular() && !target.old) return cannot_write(path, errno);
   if (descriptor >= 0 && !takes_over(descriptor, target.old)) {
     ::close(descriptor);

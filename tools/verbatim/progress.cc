@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tools/verbatim/interrupted.h"
+
 namespace verbatim::cli {
 
 namespace {
@@ -45,7 +47,13 @@ std::string time_left(double seconds) {
   return ", " + std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min left";
 }
 
-Progress::Progress(bool is_wanted) : is_shown_(is_wanted && has_terminal()) {}
+Progress::Progress(bool is_wanted) : is_shown_(is_wanted && has_terminal()) {
+  if (!is_shown_) return;
+  at_interrupted_end([] {
+    constexpr std::string_view kAway = "\r\033[K";
+    if (is_line_there && ::write(STDERR_FILENO, kAway.data(), kAway.size()) > 0) is_line_there = false;
+  });
+}
 
 Progress::~Progress() {
   if (is_shown_) clear_progress();

@@ -1,8 +1,7 @@
 #include "tools/verbatim/schedule_workers.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <sys/signalfd.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,17 +91,9 @@ ScheduleWorkers::ScheduleWorkers(const RunPlan& plan, const RunOptions& options)
     : plan_(plan),
       options_(options),
       cores_(cores_of_runs(options.core)),
-      workers_(jobs_of_runs(options.jobs, cores_)),
-      awaited_(signals_of_runs()) {
-  ::sigprocmask(SIG_BLOCK, &awaited_, &before_);
-  signals_ = ::signalfd(-1, &awaited_, SFD_CLOEXEC | SFD_NONBLOCK);
-}
+      workers_(jobs_of_runs(options.jobs, cores_)) {}
 
-ScheduleWorkers::~ScheduleWorkers() {
-  abandon();
-  if (signals_ >= 0) ::close(signals_);
-  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
-}
+ScheduleWorkers::~ScheduleWorkers() { abandon(); }
 
 bool ScheduleWorkers::make(Worker& worker, int core) {
   int ends[2];
@@ -170,12 +161,14 @@ bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedu
   return true;
 }
 
-// Tells it that nothing more comes; its status.
+// Closes the socket: nothing more comes. Waits for the process, which ends by itself, or is dead; its status.
 int ScheduleWorkers::end(Worker& worker) {
-  int status = 0;
+  if (worker.socket >= 0) ::close(std::exchange(worker.socket, -1));
+  return forget(worker, worker.process < 0 ? 0 : supervisor::await_child(worker.process).status);
+}
+
+int ScheduleWorkers::forget(Worker& worker, int status) {
   if (worker.socket >= 0) ::close(worker.socket);
-  while (worker.process >= 0 && ::waitpid(worker.process, &status, 0) < 0 && errno == EINTR) {
-  }
   if (worker.is_busy) --busy_;
   worker = {};
   return status;
@@ -193,41 +186,48 @@ ScheduleWorkers::Ended ScheduleWorkers::take(Worker& worker) {
   return ended;
 }
 
-void ScheduleWorkers::take_signals() {
-  signalfd_siginfo signal;
-  while (::read(signals_, &signal, sizeof signal) == sizeof signal) {
-    if (signal.ssi_signo == SIGCHLD) continue;
-    // Asked again, they are killed.
-    for (const Worker& worker : workers_) {
-      if (worker.is_busy) ::kill(worker.process, interrupted_ ? SIGKILL : SIGTERM);
-    }
-    interrupted_ = true;
+void ScheduleWorkers::signal_busy(int signal) {
+  for (const Worker& worker : workers_) {
+    if (worker.is_busy) ::kill(worker.process, signal);
   }
 }
 
 std::vector<ScheduleWorkers::Ended> ScheduleWorkers::await(int wall_ms) {
-  std::vector<pollfd> watched = {{signals_, POLLIN, 0}};
-  std::vector<Worker*> asked;
-  for (Worker& worker : workers_) {
-    if (!worker.is_busy) continue;
-    watched.push_back({worker.socket, POLLIN, 0});
-    asked.push_back(&worker);
+  std::vector<int> sockets;
+  for (const Worker& worker : workers_) {
+    if (worker.is_busy) sockets.push_back(worker.socket);
   }
+  const std::vector<int> readable = waiting_.wait(sockets, end_.wait_ms(wall_ms));
+  if (const int signal = end_.next_signal(); signal != 0) signal_busy(signal);
   std::vector<Ended> ended;
-  if (::poll(watched.data(), watched.size(), wall_ms) <= 0) return ended;
-  if (watched[0].revents != 0) take_signals();
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (watched[i + 1].revents != 0) ended.push_back(take(*asked[i]));
+  for (Worker& worker : workers_) {
+    if (worker.is_busy && std::ranges::find(readable, worker.socket) != readable.end()) ended.push_back(take(worker));
   }
   return ended;
 }
 
 void ScheduleWorkers::abandon() {
-  // The supervisor ends its programs when it is asked to, and they end with it when it is not.
+  // The supervisor ends its programs when it is asked to, and they end with it when it is not. Workers without a run end by
+  // themselves.
+  end_.begin();
+  if (end_.next_signal() == SIGTERM) signal_busy(SIGTERM);
   for (Worker& worker : workers_) {
-    if (worker.is_busy) ::kill(worker.process, SIGTERM);
+    if (worker.socket >= 0) ::close(std::exchange(worker.socket, -1));
   }
-  for (Worker& worker : workers_) end(worker);
+  const auto is_there = [](const Worker& worker) { return worker.process >= 0; };
+  while (std::ranges::any_of(workers_, is_there)) {
+    for (Worker& worker : workers_) {
+      int status = 0;
+      if (is_there(worker) && ::waitpid(worker.process, &status, WNOHANG) == worker.process) forget(worker, status);
+    }
+    if (std::ranges::none_of(workers_, is_there)) break;
+    waiting_.wait({}, end_.wait_ms(-1));
+    if (end_.next_signal() != SIGKILL) continue;
+    for (const Worker& worker : workers_) {
+      if (is_there(worker)) ::kill(worker.process, SIGKILL);
+    }
+  }
+  end_ = {};
 }
 
 }  // namespace verbatim::cli

@@ -2,7 +2,6 @@
 // schedule does not depend on which of them ran it, nor on what it has run before.
 #pragma once
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include "sim/explore/schedule.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
+#include "tools/verbatim/worker_pool.h"
 
 namespace verbatim::cli {
 
@@ -35,7 +35,7 @@ class ScheduleWorkers {
   ScheduleWorkers(const ScheduleWorkers&) = delete;
   ScheduleWorkers& operator=(const ScheduleWorkers&) = delete;
 
-  bool has_room() const { return !interrupted_ && busy_ < workers_.size(); }
+  bool has_room() const { return !is_interrupted() && busy_ < workers_.size(); }
   bool is_idle() const { return busy_ == 0; }
 
   // False: the machine has no room for another process.
@@ -49,8 +49,8 @@ class ScheduleWorkers {
   // Waits until one has ended, or the user interrupts, or `wall_ms` have passed (negative: for ever).
   std::vector<Ended> await(int wall_ms);
 
-  // SIGINT, SIGTERM or SIGHUP came: those under way were told to end, and none can be started.
-  bool is_interrupted() const { return interrupted_; }
+  // SIGINT, SIGTERM or SIGHUP came: those under way were asked to end, and none can be started.
+  bool is_interrupted() const { return Interruption::came(); }
   // Ends all that are under way; nobody hears of them.
   void abandon();
 
@@ -69,16 +69,16 @@ class ScheduleWorkers {
   int serve(int socket, int core);
   Ended take(Worker& worker);
   int end(Worker& worker);
-  void take_signals();
+  int forget(Worker& worker, int status);
+  void signal_busy(int signal);
 
   const RunPlan& plan_;
   const RunOptions& options_;
   const std::vector<int> cores_;
   std::vector<Worker> workers_;
   std::size_t busy_ = 0;
-  sigset_t awaited_, before_;
-  int signals_ = -1;  // a signalfd
-  bool interrupted_ = false;
+  supervisor::Waiting waiting_;
+  RunsEnd end_;
 };
 
 }  // namespace verbatim::cli

@@ -38,12 +38,14 @@ namespace {
 class Shrinking {
  public:
   Shrinking(ScheduleRuns& runs, const std::string& signature, Clock::duration wall_limit, Progress& progress)
-      : runs_(runs), signature_(signature), end_(Clock::now() + wall_limit), progress_(progress) {
+      : runs_(runs), signature_(signature), wall_limit_(wall_limit), end_(Clock::now() + wall_limit), progress_(progress) {
+    runs_.set_deadline(end_);
     runs_.tell_waits(progress_.wait_ms(), [this] { show_progress(); });
     runs_.set_arguments({});
     shrunk_.arguments = config::values_of(runs_.plan().scenario);
   }
   ~Shrinking() {
+    runs_.set_deadline(std::nullopt);
     runs_.tell_waits(-1, {});
     clear_progress();
   }
@@ -51,9 +53,9 @@ class Shrinking {
   Shrinking& operator=(const Shrinking&) = delete;
 
   Shrunk run(const std::vector<explore::Decision>& decisions) {
-    const explore::Oracle oracle = [this](const auto& candidates) { return first_that_fails(candidates); };
     shrunk_.is_reproducible = still_fails(decisions);
     if (!shrunk_.is_reproducible) {
+      is_over();  // that may be why
       shrunk_.decisions = decisions;
       return std::move(shrunk_);
     }
@@ -61,16 +63,17 @@ class Shrinking {
     shrunk_.decisions = shrunk_.report.decisions;
     // First of all the runs become short: what is tried after that takes less time.
     lower_arguments(Try::kSameDecisions);
-    shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
-    look_for_fewer(oracle);
+    reduce();
+    look_for_fewer();
     // In a shorter run the same failure may need another decision, of which there may be one to leave out.
-    while (lower_arguments(Try::kOtherDecisions)) shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
-    const std::vector<RunReport> last = run_all({schedule_of(shrunk_.decisions)});
-    if (!last.empty()) {
-      shrunk_.report = last.front();
-      // With the times at which they are asked now.
-      if (shrunk_.report.decisions.size() == shrunk_.decisions.size()) shrunk_.decisions = shrunk_.report.decisions;
+    while (lower_arguments(Try::kOtherDecisions)) reduce();
+    if (!is_over()) {
+      const std::vector<RunReport> last = run_all({schedule_of(shrunk_.decisions)});
+      if (!last.empty()) shrunk_.report = last.front();
     }
+    // With the times at which they are asked now.
+    if (shrunk_.report.decisions.size() == shrunk_.decisions.size()) shrunk_.decisions = shrunk_.report.decisions;
+    if (shrunk_.ran_out_of_time) shrunk_.explain_until = Clock::now() + wall_limit_;
     return std::move(shrunk_);
   }
 
@@ -117,6 +120,11 @@ class Shrinking {
     return std::nullopt;
   }
 
+  void reduce() {
+    const auto oracle = [this](const auto& candidates) { return first_that_fails(candidates); };
+    shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle, [this] { return is_over(); });
+  }
+
   bool still_fails(const std::vector<explore::Decision>& decisions) {
     return first_that_fails({[&decisions] { return decisions; }}).has_value();
   }
@@ -146,7 +154,7 @@ class Shrinking {
   }
 
   // What comes late in a long run may fit no run in which something early is left out: then the failure is looked for anew.
-  void look_for_fewer(const explore::Oracle& oracle) {
+  void look_for_fewer() {
     const auto few = explore::make_few(1, shrunk_.decisions);
     for (std::size_t tries = 0; tries < kMostAnew && shrunk_.decisions.size() > kSmall && !is_over(); ++tries) {
       const std::vector<explore::Decision> decisions = shrunk_.decisions;
@@ -155,7 +163,7 @@ class Shrinking {
       const bool is_found = find_anew(*few);
       most_runs_ = kNoLimit;
       if (!is_found) break;
-      shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
+      reduce();
       if (shrunk_.decisions.size() < decisions.size()) continue;
       shrunk_.decisions = decisions;
       shrunk_.report = report;
@@ -210,6 +218,7 @@ class Shrinking {
 
   ScheduleRuns& runs_;
   const std::string& signature_;
+  const Clock::duration wall_limit_;
   const Clock::time_point end_;
   Progress& progress_;
   std::size_t most_runs_ = kNoLimit;
@@ -254,7 +263,10 @@ int shrink(const ShrinkOptions& asked) {
   found.decisions = file->decisions;
   const Shrunk small = shrink(runs, file->decisions, file->signature,
                               std::chrono::duration_cast<std::chrono::steady_clock::duration>(*time), progress);
-  if (runs.is_interrupted()) return kInterrupted;
+  if (runs.is_interrupted()) {
+    complain("interrupted; " + asked.file + " is as it was");
+    return kInterrupted;
+  }
   if (!runs.machine_fault().empty()) {
     complain(runs.machine_fault());
     return kMachineFault;

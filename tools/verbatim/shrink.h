@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,13 @@ struct Shrunk {
   std::size_t runs = 0;           // that it took
   bool is_reproducible = false;   // the decisions as they were given brought the failure about again
   bool ran_out_of_time = false;   // it may be possible to leave out more
+  // Runs that explain the failure are abandoned then. nullopt: they may take as long as they do.
+  std::optional<std::chrono::steady_clock::time_point> explain_until;
 };
 
-// `signature`: of the failure, as RunReport::signature() gives it. `wall_limit` is looked at between runs. `progress` tells
-// of them. Afterwards `runs` has the arguments that were found, for who tells more of the failure.
+// `signature`: of the failure, as RunReport::signature() gives it. Runs that have not ended after `wall_limit` are
+// abandoned; what was reached by then is kept, and explaining it may take as long once more. `progress` shows how far it is.
+// Afterwards `runs` has the arguments that were found, for who tells more of the failure.
 Shrunk shrink(ScheduleRuns& runs, const std::vector<explore::Decision>& decisions, const std::string& signature,
               std::chrono::steady_clock::duration wall_limit, Progress& progress);
 

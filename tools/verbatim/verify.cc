@@ -12,6 +12,7 @@
 
 #include "sim/config/simulation.h"
 #include "sim/observe/recorder.h"
+#include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/run_plan.h"
@@ -29,7 +30,7 @@ int open_record() {
   return fd;
 }
 
-// Exit code of the run; 70 when it did not end by itself.
+// Exit code of the run; kInterrupted when the user ended it, 70 when it did not end by itself.
 int run_in_process(const RunOptions& options, int record_fd, bool first, int answer_fd) {
   std::vector<std::string> words = {"--record-fd", std::to_string(record_fd), "--log", options.log};
   if (first) {
@@ -55,9 +56,8 @@ int run_in_process(const RunOptions& options, int record_fd, bool first, int ans
   const ChildOutput output = has_answer ? ChildOutput::kAnswerInFile : first ? ChildOutput::kInherited : ChildOutput::kNone;
   const pid_t child = start_again(std::move(words), output, answer_fd);
   if (child < 0) return kInternalError;
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const auto [status, is_interrupted] = supervisor::await_child(child);
+  if (is_interrupted) return kInterrupted;
   return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(kInternalError);
 }
 
@@ -78,10 +78,15 @@ int run_verify(const RunPlan& plan, const RunOptions& options, Answer* answer) {
   for (const char* name : {"run", "wrong"}) {
     if (answer != nullptr && of_first.is_object() && of_first.contains(name)) answer->document()[name] = of_first[name];
   }
+  if (code == kInterrupted) complain("verify: interrupted in the first run");
   if (code == kUsage || code == kInternalError || code == kInterrupted) return code;
   Progress progress(options.style.is_for_people());
   progress.show("verify: second run");
   const int second_code = run_in_process(options, second, false, -1);
+  if (second_code == kInterrupted) {
+    complain("verify: interrupted in the second run; the first ended with exit code " + std::to_string(code));
+    return kInterrupted;
+  }
   progress.show("verify: comparing the two traces");
   const auto divergence = observe::compare(first, second);
   ::close(first);

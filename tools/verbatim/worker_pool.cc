@@ -1,9 +1,9 @@
 #include "tools/verbatim/worker_pool.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,28 +35,31 @@ std::size_t jobs_of_runs(int jobs, const std::vector<int>& cores) {
   return jobs > 0 ? static_cast<std::size_t>(jobs) : std::max<std::size_t>(cores.size(), 1);
 }
 
-sigset_t signals_of_runs() {
-  sigset_t awaited;
-  ::sigemptyset(&awaited);
-  ::sigaddset(&awaited, SIGCHLD);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction now {};
-    // nohup and the like have it ignored, and mean it.
-    if (signal == SIGHUP && ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
-    ::sigaddset(&awaited, signal);
+int RunsEnd::next_signal() {
+  using Clock = std::chrono::steady_clock;
+  const int interruptions = Interruption::count();
+  const bool is_asked_again = step_ == Step::kAsked && interruptions > seen_ && !is_wanted_;
+  seen_ = interruptions;
+  if (step_ == Step::kNone && (is_wanted_ || interruptions != 0)) {
+    step_ = Step::kAsked;
+    kill_at_ = Clock::now() + std::chrono::milliseconds(supervisor::kKillAfterMs);
+    return SIGTERM;
   }
-  return awaited;
+  if (step_ != Step::kAsked || (!is_asked_again && Clock::now() < kill_at_)) return 0;
+  step_ = Step::kKilled;
+  return SIGKILL;
 }
 
-WorkerPool::WorkerPool(int jobs, int core)
-    : cores_(cores_of_runs(core)), slots_(jobs_of_runs(jobs, cores_)), awaited_(signals_of_runs()) {
-  ::sigprocmask(SIG_BLOCK, &awaited_, &before_);
+int RunsEnd::wait_ms(int wall_ms) const {
+  if (step_ != Step::kAsked) return wall_ms;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(kill_at_ - std::chrono::steady_clock::now()).count();
+  const int until_kill = static_cast<int>(std::max<std::int64_t>(left, 0));
+  return wall_ms < 0 ? until_kill : std::min(wall_ms, until_kill);
 }
 
-WorkerPool::~WorkerPool() {
-  abandon();
-  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
-}
+WorkerPool::WorkerPool(int jobs, int core) : cores_(cores_of_runs(core)), slots_(jobs_of_runs(jobs, cores_)) {}
+
+WorkerPool::~WorkerPool() { abandon(); }
 
 bool WorkerPool::start(std::int64_t number, const std::function<pid_t(int core, int output)>& start) {
   const auto free = static_cast<std::size_t>(std::ranges::find(slots_, false) - slots_.begin());
@@ -72,13 +75,8 @@ bool WorkerPool::start(std::int64_t number, const std::function<pid_t(int core, 
 }
 
 std::vector<WorkerPool::Ended> WorkerPool::await(int wall_ms) {
-  const timespec limit = {wall_ms / 1000, wall_ms % 1000 * 1'000'000L};
-  const int signal = wall_ms < 0 ? ::sigwaitinfo(&awaited_, nullptr) : ::sigtimedwait(&awaited_, nullptr, &limit);
-  if (signal > 0 && signal != SIGCHLD) {
-    // Asked again, they are killed.
-    end_all(interrupted_ ? SIGKILL : SIGTERM);
-    interrupted_ = true;
-  }
+  waiting_.wait({}, end_.wait_ms(wall_ms));
+  if (const int signal = end_.next_signal(); signal != 0) signal_all(signal);
   std::vector<Ended> ended;
   int status = 0;
   for (pid_t child; (child = ::waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -97,20 +95,19 @@ std::vector<std::pair<std::int64_t, pid_t>> WorkerPool::running() const {
   return all;
 }
 
-void WorkerPool::end_all(int signal) {
+void WorkerPool::signal_all(int signal) {
   for (const auto& [child, run] : running_) ::kill(child, signal);
 }
 
 void WorkerPool::abandon() {
+  if (running_.empty()) return;
   // The supervisor ends its programs when it is asked to, and they end with it when it is not.
-  end_all(SIGTERM);
-  for (const auto& [child, run] : running_) {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    ::close(run.output);
-    slots_[run.slot] = false;
+  end_.begin();
+  if (const int signal = end_.next_signal(); signal != 0) signal_all(signal);
+  while (!running_.empty()) {
+    for (const Ended& ended : await()) ::close(ended.output);
   }
-  running_.clear();
+  end_ = {};
 }
 
 Silence silence_of(int status) {

@@ -2,9 +2,9 @@
 // whatever order they come.
 #pragma once
 
-#include <signal.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,14 +12,33 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/interruption.h"
+#include "sim/supervisor/machine/waiting.h"
+
 namespace verbatim::cli {
 
 // Processors that runs may use: `core` alone, or where that is negative all that this process is allowed.
 std::vector<int> cores_of_runs(int core);
 // How many go on at a time: `jobs`, or where that is 0 one for each of `cores`.
 std::size_t jobs_of_runs(int jobs, const std::vector<int>& cores);
-// The signals that whoever starts runs waits for: the end of a child, and those by which the user ends all.
-sigset_t signals_of_runs();
+
+// How runs end that are under way when the user interrupts, or when nobody wants to hear of them: they are asked to end, and are
+// killed when they have not ended supervisor::kKillAfterMs later, or at a second interruption.
+class RunsEnd {
+ public:
+  // The signal that they get now; 0: none. Asked again after each wait.
+  int next_signal();
+  // Asks them to end whatever the user does.
+  void begin() { is_wanted_ = true; }
+  // How long to wait until next_signal() has something to say; `wall_ms` otherwise (negative: for ever).
+  int wait_ms(int wall_ms) const;
+
+ private:
+  std::chrono::steady_clock::time_point kill_at_{};
+  int seen_ = 0;  // interruptions
+  enum class Step : std::uint8_t { kNone, kAsked, kKilled } step_ = Step::kNone;
+  bool is_wanted_ = false;
+};
 
 class WorkerPool {
  public:
@@ -29,7 +48,7 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  bool has_room() const { return !interrupted_ && running_.size() < slots_.size(); }
+  bool has_room() const { return !is_interrupted() && running_.size() < slots_.size(); }
   bool is_idle() const { return running_.empty(); }
   std::size_t jobs() const { return slots_.size(); }
 
@@ -48,8 +67,8 @@ class WorkerPool {
   // Those under way: number and process.
   std::vector<std::pair<std::int64_t, pid_t>> running() const;
 
-  // SIGINT, SIGTERM or SIGHUP came: those under way were told to end, and none can be started.
-  bool is_interrupted() const { return interrupted_; }
+  // SIGINT, SIGTERM or SIGHUP came: those under way are asked to end, and none can be started.
+  bool is_interrupted() const { return Interruption::came(); }
   // Ends all that are under way; nobody hears of them.
   void abandon();
 
@@ -59,14 +78,13 @@ class WorkerPool {
     std::size_t slot = 0;
     int output = -1;
   };
-  void end_all(int signal);
+  void signal_all(int signal);
 
   const std::vector<int> cores_;
   std::vector<bool> slots_;  // in use
   std::map<pid_t, Run> running_;
-  sigset_t awaited_;  // those that end the runs, and that of a run which has ended: they come by await() alone
-  sigset_t before_;
-  bool interrupted_ = false;
+  supervisor::Waiting waiting_;
+  RunsEnd end_;
 };
 
 // Why a process that ended so has said nothing of its run: an exit code of ours, and a sentence.

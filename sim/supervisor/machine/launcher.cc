@@ -25,6 +25,7 @@
 #include "sim/core/sanitizer.h"
 #include "sim/supervisor/machine/child_status.h"
 #include "sim/supervisor/machine/needed_libraries.h"
+#include "sim/supervisor/machine/waiting.h"
 #include "verbs_shim/protocol/environment.h"
 #include "verbs_shim/protocol/layout.h"
 
@@ -228,7 +229,7 @@ pid_t start_child(const ChildPlan& plan) {
   const auto run = [](void* plan) -> int { become(*static_cast<const ChildPlan*>(plan)); };
   // AddressSanitizer wants to know every stack.
   const pid_t child = kHasAddressSanitizer
-                          ? fork()
+                          ? fork_process()
                           : clone(run, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
                                   const_cast<ChildPlan*>(&plan));
   if (child == 0) become(plan);

@@ -90,34 +90,16 @@ void wake(std::atomic<protocol::Baton>& word) { syscall(SYS_futex, &word, FUTEX_
 
 // Interrupts sleep, and is counted for who looks instead.
 volatile std::sig_atomic_t children_changed = 0;
-volatile std::sig_atomic_t interrupt_came = 0;
-
-constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
 
 }  // namespace
 
 TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
     : stuck_after_ms_(stuck_after_ms), poke_period_us_(poke_period_us) {
-  // They have to interrupt the futex wait below; without SA_RESTART they do.
+  // It has to interrupt the futex wait below; without SA_RESTART it does.
   struct sigaction action {};
   action.sa_handler = [](int) { children_changed = 1; };
   sigaction(SIGCHLD, &action, nullptr);
-  interrupt_came = 0;
-  action.sa_handler = [](int) { interrupt_came = 1; };
-  struct sigaction hangup {};
-  // nohup and the like have it ignored, and mean it.
-  const bool ignores_hangup = sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
-  for (const int signal : kInterrupts) {
-    if (signal == SIGHUP && ignores_hangup) continue;
-    sigaction(signal, &action, &before_[signal]);
-  }
 }
-
-TokenWait::~TokenWait() {
-  for (const auto& [signal, before] : before_) sigaction(signal, &before, nullptr);
-}
-
-bool TokenWait::interrupted() const { return interrupt_came != 0; }
 
 void TokenWait::handed_over(unsigned patience) {
   look_us_ = poke_us_ = std::min(poke_period_us_ * patience, kGlanceMs * 1000);

@@ -2,16 +2,15 @@
 // waits for wall-clock time to pass; nothing that happens here may decide what happens next in virtual time.
 #pragma once
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 
+#include "sim/core/interruption.h"
 #include "sim/supervisor/machine/process_region.h"
 #include "sim/supervisor/scheduling/second_core.h"
 
@@ -27,7 +26,6 @@ class TokenWait {
   };
 
   TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us);
-  ~TokenWait();
   TokenWait(const TokenWait&) = delete;
   TokenWait& operator=(const TokenWait&) = delete;
 
@@ -46,8 +44,8 @@ class TokenWait {
   Result wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke, const std::function<bool()>& while_held);
   // For kStuck: what the process was doing, for example "sleeps in the kernel in read(3)".
   const std::string& stuck_doing() const { return stuck_doing_; }
-  // By SIGINT, SIGTERM, or SIGHUP unless that was ignored before; as long as *this is, they do nothing else.
-  bool interrupted() const;
+  // As long as *this is, interrupting signals do nothing but this.
+  bool interrupted() const { return Interruption::came(); }
 
  private:
   bool look(std::atomic<protocol::Baton>& message);
@@ -68,7 +66,7 @@ class TokenWait {
   SecondCore* second_core_ = nullptr;
   const ProcessRegion* given_in_ = nullptr;  // where the token was handed over last; only compared, it may be gone
   std::uint32_t given_index_ = 0;            // and the slot
-  std::map<int, struct sigaction> before_;   // what the signals did that interrupt
+  Interruption::Watch watch_;  // the signals interrupt sleep
 };
 
 }  // namespace verbatim::supervisor

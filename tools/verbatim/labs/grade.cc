@@ -64,7 +64,10 @@ int grade(const GradeOptions& options) {
     Answer answer("grade", options.style);
     how.shows_progress = answer.is_for_people();
     Grader grader(*lab, submission, std::move(how));
-    if (!grader.run()) return kInterrupted;
+    if (!grader.run()) {
+      complain("interrupted; nothing was graded");
+      return kInterrupted;
+    }
     say_grades(answer, *lab, grader.grades());
     for (const auto& [path, text] : {std::pair(options.junit, junit_of(*lab, grader.grades())),
                                      std::pair(options.gradescope, gradescope_text(*lab, grader.grades()))}) {

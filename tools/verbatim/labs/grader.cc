@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "sim/config/quantity.h"
+#include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/labs/arming_order.h"
 #include "tools/verbatim/labs/run_cause.h"
 #include "tools/verbatim/run_plan.h"
@@ -88,6 +89,7 @@ bool Grader::run() {
   grades_.resize(lab_.criteria.size());
   progress_.show(lab_.name + ": compiles");
   const bool is_built = submission_.build();
+  if (submission_.is_interrupted()) return false;
   bool has_said = false;  // what the compiler had to say
   for (std::size_t i = 0; i < lab_.criteria.size(); ++i) {
     const Criterion& criterion = lab_.criteria[i];
@@ -191,8 +193,9 @@ int Grader::run_one(std::size_t number, int core) {
   options.core = core;
   if (!runs_[number].watches_order) return cli::run(options);
   const pid_t plain = start_child(ChildOutput::kInherited, -1, [&] { return cli::run(options); });
-  int status = 0;
-  if (plain < 0 || ::waitpid(plain, &status, 0) != plain) return kMachineFault;
+  if (plain < 0) return kMachineFault;
+  const auto [status, is_interrupted] = supervisor::await_child(plain);
+  if (is_interrupted) return kInterrupted;
   if (!WIFEXITED(status)) return silence_of(status).code;
   if (WEXITSTATUS(status) != kAsExpected) return WEXITSTATUS(status);
   ArmingOrder order;

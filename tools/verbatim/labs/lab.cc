@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/config/words.h"
+#include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/labs/lab_check.h"
@@ -75,8 +76,7 @@ bool make_in(const fs::path& folder) {
     complain("make is not installed");
     return static_cast<int>(kUsage);
   });
-  int status = 0;
-  return make >= 0 && ::waitpid(make, &status, 0) == make && status == 0;
+  return make >= 0 && supervisor::await_child(make).status == 0;
 }
 
 int run_in(const fs::path& folder, RunOptions options) {

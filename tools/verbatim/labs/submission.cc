@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/worker_pool.h"
@@ -87,11 +88,10 @@ std::vector<fs::path> files_beside_program(const Lab& lab) {
   return files;
 }
 
-Submission::Submission(const Lab& lab, const fs::path& source) : lab_(lab) {
-  std::string name = (fs::temp_directory_path() / "verbatim-grade-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr)
-    throw fs::filesystem_error("cannot make a folder", name, std::error_code(errno, std::generic_category()));
-  folder_ = name;
+Submission::Submission(const Lab& lab, const fs::path& source)
+    : lab_(lab), made_((fs::temp_directory_path() / "verbatim-grade-XXXXXX").string()), folder_(made_.path()) {
+  if (made_.path().empty())
+    throw fs::filesystem_error("cannot make a folder", fs::temp_directory_path(), std::error_code(errno, std::generic_category()));
   const auto take = [&](const fs::path& from, const fs::path& to) {
     fs::copy_file(from, folder_ / to, fs::copy_options::overwrite_existing);
   };
@@ -110,15 +110,11 @@ Submission::Submission(const Lab& lab, const fs::path& source) : lab_(lab) {
   take(lab.topology, "topology.json");
 }
 
-Submission::~Submission() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
-
 bool Submission::build() {
   const int said = ::memfd_create("verbatim-build", MFD_CLOEXEC);
   const std::string folder = folder_;
   const pid_t child = start_child(ChildOutput::kFile, said, [&] {
+    ::setpgid(0, 0);  // with the compilers that it starts
     const rlimit size{kLongestObject, kLongestObject}, time{kCompilerSeconds, kCompilerSeconds};
     ::setrlimit(RLIMIT_FSIZE, &size);
     ::setrlimit(RLIMIT_CPU, &time);
@@ -127,11 +123,12 @@ bool Submission::build() {
     ::dprintf(2, "make is not installed\n");
     return static_cast<int>(kMachineFault);
   });
-  int status = -1;
-  if (child > 0) ::waitpid(child, &status, 0);
+  if (child > 0) ::setpgid(child, child);
+  const supervisor::ChildEnd end = child > 0 ? supervisor::await_child(child, true) : supervisor::ChildEnd{};
+  is_interrupted_ = end.is_interrupted;
   complaint_ = without_lines_of_make(content_of(said));
   ::close(said);
-  if (child <= 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+  if (child <= 0 || !WIFEXITED(end.status) || WEXITSTATUS(end.status) != 0) {
     if (complaint_.empty()) complaint_ = "make has failed, or took longer than a minute";
     return false;
   }

@@ -1,11 +1,14 @@
 // `verbatim attach`: this real terminal gets a shell of a session that goes on elsewhere.
-#include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
+#include "sim/core/interruption.h"
+#include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/output_file.h"
 #include "tools/verbatim/shell/attachment.h"
@@ -54,18 +57,19 @@ int attach(const AttachOptions& options) {
   RawTerminal raw;
   Screen screen(1, true);
   bool goes_on = send_all(session, frame_of(AttachmentFrame::kHello, body_of(size_here()) + options.host));
-  int input = 0;
-  while (goes_on && !screen.is_gone()) {
-    pollfd waits[2] = {{session, POLLIN, 0}, {input, POLLIN, 0}};
-    if (::poll(waits, 2, -1) < 0 && errno != EINTR) break;
-    if (RawTerminal::take_size_change()) goes_on = send_all(session, frame_of(AttachmentFrame::kSize, body_of(size_here())));
+  supervisor::Waiting waiting(SIGWINCH);
+  const int descriptors[] = {session, STDIN_FILENO};
+  while (goes_on && !screen.is_gone() && !Interruption::came()) {
+    const std::vector<int> ready = waiting.wait(descriptors, -1);
+    const auto is_ready = [&](int descriptor) { return std::ranges::count(ready, descriptor) != 0; };
+    if (raw.take_size_change()) goes_on = send_all(session, frame_of(AttachmentFrame::kSize, body_of(size_here())));
     char bytes[4096];
-    if (waits[1].revents != 0) {
+    if (is_ready(STDIN_FILENO)) {
       const ssize_t n = ::read(0, bytes, sizeof bytes);
       if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) break;
       if (n > 0) goes_on = send_all(session, frame_of(AttachmentFrame::kKeys, {bytes, static_cast<std::size_t>(n)}));
     }
-    if (waits[0].revents != 0) {
+    if (is_ready(session)) {
       const ssize_t n = ::read(session, bytes, sizeof bytes);
       if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) break;
       if (n > 0) screen.write(0, {bytes, static_cast<std::size_t>(n)});
@@ -73,7 +77,9 @@ int attach(const AttachOptions& options) {
   }
   raw.restore();
   ::close(session);
-  return kAsExpected;
+  if (!Interruption::came()) return kAsExpected;
+  complain("interrupted");
+  return kInterrupted;
 }
 
 }  // namespace verbatim::cli

@@ -1,6 +1,5 @@
 #include "tools/verbatim/shell/person.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -8,9 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 
 #include "sim/core/time_text.h"
 #include "sim/core/words.h"
+#include "tools/verbatim/interrupted.h"
 
 namespace verbatim::cli {
 
@@ -20,7 +21,6 @@ namespace {
 
 termios settings_before;
 volatile std::sig_atomic_t is_raw = 0;
-volatile std::sig_atomic_t size_changed = 0;
 char farewell[64];
 volatile std::sig_atomic_t farewell_size = 0;
 
@@ -40,15 +40,13 @@ void on_fatal_signal(int signal) {
 
 }  // namespace
 
-RawTerminal::RawTerminal() {
+RawTerminal::RawTerminal() : known_(size()) {
   if (tcgetattr(0, &settings_before) != 0) return;
   termios raw = settings_before;
   cfmakeraw(&raw);
   std::atexit(restore_settings);
   for (const int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGQUIT}) ::signal(signal, on_fatal_signal);
-  struct sigaction action {};
-  action.sa_handler = [](int) { size_changed = 1; };
-  sigaction(SIGWINCH, &action, nullptr);
+  at_interrupted_end(restore_settings);
   is_raw = 1;
   tcsetattr(0, TCSADRAIN, &raw);
 }
@@ -62,9 +60,7 @@ RawTerminal::Size RawTerminal::size() {
 }
 
 bool RawTerminal::take_size_change() {
-  if (size_changed == 0) return false;
-  size_changed = 0;
-  return true;
+  return std::exchange(known_, size()) != known_;
 }
 
 void RawTerminal::set_farewell(std::string_view text) {
@@ -75,6 +71,7 @@ void RawTerminal::set_farewell(std::string_view text) {
 Person::Person(bool keeps_pace, SessionWriter* writer, std::vector<std::string> hosts, std::vector<std::size_t> own,
                bool has_status)
     : SessionUser(own.size(), true, writer),
+      waiting_(SIGWINCH),
       keeps_pace_(keeps_pace),
       size_(RawTerminal::size()),
       hosts_(std::move(hosts)),
@@ -98,7 +95,7 @@ TerminalInput& Person::add(TerminalInput::Kind kind, std::size_t terminal, std::
 }
 
 void Person::take_size() {
-  if (!RawTerminal::take_size_change()) return;
+  if (!raw_.take_size_change()) return;
   size_ = RawTerminal::size();
   if (status_ && size_.rows > 1) {
     status_->resize(size_.rows, size_.columns);
@@ -179,15 +176,17 @@ void Person::on_end(Instant when, std::size_t terminal) {
 }
 
 bool Person::wait(int timeout_ms) {
-  std::vector<pollfd> waits = {{is_gone_ ? -1 : 0, POLLIN, 0}};
-  for (const int descriptor : server_.descriptors()) waits.push_back({descriptor, POLLIN, 0});
-  const int ready = ::poll(waits.data(), waits.size(), timeout_ms);
-  if (ready > 0) {
-    if (waits.front().revents != 0) take_keys();
+  const auto began = std::chrono::steady_clock::now();
+  std::vector<int> descriptors = server_.descriptors();
+  if (!is_gone_) descriptors.push_back(STDIN_FILENO);
+  const std::vector<int> ready = waiting_.wait(descriptors, timeout_ms);
+  if (std::ranges::count(ready, STDIN_FILENO) != 0) take_keys();
+  if (!ready.empty()) {
     for (const AttachmentServer::Event& event : server_.take()) take(event);
   }
   take_size();
-  return ready != 0;
+  // A signal counts as well.
+  return !ready.empty() || timeout_ms < 0 || std::chrono::steady_clock::now() - began < std::chrono::milliseconds(timeout_ms);
 }
 
 void Person::show_status(bool is_idle) {

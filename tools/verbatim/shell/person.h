@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/shell/attachment.h"
 #include "tools/verbatim/shell/session_users.h"
 #include "tools/verbatim/shell/status_line.h"
@@ -30,12 +31,16 @@ class RawTerminal {
 
   struct Size {
     std::uint16_t rows = 24, columns = 80;
+    bool operator==(const Size&) const = default;
   };
   static Size size();
-  // Whether it has another size than when it was last asked for.
-  static bool take_size_change();
+  // Whether it has another size than at the last call, or than the first one. SIGWINCH says when to ask.
+  bool take_size_change();
   // What is written to it as it gets its settings back, at most 64 bytes.
   static void set_farewell(std::string_view text);
+
+ private:
+  Size known_;
 };
 
 class Person final : public SessionUser {
@@ -69,6 +74,7 @@ class Person final : public SessionUser {
   supervisor::TerminalInput& add(supervisor::TerminalInput::Kind kind, std::size_t terminal, std::string keys = "");
 
   RawTerminal raw_;
+  supervisor::Waiting waiting_;
   const bool keeps_pace_;
   RawTerminal::Size size_;
   std::optional<StatusLine> status_;
