@@ -153,8 +153,8 @@ int write_in_place(const Target& target, std::string_view text) {
   return ::close(descriptor) != 0 && error == 0 ? errno : error;
 }
 
-// A new file in the folder of `target`, with the rights that a new file has; its path, which goes with an interruption. -1 and errno
-// on failure.
+// A new file in the folder of `target`, with the rights that a new file has; its path, which an interruption removes. -1 and
+// errno on failure.
 int open_beside(const std::string& target, std::string& path, std::optional<TemporaryPath>& temporary) {
   for (int i = 0;; ++i) {
     path = folder_of(target) + "/.verbatim-" + std::to_string(::getpid()) + "-" + std::to_string(i);
