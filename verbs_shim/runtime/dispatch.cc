@@ -113,9 +113,12 @@ long wait_for_lock(long number, const long (&a)[6]) {
   const bool whole_file = number == SYS_flock;
   const long waiting = whole_file ? a[1] : a[1] == F_SETLKW ? F_SETLK : F_OFD_SETLK;
   constexpr long kShortest = 20'000, kLongest = 5'000'000;  // nanoseconds
+  struct flock lock;  // as it is when the call begins: other threads may change the program's
+  const bool copied = !whole_file && read_program(a[2], lock);
+  const long argument = copied ? reinterpret_cast<long>(&lock) : a[2];
   for (long pause = kShortest;; pause = pause * 2 < kLongest ? pause * 2 : kLongest) {
     spend(costs().system_call_ps);
-    const long result = native(number, a[0], whole_file ? waiting | LOCK_NB : waiting, a[2]);
+    const long result = native(number, a[0], whole_file ? waiting | LOCK_NB : waiting, argument);
     if (result != -EAGAIN && result != -EACCES) return result;
     const timespec time = {0, pause};
     const long slept =
@@ -132,10 +135,11 @@ bool waits_for_lock(long number, const long (&a)[6]) {
 // A signalfd also tells of what was sent before it was made; the kernel has kept that, the supervisor is told
 // again.
 long watch_signals(long number, const long (&a)[6]) {
-  const long fd = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
-  if (fd < 0) return fd;
   std::uint64_t set;
-  if (!read_program(a[1], set)) return fd;
+  const bool is_there = read_program(a[1], set);
+  const long set_address = is_there ? reinterpret_cast<long>(&set) : a[1];
+  const long fd = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), {a[0], set_address, a[2], a[3], a[4], a[5]});
+  if (fd < 0 || !is_there) return fd;
   siginfo_t info;
   const auto tell = [&](long signal) {
     exchange(Request::kSystemCall, SYS_rt_tgsigqueueinfo,

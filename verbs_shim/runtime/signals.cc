@@ -331,8 +331,10 @@ long wait_for_signal(long number, const long (&a)[6]) {
   if (!read_program(a[0], set)) return -EFAULT;
   const auto take = [&](std::uint64_t wanted) { return ((pending_signals() | kept_reserved()) & wanted) != 0; };
   const std::uint64_t wanted = suspends ? ~set : set;
+  // The supervisor reads the copy: other threads may change the program's set while this one waits.
+  const long copied[6] = {reinterpret_cast<long>(&set), a[1], a[2], a[3], a[4], a[5]};
   const long waited = take(wanted) ? (spend(costs().system_call_ps), 0)
-                                   : exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+                                   : exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), copied);
   if (waited != 0 && waited != -EINTR) return waited;
   if (!suspends && waited != 0) return waited;
   if (suspends) return run_handlers(set);
@@ -352,13 +354,17 @@ long wait_with_mask(long number, const long (&a)[6]) {
   if (is_pair && a[5] != 0 && !read_program(a[5], pair)) return -EFAULT;
   const long at = is_pair ? pair[0] : a[number == SYS_ppoll ? 3 : 4];
   std::uint64_t mask;
-  if (at != 0 && read_program(at, mask) && (kept_reserved() & ~mask) != 0) {
+  if (at == 0 || !read_program(at, mask)) return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+  if ((kept_reserved() & ~mask) != 0) {
     spend(costs().system_call_ps);
     return run_handlers(mask);
   }
-  const long result = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
-  if (result != -EINTR || at == 0 || !read_program(at, mask)) return result;
-  return is_due(mask) ? run_handlers(mask) : result;
+  // The supervisor reads the copy: other threads may change the program's mask while this one waits.
+  pair[0] = reinterpret_cast<long>(&mask);
+  long copied[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+  copied[is_pair ? 5 : number == SYS_ppoll ? 3 : 4] = reinterpret_cast<long>(is_pair ? static_cast<void*>(pair) : &mask);
+  const long result = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), copied);
+  return result == -EINTR && is_due(mask) ? run_handlers(mask) : result;
 }
 
 std::uint64_t without_reserved(std::uint64_t mask) { return mask & ~kReservedSignals; }

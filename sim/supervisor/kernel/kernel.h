@@ -237,9 +237,9 @@ class Kernel {
   std::shared_ptr<AsyncContext> async_context(Process& process, std::int64_t id) const;
   void end_async_contexts(Process& process);
   struct AsyncRequest;
-  std::int64_t load_request(Process& process, std::uint64_t address, AsyncRequest& request);
+  std::int64_t load_request(Thread& thread, std::uint64_t address, AsyncRequest& request);
   // What it is to be answered with, or nothing: it has to wait.
-  IoResult transfer(Process& process, const AsyncRequest& request);
+  IoResult transfer(Thread& thread, const AsyncRequest& request);
   // Waiting (kernel_wait.cc)
   Outcome sys_poll(Thread& thread);
   Outcome sys_select(Thread& thread);
@@ -359,9 +359,19 @@ class Kernel {
     std::vector<Part> parts;
     std::uint64_t length = 0;
   };
-  static std::optional<Buffers> load_vector(Process& process, std::uint64_t address, std::uint64_t count);
-  static bool gather(Process& process, const Buffers& from, std::uint64_t limit,
-                     std::vector<std::byte>& bytes);
+  // Structures that the thread's call refers to are read once for all its tries, see tasks/argument_copies.h.
+  static bool read_argument(Thread& thread, std::uint64_t address, std::span<std::byte> to) {
+    return thread.arguments().read(thread.process().memory(), address, to);
+  }
+  template <class T>
+  static std::optional<T> load_argument(Thread& thread, std::uint64_t address) {
+    T value;
+    if (!read_argument(thread, address, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
+    return value;
+  }
+  static std::optional<Buffers> load_vector(Thread& thread, std::uint64_t address, std::uint64_t count);
+  // `once`: the bytes are a command, which is an argument of the call.
+  static bool gather(Thread& thread, const Buffers& from, std::uint64_t limit, std::vector<std::byte>& bytes, bool once = false);
   static bool scatter(Process& process, const Buffers& to, std::span<const std::byte> bytes);
 
   // Of one message: what sendmsg(2) has beyond its bytes.
@@ -371,7 +381,7 @@ class Kernel {
     std::vector<PassedFile> files;
   };
   Outcome read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to);
-  Outcome write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, Sending& sending);
+  Outcome write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, const Sending& sending);
   Outcome read_terminal(Thread& thread, const std::shared_ptr<TerminalFile>& file, const Buffers& to);
   Outcome receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to, int flags,
                   IncomingMessage& message);
@@ -384,9 +394,10 @@ class Kernel {
     std::vector<int> numbers;
     std::vector<bool> real;
   };
-  // What `header` gets beside the bytes: the sender's name, flags, control data.
-  void tell_message(Process& process, msghdr& header, const IncomingMessage& message, std::int64_t flags,
-                    Received& received);
+  // Stores what the call returns beside the bytes: the sender's name, flags, control data. `asked`: the header at `address` when
+  // the call began; of the one there now only the fields that a call returns are changed. False: it is not mapped any more.
+  bool store_message(Process& process, std::uint64_t address, const msghdr& asked, const IncomingMessage& message,
+                     std::int64_t flags, Received& received);
   void store_control(Process& process, msghdr& header, const IncomingMessage& message, Received& received);
   int receive_file(Process& process, const PassedFile& passed, Received& received);
   // The same answer, after which the process has the descriptors.
@@ -406,7 +417,7 @@ class Kernel {
                        bool nonblocking, std::uint64_t address);
 
   // A socket address of the program's; nullopt and -errno.
-  static std::optional<std::vector<std::byte>> load_name(Process& process, std::uint64_t address,
+  static std::optional<std::vector<std::byte>> load_name(Thread& thread, std::uint64_t address,
                                                          std::uint64_t length, int* error);
   // As much of a socket's name as there is room for, and its whole length; 0 or -errno.
   static int store_name(Process& process, std::span<const std::byte> name, std::uint64_t address, std::uint64_t length_address);

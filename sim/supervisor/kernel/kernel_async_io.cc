@@ -145,8 +145,9 @@ Kernel::Outcome Kernel::sys_io_destroy(Thread& thread) {
 }
 
 // The request at `address`, or why it cannot begin.
-std::int64_t Kernel::load_request(Process& process, std::uint64_t address, AsyncRequest& request) {
-  const auto control = process.memory().load<iocb>(address);
+std::int64_t Kernel::load_request(Thread& thread, std::uint64_t address, AsyncRequest& request) {
+  Process& process = thread.process();
+  const auto control = load_argument<iocb>(thread, address);
   if (!control) return -EFAULT;
   request.control = *control;
   const auto fd = static_cast<std::int32_t>(control->aio_fildes);
@@ -170,12 +171,13 @@ std::int64_t Kernel::load_request(Process& process, std::uint64_t address, Async
 }
 
 // Of simulated files: pipes, sockets, counters, the files of a tree, and the standard streams.
-IoResult Kernel::transfer(Process& process, const AsyncRequest& request) {
+IoResult Kernel::transfer(Thread& thread, const AsyncRequest& request) {
+  Process& process = thread.process();
   const iocb& control = request.control;
   VirtualFile& file = *request.file;
   Buffers buffers;
   if (has_vector(control)) {
-    const auto loaded = load_vector(process, control.aio_buf, control.aio_nbytes);
+    const auto loaded = load_vector(thread, control.aio_buf, control.aio_nbytes);
     if (!loaded) return -EFAULT;
     buffers = *loaded;
   } else {
@@ -194,7 +196,7 @@ IoResult Kernel::transfer(Process& process, const AsyncRequest& request) {
     return n && *n > 0 && !scatter(process, buffers, bytes) ? -EFAULT : n;
   }
   if (!transfers) return -EINVAL;
-  if (!gather(process, buffers, length, bytes)) return -EFAULT;
+  if (!gather(thread, buffers, length, bytes)) return -EFAULT;
   if (const auto* output = dynamic_cast<const OutputFile*>(&file)) {
     output_(process, output->stream(), bytes);
     return static_cast<std::int64_t>(bytes.size());
@@ -240,12 +242,13 @@ Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
     return {0, protocol::Action::kTransfers, {n, at - n}};
   };
   for (; at < count; ++at) {
-    const auto pointer = process.memory().load<std::uint64_t>(static_cast<std::uint64_t>(a[2]) +
-                                                              static_cast<std::uint64_t>(at) * sizeof(iocb*));
+    if (at > static_cast<std::int64_t>(call.transferred)) thread.arguments().forget();
+    const auto pointer =
+        load_argument<std::uint64_t>(thread, static_cast<std::uint64_t>(a[2]) + static_cast<std::uint64_t>(at) * sizeof(iocb*));
     if (!pointer) return answer(-EFAULT);
     if (context->room() == 0) return answer(-EAGAIN);
     AsyncRequest request;
-    if (const std::int64_t error = load_request(process, *pointer, request)) return answer(error);
+    if (const std::int64_t error = load_request(thread, *pointer, request)) return answer(error);
     if (request.file == nullptr && is_poll(request.control)) {  // real files are always ready
       if (!transfers.empty()) return answer(0);
       constexpr std::uint64_t kAlways = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
@@ -264,7 +267,7 @@ Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
                         static_cast<std::uint32_t>(request.control.aio_buf) | POLLERR | POLLHUP);
       continue;
     }
-    const IoResult result = transfer(process, request);
+    const IoResult result = transfer(thread, request);
     if (!result && !request.file->nonblocking() && (request.control.aio_rw_flags & RWF_NOWAIT) == 0) {
       call.transferred = static_cast<std::uint64_t>(at);
       return wait_for(thread, {request.file}, kNever, "io_submit");
@@ -297,8 +300,7 @@ Kernel::Outcome Kernel::sys_io_getevents(Thread& thread) {
   const auto ready = static_cast<std::int64_t>(context->events().size());
   const bool waits = ready < a[1] && now() < *deadline;
   if (call.number == SYS_io_pgetevents && a[5] != 0) {
-    const auto mask =
-        process.memory().load<std::uint64_t>(static_cast<std::uint64_t>(a[5]));  // pointer and size
+    const auto mask = load_argument<std::uint64_t>(thread, static_cast<std::uint64_t>(a[5]));  // pointer and size
     if (!mask) return Answer{-EFAULT};
     const int interrupted = let_in(thread, *mask, waits);
     if (interrupted != 0 && ready == 0) return Answer{interrupted};

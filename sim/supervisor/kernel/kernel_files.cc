@@ -35,15 +35,16 @@ Kernel::Outcome Kernel::sys_pipe(Thread& thread) {
 // As fifo(7): who opens one end waits for the other, unless it asks not to wait.
 Kernel::Outcome Kernel::open_fifo(Thread& thread, const std::string& path, int flags) {
   Process& process = thread.process();
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) return Answer{-errno};
-  const std::string key =
-      fmt::format("{}/{}/{}", process.host_index(), static_cast<std::uint64_t>(status.st_dev),
-                  static_cast<std::uint64_t>(status.st_ino));
   const int mode = flags & O_ACCMODE;
-  std::shared_ptr<Pipe> pipe = fifos_[key].lock();
   const auto opening = thread.opening();
+  std::shared_ptr<Pipe> pipe;
   if (opening == nullptr) {
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0) return Answer{-errno};
+    const std::string key =
+        fmt::format("{}/{}/{}", process.host_index(), static_cast<std::uint64_t>(status.st_dev),
+                    static_cast<std::uint64_t>(status.st_ino));
+    pipe = fifos_[key].lock();
     if (pipe == nullptr) fifos_[key] = pipe = std::make_shared<Pipe>();
     if (mode == O_WRONLY && (flags & O_NONBLOCK) != 0 && pipe->readers == 0) return Answer{-ENXIO};
   }

@@ -59,27 +59,25 @@ Kernel::Buffers Kernel::behind(const Buffers& buffers, std::uint64_t offset) {
   return rest;
 }
 
-std::optional<Kernel::Buffers> Kernel::load_vector(Process& process, std::uint64_t address,
-                                                   std::uint64_t count) {
+std::optional<Kernel::Buffers> Kernel::load_vector(Thread& thread, std::uint64_t address, std::uint64_t count) {
+  static_assert(sizeof(Buffers::Part) == sizeof(iovec));
   Buffers buffers;
   if (count > kMaxVector) return std::nullopt;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const auto part = process.memory().load<Buffers::Part>(address + i * sizeof(iovec));
-    if (!part) return std::nullopt;
-    buffers.parts.push_back(*part);
-    buffers.length += std::min(part->length, kMaxTransfer);
-  }
+  buffers.parts.resize(count);
+  if (count > 0 && !read_argument(thread, address, std::as_writable_bytes(std::span(buffers.parts)))) return std::nullopt;
+  for (const Buffers::Part& part : buffers.parts) buffers.length += std::min(part.length, kMaxTransfer);
   buffers.length = std::min(buffers.length, kMaxTransfer);
   return buffers;
 }
 
-bool Kernel::gather(Process& process, const Buffers& from, std::uint64_t limit,
-                    std::vector<std::byte>& bytes) {
+bool Kernel::gather(Thread& thread, const Buffers& from, std::uint64_t limit, std::vector<std::byte>& bytes, bool once) {
+  ProcessMemory& memory = thread.process().memory();
   for (const Buffers::Part& part : from.parts) {
     const std::uint64_t n = std::min(part.length, limit - bytes.size());
     const std::size_t at = bytes.size();
     bytes.resize(at + n);
-    if (n > 0 && !process.memory().read(part.address, std::span(bytes).subspan(at, n))) return false;
+    const auto to = std::span(bytes).subspan(at, n);
+    if (n > 0 && !(once ? read_argument(thread, part.address, to) : memory.read(part.address, to))) return false;
   }
   return true;
 }
@@ -116,7 +114,7 @@ Kernel::Outcome Kernel::read_into(Thread& thread, const VirtualFilePtr& file, co
 }
 
 Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from,
-                                   Sending& sending) {
+                                   const Sending& sending) {
   Process& process = thread.process();
   std::uint64_t& done = thread.call().transferred;
   const Buffers rest = behind(from, done);
@@ -125,7 +123,8 @@ Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, c
   const std::uint64_t limit = sending.files.empty() ? writable_now(thread, *file, wanted, dont_wait) : wanted;
   if (limit < wanted && limit == 0) return Answer{done > 0 ? static_cast<std::int64_t>(done) : -EAGAIN};
   std::vector<std::byte> bytes;
-  if (!gather(process, rest, limit, bytes)) return Answer{-EFAULT};
+  auto* const connections = dynamic_cast<RdmaCmFile*>(file.get());
+  if (!gather(thread, rest, limit, bytes, connections != nullptr)) return Answer{-EFAULT};
   if (const auto* output = dynamic_cast<const OutputFile*>(file.get())) {
     output_(process, output->stream(), bytes);
     return Answer{static_cast<std::int64_t>(bytes.size())};
@@ -137,10 +136,10 @@ Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, c
   IoResult n;
   if (auto* socket = dynamic_cast<Socket*>(file.get())) {
     OutgoingMessage message{bytes, sending.to, {}, nullptr};
-    if (done == 0) message.files = std::move(sending.files);
+    if (done == 0) message.files = sending.files;
     n = socket->send(process, message);
     if (message.wait_for != nullptr && message.wait_for != file) waits.push_back(message.wait_for);
-  } else if (auto* connections = dynamic_cast<RdmaCmFile*>(file.get())) {
+  } else if (connections != nullptr) {
     n = connections->command(process, bytes);
     if (n && *n > 0) return Answer{*n};
   } else {
@@ -170,7 +169,7 @@ Kernel::Outcome Kernel::sys_read(Thread& thread) {
   if (file->access_mode() == O_WRONLY) return Answer{-EBADF};
   Buffers to;
   if (call.number == SYS_readv) {
-    const auto loaded = load_vector(thread.process(), static_cast<std::uint64_t>(call.arguments[1]),
+    const auto loaded = load_vector(thread, static_cast<std::uint64_t>(call.arguments[1]),
                                     static_cast<std::uint64_t>(call.arguments[2]));
     if (!loaded) return Answer{-EFAULT};
     to = *loaded;
@@ -187,7 +186,7 @@ Kernel::Outcome Kernel::sys_write(Thread& thread) {
   if (file == nullptr || file->access_mode() == O_RDONLY) return Answer{-EBADF};
   Buffers from;
   if (call.number == SYS_writev) {
-    const auto loaded = load_vector(thread.process(), static_cast<std::uint64_t>(call.arguments[1]),
+    const auto loaded = load_vector(thread, static_cast<std::uint64_t>(call.arguments[1]),
                                     static_cast<std::uint64_t>(call.arguments[2]));
     if (!loaded) return Answer{-EFAULT};
     from = *loaded;
@@ -195,8 +194,7 @@ Kernel::Outcome Kernel::sys_write(Thread& thread) {
     from.length = std::min(static_cast<std::uint64_t>(call.arguments[2]), kMaxTransfer);
     from.parts.push_back({static_cast<std::uint64_t>(call.arguments[1]), from.length});
   }
-  Sending plain;
-  return write_from(thread, file, from, plain);
+  return write_from(thread, file, from, {});
 }
 
 Kernel::Outcome Kernel::sys_close(Thread& thread) {
@@ -446,12 +444,13 @@ Kernel::Outcome Kernel::sys_open(Thread& thread) {
   const PendingCall& call = thread.call();
   Process& process = thread.process();
   const protocol::PathCall& row = *protocol::path_call(call.number);
+  const int flags = call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC
+                                             : static_cast<int>(call.arguments[row.flags]);
+  if (thread.opening() != nullptr) return open_fifo(thread, {}, flags);  // found by an earlier try, whatever its path means now
   int error;
   const auto path = whole_path(thread, row.paths[0], &error);
   if (error != 0) return Answer{error};
   if (!path) return Answer{0, protocol::Action::kNative};  // the kernel says what is wrong with it
-  const int flags = call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC
-                                             : static_cast<int>(call.arguments[row.flags]);
   const TreeWalk found = walk(thread, *path, protocol::follows(row, row.paths[0], call.arguments));
   if (found.entered) {
     const bool makes = (flags & O_CREAT) != 0 && found.end == TreeWalk::End::kMissing;

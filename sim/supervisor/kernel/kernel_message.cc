@@ -23,12 +23,16 @@ constexpr std::size_t kMaxChunk = 1 << 20;
 
 std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr& header, int flags,
                                                     int* error) {
+  if (const auto* made = std::any_cast<Sending>(&thread.arguments().made)) {
+    *error = 0;
+    return *made;
+  }
   Process& process = thread.process();
   Sending sending;
   sending.flags = flags;
   if (header.msg_name != nullptr && header.msg_namelen > 0) {
     auto name =
-        load_name(process, reinterpret_cast<std::uint64_t>(header.msg_name), header.msg_namelen, error);
+        load_name(thread, reinterpret_cast<std::uint64_t>(header.msg_name), header.msg_namelen, error);
     if (!name) return std::nullopt;
     *error = error_of_socket_name(thread, *name, false);
     if (*error != 0) return std::nullopt;
@@ -37,7 +41,7 @@ std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr
   std::vector<std::byte> control(std::min<std::uint64_t>(header.msg_controllen, kMaxControl));
   *error = -EFAULT;
   if (!control.empty() &&
-      !process.memory().read(reinterpret_cast<std::uint64_t>(header.msg_control), control)) {
+      !read_argument(thread, reinterpret_cast<std::uint64_t>(header.msg_control), control)) {
     return std::nullopt;
   }
   *error = -EINVAL;
@@ -59,6 +63,7 @@ std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr
     at += CMSG_ALIGN(part.cmsg_len);
   }
   *error = 0;
+  thread.arguments().made = sending;
   return sending;
 }
 
@@ -149,8 +154,12 @@ void Kernel::store_control(Process& process, msghdr& header, const IncomingMessa
   if (!control.empty()) process.memory().put(reinterpret_cast<std::uint64_t>(header.msg_control), control);
 }
 
-void Kernel::tell_message(Process& process, msghdr& header, const IncomingMessage& message,
-                          std::int64_t flags, Received& received) {
+bool Kernel::store_message(Process& process, std::uint64_t address, const msghdr& asked, const IncomingMessage& message,
+                           std::int64_t flags, Received& received) {
+  auto there = process.memory().load<msghdr>(address);
+  if (!there) return false;
+  msghdr header = asked;
+  header.msg_namelen = there->msg_namelen;  // the one structure that Linux reads at the end
   header.msg_flags = static_cast<int>(flags & MSG_CMSG_CLOEXEC);
   if (message.length > message.bytes.size()) header.msg_flags |= MSG_TRUNC;
   if (header.msg_name != nullptr) {
@@ -160,6 +169,10 @@ void Kernel::tell_message(Process& process, msghdr& header, const IncomingMessag
     header.msg_namelen = static_cast<socklen_t>(message.from.size());
   }
   store_control(process, header, message, received);
+  there->msg_namelen = header.msg_namelen;
+  there->msg_controllen = header.msg_controllen;
+  there->msg_flags = header.msg_flags;
+  return process.memory().store(address, *there);
 }
 
 Answer Kernel::with_descriptors(Thread& thread, const Answer& answer, const Received& received) {
@@ -213,7 +226,7 @@ Kernel::Outcome Kernel::sys_sendto(Thread& thread) {
   header.msg_name = reinterpret_cast<void*>(a[4]);
   header.msg_namelen = static_cast<socklen_t>(a[5]);
   int error;
-  auto sending = load_sending(thread, header, static_cast<int>(a[3]), &error);
+  const auto sending = load_sending(thread, header, static_cast<int>(a[3]), &error);
   if (!sending) return Answer{error};
   return write_from(thread, socket, from, *sending);
 }
@@ -242,14 +255,13 @@ Kernel::Outcome Kernel::sys_sendmsg(Thread& thread) {
   Answer bad;
   const auto socket = socket_of(thread.process(), a[0], &bad);
   if (socket == nullptr) return bad;
-  const auto header = thread.process().memory().load<msghdr>(static_cast<std::uint64_t>(a[1]));
+  const auto header = load_argument<msghdr>(thread, static_cast<std::uint64_t>(a[1]));
   if (!header) return Answer{-EFAULT};
-  const auto buffers =
-      load_vector(thread.process(), reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
+  const auto buffers = load_vector(thread, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
   if (!buffers) return Answer{-EFAULT};
   if ((a[2] & MSG_OOB) != 0) return Answer{-EOPNOTSUPP};
   int error;
-  auto sending = load_sending(thread, *header, static_cast<int>(a[2]), &error);
+  const auto sending = load_sending(thread, *header, static_cast<int>(a[2]), &error);
   if (!sending) return Answer{error};
   return write_from(thread, socket, *buffers, *sending);
 }
@@ -261,18 +273,16 @@ Kernel::Outcome Kernel::sys_recvmsg(Thread& thread) {
   const auto socket = socket_of(process, a[0], &bad);
   if (socket == nullptr) return bad;
   const auto address = static_cast<std::uint64_t>(a[1]);
-  auto header = process.memory().load<msghdr>(address);
+  const auto header = load_argument<msghdr>(thread, address);
   if (!header) return Answer{-EFAULT};
-  const auto buffers =
-      load_vector(process, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
+  const auto buffers = load_vector(thread, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
   if (!buffers) return Answer{-EFAULT};
   if ((a[2] & MSG_OOB) != 0) return Answer{-EINVAL};
   IncomingMessage message;
   const Outcome outcome = receive(thread, socket, *buffers, static_cast<int>(a[2]), message);
   if (!outcome || outcome->result < 0) return outcome;
   Received received;
-  tell_message(process, *header, message, a[2], received);
-  if (!process.memory().store(address, *header)) return Answer{-EFAULT};
+  if (!store_message(process, address, *header, message, a[2], received)) return Answer{-EFAULT};
   return with_descriptors(thread, *outcome, received);
 }
 
@@ -290,26 +300,25 @@ Kernel::Outcome Kernel::sys_sendmmsg(Thread& thread) {
       return Answer{done > 0 ? static_cast<std::int64_t>(done) : error};
     };
     const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + done * sizeof(mmsghdr);
-    auto header = process.memory().load<mmsghdr>(at);
+    const auto header = load_argument<msghdr>(thread, at);
     if (!header) return result(-EFAULT);
-    const auto buffers = load_vector(process, reinterpret_cast<std::uint64_t>(header->msg_hdr.msg_iov),
-                                     header->msg_hdr.msg_iovlen);
+    const auto buffers = load_vector(thread, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
     if (!buffers) return result(-EFAULT);
     int error;
-    auto sending = load_sending(thread, header->msg_hdr, static_cast<int>(a[3]), &error);
+    const auto sending = load_sending(thread, *header, static_cast<int>(a[3]), &error);
     if (!sending) return result(error);
     std::vector<std::byte> bytes;
-    if (!gather(process, *buffers, std::min<std::uint64_t>(buffers->length, kMaxChunk), bytes))
+    if (!gather(thread, *buffers, std::min<std::uint64_t>(buffers->length, kMaxChunk), bytes))
       return result(-EFAULT);
-    OutgoingMessage message{bytes, sending->to, std::move(sending->files), nullptr};
+    OutgoingMessage message{bytes, sending->to, sending->files, nullptr};
     const IoResult n = socket->send(process, message);
     if (!n) {
       const bool dont_wait = (a[3] & MSG_DONTWAIT) != 0 || socket->nonblocking();
       return wait_or_give_up(thread, {socket}, dont_wait, socket->write_timeout, "sendmmsg");
     }
     if (*n < 0) return result(*n);
-    header->msg_len = static_cast<unsigned>(*n);
-    if (!process.memory().store(at, *header)) return result(-EFAULT);
+    if (!process.memory().store(at + offsetof(mmsghdr, msg_len), static_cast<unsigned>(*n))) return result(-EFAULT);
+    thread.arguments().forget();
     ++done;
   }
   return Answer{static_cast<std::int64_t>(done)};
@@ -333,11 +342,9 @@ Kernel::Outcome Kernel::sys_recvmmsg(Thread& thread) {
   std::int64_t error = 0;
   while (done < count && error == 0) {
     const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + done * sizeof(mmsghdr);
-    auto header = process.memory().load<mmsghdr>(at);
+    const auto header = load_argument<msghdr>(thread, at);
     const auto buffers =
-        header ? load_vector(process, reinterpret_cast<std::uint64_t>(header->msg_hdr.msg_iov),
-                             header->msg_hdr.msg_iovlen)
-               : std::nullopt;
+        header ? load_vector(thread, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen) : std::nullopt;
     error = -EFAULT;
     if (!buffers) break;
     IncomingMessage message;
@@ -353,10 +360,11 @@ Kernel::Outcome Kernel::sys_recvmmsg(Thread& thread) {
     if (*n >= 0 && !scatter(process, *buffers, message.bytes)) break;
     error = std::min<std::int64_t>(*n, 0);
     if (error != 0) break;
-    tell_message(process, header->msg_hdr, message, a[3], received);
-    header->msg_len = static_cast<unsigned>(*n);
-    if (!process.memory().store(at, *header)) error = -EFAULT;
-    done += error == 0 ? 1 : 0;
+    const bool stored = store_message(process, at, *header, message, a[3], received) &&
+                        process.memory().store(at + offsetof(mmsghdr, msg_len), static_cast<unsigned>(*n));
+    thread.arguments().forget();
+    if (!stored) error = -EFAULT;
+    done += stored ? 1 : 0;
   }
   return with_descriptors(thread, {done > 0 ? static_cast<std::int64_t>(done) : error}, received);
 }

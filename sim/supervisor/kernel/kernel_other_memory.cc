@@ -59,7 +59,7 @@ Kernel::Outcome Kernel::sys_other_memory(Thread& thread) {
   const std::pair<std::uint64_t, std::uint64_t> places[2] = {{static_cast<std::uint64_t>(a[1]), local_count},
                                                              {static_cast<std::uint64_t>(a[3]), remote_count}};
   for (int i = 0; i < 2; ++i) {
-    const auto vector = load_vector(self, places[i].first, places[i].second);
+    const auto vector = load_vector(thread, places[i].first, places[i].second);
     if (!vector) return Answer{-EFAULT};
     for (const Buffers::Part& part : vector->parts) {
       if (static_cast<std::int64_t>(part.length) < 0) return Answer{-EINVAL};

@@ -22,14 +22,14 @@ std::shared_ptr<Socket> Kernel::socket_of(Process& process, std::int64_t fd, Ans
   return std::dynamic_pointer_cast<Socket>(file);
 }
 
-std::optional<std::vector<std::byte>> Kernel::load_name(Process& process, std::uint64_t address,
+std::optional<std::vector<std::byte>> Kernel::load_name(Thread& thread, std::uint64_t address,
                                                         std::uint64_t length, int* error) {
   if (length > sizeof(sockaddr_storage)) {
     *error = -EINVAL;
     return std::nullopt;
   }
   std::vector<std::byte> name(length);
-  if (length > 0 && !process.memory().read(address, name)) {
+  if (length > 0 && !read_argument(thread, address, name)) {
     *error = -EFAULT;
     return std::nullopt;
   }
@@ -97,7 +97,7 @@ Kernel::Outcome Kernel::sys_bind(Thread& thread) {
   if (socket == nullptr) return bad;
   int error;
   const auto name =
-      load_name(thread.process(), static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]), &error);
+      load_name(thread, static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]), &error);
   if (!name) return Answer{error};
   if (const int refusal = error_of_socket_name(thread, *name, true); refusal != 0) return Answer{refusal};
   const auto result = socket->bind(thread.process(), *name);
@@ -120,7 +120,7 @@ Kernel::Outcome Kernel::sys_connect(Thread& thread) {
   if (socket == nullptr) return bad;
   int error;
   const auto name =
-      load_name(thread.process(), static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]), &error);
+      load_name(thread, static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]), &error);
   if (!name) return Answer{error};
   if (const int refusal = error_of_socket_name(thread, *name, false); refusal != 0) return Answer{refusal};
   VirtualFilePtr blocker;

@@ -52,11 +52,11 @@ Kernel::Outcome Kernel::sys_msgsnd(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();
   const auto from = static_cast<std::uint64_t>(a[1]), size = static_cast<std::uint64_t>(a[2]);
-  const auto type = process.memory().load<std::int64_t>(from);
+  const auto type = load_argument<std::int64_t>(thread, from);
   if (!type) return Answer{-EFAULT};
   if (size > MessageQueue::kLargest || static_cast<std::int32_t>(a[0]) < 0 || *type < 1) return Answer{-EINVAL};
   MessageQueue::Message message{*type, std::vector<std::byte>(size)};
-  if (size > 0 && !process.memory().read(from + kTypeSize, message.bytes)) return Answer{-EFAULT};
+  if (size > 0 && !read_argument(thread, from + kTypeSize, message.bytes)) return Answer{-EFAULT};
   const auto queue = ipc_of(process).queues.find(static_cast<std::int32_t>(a[0]));
   if (queue == nullptr) return Answer{thread.retried() ? -EIDRM : -EINVAL};
   if (!queue->permissions.allow(thread.credentials, 0222)) return Answer{-EACCES};

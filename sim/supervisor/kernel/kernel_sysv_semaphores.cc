@@ -60,7 +60,7 @@ Kernel::Outcome Kernel::sys_semop(Thread& thread) {
   if (count > SemaphoreSet::kMostOperations) return Answer{-E2BIG};
   std::vector<Operation> operations(count);
   static_assert(sizeof(Operation) == sizeof(sembuf));
-  if (!process.memory().read(static_cast<std::uint64_t>(a[1]), std::as_writable_bytes(std::span(operations))))
+  if (!read_argument(thread, static_cast<std::uint64_t>(a[1]), std::as_writable_bytes(std::span(operations))))
     return Answer{-EFAULT};
   Instant deadline = kNever;
   const bool has_limit = thread.call().number == SYS_semtimedop && a[3] != 0;

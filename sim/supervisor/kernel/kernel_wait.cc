@@ -45,7 +45,7 @@ std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) con
 // there, or a signal that was kept comes in.
 int Kernel::let_in(Thread& thread, std::uint64_t mask_address, bool waits) {
   if (mask_address == 0) return 0;
-  const auto mask = thread.process().memory().load<std::uint64_t>(mask_address);
+  const auto mask = load_argument<std::uint64_t>(thread, mask_address);
   if (!mask) return -EFAULT;
   if (!waits) return 0;
   thread.await_signals(~*mask);
@@ -60,8 +60,8 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
   const auto count = static_cast<std::uint64_t>(a[1]);
   if (count > process.limits.of(RLIMIT_NOFILE).rlim_cur) return Answer{-EINVAL};
   std::vector<pollfd> set(count);
-  const auto bytes = std::as_writable_bytes(std::span(set));
-  if (count > 0 && !process.memory().read(static_cast<std::uint64_t>(a[0]), bytes)) return Answer{-EFAULT};
+  const auto set_address = static_cast<std::uint64_t>(a[0]);
+  if (count > 0 && !read_argument(thread, set_address, std::as_writable_bytes(std::span(set)))) return Answer{-EFAULT};
   std::vector<VirtualFilePtr> files;
   std::int64_t ready = 0;
   for (pollfd& entry : set) {
@@ -93,7 +93,12 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
     process.memory().store(static_cast<std::uint64_t>(a[2]),
                            to_timespec(std::max(deadline - now(), Duration::zero())));
   }
-  if (count > 0 && !process.memory().put(static_cast<std::uint64_t>(a[0]), bytes)) return Answer{-EFAULT};
+  // What other threads have done to the descriptors meanwhile stays.
+  std::vector<pollfd> there(count);
+  const auto bytes = std::as_writable_bytes(std::span(there));
+  if (count > 0 && !process.memory().read(set_address, bytes)) return Answer{-EFAULT};
+  for (std::size_t i = 0; i < count; ++i) there[i].revents = set[i].revents;
+  if (count > 0 && !process.memory().put(set_address, bytes)) return Answer{-EFAULT};
   return Answer{ready};
 }
 
@@ -112,7 +117,7 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
     result[k].resize(words);
     if (a[k + 1] == 0 || words == 0) continue;
     std::vector<std::uint64_t> wanted(words);
-    if (!process.memory().read(static_cast<std::uint64_t>(a[k + 1]), std::as_writable_bytes(std::span(wanted))))
+    if (!read_argument(thread, static_cast<std::uint64_t>(a[k + 1]), std::as_writable_bytes(std::span(wanted))))
       return Answer{-EFAULT};
     for (int fd = 0; fd < limit; ++fd) {
       const auto word = static_cast<std::size_t>(fd / 64);
@@ -143,8 +148,7 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
     deadline = *loaded;
   }
   if (call.number == SYS_pselect6 && a[5] != 0) {
-    const auto mask =
-        process.memory().load<std::uint64_t>(static_cast<std::uint64_t>(a[5]));  // pointer and size
+    const auto mask = load_argument<std::uint64_t>(thread, static_cast<std::uint64_t>(a[5]));  // pointer and size
     if (!mask) return Answer{-EFAULT};
     if (const int error = let_in(thread, *mask, ready == 0)) return Answer{error};
   }
@@ -282,7 +286,7 @@ Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, 
 Kernel::Outcome Kernel::sys_wait_for_signal(Thread& thread) {
   const PendingCall& call = thread.call();
   const bool suspends = call.number == SYS_rt_sigsuspend;
-  const auto set = thread.process().memory().load<std::uint64_t>(static_cast<std::uint64_t>(call.arguments[0]));
+  const auto set = load_argument<std::uint64_t>(thread, static_cast<std::uint64_t>(call.arguments[0]));
   if (!set) return Answer{-EFAULT};
   thread.await_signals(suspends ? ~*set : *set);
   take_awaited(thread, suspends ? ~*set : *set);

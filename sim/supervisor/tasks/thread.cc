@@ -338,6 +338,7 @@ void Thread::die() {
   count_parked_time();
   parked_.reset();
   stop_waiting();
+  arguments_.forget();
   timer_.cancel();
   doorbell_timer_.cancel();
   doorbells_.clear();

@@ -23,6 +23,7 @@
 #include "sim/supervisor/spec/credentials.h"
 #include "sim/supervisor/spec/thread_wait.h"
 #include "sim/supervisor/spin/registers.h"
+#include "sim/supervisor/tasks/argument_copies.h"
 #include "sim/supervisor/tasks/brought_lines.h"
 #include "sim/supervisor/tasks/signal_queue.h"
 #include "sim/supervisor/files/virtual_file.h"
@@ -277,11 +278,13 @@ class Thread final : public Waiter {
 
   // State of a call that was tried before, kept until it is answered.
   bool retried() const { return retried_; }
+  ArgumentCopies& arguments() { return arguments_; }
   Instant deadline() const { return deadline_; }
   void finish_call() {
     if (retried_ && on_wait_ != nullptr) [[unlikely]] tell_wait();
     retried_ = false;
     opening_.reset();
+    arguments_.forget();
     awaited_ = 0;
     call_.transferred = 0;
   }
@@ -360,6 +363,7 @@ class Thread final : public Waiter {
   Instant blocked_since_{};
   Instant deadline_ = kNever;
   bool retried_ = false;
+  ArgumentCopies arguments_;
   std::uint32_t copy_pid_ = 0;
   VirtualFilePtr opening_;
   std::uint64_t partners_ = 0;
