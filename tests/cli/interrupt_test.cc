@@ -267,6 +267,39 @@ INSTANTIATE_TEST_SUITE_P(By, InterruptedRuns,
                                            Case{"SIGTERM_with_stopped_programs", SIGTERM, Stopped::kPrograms}),
                          [](const auto& one) { return std::string(one.param.name); });
 
+// What somebody has open, as the kernel names it: "anon_inode:[eventpoll]", "pipe:[123]".
+std::set<std::string> open_in(pid_t pid) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd", error))
+    names.insert(fs::read_symlink(entry.path(), error).string());
+  return names;
+}
+
+// Whoever waits has an epoll, a timer, an event and a pipe for signals. Neither runs in processes of their own nor programs do.
+TEST_F(Interrupted, descriptors_by_which_verbatim_waits_reach_nobody_else) {
+  hang();
+  for (const std::vector<std::string>& words : {words_of("run", {"--seeds", "1..9", "--jobs", "2"}), words_of("explore", {"--jobs", "2"})}) {
+    fs::remove(folder() + "/runs");
+    start(words);
+    await_program();
+    std::set<std::string> own = open_in(child_);
+    for (const std::string& inherited : open_in(::getpid())) own.erase(inherited);  // from whoever started the test
+    EXPECT_TRUE(own.contains("anon_inode:[eventpoll]"));
+    std::vector<Process> others = workers();
+    EXPECT_FALSE(others.empty());
+    others.insert(others.end(), programs_.begin(), programs_.end());
+    for (const Process& process : others) {
+      for (const std::string& name : open_in(process.pid)) {
+        // An eventfd of the launcher's keeps numbers of programs' descriptors taken.
+        EXPECT_FALSE(name == "anon_inode:[eventpoll]" || name == "anon_inode:[timerfd]") << process.name << ": " << name;
+        EXPECT_FALSE(name.starts_with("pipe:") && own.contains(name)) << process.name << ": " << name;
+      }
+    }
+    expect_end_by(SIGTERM);
+  }
+}
+
 // The first run fails at once, and leaves what makes the second hang.
 TEST_F(Interrupted, the_second_run_of_verify) {
   std::vector<std::string> words = words_of("run", {"--verify"});

@@ -12,8 +12,8 @@ namespace verbatim::supervisor {
 
 class Waiting {
  public:
-  // As long as it lives, interrupting signals (sim/core/interruption.h) are counted and wake it, and so does `signal`: SIGCHLD,
-  // or another that its owner wants to see.
+  // As long as it lives, interrupting signals (sim/core/interruption.h) are counted and wake it. `signal` wakes it, too: SIGCHLD,
+  // or another one.
   explicit Waiting(int signal = kChildEnd);
   ~Waiting();
   Waiting(const Waiting&) = delete;
