@@ -3,8 +3,8 @@
 // tries use the copies of the first one: other threads may have changed or unmapped the memory meanwhile. The bytes that a call
 // moves are none of these.
 //
-// Bounds: a call has at most one vector (IOV_MAX parts), one set of descriptors (RLIMIT_NOFILE entries), or one file's commands at
-// a time; calls with many messages forget the copies of a message that is done.
+// Bounds: a call has at most one vector (IOV_MAX parts), one set of descriptors (RLIMIT_NOFILE entries), or one command at a
+// time; calls with many messages forget the copies of a message that is done.
 #pragma once
 
 #include <any>

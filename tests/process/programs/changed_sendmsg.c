@@ -44,9 +44,9 @@ static void change_vector(void) {
 static void close_and_drain(void) {
   EXPECT(close(ends[1]) == 0);
   char bytes[64];
-  while (recv(pair[1], bytes, sizeof bytes, MSG_DONTWAIT | MSG_PEEK) == 1) {
+  while (recv(pair[1], bytes, sizeof bytes, MSG_DONTWAIT | MSG_PEEK) > 0) {
     if (bytes[0] == '!') break;
-    EXPECT(recv(pair[1], bytes, sizeof bytes, MSG_DONTWAIT) == 1);
+    EXPECT(recv(pair[1], bytes, sizeof bytes, MSG_DONTWAIT) > 0);
   }
 }
 
@@ -73,7 +73,7 @@ int main(void) {
   EXPECT(pthread_join(thread, NULL) == 0 && close(pair[0]) == 0 && close(pair[1]) == 0);
 
   EXPECT(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0);
-  while (send(pair[0], "x", 1, MSG_DONTWAIT) == 1) continue;
+  while (send(pair[0], second, 20000, MSG_DONTWAIT) == 20000) continue;
   EXPECT(errno == EAGAIN);
   thread = change_meanwhile(&change, close_and_drain);
   const int sent = (int)send_descriptors(pair[0], "!", &ends[1], 1);
@@ -82,7 +82,7 @@ int main(void) {
   struct received got;
   do {
     got = receive_descriptors(pair[1], 1, 1, 0);
-  } while (got.text[0] == 'x');
+  } while (got.text[0] == 'b');
   EXPECT(got.count == 1 && write(got.fds[0], "y", 1) == 1 && read(ends[0], first, 1) == 1);
   printf("it was closed meanwhile, and came\n");
   return 0;
