@@ -191,6 +191,12 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   }
   kill_all();
   if (options_.terminal_user != nullptr) options_.terminal_user->on_run_end();
+  for (const auto& [program, log] : warning_logs_) {
+    for (const std::string& sentence : log.rest()) {
+      spdlog::warn("program {}: {}", program, sentence);
+      result_.warnings.push_back(fmt::format("program {}: {}", program, sentence));
+    }
+  }
   result_.waiting = waiting_times_.all();
   result_.code_files = code_files_.paths();
   result_.queues = kernel_.checks().figures();
@@ -492,11 +498,14 @@ void Supervisor::Impl::warn(Process& process, const std::string& text, bool weak
     ahead_->tell_at(engine_.now(), [this, &process, text, weakens] { warn(process, text, weakens); });
     return;
   }
-  if (!process.first_warning(text)) return;
+  if (weakens) result_.exact = false;
+  WarningLog& log = warning_logs_[process.program()];
+  // Asked first, so that the texts a process remembers are bounded as well.
+  if (!log.has_room(text, weakens) || !process.first_warning(text)) return;
+  log.add(text);
   spdlog::warn("{}: {}", title(process), text);
   result_.warnings.push_back(title(process) + ": " + text);
   if (!weakens) return;
-  result_.exact = false;
   result_.weak.push_back(result_.warnings.back());
 }
 

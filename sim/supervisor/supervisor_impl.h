@@ -24,6 +24,7 @@
 #include "sim/supervisor/tasks/process.h"
 #include "sim/supervisor/run_after_run.h"
 #include "sim/supervisor/supervisor.h"
+#include "sim/supervisor/warning_log.h"
 #include "sim/supervisor/scheduling/token.h"
 #include "sim/supervisor/scheduling/waiting_times.h"
 #include "sim/supervisor/spec/blocked_thread.h"
@@ -314,6 +315,7 @@ class Supervisor::Impl final : public ProcessTable {
   bool background_told_ = false;
   bool told_of_layout_ = false;
   RunResult result_;
+  std::map<std::size_t, WarningLog> warning_logs_;  // by program
 };
 
 }  // namespace verbatim::supervisor

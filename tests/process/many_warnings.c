@@ -1,0 +1,9 @@
+// Asks for 100,000 kinds of sockets that the simulation does not know: as many warnings that differ in a number.
+#include <stdio.h>
+#include <sys/socket.h>
+
+int main(void) {
+  for (int i = 0; i < 100000; ++i) socket(AF_X25, 1000 + i, 0);
+  printf("done\n");
+  return 0;
+}
