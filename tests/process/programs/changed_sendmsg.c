@@ -1,4 +1,4 @@
-// sendmsg, sendmmsg and writev: another thread changes headers and vectors while a part of the bytes waits for room, and
+// sendmsg and writev: another thread changes headers and vectors while a part of the bytes waits for room, and
 // closes a descriptor that is to be sent.
 #include <sys/socket.h>
 #include <sys/uio.h>
