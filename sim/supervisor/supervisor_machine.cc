@@ -115,7 +115,20 @@ void Supervisor::Impl::make_folders_of(Thread& thread) {
   note_refusal_of_machine(thread);
 }
 
+namespace {
+
+// Whether the program has written over what the simulator wrote at the beginning of the memory that they share. What it says of
+// signals is nonsense then.
+bool has_overwritten_header(Process& process) {
+  const protocol::RegionHeader& header = process.region().header();
+  return header.magic != protocol::kMagic || header.version != protocol::kVersion ||
+         header.region_header_size != sizeof header || header.virtual_pid != process.pid();
+}
+
+}  // namespace
+
 void Supervisor::Impl::note_outside_signals(Process& process) {
+  if (process.region().header().outside_signals.load(std::memory_order_relaxed) == 0 || has_overwritten_header(process)) return;
   const std::uint64_t set = process.region().header().outside_signals.exchange(0, std::memory_order_relaxed);
   for (int signal = 1; signal <= 64; ++signal) {
     if ((set >> (signal - 1) & 1) == 0) continue;
@@ -129,6 +142,10 @@ void Supervisor::Impl::note_outside_signals(Process& process) {
 void Supervisor::Impl::check_end_was_ours(Process& process, int status) {
   if (finished_ || process.ended_by_us || !WIFSIGNALED(status)) return;
   const int signal = WTERMSIG(status);
+  if (has_overwritten_header(process)) {
+    return warn(process, fmt::format("overwrote the memory that it shares with the simulator, and ended by signal {} ({})", signal,
+                                     strsignal(signal)));
+  }
   const std::uint64_t sent = process.region().header().sent_signals.load(std::memory_order_relaxed);
   if (is_own_fault(signal) || (signal != SIGKILL && (sent >> (signal - 1) & 1) != 0)) return;
   finish(Outcome::kMachine,

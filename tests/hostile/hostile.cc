@@ -2,6 +2,7 @@
 // VALUE wherever KIND says that it can: rings, records, doorbells, the slot and the header that it shares
 // with the simulator, mailboxes, arguments of requests. It finds these places by the simulator's own headers;
 // otherwise it is an ordinary verbs program. How it ends is its own affair.
+#include <thread>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -130,6 +131,15 @@ const Kind kKinds[] = {
        in_a_child([&](Wild&) { slot().clock_ps = INT64_MAX; });
        in_a_child([&](Wild&) { slot().clock_ps = INT64_MIN; });
        in_a_child([&](Wild&) { fill(&slot() + 1, 255 * sizeof(ThreadSlot), value); });
+     }},
+    // By several threads of the program itself, whose end this is: not among those that say that they wrote it.
+    {"fill",
+     [](Wild&, std::uint32_t value) {
+       for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{kNearSize}, kHighDescriptorsOffset + sizeof(HighDescriptors)}) {
+         const auto write = [&] { std::memset(region(), static_cast<int>(value), bytes); };
+         std::thread others[] = {std::thread(write), std::thread(write), std::thread(write)};
+         for (std::thread& other : others) other.join();
+       }
      }},
     {"header",
      [](Wild&, std::uint32_t value) {

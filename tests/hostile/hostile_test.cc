@@ -90,6 +90,21 @@ TEST_P(Hostile, nobody_else_notices) {
   for (const std::string& kind : one.kinds) expect_that_nobody_notices(kind, one.call_by_call, alone, tame);
 }
 
+// One value in every byte from the start on, by several threads at once, as far as the program lives.
+TEST(ConstantFills, harm_nobody_else) {
+  for (const bool call_by_call : {false, true}) {
+    const RunReport& alone = undisturbed(call_by_call).first;
+    for (const char* value : {"0", "1", "17", "127", "255"}) {
+      SCOPED_TRACE(value);
+      const RunReport run = run_with({std::string("fill ") + value}, call_by_call);
+      EXPECT_TRUE(run.code == 0 || run.code == 1) << run.story();
+      EXPECT_EQ(run.report["outcome"], "finished") << run.story();
+      for (std::size_t i = 0; i < kBystanders; ++i) EXPECT_EQ(output_of(run, i), output_of(alone, i)) << run.story();
+      EXPECT_EQ(run.err.find("came from outside"), std::string::npos) << run.story();
+    }
+  }
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const bool call_by_call : {false, true}) {
