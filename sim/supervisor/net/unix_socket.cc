@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -130,16 +131,28 @@ std::uint32_t UnixSocket::readiness() const {
   if (ends && !connected_) events |= POLLHUP;
   if (ends && connected_ && (peer_gone() || (write_closed_ && peer_wrote_last))) events |= POLLHUP;
   if (reset_) events |= POLLERR;
-  if (other == nullptr || other->queued_bytes() * 4 <= static_cast<std::size_t>(send_buffer)) {
+  if (other == nullptr || other->queued_ * 4 <= static_cast<std::size_t>(send_buffer)) {
     events |= POLLOUT | POLLWRNORM;
   }
   return events;
 }
 
-std::size_t UnixSocket::queued_bytes() const {
-  std::size_t n = 0;
-  for (const Message& message : queue_) n += message.bytes.size();
-  return n;
+// Linux counts a stream by its bytes, and a message by the memory that holds it: at most 16 KiB in one piece whose size is a
+// power of two, the rest in pages (sock_alloc_send_pskb).
+std::size_t UnixSocket::charge_of(std::size_t bytes) const {
+  if (type() == SOCK_STREAM) return bytes;
+  constexpr std::size_t kHead = 256, kTail = 320, kLeast = 512, kMostInOne = 16'384 - kTail, kPage = 4096, kMostInPages = 17 * kPage;
+  const std::size_t beyond = bytes > kMostInOne ? std::min(bytes - kMostInOne, kMostInPages) : 0;
+  const std::size_t in_pages = (beyond + kPage - 1) / kPage * kPage;
+  const std::size_t in_one = bytes > in_pages ? bytes - in_pages : 0;
+  return kHead + std::bit_ceil(std::max(in_one + kTail, kLeast)) + in_pages;
+}
+
+UnixSocket::Message UnixSocket::take_front() {
+  Message front = std::move(queue_.front());
+  queue_.pop_front();
+  queued_ -= charge_of(front.bytes.size());
+  return front;
 }
 
 int UnixSocket::bind(Process& process, Name name) {
@@ -249,10 +262,8 @@ std::shared_ptr<Socket> UnixSocket::accept() {
   return socket;
 }
 
-bool UnixSocket::has_room_for(const UnixSocket& sender, std::size_t bytes) const {
-  const auto limit = static_cast<std::size_t>(sender.send_buffer);
-  if (type() == SOCK_STREAM) return queued_bytes() < limit;
-  if (!queue_.empty() && queued_bytes() + bytes > limit) return false;
+bool UnixSocket::has_room_for(const UnixSocket& sender) const {
+  if (queued_ >= static_cast<std::size_t>(sender.send_buffer)) return false;
   // A receiver that is connected back to its sender is limited by bytes alone.
   return type() != SOCK_DGRAM || peer_.lock().get() == &sender || queue_.size() <= kQueueLength;
 }
@@ -262,12 +273,12 @@ IoResult UnixSocket::put(Process* process, std::span<const std::byte> bytes, std
   if (to.closed_) return type() == SOCK_DGRAM ? -ECONNREFUSED : -EPIPE;
   if (to.read_closed_) return -EPIPE;
   if (bytes.empty() && type() == SOCK_STREAM) return 0;
-  if (!to.has_room_for(*this, bytes.size())) {
+  if (!to.has_room_for(*this)) {
     wait_for = to.shared_from_this();
     return std::nullopt;
   }
   std::size_t n = bytes.size();
-  if (type() == SOCK_STREAM) n = std::min(n, static_cast<std::size_t>(send_buffer) - to.queued_bytes());
+  if (type() == SOCK_STREAM) n = std::min(n, static_cast<std::size_t>(send_buffer) - to.queued_);
   ucred sender = credentials_;
   if (process != nullptr) {
     const Credentials& own = process->credentials();
@@ -278,13 +289,14 @@ IoResult UnixSocket::put(Process* process, std::span<const std::byte> bytes, std
                        local_name_,
                        std::move(files),
                        sender});
+  to.queued_ += charge_of(n);
   to.notify();
   return static_cast<std::int64_t>(n);
 }
 
 IoResult UnixSocket::send(Process& process, OutgoingMessage& message) {
   if (write_closed_) return -EPIPE;
-  if (type() != SOCK_STREAM && message.bytes.size() > static_cast<std::size_t>(send_buffer)) return -EMSGSIZE;
+  if (is_too_large(message.bytes.size())) return -EMSGSIZE;
   std::shared_ptr<UnixSocket> other = peer_.lock();
   if (!message.to.empty() && type() == SOCK_DGRAM) {
     int error;
@@ -304,7 +316,7 @@ IoResult UnixSocket::send(Process& process, OutgoingMessage& message) {
 IoResult UnixSocket::write(std::span<const std::byte> bytes) {
   if (write_closed_) return -EPIPE;
   if (!connected_) return -ENOTCONN;
-  if (type() != SOCK_STREAM && bytes.size() > static_cast<std::size_t>(send_buffer)) return -EMSGSIZE;
+  if (is_too_large(bytes.size())) return -EMSGSIZE;
   const auto other = peer_.lock();
   if (other == nullptr) return type() == SOCK_DGRAM ? -ECONNREFUSED : -EPIPE;
   std::vector<PassedFile> none;
@@ -341,7 +353,7 @@ void UnixSocket::take_message(std::size_t limit, bool peek, IncomingMessage& mes
   message.bytes.assign(front.bytes.begin(), front.bytes.begin() + static_cast<std::ptrdiff_t>(n));
   message.length = front.bytes.size();
   message.files = front.files;
-  if (!peek) queue_.pop_front();
+  if (!peek) take_front();
 }
 
 // Bytes of several messages run together, but not beyond descriptors, and not those of several senders when
@@ -361,7 +373,7 @@ void UnixSocket::take_bytes(std::size_t limit, bool peek, IncomingMessage& messa
       part.files.clear();
       part.taken += n;
       if (part.taken < part.bytes.size()) break;
-      queue_.pop_front();
+      take_front();
     }
   } while (message.files.empty() && message.bytes.size() < limit && looked_at < queue_.size());
   message.length = message.bytes.size();
@@ -423,6 +435,7 @@ void UnixSocket::on_last_close() {
     other->notify();
   }
   queue_.clear();
+  queued_ = 0;
 }
 
 }  // namespace verbatim::supervisor

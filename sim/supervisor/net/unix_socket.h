@@ -74,12 +74,14 @@ class UnixSocket final : public Socket, public std::enable_shared_from_this<Unix
 
   std::shared_ptr<UnixSocket> target(Process& process, Name name, int* error) const;
   // The socket that messages go to: connected, or named by the message.
-  bool has_room_for(const UnixSocket& sender, std::size_t bytes) const;
+  bool has_room_for(const UnixSocket& sender) const;
+  bool is_too_large(std::size_t bytes) const { return type() != SOCK_STREAM && bytes + 32 > static_cast<std::size_t>(send_buffer); }
   IoResult put(Process* process, std::span<const std::byte> bytes, std::vector<PassedFile>& files,
                UnixSocket& to, VirtualFilePtr& wait_for);
   void take_message(std::size_t limit, bool peek, IncomingMessage& message);
   void take_bytes(std::size_t limit, bool peek, IncomingMessage& message);
-  std::size_t queued_bytes() const;
+  std::size_t charge_of(std::size_t bytes) const;
+  Message take_front();
   bool peer_gone() const { return connected_ && (peer_.expired() || peer_.lock()->closed_); }
 
   UnixNetwork& network_;
@@ -94,6 +96,7 @@ class UnixSocket final : public Socket, public std::enable_shared_from_this<Unix
   std::deque<std::shared_ptr<UnixSocket>> accepted_;
   std::weak_ptr<UnixSocket> peer_;
   std::deque<Message> queue_;
+  std::size_t queued_ = 0;  // of the sender's buffer that the queue takes, in bytes
 };
 
 }  // namespace verbatim::supervisor
