@@ -135,7 +135,8 @@ const Kind kKinds[] = {
     // By several threads of the program itself, whose end this is: not among those that say that they wrote it.
     {"fill",
      [](Wild&, std::uint32_t value) {
-       for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{kNearSize}, kHighDescriptorsOffset + sizeof(HighDescriptors)}) {
+       const std::uint64_t all = kHighDescriptorsOffset + sizeof(HighDescriptors);
+       for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{kNearSize}, all}) {
          const auto write = [&] { std::memset(region(), static_cast<int>(value), bytes); };
          std::thread others[] = {std::thread(write), std::thread(write), std::thread(write)};
          for (std::thread& other : others) other.join();

@@ -141,7 +141,8 @@ std::uint32_t UnixSocket::readiness() const {
 // power of two, the rest in pages (sock_alloc_send_pskb).
 std::size_t UnixSocket::charge_of(std::size_t bytes) const {
   if (type() == SOCK_STREAM) return bytes;
-  constexpr std::size_t kHead = 256, kTail = 320, kLeast = 512, kMostInOne = 16'384 - kTail, kPage = 4096, kMostInPages = 17 * kPage;
+  constexpr std::size_t kHead = 256, kTail = 320, kLeast = 512, kMostInOne = 16'384 - kTail;
+  constexpr std::size_t kPage = 4096, kMostInPages = 17 * kPage;
   const std::size_t beyond = bytes > kMostInOne ? std::min(bytes - kMostInOne, kMostInPages) : 0;
   const std::size_t in_pages = (beyond + kPage - 1) / kPage * kPage;
   const std::size_t in_one = bytes > in_pages ? bytes - in_pages : 0;

@@ -75,7 +75,9 @@ class UnixSocket final : public Socket, public std::enable_shared_from_this<Unix
   std::shared_ptr<UnixSocket> target(Process& process, Name name, int* error) const;
   // The socket that messages go to: connected, or named by the message.
   bool has_room_for(const UnixSocket& sender) const;
-  bool is_too_large(std::size_t bytes) const { return type() != SOCK_STREAM && bytes + 32 > static_cast<std::size_t>(send_buffer); }
+  bool is_too_large(std::size_t bytes) const {
+    return type() != SOCK_STREAM && bytes + 32 > static_cast<std::size_t>(send_buffer);
+  }
   IoResult put(Process* process, std::span<const std::byte> bytes, std::vector<PassedFile>& files,
                UnixSocket& to, VirtualFilePtr& wait_for);
   void take_message(std::size_t limit, bool peek, IncomingMessage& message);

@@ -2,6 +2,7 @@
 // that holds each.
 #include <errno.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "tests/process/expect.h"
 
