@@ -1,6 +1,8 @@
 // Users, capabilities and arguments of system calls: what a program is told of them is the host's, whoever runs the simulator.
 #include <gmock/gmock.h>
+#include <linux/audit.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,12 +11,46 @@
 #include "tests/cli/command.h"
 #include "tests/golden/surroundings.h"
 #include "tests/process/programs.h"
+#include "verbs_shim/protocol/foreign_call.h"
 
 namespace verbatim::process {
 namespace {
 
 namespace fs = std::filesystem;
 using support::RunReport;
+
+TEST(ForeignCalls, are_told_by_architecture_and_number) {
+  using protocol::ForeignCall;
+  constexpr std::uint32_t kArchAarch64 = 0xc000'00b7;
+  EXPECT_EQ(protocol::foreign_call(AUDIT_ARCH_X86_64, SYS_writev), ForeignCall::kNone);
+  EXPECT_EQ(protocol::foreign_call(AUDIT_ARCH_X86_64, -1), ForeignCall::kNone);
+  EXPECT_EQ(protocol::foreign_call(AUDIT_ARCH_X86_64, 0x4000'0000 | 39), ForeignCall::kX32);
+  EXPECT_EQ(protocol::foreign_call(AUDIT_ARCH_I386, SYS_writev), ForeignCall::k32Bit);
+  EXPECT_EQ(protocol::foreign_call(kArchAarch64, 0), ForeignCall::kOtherArchitecture);
+  EXPECT_STREQ(protocol::text_of_foreign_call(AUDIT_ARCH_I386, 20).text, "a 32-bit system call (int 0x80), number 20");
+  EXPECT_STREQ(protocol::text_of_foreign_call(AUDIT_ARCH_X86_64, 0x4000'0027).text, "an x32 system call, number 39");
+  EXPECT_STREQ(protocol::text_of_foreign_call(kArchAarch64, 7).text, "a system call of architecture 0xc00000b7, number 7");
+}
+
+TEST(ForeignCalls, end_the_program_by_name) {
+  for (const auto& [word, told] : {std::pair("32", "made a 32-bit system call (int 0x80), number 20, at address 0x"),
+                                   std::pair("x32", "made an x32 system call, number 39, at address 0x")}) {
+    // A kernel without 32-bit calls answers int 0x80 with a fault.
+    const bool has_them = cli::run_command({path_of("foreign_calls"), word}).code != 128 + SIGSEGV;
+    for (const char* mode : {"--quiet", "--call-by-call"}) {
+      support::RunRequest request;
+      request.commands = {"server=" + path_of("foreign_calls") + " " + word, "client=echo alive"};
+      request.options = {mode};
+      const RunReport run = support::run(request);
+      EXPECT_EQ(run.code, 1) << run.story();
+      EXPECT_EQ(run.output("server"), "begins\n") << run.story();
+      EXPECT_EQ(run.output("client"), "alive\n") << run.story();
+      EXPECT_EQ(run.report["programs"][0]["signal"], has_them ? SIGSYS : SIGSEGV) << run.story();
+      EXPECT_EQ(run.report["outcome"], "finished") << run.story();
+      EXPECT_THAT(run.report["warnings"].dump(), testing::HasSubstr(has_them ? told : "died of signal 11"));
+    }
+  }
+}
 
 TEST(Denied, arguments_are_answered_or_refused_by_name) {
   support::RunRequest request;

@@ -51,7 +51,8 @@ enum class Request : std::uint32_t {
   kFileEvents,  // what the kernel has told of changes to the host's files since it was asked last is kept until it is told
                 // (kFileEventsCall). arguments: [0] 1: the runtime itself has looked at them or set their attributes, which is
                 // no event. Answered at once and without effect on time: how many events are kept
-  kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
+  kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address; after a foreign call
+                // (foreign_call.h) also [2]: si_arch, [3]: si_syscall, else 0
   kReplaceCall,  // a system call traps again and again. arguments: [0] address of its instruction, [1] how often it has since
                  // that was last told. Answered at once and without effect on time, with a CallReplacement
   kAccess,      // the thread is late before an access to memory. arguments: [0] address of the instruction, [1] of the context

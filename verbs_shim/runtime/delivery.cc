@@ -21,8 +21,10 @@ const char interruption = 0;  // its address marks the signal
 
 unsigned long handler_of(int signal) { return reinterpret_cast<unsigned long>(program_action(signal).handler); }
 
-void die(int signal, const siginfo_t& info) {
-  exchange(protocol::Request::kFault, 0, {signal, info.si_code > 0 ? reinterpret_cast<long>(info.si_addr) : 0, 0, 0, 0, 0});
+// `arch` and `number`: the foreign call that it dies of (protocol/foreign_call.h), else 0.
+void die(int signal, const siginfo_t& info, long arch = 0, long number = 0) {
+  const long address = info.si_code > 0 ? reinterpret_cast<long>(info.si_addr) : 0;
+  exchange(protocol::Request::kFault, 0, {signal, address, arch, number, 0, 0});
   const KernelSigaction standard = {nullptr, kSaRestorer, restorer(), 0};
   native(SYS_rt_sigaction, signal, &standard, 0, sizeof(std::uint64_t));
   const std::uint64_t only = signal_bit(signal);
@@ -31,6 +33,10 @@ void die(int signal, const siginfo_t& info) {
 }
 
 }  // namespace
+
+void die_of_foreign_call(const siginfo_t& info) {
+  die(SIGSYS, info, static_cast<long>(info.si_arch), static_cast<long>(info.si_syscall));
+}
 
 KernelSigaction& program_action(int signal) { return actions[signal]; }
 

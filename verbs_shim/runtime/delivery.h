@@ -12,6 +12,9 @@ KernelSigaction& program_action(int signal);
 bool is_without_default_effect(int signal);
 inline bool is_reserved(int signal) { return (kReservedSignals & signal_bit(signal)) != 0; }
 
+// The program ends by SIGSYS, and the supervisor says why: the call that `info` describes has another entry than that of x86-64.
+void die_of_foreign_call(const siginfo_t& info);
+
 // The signal has found the program at `context`: its handler will run when the native handler returns, or the process dies.
 // `forced`: by the processor, so that it can neither be ignored nor wait.
 void deliver(int signal, const siginfo_t& info, ucontext_t* context, bool forced);

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "verbs_shim/protocol/foreign_call.h"
 #include "verbs_shim/protocol/replaced_calls.h"
 #include "verbs_shim/runtime/accesses.h"
 #include "verbs_shim/runtime/delivery.h"
@@ -76,6 +77,10 @@ void take_sent(const siginfo_t& info, ucontext_t* context) {
 void on_sigsys(int, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   if (info->si_code != kTrappedCall) return take_sent(*info, context);
+  if (protocol::foreign_call(info->si_arch, info->si_syscall) != protocol::ForeignCall::kNone) [[unlikely]] {
+    const Interrupted interrupted(context);
+    return die_of_foreign_call(*info);
+  }
   greg_t* registers = context->uc_mcontext.gregs;
   if (registers[REG_RAX] == SYS_rt_sigreturn) {
     leave_handler(context) ? deliver_kept(context) : fault(context);

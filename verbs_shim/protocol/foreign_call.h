@@ -1,0 +1,38 @@
+// System calls by other entries than that of x86-64, which have other numbers and registers: none of them can be simulated.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+namespace verbatim::protocol {
+
+enum class ForeignCall { kNone, k32Bit, kX32, kOtherArchitecture };
+
+inline constexpr std::uint32_t kArchX86_64 = 0xc000'003e, kArchI386 = 0x4000'0003;  // AUDIT_ARCH_*, linux/audit.h
+
+// `arch` and `number` as SIGSYS has them (si_arch, si_syscall). A negative number is an unknown call of x86-64.
+constexpr ForeignCall foreign_call(std::uint32_t arch, std::int32_t number) {
+  constexpr std::int32_t kX32Bit = 0x4000'0000;
+  if (arch == kArchI386) return ForeignCall::k32Bit;
+  if (arch != kArchX86_64) return ForeignCall::kOtherArchitecture;
+  return number >= 0 && (number & kX32Bit) != 0 ? ForeignCall::kX32 : ForeignCall::kNone;
+}
+
+// "a 32-bit system call (int 0x80), number 20", for people.
+struct ForeignCallText {
+  char text[80];
+};
+inline ForeignCallText text_of_foreign_call(std::uint32_t arch, std::int32_t number) {
+  ForeignCallText out{};
+  const ForeignCall kind = foreign_call(arch, number);
+  if (kind == ForeignCall::kOtherArchitecture) {
+    std::snprintf(out.text, sizeof out.text, "a system call of architecture %#x, number %d", arch, number);
+  } else if (kind == ForeignCall::kX32) {
+    std::snprintf(out.text, sizeof out.text, "an x32 system call, number %d", number & 0x3fff'ffff);
+  } else {
+    std::snprintf(out.text, sizeof out.text, "a 32-bit system call (int 0x80), number %d", number);
+  }
+  return out;
+}
+
+}  // namespace verbatim::protocol
