@@ -179,7 +179,7 @@ class Interrupted : public ::testing::Test {
     std::ofstream(path) << json;
     return path;
   }
-  // Of the same run, with a decision more.
+  // A replay file of the same run, with a decision more.
   std::string replay_with_decision(const std::string& of) const {
     auto json = nlohmann::json::parse(text_of(of));
     json["decisions"] = {{{"site", "ack-delay"}, {"actor", "hca/server"}, {"occurrence", 1}, {"answer", 1}, {"of", 145}, {"time_ps", 0}}};
@@ -193,7 +193,7 @@ class Interrupted : public ::testing::Test {
   pid_t child_ = 0;
 };
 
-// What is stopped when the signal comes, as by a debugger or from a terminal.
+// The processes that are stopped when the signal comes, as by a debugger or from a terminal.
 enum class Stopped { kNothing, kWorkers, kPrograms };
 
 struct Case {
@@ -267,7 +267,7 @@ INSTANTIATE_TEST_SUITE_P(By, InterruptedRuns,
                                            Case{"SIGTERM_with_stopped_programs", SIGTERM, Stopped::kPrograms}),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// What somebody has open, as the kernel names it: "anon_inode:[eventpoll]", "pipe:[123]".
+// The open files of a process, as the kernel names them: "anon_inode:[eventpoll]", "pipe:[123]".
 std::set<std::string> open_in(pid_t pid) {
   std::set<std::string> names;
   std::error_code error;

@@ -258,6 +258,14 @@ TEST_F(Outputs, copies_of_files_have_a_limit_and_can_be_interrupted) {
   EXPECT_FALSE(fs::exists(at("to/c")));
 }
 
+TEST(Inputs, without_end_are_refused) {
+  for (const char* verb : {"report", "ladder", "explain", "replay", "check", "describe", "run"}) {
+    const Finished refused = run_command({VERBATIM_PROGRAM, verb, "/dev/zero"});
+    EXPECT_EQ(refused.code, 2) << verb;
+    EXPECT_THAT(refused.err, HasSubstr("/dev/zero")) << verb;
+  }
+}
+
 TEST(StandardError, that_is_full_is_an_error_and_lost_lines_are_counted) {
   const std::string out = testing::TempDir() + "verbatim-lost-" + std::to_string(::getpid());
   const char* const script = "exec \"$0\" run --out \"$2\" --topology \"$1\" 'server=sh -c \"echo one >&2; echo two >&2\"' 2> /dev/full";

@@ -201,7 +201,7 @@ class Exploration {
     if (strategy_.is_exhausted() && !strategy_.covered().empty()) answer_.say("complete: %s\n", strategy_.covered().c_str());
   }
 
-  // What the search has not come through, by which it could go on.
+  // Freedoms and race conditions that the search has not met, by which it could go on.
   void tell_untried() {
     if (!kinds_.empty()) answer_.say("\n");
     std::string untried;

@@ -23,7 +23,7 @@ using Trace = std::vector<TraceLine>;
 
 constexpr std::size_t kMostExplained = 8;  // decisions
 
-// Of a folder for traces that nobody keeps.
+// The name of a folder for traces that nobody keeps.
 std::string pattern_of_folder() {
   const char* base = std::getenv("TMPDIR");
   return std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/verbatim-XXXXXX";

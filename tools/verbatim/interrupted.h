@@ -8,7 +8,7 @@
 
 namespace verbatim::cli {
 
-// Of every verb, at its start.
+// Every verb calls it at its start.
 void end_when_interrupted();
 // In a process that was forked: its end is silent, and what its parent has made stays.
 void end_silently_when_interrupted();

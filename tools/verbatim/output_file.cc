@@ -145,7 +145,7 @@ int open_in_place(const Target& target, OutputStream::From from) {
 }
 
 int write_in_place(const Target& target, std::string_view text) {
-  // What was printed before comes first where both go to one place.
+  // Where both go to one place, earlier output comes first.
   if (target.descriptor) flush_standard_output();
   const int descriptor = open_in_place(target, OutputStream::From::kStart);
   if (descriptor < 0) return errno;

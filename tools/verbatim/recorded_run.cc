@@ -40,6 +40,10 @@ std::optional<RecordedRun> read_run(const std::string& path, std::string* failur
     return std::nullopt;
   };
   if (!fs::exists(path, error)) return refuse("there is no " + path);
+  const fs::file_status status = fs::status(path, error);
+  // A device may give bytes without end.
+  if (!fs::is_regular_file(status) && !fs::is_directory(status) && !fs::is_fifo(status))
+    return refuse(path + " is a device or a socket; name a recording, a trace or the folder of a run");
   if (!fs::is_directory(path, error) && fs::path(path).filename() != "run.json") {
     if (observe::is_recording(path)) {
       std::string damage;

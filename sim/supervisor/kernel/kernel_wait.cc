@@ -93,7 +93,7 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
     process.memory().store(static_cast<std::uint64_t>(a[2]),
                            to_timespec(std::max(deadline - now(), Duration::zero())));
   }
-  // What other threads have done to the descriptors meanwhile stays.
+  // Changes that other threads have made to the descriptors meanwhile stay.
   std::vector<pollfd> there(count);
   const auto bytes = std::as_writable_bytes(std::span(there));
   if (count > 0 && !process.memory().read(set_address, bytes)) return Answer{-EFAULT};

@@ -97,7 +97,7 @@ class Keeping {
     for (fs::directory_iterator at(from, error), end; !error && at != end; at.increment(error))
       names.push_back(at->path().filename());
     if (error) fail(from, error.value());
-    // What a limit leaves out does not depend on the order that the disk has them in.
+    // Sorted, so that the same files are left out by a limit on every disk.
     std::ranges::sort(names);
     for (const fs::path& name : names) {
       if (has_to_stop()) break;

@@ -33,7 +33,7 @@ class ArgumentCopies {
     return true;
   }
 
-  // What the call has made of its arguments, of a type that the call knows: files that descriptors meant, for example.
+  // A value that the call has made of its arguments, of a type that it knows: files that descriptors meant, for example.
   std::any made;
 
   // The call, or that part of it, has been answered.
