@@ -9,7 +9,8 @@
 namespace verbatim::cli {
 namespace {
 
-// What `words` print in a shell that has the functions of tools/progress.sh; standard output is no terminal.
+// Runs `words` in a shell that has the functions of tools/progress.sh, and returns what they print. Standard output is not a
+// terminal there.
 Finished in_shell(const std::string& words) {
   return run_command({"/bin/bash", "-c", "set -euo pipefail; source " VERBATIM_SOURCE_DIR "/tools/progress.sh; " + words});
 }

@@ -33,8 +33,9 @@ inline constexpr ExitCodeText kExitCodes[] = {
      "For each blocked thread the report says what it waits for, where in the program, and why that cannot happen."},
     {kLimit, "a limit was reached, such as --time-limit", ""},
     {kInterrupted, "interrupted by SIGINT, SIGTERM or SIGHUP",
-     "The report covers what happened before the signal; --seeds reports the seeds that had ended. A signal that was ignored at the "
-     "start, as nohup(1) does with SIGHUP, stays ignored."},
+     "The report covers what happened before the signal; --seeds reports the seeds that had ended. SIGHUP that was ignored at the "
+     "start, as under nohup(1), stays ignored. Every command ends within two seconds, also while its programs are stopped. SIGQUIT "
+     "ends it at once, without a report."},
     {kInternalError, "a bug of verbatim", "Please report it, with the command line."},
     {kMachineFault, "the machine ended a program, or had no room for the run",
      "The kernel was short of memory, refused a thread or a process, or somebody sent a signal to a program from outside. The run says "

@@ -204,7 +204,11 @@ std::string write_document(const std::string& path, std::string_view text) {
   std::string beside;
   std::optional<TemporaryPath> temporary;
   const int descriptor = target.is_regular() && !has_other_names ? open_beside(target.path, beside, temporary) : -1;
-  if (descriptor < 0 && target.is_regular() && !target.old) return cannot_write(path, errno);
+  if (descriptor < 0 && target.is_regular() && !has_other_names) {
+    // Without the right to make files there, the file itself may still be written. Without room it keeps what it has.
+    const bool has_no_right = errno == EACCES || errno == EPERM;
+    if (!target.old || !has_no_right) return cannot_write(path, errno);
+  }
   if (descriptor >= 0 && !takes_over(descriptor, target.old)) {
     ::close(descriptor);
     ::unlink(beside.c_str());

@@ -26,7 +26,7 @@ struct Shrunk {
 
 // `signature`: of the failure, as RunReport::signature() gives it. Runs that have not ended after `wall_limit` are
 // abandoned; what was reached by then is kept, and explaining it may take as long once more. `progress` shows how far it is.
-// Afterwards `runs` has the arguments that were found, for who tells more of the failure.
+// It leaves the smaller arguments set in `runs`, so that further runs show the smaller failure.
 Shrunk shrink(ScheduleRuns& runs, const std::vector<explore::Decision>& decisions, const std::string& signature,
               std::chrono::steady_clock::duration wall_limit, Progress& progress);
 

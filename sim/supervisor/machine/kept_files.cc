@@ -85,7 +85,7 @@ class Keeping {
     was_interrupted_ = was_interrupted_ || is_interrupted_();
     return was_interrupted_ || is_full_;
   }
-  // The first is told.
+  // Keeps the first failure alone, for result().
   void fail(const fs::path& path, int error) {
     if (failure_.empty()) failure_ = path.string() + ": " + std::strerror(error);
   }
