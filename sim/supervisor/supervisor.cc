@@ -75,7 +75,9 @@ std::string native_working_folder(const ProgramSpec& program, const HostPaths& p
   std::error_code error;
   const std::string wanted = program.working_directory.empty() ? "." : program.working_directory;
   const std::string real = std::filesystem::canonical(wanted, error);
-  const std::string native = error ? wanted : paths.native_in_use(real);
+  // A view is entered by the first path that leads into it, so that the start is the same with and without.
+  const bool is_viewed = !error && paths.views() != nullptr && !paths.views()->copy_of(paths.native(real)).empty();
+  const std::string native = error ? wanted : is_viewed ? paths.native(real) : paths.native_in_use(real);
   return native == real ? program.working_directory : native;
 }
 
@@ -213,6 +215,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     if (!kept.left_out.empty()) result_.warnings.push_back(std::move(kept.left_out));
     if (kept.is_interrupted) result_.outcome = Outcome::kInterrupted;
   }
+  if (folder_->views() != nullptr) result_.working_files = folder_->views()->snapshot();
   options_.run_after_run != nullptr ? folder_->clear() : own_folder_.reset();
   result_.refused_files = kernel_.refused_files();
   sched_setaffinity(0, sizeof before, &before);
@@ -275,6 +278,7 @@ void Supervisor::Impl::make_folders() {
     own_folder_ = std::make_unique<RunFolder>(options_.shim_directory + "/keeper");
     folder_ = own_folder_.get();
   }
+  if (options_.views_working_folders) folder_->view_working_folders(*programs_, options_.working_snapshot);
   std::map<std::size_t, std::vector<const ProgramSpec*>> by_host;
   for (const ProgramSpec& program : *programs_) by_host[program.host].push_back(&program);
   for (const auto& [host, of_host] : by_host) {

@@ -426,7 +426,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   const HostPaths& paths = kernel_.paths_of(process);
   std::string seen = path->front() == '/' ? *path : paths.seen(request.working_directory) + "/" + *path;
   if (const auto answer = kernel_.find_executable(thread, seen)) return answer;
-  request.path = paths.native_in_use(seen);
+  request.path = paths.native_in_use(seen, protocol::kViewOpens);
   if (request.path.empty()) return Answer{-ENOENT};
   std::optional<Kernel::OwnFileWork> own_work(std::in_place, kernel_, process.host_index());
   std::vector<std::string> executed = {request.path};
@@ -449,7 +449,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
       request.arguments.erase(request.arguments.begin());
       request.arguments.insert(request.arguments.begin(), words.begin(), words.end());
       seen = words.front();
-      request.path = paths.native(seen);
+      request.path = paths.native_in_use(seen, protocol::kViewOpens);
       executed.push_back(request.path);
       if (request.arguments.size() > 4096) return Answer{-ELOOP};
     }

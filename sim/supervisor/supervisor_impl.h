@@ -128,6 +128,7 @@ class Supervisor::Impl final : public ProcessTable {
   void note_other_layout(Process& process);
   void note_refused_heap(Process& process);
   void make_folders_of(Thread& thread);
+  void answer_about_view(Thread& thread, protocol::ThreadSlot& slot);
   void note_outside_signals(Process& process);
   void check_end_was_ours(Process& process, int status);
   bool ended_from_outside();

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "sim/supervisor/supervisor_impl.h"
+#include "verbs_shim/protocol/folder_view.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -113,6 +114,47 @@ void Supervisor::Impl::make_folders_of(Thread& thread) {
   slot.arguments[0] = kernel_.paths_of(thread.process()).make_folders();
   slot.arguments[1] = 0;
   note_refusal_of_machine(thread);
+}
+
+// Paths in views of working folders (verbs_shim/protocol/folder_view.h).
+void Supervisor::Impl::answer_about_view(Thread& thread, protocol::ThreadSlot& slot) {
+  Process& process = thread.process();
+  const Kernel::OwnFileWork own_work(kernel_, process.host_index());
+  const std::span<std::byte> mailbox = process.region().mailbox(thread.slot());
+  FolderViews* const views = kernel_.paths_of(process).views();
+  slot.action = protocol::Action::kReturn;
+  slot.result = -EINVAL;
+  if (views == nullptr) return;
+  switch (static_cast<protocol::ViewStep>(slot.arguments[0])) {
+    case protocol::ViewStep::kPrepare: {
+      const char* const text = reinterpret_cast<const char*>(mailbox.data());
+      const std::string path(text, ::strnlen(text, protocol::kPathRoom - 1));
+      const FolderViews::Prepared prepared = views->prepare(path, slot.arguments[1]);
+      slot.result = prepared.error != 0 ? -prepared.error : prepared.path == path ? protocol::kUseCopy : protocol::kUseOriginal;
+      std::memcpy(mailbox.data(), prepared.path.c_str(), std::min<std::size_t>(prepared.path.size() + 1, protocol::kPathRoom));
+      return;
+    }
+    case protocol::ViewStep::kMade: {
+      protocol::FileNumber made;
+      std::memcpy(&made, mailbox.data(), sizeof made);
+      views->note_made(made.device, made.inode);
+      slot.result = 0;
+      return;
+    }
+    case protocol::ViewStep::kLook: {
+      const auto count = static_cast<std::uint64_t>(slot.arguments[1]);
+      if (count > mailbox.size() / sizeof(protocol::ViewedFile)) return;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        protocol::ViewedFile file;
+        std::byte* const at = mailbox.data() + i * sizeof file;
+        std::memcpy(&file, at, sizeof file);
+        views->look(file);
+        std::memcpy(at, &file, sizeof file);
+      }
+      slot.result = 0;
+      return;
+    }
+  }
 }
 
 namespace {

@@ -67,6 +67,8 @@ void Supervisor::Impl::take_requests(Process& process) {
       tell_call(*thread, slot);
     } else if (slot.request == protocol::Request::kFolders) {
       make_folders_of(*thread);
+    } else if (slot.request == protocol::Request::kView) {
+      answer_about_view(*thread, slot);
     } else if (slot.request == protocol::Request::kFailedPoll) {
       slot.result = analyst_of(process).use_of_failed(slot);
       slot.action = protocol::Action::kReturn;
@@ -450,6 +452,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     case protocol::Request::kReplaceCall:
     case protocol::Request::kMachine:
     case protocol::Request::kFolders:
+    case protocol::Request::kView:
     case protocol::Request::kFileEvents:
     case protocol::Request::kFailedPoll:
     case protocol::Request::kTellCall:

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <spdlog/spdlog.h>
 
 #include "sim/config/freedom.h"
 #include "tools/verbatim/answer.h"
@@ -12,6 +13,7 @@
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/shell/session_file.h"
 #include "tools/verbatim/shrink.h"
+#include "tools/verbatim/working_files.h"
 
 namespace verbatim::cli {
 
@@ -40,6 +42,9 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
   plan->schedule = schedule_of(replay.decisions);
   if (!config::is_free(plan->scenario.freedom)) plan->scenario.freedom = "spec";
   plan->fail_on = replay.fail_on;
+  plan->views_working_folders = true;
+  plan->working_snapshot = replay.working_files;
+  for (const std::string& change : changes_since(replay.working_files)) spdlog::warn("{} (since the failure was found)", change);
   return std::pair(std::move(*plan), std::move(*options));
 }
 

@@ -9,6 +9,7 @@
 #include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output_file.h"
+#include "tools/verbatim/working_files.h"
 
 namespace verbatim::cli {
 
@@ -37,6 +38,7 @@ std::string write_replay(const std::string& path, const ReplayFile& replay) {
                      {"arguments", replay.arguments},
                      {"decisions", to_json(replay.decisions)},
                      {"contents", contents},
+                     {"working_files", to_json(replay.working_files)},
                      {"profile_folders", replay.profile_folders},
                      {"files", files}};
   return write_document(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -72,6 +74,7 @@ std::optional<ReplayFile> read_replay(const std::string& path, std::string* fail
     replay.arguments = json->value("arguments", replay.arguments);
     replay.decisions = decisions_of(json->at("decisions"));
     for (const Json& content : json->at("contents")) replay.contents.push_back({content.at("path"), content.at("digest")});
+    if (json->contains("working_files")) replay.working_files = snapshot_of(json->at("working_files"));
     json->at("profile_folders").get_to(replay.profile_folders);
     for (const auto& [file, text] : json->at("files").items()) replay.files.texts.emplace(file, text);
     replay.files.are_all = true;
@@ -93,6 +96,8 @@ ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const confi
   if (const char* path = std::getenv("PATH")) file.search_path = path;
   file.profile_folders = profile_folders();
   file.files = files;
+  file.working_files = report.working_files;
+  add_digests(file.working_files);
   std::vector<std::string> paths = report.code_files;
   for (const config::ProgramSpec& program : plan.scenario.programs) {
     for (const auto& [path, source] : program.files) paths.push_back(source);

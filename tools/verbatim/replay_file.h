@@ -24,6 +24,7 @@ struct ReplayFile {
     std::string path, digest;
   };
   std::vector<Content> contents;           // programs, their libraries, files that hosts are given
+  supervisor::FolderSnapshot working_files;  // that the run met
   std::string fail_on;
   std::string freedom = "spec";            // for who reads it; it stands in `words`, too, where it is another
   config::ArgumentValues arguments;        // likewise

@@ -418,6 +418,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.code_files = plan.code_files;
   supervisor_options.run_after_run = plan.run_after_run;
+  supervisor_options.views_working_folders = plan.views_working_folders;
+  if (!plan.working_snapshot.entries.empty()) supervisor_options.working_snapshot = &plan.working_snapshot;
   supervisor_options.terminal_user = plan.terminal_user;
   supervisor_options.late_accesses = late_accesses;
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
@@ -520,6 +522,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     if (report->has_failed() || report->wants_decisions) report->decisions = recorded.decisions();
     report->questions = recorded.questions();
     report->code_files = result.code_files;
+    report->working_files = result.working_files;
     report->windows.assign(observers.windows.hits().begin(), observers.windows.hits().end());
     if (const auto* replayed = dynamic_cast<const explore::ReplayedChoices*>(chooser.get()))
       report->unused = replayed->unused();

@@ -33,6 +33,8 @@ struct RunPlan {
   supervisor::RunAfterRun* run_after_run = nullptr;  // see SupervisorOptions; not nullptr: the process goes on afterwards
   std::optional<DebuggerSpec> debugger;
   supervisor::TerminalUser* terminal_user = nullptr;  // see SupervisorOptions
+  bool views_working_folders = false;          // see SupervisorOptions
+  supervisor::FolderSnapshot working_snapshot;  // likewise; without entries: none
   std::string fail_on;  // regular expression (ECMAScript): a line of output that it finds makes the run a failure; empty: none
 };
 

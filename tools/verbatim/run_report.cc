@@ -10,6 +10,7 @@
 
 #include "sim/explore/signature.h"
 #include "tools/verbatim/decision_json.h"
+#include "tools/verbatim/working_files.h"
 
 namespace verbatim::cli {
 
@@ -109,6 +110,8 @@ std::string to_bytes(const RunReport& report) {
                      {"places", places},
                      {"unused", to_json(report.unused)},
                      {"windows", report.windows},
+                     {"working_files", report.code == 0 ? Json::array() : to_json(report.working_files)},
+                     {"opened_files", report.working_files.opened},
                      {"code_files", report.code_files}};
   std::string bytes;
   // Programs write any bytes; they are kept as they are.
@@ -150,6 +153,8 @@ std::optional<RunReport> report_of(const std::string& bytes) {
   }
   report.unused = decisions_of(json.at("unused"));
   report.windows = json.at("windows").get<std::vector<std::uint64_t>>();
+  report.working_files = snapshot_of(json.at("working_files"));
+  report.working_files.opened = json.at("opened_files").get<std::vector<std::string>>();
   report.code_files = json.at("code_files").get<std::vector<std::string>>();
   return report;
 }

@@ -9,6 +9,7 @@
 
 #include "sim/explore/decision.h"
 #include "sim/supervisor/spec/call_place.h"
+#include "sim/supervisor/spec/folder_snapshot.h"
 #include "tools/verbatim/cli.h"
 
 namespace verbatim::cli {
@@ -42,6 +43,7 @@ struct RunReport {
   bool wants_places = false;            // set by who asks
   std::vector<explore::Decision> unused;  // given decisions whose question never came
   std::vector<std::uint64_t> windows;   // hits, by observe::RaceWindow
+  supervisor::FolderSnapshot working_files;  // of a run that works in a copy
   std::vector<std::string> code_files;  // what programs ran: paths, sorted
 
   bool has_failed() const { return code != kAsExpected; }

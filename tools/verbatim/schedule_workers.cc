@@ -123,6 +123,7 @@ int ScheduleWorkers::serve(int socket, int core) {
     const Json json = Json::from_msgpack(*request);
     RunPlan plan = plan_;
     plan.schedule = schedule_of(json);
+    plan.views_working_folders = true;
     set_arguments(plan, json.at("arguments").get<config::ArgumentValues>());
     plan.run_after_run = options_.afresh ? nullptr : &kept;
     RunOptions options = options_;

@@ -134,6 +134,7 @@ class SeedRuns {
     if (one.log == "warn") spdlog::default_logger()->set_level(spdlog::level::err);
     RunPlan plan = plan_;
     plan.seeds.reset();
+    plan.views_working_folders = !one.verify;
     plan.scenario.seed = seed;
     plan.code_files = &code_files_;
     if (one.verify && recording.empty()) return run_verify(plan, one);

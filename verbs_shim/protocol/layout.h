@@ -8,7 +8,7 @@
 namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
-inline constexpr std::uint32_t kVersion = 27;
+inline constexpr std::uint32_t kVersion = 28;
 
 // What every process touches lies within one block of 2 MiB, the reach of one page of the kernel's page tables: such a page
 // costs a process more than ten pages of memory do.

@@ -46,6 +46,8 @@ enum class Request : std::uint32_t {
                 // number: the system call. Answered at once and without effect on time
   kFolders,     // the program goes to one of the folders that its host has of its own: they are to be made, unless they are
                 // there. Answered at once and without effect on time
+  kView,        // a call is about to use a path in a view of a working folder, or has. arguments and mailbox: ViewStep
+                // (folder_view.h). Answered at once and without effect on time
   kPlace,       // a placement that came with the token (placements.h) cannot be carried out by the thread, as the memory is not
                 // there or may not be written: none of them counts as done. Answered at once and without effect on time: all are
   kFileEvents,  // what the kernel has told of changes to the host's files since it was asked last is kept until it is told

@@ -20,6 +20,7 @@
 #include "verbs_shim/runtime/file_events.h"
 #include "verbs_shim/runtime/file_rights.h"
 #include "verbs_shim/runtime/file_user.h"
+#include "verbs_shim/runtime/folder_view.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
@@ -195,7 +196,8 @@ long on_real_file(long number, const long (&a)[6]) {
     return result;
   }
   if (number == SYS_fstat && !tell_machine_device(number, a[1])) {
-    is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true}) : tell_machine_attributes(number, a[1]);
+    is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true})
+                      : tell_attributes_of_machine_file(number, a[0], a[1]);
   }
   if (number == SYS_fstatfs) tell_file_system(a[1], is_own_file(a[0]), huge_page_of_file(a[0]));
   if (changes_content(number) && is_own_file(a[0])) note_change({a[0], nullptr, true});

@@ -10,6 +10,7 @@
 
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/file_events.h"
+#include "verbs_shim/runtime/folder_view.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -120,9 +121,9 @@ long read_folder(const long (&a)[6]) {
   const auto first = static_cast<std::size_t>(at);
   std::size_t next = first;
   for (long room = a[2]; next < count && entries[next]->length <= room; ++next) room -= entries[next]->length;
-  if (next > first && is_own_file(a[0])) {
-    tell_entry_numbers(a[0], reinterpret_cast<std::uint64_t**>(entries) + first, static_cast<long>(next - first));
-  }
+  auto** const numbers = reinterpret_cast<std::uint64_t**>(entries) + first;
+  if (next > first && is_own_file(a[0])) tell_entry_numbers(a[0], numbers, static_cast<long>(next - first));
+  if (next > first && is_in_view(a[0])) tell_view_numbers(a[0], numbers, static_cast<long>(next - first));
   const std::size_t end = next;
   long told = 0;
   for (next = first; next < end; ++next) {

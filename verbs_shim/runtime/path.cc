@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "verbs_shim/runtime/file_events.h"
+#include "verbs_shim/runtime/folder_view.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
@@ -81,8 +82,9 @@ const PathRow* row_of(const char* path, bool by_seen) {
   return found;
 }
 
-// Not one through which the machine's files show.
+// Not one through which the machine's files show, or copies of them.
 bool is_own(const PathRow& row) {
+  if (row.is_view != 0) return false;
   const char* const text = path_view().text;
   return row.seen_length != row.real_length || memcmp(text + row.seen, text + row.real, row.seen_length) != 0;
 }
@@ -114,7 +116,9 @@ const char* native_name(const char* seen, char (&room)[kPathRoom]) {
   const PathRow* const row = row_of(seen, true);
   if (row == nullptr) return *seen == 0 ? "/" : seen;
   make_folders_of(*row);
-  return replaced(seen, *row, true, room) ? room : seen;
+  if (!replaced(seen, *row, true, room)) return seen;
+  if (row->is_view != 0) prepare_in_view(room, 0);
+  return room;
 }
 
 // What the kernel calls the open file; the length or -errno.
@@ -310,6 +314,12 @@ void resolve_from(const Text& base, bool own_base, Text& path, bool follow, Reso
     return;
   }
   const PathRow* const row = row_of(resolved.seen, true);
+  if (row != nullptr && row->is_view != 0) {
+    resolved.in_view = replaced(resolved.seen, *row, true, resolved.native);
+    resolved.where = resolved.in_view ? Where::kElsewhere : Where::kWrong;
+    resolved.error = -ENAMETOOLONG;
+    return;
+  }
   if (row == nullptr || !is_own(*row)) {
     if (!elsewhere) return;
     resolved.where = Where::kElsewhere;
@@ -347,6 +357,14 @@ bool is_own_file(long fd) {
   return lies_in_own(link, read_link_of(static_cast<int>(fd), link));
 }
 
+bool leads_into_view(long fd, char (&name)[kPathRoom]) {
+  const long n = read_link_of(static_cast<int>(fd), name);
+  if (n <= 0 || name[0] != '/') return false;
+  name[n] = 0;
+  const PathRow* const row = row_of(name, false);
+  return row != nullptr && row->is_view != 0;
+}
+
 bool leads_to_machine_file(const char* link) {
   char target[kPathRoom];
   const long n = native(SYS_readlink, link, target, sizeof target - 1);
@@ -362,7 +380,7 @@ void resolve_path(long folder, long address, bool follow, ResolvedPath& resolved
   Text path, base;
   bool own_base = false;
   resolved.where = Where::kReal;
-  resolved.known = false;
+  resolved.known = resolved.in_view = false;
   if (load(address, path) != 0 || path.size == 0) {  // the kernel says what is wrong with it, or it is the descriptor's
     if (static_cast<int>(folder) != AT_FDCWD && is_virtual_fd(static_cast<int>(folder)))
       resolved.where = Where::kFolder;
@@ -379,7 +397,7 @@ void resolve_path(long folder, long address, bool follow, ResolvedPath& resolved
 void resolve_text(const char* text, bool follow, ResolvedPath& resolved) {
   Text path, base;
   resolved.where = Where::kReal;
-  resolved.known = false;
+  resolved.known = resolved.in_view = false;
   path.set(text, strnlen(text, kPathRoom - 1));
   resolve_from(base, true, path, follow, resolved);
 }

@@ -23,6 +23,8 @@ struct ResolvedPath {
   char native[kPathRoom];
   // Of kMoved: where in `native` the folder ends from which the way leads: the host's, or where a relative path starts.
   std::uint32_t begin = 0;
+  // Of kElsewhere: `native` is in a view of a working folder (folder_view.h).
+  bool in_view = false;
 };
 
 // `path`: in the program's memory.
@@ -36,6 +38,8 @@ bool seen_from_real(char (&real)[kPathRoom]);
 bool is_own_file(long fd);
 // The machine's name of it, if it does; its length, or 0.
 long name_of_own_file(long fd, char (&name)[kPathRoom]);
+// Whether the open file `fd` is in a view of a working folder; `name` gets the machine's name of it.
+bool leads_into_view(long fd, char (&name)[kPathRoom]);
 // Whether what the kernel calls `link`, such as /proc/self/fd/3, is a link to a file that does not.
 bool leads_to_machine_file(const char* link);
 

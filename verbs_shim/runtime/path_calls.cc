@@ -13,6 +13,7 @@
 #include "verbs_shim/runtime/file_events.h"
 #include "verbs_shim/runtime/file_rights.h"
 #include "verbs_shim/runtime/file_user.h"
+#include "verbs_shim/runtime/folder_view.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
@@ -129,6 +130,23 @@ long execute(long number, Arguments& arguments, const PathCall& call, const Reso
   return native(SYS_faccessat2, by_path ? AT_FDCWD : n[0], n[by_path ? 0 : 1], n[by_path ? 1 : 2], flags | AT_EACCESS);
 }
 
+// What the call needs of a view that its path number `i` leads into; -errno, else 0.
+long enter_view(long number, const long (&a)[6], const PathCall& call, int i, ResolvedPath& resolved) {
+  if (!resolved.in_view) return 0;
+  const long result = prepare_in_view(number, a, call, i, resolved.native);
+  if (result == protocol::kUseOriginal) resolved.in_view = false;
+  return result < 0 ? result : 0;
+}
+
+// The call has made files in a view, or has looked at one.
+void settle_in_view(long number, const long (&a)[6], const PathCall& call, const ResolvedPath (&resolved)[2], long result,
+                    bool made) {
+  if (made) note_made_in_view(result, nullptr);
+  const bool makes_one = call.paths[1].path < 0 && call.paths[0].use == protocol::PathUse::kMake;
+  if (makes_one) note_made_in_view(-1, resolved[0].native);
+  if (tells_attributes(number)) tell_view_attributes(number, a[number == SYS_statx ? 4 : call.paths[0].path + 1]);
+}
+
 long look_and_execute(long number, const long (&a)[6], Arguments& arguments, ResolvedPath (&resolved)[2]) {
   const PathCall& call = *arguments.paths.call;
   const bool always_asks = protocol::system_call(static_cast<std::uint64_t>(number)).call_class ==
@@ -140,11 +158,15 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
     if (is_shim_fd(static_cast<int>(folder))) return -EBADF;
     resolve_path(folder, a[argument.path], follows(call, argument, a), resolved[i]);
     if (resolved[i].where == Where::kWrong) return resolved[i].error;
+    if (const long error = enter_view(number, a, call, i, resolved[i]); error != 0) return error;
     put_resolved(resolved[i], argument, arguments);
     ask = ask || asks(resolved[i]);
   }
   for (int turn = 0; turn < kMostTurns; ++turn) {
     if (const long error = error_of_rights(number, a, call, resolved); error != 0) return error;
+    // A view and the rest of the machine are different file systems.
+    if (!ask && call.paths[1].path >= 0 && resolved[0].in_view != resolved[1].in_view) return -EXDEV;
+    if (resolved[0].in_view) arguments.made = makes(number, call, a, resolved[0].native);
     arguments.paths.names_own = leads_to_own(resolved[0]) || (call.paths[1].path >= 0 && leads_to_own(resolved[1]));
     if (leads_to_own(resolved[0])) arguments.made = makes(number, call, a, resolved[0].native);
     if (!ask && is_own_times_call(number, a, resolved[0])) {
@@ -164,6 +186,7 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
     resolve_text(arguments.paths.text, follows(call, argument, a), resolved[i]);
     if (resolved[i].where == Where::kWrong) return resolved[i].error;
     if (!resolved[i].known) return -ENOENT;
+    if (const long error = enter_view(number, a, call, i, resolved[i]); error != 0) return error;
     put_resolved(resolved[i], argument, arguments);
     ask = always_asks;
     for (int j = 0; j < 2 && call.paths[j].path >= 0; ++j) ask = ask || asks(resolved[j]);
@@ -176,6 +199,7 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
 void settle(long number, const long (&a)[6], const PathCall& call, const ResolvedPath (&resolved)[2], long result,
             bool made) {
   for (int i = 0; i < 2 && call.paths[i].path >= 0; ++i) {
+    if (i == 0 && resolved[0].in_view) settle_in_view(number, a, call, resolved, result, made);
     if (!leads_to_own(resolved[i])) {
       if (number == SYS_statfs) tell_file_system(a[1], false, 0);
       if (resolved[i].known && tells_attributes(number))
@@ -220,7 +244,7 @@ void settle_descriptor(long number, const long (&a)[6], const PathCall& call) {
   if (is_own_file(a[argument.folder]))
     tell_attributes(number, a[number == SYS_statx ? 4 : 2], {a[argument.folder], nullptr, true});
   else
-    tell_machine_attributes(number, a[number == SYS_statx ? 4 : 2]);
+    tell_attributes_of_machine_file(number, a[argument.folder], a[number == SYS_statx ? 4 : 2]);
 }
 
 }  // namespace

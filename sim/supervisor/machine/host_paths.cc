@@ -32,8 +32,13 @@ int OwnFolders::make() const {
   return 0;
 }
 
-std::string HostPaths::native_in_use(const std::string& seen) const {
+std::string HostPaths::copy_in_view(const std::string& native) const {
+  return views_ == nullptr ? "" : views_->copy_of(native);
+}
+
+std::string HostPaths::native_in_use(const std::string& seen, std::int64_t use) const {
   std::string real = native(seen);
+  if (const std::string copy = copy_in_view(real); !copy.empty()) return views_->prepare(copy, use).path;
   if (folders_ == nullptr) return real;
   // What lies deeper is not there before its folder is.
   const std::string above = real.substr(0, real.rfind('/'));
@@ -62,6 +67,8 @@ std::string HostPaths::seen(const std::string& native) const {
   for (const char* const mark : protocol::kHugeFileMark) {
     if (native.starts_with(mark)) return "/memfd:" + native.substr(std::strlen(mark));
   }
+  if (const std::string original = views_ == nullptr ? "" : views_->original_of(native); !original.empty())
+    return this->seen(original);
   const std::pair<std::string, std::string>* found = nullptr;
   for (const auto& row : rows_) {
     if (below(native, row.second) && (found == nullptr || row.second.size() > found->second.size())) found = &row;
@@ -73,10 +80,29 @@ bool HostPaths::in_tree(const std::string& path) const {
   return protocol::path_is_in_tree(path.c_str()) && row_of_seen(path) == nullptr;
 }
 
+// The rows that processes get: what shows through into a view leads to its copy.
+std::vector<HostPaths::Row> HostPaths::table() const {
+  std::vector<Row> table;
+  for (const auto& [seen, real] : rows_) {
+    const std::string copy = copy_in_view(real);
+    table.push_back({seen, copy.empty() ? real : copy, !copy.empty()});
+  }
+  if (views_ == nullptr) return table;
+  for (const std::string& original : views_->originals()) {
+    const auto* const row = row_of_seen(original);
+    const bool is_there = row != nullptr && row->first == original;
+    const bool is_elsewhere = row != nullptr && native(original) != original;
+    if (!is_there && !is_elsewhere) table.push_back({original, copy_in_view(original), true});
+  }
+  std::ranges::stable_sort(table, [](const Row& a, const Row& b) { return a.seen.size() > b.seen.size(); });
+  return table;
+}
+
 bool HostPaths::fit() const {
+  const std::vector<Row> rows = table();
   std::size_t text = 0;
-  for (const auto& [seen, real] : rows_) text += seen.size() + 1 + real.size() + 1;
-  return rows_.size() <= protocol::kMostPathRows && text <= protocol::kPathText;
+  for (const Row& row : rows) text += row.seen.size() + 1 + row.real.size() + 1;
+  return rows.size() <= protocol::kMostPathRows && text <= protocol::kPathText;
 }
 
 void HostPaths::store(ProcessRegion& region, const std::string& working_folder) const {
@@ -93,12 +119,14 @@ void HostPaths::store(ProcessRegion& region, const std::string& working_folder) 
     return at;
   };
   view.rows = 0;
-  for (const auto& [seen, real] : rows_) {
+  view.has_views = views_ != nullptr && !views_->originals().empty();
+  for (const auto& [seen, real, is_view] : table()) {
     protocol::PathRow& row = view.row[view.rows++];
     row.seen = put(seen);
     row.seen_length = static_cast<std::uint32_t>(seen.size());
     row.real = put(real);
     row.real_length = static_cast<std::uint32_t>(real.size());
+    row.is_view = is_view ? 1 : 0;
   }
   view.has_no_folders = folders_ != nullptr && !folders_->folders.empty() &&
                         access(folders_->folders.front().real.c_str(), F_OK) != 0;

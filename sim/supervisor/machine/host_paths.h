@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/supervisor/machine/folder_views.h"
 #include "sim/supervisor/machine/process_region.h"
 
 namespace verbatim::supervisor {
@@ -36,9 +37,14 @@ class HostPaths {
   void set_folders(std::shared_ptr<const OwnFolders> folders) { folders_ = std::move(folders); }
   int make_folders() const { return folders_ == nullptr ? 0 : folders_->make(); }  // 0 or errno
 
+  // Views of the machine's folders, for all hosts of a run.
+  void set_views(std::shared_ptr<FolderViews> views) { views_ = std::move(views); }
+  FolderViews* views() const { return views_.get(); }
+
+  // Views aside.
   std::string native(const std::string& seen) const;
-  // The same of a path that is about to be used.
-  std::string native_in_use(const std::string& seen) const;
+  // The path that is about to be used. `use`: bits kView… of what happens there, for a file in a view.
+  std::string native_in_use(const std::string& seen, std::int64_t use = protocol::kViewLists) const;
   std::string seen(const std::string& native) const;
   // Whether `path`, without "." and "..", is at or below a row.
   bool has_row(const std::string& path) const { return row_of_seen(path) != nullptr; }
@@ -52,8 +58,15 @@ class HostPaths {
 
  private:
   const std::pair<std::string, std::string>* row_of_seen(const std::string& path) const;
+  struct Row {
+    std::string seen, real;
+    bool is_view;
+  };
+  std::vector<Row> table() const;
+  std::string copy_in_view(const std::string& native) const;  // "": it is in none
   std::vector<std::pair<std::string, std::string>> rows_;  // longer names first
   std::shared_ptr<const OwnFolders> folders_;
+  std::shared_ptr<FolderViews> views_;
 };
 
 // Where the process works, when that is in a tree; empty: the kernel knows.

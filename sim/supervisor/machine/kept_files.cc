@@ -9,29 +9,16 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <system_error>
 #include <utility>
+
+#include "sim/supervisor/machine/file_copy.h"
 
 namespace verbatim::supervisor {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  const int number_;
-};
 
 class Keeping {
  public:
@@ -112,45 +99,17 @@ class Keeping {
     const Descriptor copy(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (copy.get() < 0 || ftruncate(copy.get(), is.st_size) != 0) return fail(to, errno);
     fchmod(copy.get(), is.st_mode & 07777);
-    for (off_t at = 0; at < is.st_size && !has_to_stop();) {
-      const off_t begin = lseek(source.get(), at, SEEK_DATA);
-      if (begin < 0 && errno != ENXIO) return fail(from, errno);
-      if (begin < 0 || begin >= is.st_size) break;  // a hole to the end
-      const off_t hole = lseek(source.get(), begin, SEEK_HOLE);
-      at = std::min<off_t>(hole < 0 ? is.st_size : hole, is.st_size);
-      if (!keep_range(source.get(), copy.get(), begin, at, to)) return;
-    }
-  }
-
-  // False: it cannot go on.
-  bool keep_range(int source, int copy, off_t at, off_t end, const fs::path& to) {
-    constexpr std::size_t kAtOnce = 1 << 20;  // bytes
-    if (buffer_ == nullptr) buffer_ = std::make_unique<char[]>(kAtOnce);
-    while (at < end && !has_to_stop()) {
-      const ssize_t read = pread(source, buffer_.get(), std::min<std::size_t>(kAtOnce, static_cast<std::size_t>(end - at)), at);
-      if (read < 0) fail(to, errno);
-      if (read <= 0) return read == 0;
-      bytes_ += static_cast<std::uint64_t>(read);
-      if (bytes_ > limits_.bytes) is_full_ = true;
-      if (is_full_) return false;
-      for (ssize_t written = 0; written < read;) {
-        const ssize_t n = pwrite(copy, buffer_.get() + written, static_cast<std::size_t>(read - written), at + written);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) {
-          fail(to, errno);
-          return false;
-        }
-        written += n;
-      }
-      at += read;
-    }
-    return true;
+    const int error = copy_data(source.get(), copy.get(), is.st_size, [this](std::uint64_t bytes) {
+      bytes_ += bytes;
+      is_full_ = is_full_ || bytes_ > limits_.bytes;
+      return !has_to_stop();
+    });
+    if (error != 0 && error != ECANCELED) fail(to, error);
   }
 
   const KeptLimits limits_;
   const std::function<bool()>& is_interrupted_;
   std::map<std::pair<dev_t, ino_t>, fs::path> names_;  // copies of files with several names
-  std::unique_ptr<char[]> buffer_;
   std::uint64_t bytes_ = 0, files_ = 0, special_count_ = 0;
   std::string special_, failure_;
   bool was_interrupted_ = false, is_full_ = false;

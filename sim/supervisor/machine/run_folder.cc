@@ -34,6 +34,7 @@ using protocol::kOwnFolders;
 
 constexpr const char* kPrefix = "verbatim-run-";
 constexpr const char* kLock = "/lock";
+constexpr const char* kViews = "/views";
 
 bool strictly_below(const std::string& path, const std::string& folder) {
   return path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/';
@@ -49,7 +50,7 @@ std::string real_path_of(const std::string& path) {
 void remove_leftovers(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+    if (!is_run_folder(entry.path().filename().string())) continue;
     struct stat status;
     if (lstat(entry.path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) continue;
     const int lock = open((entry.path().string() + kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -138,6 +139,15 @@ std::string temporary_folder() {
   return real_path_of(named != nullptr && *named == '/' ? named : "/tmp");
 }
 
+bool is_run_folder(const std::string& name) { return name.starts_with(kPrefix); }
+
+void RunFolder::view_working_folders(const std::vector<ProgramSpec>& programs, const FolderSnapshot* expected) {
+  std::vector<std::string> folders;
+  for (const ProgramSpec& program : programs)
+    folders.push_back(real_path_of(program.working_directory.empty() ? "." : program.working_directory));
+  views_ = std::make_shared<FolderViews>(path_ + kViews, std::move(folders), expected);
+}
+
 RunFolder::RunFolder(const std::string& keeper_program) {
   const std::string folder = temporary_folder();
   remove_leftovers(folder);
@@ -151,6 +161,8 @@ RunFolder::RunFolder(const std::string& keeper_program) {
 
 void RunFolder::clear() {
   for (const Host& host : hosts_) remove_folder(host.folder.c_str());
+  if (views_ != nullptr) remove_folder((path_ + kViews).c_str());
+  views_.reset();
   hosts_.clear();
   real_paths_.clear();
 }
@@ -204,6 +216,7 @@ RunFolder::~RunFolder() {
 
 void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs,
                          std::int64_t epoch_seconds, HostPaths& paths) {
+  if (views_ != nullptr) paths.set_views(views_);
   const std::string own = path_ + "/" + std::to_string(hosts_.size());
   hosts_.push_back({host.name, own, {}, {}});
   const auto real_path = [this](const std::string& path) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/supervisor/machine/folder_views.h"
 #include "sim/supervisor/machine/host_paths.h"
 #include "sim/supervisor/machine/kept_files.h"
 #include "sim/supervisor/spec/host_spec.h"
@@ -18,6 +19,9 @@ namespace verbatim::supervisor {
 
 // The machine's folder that runs make theirs in: that of TMPDIR where it is an absolute path, else /tmp.
 std::string temporary_folder();
+
+// Whether a run makes its folder by that name.
+bool is_run_folder(const std::string& name);
 
 class RunFolder {
  public:
@@ -39,6 +43,10 @@ class RunFolder {
   // program works, and the folder that its file is in.
   void add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs, std::int64_t epoch_seconds,
                 HostPaths& paths);
+
+  // Programs see copies of the folders that they work in from now on; before add_host(). `expected`: as in FolderViews.
+  void view_working_folders(const std::vector<ProgramSpec>& programs, const FolderSnapshot* expected);
+  const FolderViews* views() const { return views_.get(); }
 
   struct Host {
     std::string name;
@@ -63,6 +71,7 @@ class RunFolder {
   int read_end_ = -1;  // of that pipe: a keeper that is gone does not make writing to it an error
   int keeper_ = -1;    // a process
   std::vector<Host> hosts_;
+  std::shared_ptr<FolderViews> views_;
   std::map<std::string, std::string> real_paths_;  // of the machine, as they were asked for
 };
 

@@ -11,6 +11,7 @@
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
 #include "sim/supervisor/spec/call_place.h"
+#include "sim/supervisor/spec/folder_snapshot.h"
 #include "sim/supervisor/spec/thread_wait.h"
 
 namespace verbatim::code {
@@ -79,6 +80,10 @@ struct SupervisorOptions {
   int core = -1;                               // CPU that programs run on; -1: the one that the caller is on
   SecondCoreUse second_core = SecondCoreUse::kNever;
   std::string shim_directory;                  // holds the libraries of verbs_shim, ssh, sshd and keeper
+  // Programs work in copies of their folders (machine/folder_views.h), which go with the run; `working_snapshot`: times of files
+  // there that take the place of the machine's, or nullptr.
+  bool views_working_folders = false;
+  const FolderSnapshot* working_snapshot = nullptr;
   std::string keep_files_in;                   // folder that gets the files of the hosts' own folders; empty: none
   // Called for each host that had programs when all have ended: what they left in the host's own folders, which lie in
   // `folder`; `made_first` were there before them. Sentences that it returns become warnings.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/time.h"
+#include "sim/supervisor/spec/folder_snapshot.h"
 #include "sim/supervisor/spec/blocked_thread.h"
 #include "sim/supervisor/spec/queue_figures.h"
 #include "sim/supervisor/spec/waiting_time.h"
@@ -56,6 +57,7 @@ struct RunResult {
   std::uint64_t hand_overs = 0;                // times a program got the token
   std::vector<QueueFigures> queues;            // of programs that have destroyed them, or exited by themselves
   std::vector<WaitingTime> waiting;            // of threads that polled or span, by their ids
+  FolderSnapshot working_files;                // of folders that programs worked in copies of
   std::vector<std::string> not_kept;           // what --keep-files could not copy: one sentence each
   std::vector<std::string> code_files;         // whose code programs ran, libraries too: paths, sorted
 };

@@ -178,6 +178,11 @@ std::string Process::native_path(int directory_fd, const std::string& path) cons
     return paths_->in_tree(target) ? "" : paths_->native_in_use(target);
   }
   if (path.starts_with('/')) return path;
+  if (paths_ != nullptr && paths_->views() != nullptr && directory_fd == AT_FDCWD) {
+    std::error_code error;
+    const std::string works_in = std::filesystem::read_symlink(fmt::format("/proc/{}/cwd", calling_tid_), error);
+    if (!error && works_in.starts_with('/')) return native_path(AT_FDCWD, paths_->seen(works_in) + "/" + path);
+  }
   if (directory_fd == AT_FDCWD) return fmt::format("/proc/{}/cwd/{}", calling_tid_, path);
   return fmt::format("/proc/{}/fd/{}/{}", calling_tid_, directory_fd, path);
 }

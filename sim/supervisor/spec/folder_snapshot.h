@@ -1,0 +1,22 @@
+// The state of folders that programs work in, as far as a run has met it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace verbatim::supervisor {
+
+struct FolderSnapshot {
+  struct Entry {
+    std::string path;              // absolute, on the machine
+    std::string kind;              // "folder", "file", "link", "fifo", "socket"
+    std::int64_t size = 0;         // bytes; 0 of folders
+    std::int64_t modified_ns = 0;  // since 1970
+    std::string digest;            // of the content; empty: nobody has asked for it
+  };
+  std::vector<Entry> entries;        // of every folder that a path has led into
+  std::vector<std::string> opened;   // files whose content programs may have read
+};
+
+}  // namespace verbatim::supervisor
