@@ -22,21 +22,21 @@ void Recorder::on_record(const TraceRecord& record, std::span<const std::byte> b
   if (buffer_.size() == kBufferedEntries) flush();
 }
 
-bool Recorder::flush() {
+int Recorder::flush() {
   const char* from = reinterpret_cast<const char*>(buffer_.data());
   std::size_t left = buffer_.size() * sizeof(LogEntry);
-  while (left > 0 && good_) {
+  while (left > 0 && error_ == 0) {
     const ssize_t n = ::write(fd_, from, left);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      good_ = false;
+      error_ = n < 0 ? errno : ENOSPC;
       break;
     }
     from += n;
     left -= static_cast<std::size_t>(n);
   }
   buffer_.clear();
-  return good_;
+  return error_;
 }
 
 namespace {

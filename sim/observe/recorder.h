@@ -28,13 +28,13 @@ class Recorder final : public TraceSink {
   ~Recorder() { flush(); }
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
-  // False when something could not be written (disk full): the log cannot be used.
-  bool flush();
+  // 0, or the errno with which something could not be written: the log cannot be used.
+  int flush();
 
  private:
   static constexpr std::size_t kBufferedEntries = 4096;
   int fd_;
-  bool good_ = true;
+  int error_ = 0;
   std::vector<LogEntry> buffer_;
 };
 

@@ -278,7 +278,8 @@ void Supervisor::Impl::make_folders() {
     own_folder_ = std::make_unique<RunFolder>(options_.shim_directory + "/keeper");
     folder_ = own_folder_.get();
   }
-  if (options_.views_working_folders) folder_->view_working_folders(*programs_, options_.working_snapshot);
+  options_.views_working_folders ? folder_->view_working_folders(*programs_, options_.working_snapshot)
+                                 : folder_->share_working_folders(*programs_);
   std::map<std::size_t, std::vector<const ProgramSpec*>> by_host;
   for (const ProgramSpec& program : *programs_) by_host[program.host].push_back(&program);
   for (const auto& [host, of_host] : by_host) {

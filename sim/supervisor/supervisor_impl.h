@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <memory>
 #include <optional>
 #include <span>
@@ -129,6 +130,7 @@ class Supervisor::Impl final : public ProcessTable {
   void note_refused_heap(Process& process);
   void make_folders_of(Thread& thread);
   void answer_about_view(Thread& thread, protocol::ThreadSlot& slot);
+  void warn_of_other_run(const std::string& folder);
   void note_outside_signals(Process& process);
   void check_end_was_ours(Process& process, int status);
   bool ended_from_outside();
@@ -253,6 +255,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::optional<SecondCore> second_core_;  // while the run lasts
   std::unique_ptr<RunFolder> own_folder_;
   RunFolder* folder_ = nullptr;
+  std::set<std::string> met_other_run_in_;  // folders
   Kernel kernel_;
   CallPlaces places_{options_};
   std::map<std::pair<pid_t, std::uint64_t>, bool> are_in_header_;  // callers of verbs: whether in a header of verbs

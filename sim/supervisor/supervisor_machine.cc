@@ -123,21 +123,25 @@ void Supervisor::Impl::answer_about_view(Thread& thread, protocol::ThreadSlot& s
   const std::span<std::byte> mailbox = process.region().mailbox(thread.slot());
   FolderViews* const views = kernel_.paths_of(process).views();
   slot.action = protocol::Action::kReturn;
+  slot.result = 0;
+  const auto step = static_cast<protocol::ViewStep>(slot.arguments[0]);
+  const char* const text = reinterpret_cast<const char*>(mailbox.data());
+  const std::string path(text, ::strnlen(text, protocol::kPathRoom - 1));
+  if (step == protocol::ViewStep::kWritten) return warn_of_other_run(path);
   slot.result = -EINVAL;
   if (views == nullptr) return;
-  switch (static_cast<protocol::ViewStep>(slot.arguments[0])) {
+  switch (step) {
     case protocol::ViewStep::kPrepare: {
-      const char* const text = reinterpret_cast<const char*>(mailbox.data());
-      const std::string path(text, ::strnlen(text, protocol::kPathRoom - 1));
       const FolderViews::Prepared prepared = views->prepare(path, slot.arguments[1]);
       slot.result = prepared.error != 0 ? -prepared.error : prepared.path == path ? protocol::kUseCopy : protocol::kUseOriginal;
       std::memcpy(mailbox.data(), prepared.path.c_str(), std::min<std::size_t>(prepared.path.size() + 1, protocol::kPathRoom));
       return;
     }
-    case protocol::ViewStep::kMade: {
-      protocol::FileNumber made;
-      std::memcpy(&made, mailbox.data(), sizeof made);
-      views->note_made(made.device, made.inode);
+    case protocol::ViewStep::kMade:
+    case protocol::ViewStep::kListed: {
+      protocol::FileNumber file;
+      std::memcpy(&file, mailbox.data(), sizeof file);
+      step == protocol::ViewStep::kMade ? views->note_made(file.device, file.inode) : views->note_listed(file.device, file.inode);
       slot.result = 0;
       return;
     }
@@ -154,7 +158,20 @@ void Supervisor::Impl::answer_about_view(Thread& thread, protocol::ThreadSlot& s
       slot.result = 0;
       return;
     }
+    case protocol::ViewStep::kWritten:
+      return;
   }
+}
+
+// The warning depends on the machine, so it is no part of the trace.
+void Supervisor::Impl::warn_of_other_run(const std::string& folder) {
+  const pid_t other = folder_->other_run_in(folder);
+  if (other == 0 || !met_other_run_in_.insert(folder).second) return;
+  const std::string sentence = fmt::format(
+      "programs of this run write to {}, where another run (process {}) works at the same time: each may find the other's files; start "
+      "one of them in another folder", folder, other);
+  spdlog::warn("{}", sentence);
+  result_.warnings.push_back(sentence);
 }
 
 namespace {

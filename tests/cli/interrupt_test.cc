@@ -113,13 +113,22 @@ class Interrupted : public ::testing::Test {
     ::_exit(127);
   }
 
+  // Whether a program has written the file `runs`: into the folder, or a run's copy of it.
+  bool has_begun() const {
+    std::error_code error;
+    for (fs::directory_iterator run(temporary(), error), end; !error && run != end; run.increment(error)) {
+      if (fs::exists(run->path() / "views/0/runs", error)) return true;
+    }
+    return fs::exists(folder() + "/runs");
+  }
+
   // Until a simulated program runs that never ends by itself.
   void await_program() {
     ASSERT_TRUE(comes_true([&] {
       if (process_of(child_).state == 'Z') return true;  // said below
       programs_.clear();
       for (const Process& process : descendants_of(child_)) {
-        if (process.name == "sh" && fs::exists(folder() + "/runs")) programs_.push_back(process);
+        if (process.name == "sh" && has_begun()) programs_.push_back(process);
       }
       return !programs_.empty();
     }));

@@ -199,6 +199,44 @@ TEST_F(Outputs, a_document_that_has_no_room_leaves_what_was_there) {
   EXPECT_EQ(files(), 2);
 }
 
+// In a mount name space of its own, with a file system of `size` at `folder`. Only root can have that; else the exit code is 77.
+Finished run_with_small_disk(const std::string& folder, const char* size, std::vector<std::string> words) {
+  return run_command(std::move(words), "/", [&] {
+    constexpr int kNotHere = 77;
+    const std::string options = std::string("size=") + size;
+    const bool has_place = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                           ::mount("none", folder.c_str(), "tmpfs", 0, options.c_str()) == 0;
+    if (!has_place) ::_exit(kNotHere);
+    ::setenv("TMPDIR", folder.c_str(), 1);
+  });
+}
+
+TEST_F(Outputs, a_record_for_which_the_disk_has_no_room_is_no_difference_between_runs) {
+  const std::string topology = std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology;
+  const std::string lines = "server=sh -c 'i=0; while [ $i -lt 3000 ]; do echo; i=$((i+1)); done'";
+  const Finished run = run_with_small_disk(folder_, "256k", {VERBATIM_PROGRAM, "run", "--verify", "--topology", topology, lines});
+  if (run.code == 77) return;
+  EXPECT_EQ(run.code, 71) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("the record of the run, which --verify compares, could not be written to " +
+                                 fs::canonical(folder_).string() + ": No space left on device; set TMPDIR"));
+  EXPECT_THAT(run.err, Not(HasSubstr("differ")));
+}
+
+// The file system of the document is full, so the old one stays.
+TEST_F(Outputs, a_full_disk_leaves_a_document_what_it_had) {
+  const std::string topology = std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology;
+  ASSERT_EQ(run_command({VERBATIM_PROGRAM, "run", "--record", at("run.rec"), "--topology", topology, "server=true"}).code, 0);
+  const std::string disk = at("disk");
+  fs::create_directory(disk);
+  const std::string script = "cd \"$2\" && echo before > report && { cat /dev/zero > filler 2>/dev/null; "
+                             "\"$0\" report \"$1\" -o report; code=$?; cat report; exit $code; }";
+  const Finished run = run_with_small_disk(disk, "256k", {"sh", "-c", script, VERBATIM_PROGRAM, at("run.rec"), disk});
+  if (run.code == 77) return;
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("cannot write \"report\": No space left on device"));
+  EXPECT_EQ(run.out, "before\n");
+}
+
 TEST_F(Outputs, of_a_run_may_not_be_its_inputs) {
   const std::string topology = content_of(::open((std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology).c_str(), O_RDONLY));
   put("topology.json", topology);

@@ -129,8 +129,19 @@ TEST_P(WorkingFolder, schedules_and_seeds_that_run_side_by_side_do_not_meet) {
   EXPECT_EQ(explored.code, 0) << explored.out << explored.err;
   const Finished seeds = verbatim(words({"run", "--seeds", "1..10", "--jobs", "2"}, command), work_);
   EXPECT_EQ(seeds.code, 0) << seeds.out << seeds.err;
+  const std::string out = all_ + "/seeds";
+  const std::string fails = script("echo line >> log; echo > made; exit 3");
+  EXPECT_EQ(verbatim(words({"run", "--seeds", "1..2", "--keep-files", "--out", out}, fails), work_).code, 1);
+  for (const char* seed : {"1", "2"}) {
+    const std::string kept = out + "/seed-" + seed + "/files/working-folder";
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(kept)) names.push_back(entry.path().filename().string());
+    std::ranges::sort(names);
+    EXPECT_EQ(names, (std::vector<std::string>{"hard", "log", "made"})) << kept;
+  }
   EXPECT_EQ(state(), before);
   // A run by itself writes to the folder, so that the next one finds it.
+  script("test $(wc -l < log) -eq 1 && test ! -e made && echo line >> log && echo > made");
   EXPECT_EQ(verbatim(words({"run"}, command), work_).code, 0);
   EXPECT_NE(state(), before);
   EXPECT_EQ(verbatim(words({"run"}, command), work_).code, 1);
@@ -147,7 +158,7 @@ TEST_P(WorkingFolder, a_run_has_the_same_digest_with_and_without) {
 }
 
 TEST_P(WorkingFolder, a_replay_says_what_has_changed_and_shows_the_times_of_its_snapshot) {
-  const std::string command = script("stat -c %Y sub/deep/g; cat log sub/deep/g; exit 3");
+  const std::string command = script("stat -c %Y sub/deep/g; cat log sub/deep/g; ls sub/deep; exit 3");
   const std::string replay = replay_of(command);
   const std::string first = output_of(verbatim({"replay", replay}, "/"));
   const timespec times[2] = {{5000, 0}, {5000, 0}};
@@ -158,12 +169,31 @@ TEST_P(WorkingFolder, a_replay_says_what_has_changed_and_shows_the_times_of_its_
   write("sub/deep/g", "DEEP\n");
   write("log", "changed\n");
   write("sub/deep/later", "");
+  write("unseen", "");
   fs::remove(work_ + "/other");
   write("sub/f", "longer\n");
   const Finished changed = verbatim({"replay", replay}, "/");
   for (const std::string sentence : {"/log had 6 bytes, and has 8", "/sub/deep/later is new", "/other is not there any more",
                                      "/sub/f had 5 bytes, and has 7", "/sub/deep/g has other content"})
     EXPECT_NE(changed.err.find(work_ + sentence), std::string::npos) << sentence << "\n" << changed.err;
+  EXPECT_EQ(changed.err.find("unseen"), std::string::npos) << changed.err;
+}
+
+// Only a run that writes there while another one works there is warned.
+TEST_P(WorkingFolder, two_runs_in_one_folder_are_warned_of) {
+  const std::string gate = all_ + "/gate";
+  ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
+  // The first run is held up by its output, which is read on when the second run has ended.
+  const std::string run = "'" + std::string(VERBATIM_PROGRAM) + "' run --topology '" + VERBATIM_SOURCE_DIR + "/" + kTopology + "' ";
+  const auto beside = [&](const std::string& command) {
+    return run_command({"sh", "-c", run + "'server=seq 100000' > '" + gate + "' & exec 3< '" + gate + "'; head -c 1 <&3 > /dev/null; " +
+                                        run + "\"server=" + command + "\"; cat <&3 > /dev/null; wait"}, work_);
+  };
+  const std::string sentence = "programs of this run write to " + work_ + ", where another run (process ";
+  const Finished writes = beside("sh -c 'echo x > new'");
+  EXPECT_NE(writes.err.find(sentence), std::string::npos) << writes.err;
+  EXPECT_EQ(beside("cat log").err.find(sentence), std::string::npos);
+  EXPECT_EQ(verbatim(words({"run"}, "sh -c 'echo x > new'"), work_).err.find(sentence), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Below, WorkingFolder, ::testing::Values("temporary", "others"),

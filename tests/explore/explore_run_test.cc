@@ -262,15 +262,17 @@ TEST_F(Explore, so_it_is_with_programs_that_start_others_and_leave_files) {
 }
 
 TEST_F(Explore, a_program_that_is_replaced_while_it_is_explored_is_started_anew) {
-  // Each run puts the other program in place and runs that.
+  // Each run puts the other program in place and runs that: not in its working folder, of which each has a copy.
+  fs::create_directory(folder_.path() + "/work");
   std::ofstream(folder_.path() + "/next") << "basename";
-  std::ofstream(folder_.path() + "/go.sh") << "next=$(cat next)\n"
+  std::ofstream(folder_.path() + "/go.sh") << "cd ..\n"
+                                              "next=$(cat next)\n"
                                               "[ $next = basename ] && printf dirname > next || printf basename > next\n"
                                               "cp /usr/bin/$next new && mv new program && ./program x/y\n";
   const Finished run = run_command({VERBATIM_PROGRAM, "explore", "--out", out_, "--jobs", "1", "--runs", "6", "--keep-going",
                                     "--fail-on", "^x$", "--shrink-time", "1 ms", "--topology",
-                                    std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology, "server=sh go.sh"},
-                                   folder_.path());
+                                    std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology, "server=sh " + folder_.path() + "/go.sh"},
+                                   folder_.path() + "/work");
   EXPECT_NE(run.out.find("3 failed, of 1 kind"), std::string::npos) << run.out << run.err;
 }
 

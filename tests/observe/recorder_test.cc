@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include <cerrno>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,7 +18,7 @@ class Log {
   explicit Log(const std::function<void(Recorder&)>& fill) : fd_(::memfd_create("log", MFD_CLOEXEC)) {
     Recorder recorder(fd_);
     fill(recorder);
-    EXPECT_TRUE(recorder.flush());
+    EXPECT_EQ(recorder.flush(), 0);
   }
   ~Log() { ::close(fd_); }
   int fd() const { return fd_; }
@@ -91,7 +93,7 @@ TEST(Recorder, a_full_disk_is_noticed) {
   ASSERT_GE(fd, 0);
   Recorder recorder(fd);
   add(recorder, 1, 7);
-  EXPECT_FALSE(recorder.flush());
+  EXPECT_EQ(recorder.flush(), ENOSPC);
   ::close(fd);
 }
 

@@ -172,7 +172,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   take_choice(verb->add_option("--freedom", options.freedom,
                    "what the simulator does where the specification leaves a choice: friendly, the same as a ConnectX; spec, anything allowed, "
                    "as the seed draws it; quirk:NAME, besides that one deviation of some hardware (default: the scenario's, else friendly)"), config::freedom_names());
-  verb->add_flag("--keep-files", options.keep_files, "keep the files of the hosts' own folders, such as /tmp, in files/HOST of --out");
+  verb->add_flag("--keep-files", options.keep_files, "keep the files of the hosts' own folders, such as /tmp, in files/HOST of --out; with --seeds also what programs wrote to the folder that they work in, in files/working-folder");
   CLI::Option* const verify = verb->add_flag("--verify", options.verify, "run twice, and name the first difference");
   verb->add_option("--junit", options.junit,
                    "write the result as JUnit XML to this file: a test case for each program and one for the run; with --seeds, one for each seed")

@@ -32,6 +32,7 @@
 #include "sim/observe/recorder.h"
 #include "sim/observe/text_trace_sink.h"
 #include "sim/supervisor/machine/limit_check.h"
+#include "sim/supervisor/machine/run_folder.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/call_line.h"
 #include "tools/verbatim/calls/call_list.h"
@@ -183,6 +184,7 @@ struct Observers {
   std::optional<observe::Losses> losses;
   std::optional<observe::CheckLog> checks;
   ContactChecks contact_checks;
+  bool has_lost_record = false;  // of --verify
 
   explicit Observers(const ComponentTable& components) : counters(components.size()), facts(components) {}
 
@@ -236,8 +238,11 @@ struct Observers {
     if (debugger) failures.push_back(debugger->failure());
     if (pcap) pcap->flush();
     call_list.finish([this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });
-    if (recorder && !recorder->flush())
-      failures.push_back("the record of the run could not be written completely");
+    if (const int error = recorder ? recorder->flush() : 0; error != 0) {
+      has_lost_record = true;
+      failures.push_back("the record of the run, which --verify compares, could not be written to " + supervisor::temporary_folder() +
+                         ": " + std::strerror(error) + "; set TMPDIR to a folder with more room");
+    }
     for (OutputStream* file : {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file, &call_list_file}) {
       std::string failure = file->close();
       if (file == &recording_file && !has_whole_recording && failure.empty()) failure = "the recording is not complete";
@@ -516,6 +521,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   }
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
+  if (observers.has_lost_record) verdict.code = kMachineFault;
   if (answer != nullptr) tell_run(*answer, run_json(), verdict, failures);
   if (report != nullptr) {
     fill(*report, plan, result, figures, output, verdict);

@@ -12,6 +12,7 @@
 
 #include "sim/config/simulation.h"
 #include "sim/observe/recorder.h"
+#include "sim/supervisor/machine/run_folder.h"
 #include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/progress.h"
@@ -24,8 +25,7 @@ namespace {
 
 // A file without a name: it goes when the last process that holds it does, however that ends.
 int open_record() {
-  const char* folder = std::getenv("TMPDIR");
-  int fd = ::open(folder != nullptr && *folder != '\0' ? folder : "/tmp", O_TMPFILE | O_RDWR, 0600);
+  int fd = ::open(supervisor::temporary_folder().c_str(), O_TMPFILE | O_RDWR, 0600);
   if (fd < 0) fd = ::memfd_create("verbatim-record", 0);
   return fd;
 }
@@ -79,13 +79,19 @@ int run_verify(const RunPlan& plan, const RunOptions& options, Answer* answer) {
     if (answer != nullptr && of_first.is_object() && of_first.contains(name)) answer->document()[name] = of_first[name];
   }
   if (code == kInterrupted) complain("verify: interrupted in the first run");
-  if (code == kUsage || code == kInternalError || code == kInterrupted) return code;
+  if (code == kUsage || code == kInternalError || code == kInterrupted || code == kMachineFault) return code;
   Progress progress(options.style.is_for_people());
   progress.show("verify: second run");
   const int second_code = run_in_process(options, second, false, -1);
   if (second_code == kInterrupted) {
     complain("verify: interrupted in the second run; the first ended with exit code " + std::to_string(code));
     return kInterrupted;
+  }
+  if (second_code == kMachineFault) {
+    clear_progress();
+    complain("verify: the machine ended the second run, or had no room for its record in " + supervisor::temporary_folder() +
+             ", so the runs were not compared; the first ended with exit code " + std::to_string(code));
+    return kMachineFault;
   }
   progress.show("verify: comparing the two traces");
   const auto divergence = observe::compare(first, second);

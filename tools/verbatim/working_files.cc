@@ -20,6 +20,7 @@ using supervisor::FolderSnapshot;
 
 constexpr std::size_t kMostEntries = 10'000;
 constexpr std::size_t kMostSentences = 10;
+constexpr const char* kListed = "listed";
 
 }  // namespace
 
@@ -29,6 +30,7 @@ Json to_json(const FolderSnapshot& snapshot) {
     if (entries.size() == kMostEntries) break;
     Json row = {entry.path, entry.kind, entry.size, entry.modified_ns};
     if (!entry.digest.empty()) row.push_back(entry.digest);
+    if (entry.is_listed) row.push_back(kListed);
     entries.push_back(std::move(row));
   }
   return entries;
@@ -37,8 +39,9 @@ Json to_json(const FolderSnapshot& snapshot) {
 FolderSnapshot snapshot_of(const Json& json) {
   FolderSnapshot snapshot;
   for (const Json& row : json) {
-    const std::string digest = row.size() > 4 ? row.at(4).get<std::string>() : "";
-    snapshot.entries.push_back({row.at(0), row.at(1), row.at(2), row.at(3), digest});
+    const std::string last = row.size() > 4 ? row.at(4).get<std::string>() : "";
+    const bool is_listed = last == kListed;
+    snapshot.entries.push_back({row.at(0), row.at(1), row.at(2), row.at(3), is_listed ? "" : last, is_listed});
   }
   return snapshot;
 }
@@ -54,7 +57,7 @@ std::vector<std::string> changes_since(const FolderSnapshot& snapshot) {
   std::set<std::string> paths, folders;
   for (const FolderSnapshot::Entry& entry : snapshot.entries) {
     paths.insert(entry.path);
-    folders.insert(fs::path(entry.path).parent_path().string());
+    if (entry.is_listed) folders.insert(entry.path);
     struct stat status;
     if (lstat(entry.path.c_str(), &status) != 0)
       changes.push_back(entry.path + " is not there any more");
@@ -65,9 +68,8 @@ std::vector<std::string> changes_since(const FolderSnapshot& snapshot) {
     else if (!entry.digest.empty() && observe::content_digest(entry.path) != entry.digest)
       changes.push_back(entry.path + " has other content");
   }
-  // A folder whose entries were not met is not looked into.
   for (const std::string& folder : folders) {
-    if (!paths.contains(folder) || snapshot.entries.size() >= kMostEntries) continue;
+    if (snapshot.entries.size() >= kMostEntries) continue;
     std::error_code error;
     std::vector<std::string> names;
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {

@@ -18,6 +18,10 @@ enum class ViewStep : std::int64_t {
   kMade,
   // The mailbox holds arguments[1] ViewedFile's, filled by the supervisor.
   kLook,
+  // The program has read names in the folder whose FileNumber the mailbox holds.
+  kListed,
+  // The process has for the first time changed something in the machine's folder that it works in; the mailbox holds its path.
+  kWritten,
 };
 
 // arguments[1] of kPrepare.

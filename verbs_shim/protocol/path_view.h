@@ -26,7 +26,8 @@ inline constexpr std::uint32_t kPathText = 1u << 17;
 struct PathRow {
   std::uint32_t seen, seen_length;
   std::uint32_t real, real_length;
-  std::uint32_t is_view;  // 1: `real` is a copy-on-write view of the machine's folder (folder_view.h)
+  std::uint32_t is_view;    // 1: `real` is a copy-on-write view of the machine's folder (folder_view.h)
+  std::uint32_t is_shared;  // 1: programs work there, in the machine's folder itself
 };
 
 // A folder of the host's own lies in the folder of the run; what tells one machine or run from another there is made up.
@@ -76,6 +77,7 @@ struct PathView {
   // Not 0: what the host has of its own was not made yet, when the process began (Request::kFolders).
   std::uint32_t has_no_folders;
   std::uint32_t has_views;  // 1: of a row at least
+  std::uint32_t has_written;  // 1: the process has changed something in a folder that is shared, and has said so
   PathRow row[kMostPathRows];
   char text[kPathText];
 };

@@ -71,6 +71,18 @@ long prepare_in_view(long number, const long (&a)[6], const protocol::PathCall& 
   return 0;
 }
 
+void note_shared_change(long number, const long (&a)[6], const protocol::PathCall& call, int i, const ResolvedPath& path) {
+  if (path_view().has_written != 0 || !path.known || path.where == ResolvedPath::Where::kMoved) return;
+  const PathUse use = call.paths[i].use;
+  if (use == PathUse::kLook || use == PathUse::kExecute || use == PathUse::kWorkIn) return;
+  if (use == PathUse::kOpen && number != SYS_creat && (a[call.flags] & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY) return;
+  char folder[kPathRoom];
+  if (!is_in_shared_folder(path.seen, folder)) return;
+  path_view().has_written = 1;
+  memcpy(my_mailbox().bytes, folder, strlen(folder) + 1);
+  ask(ViewStep::kWritten, 0);
+}
+
 bool is_in_view(long fd) {
   if (path_view().has_views == 0) return false;
   char name[kPathRoom];
@@ -142,6 +154,9 @@ void tell_attributes_of_machine_file(long number, long fd, long address) {
 void tell_view_numbers(long folder, std::uint64_t** entries, long count) {
   struct stat status;
   if (native(SYS_fstat, folder, &status) != 0) return;
+  const protocol::FileNumber listed = {status.st_dev, status.st_ino, 0, 0};
+  memcpy(my_mailbox().bytes, &listed, sizeof listed);
+  ask(ViewStep::kListed, 0);
   constexpr long kAtOnce = 64;
   ViewedFile files[kAtOnce];
   for (long from = 0; from < count; from += kAtOnce) {

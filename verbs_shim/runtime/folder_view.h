@@ -14,6 +14,9 @@ long prepare_in_view(char (&native_path)[kPathRoom], std::int64_t use);
 // The same of what the call `number` does with its path number `i`, which leads into a view.
 long prepare_in_view(long number, const long (&a)[6], const protocol::PathCall& call, int i, char (&native_path)[kPathRoom]);
 
+// The call `number` has changed what `path` of it leads to: whoever works in the same folder may find that.
+void note_shared_change(long number, const long (&a)[6], const protocol::PathCall& call, int i, const ResolvedPath& path);
+
 // Whether the open file `fd` is in a view.
 bool is_in_view(long fd);
 // The program has just made the file that `fd` is, or the one at `native_path` (not nullptr).

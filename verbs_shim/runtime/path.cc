@@ -357,6 +357,14 @@ bool is_own_file(long fd) {
   return lies_in_own(link, read_link_of(static_cast<int>(fd), link));
 }
 
+bool is_in_shared_folder(const char* seen, char (&folder)[kPathRoom]) {
+  const PathRow* const row = row_of(seen, true);
+  if (row == nullptr || row->is_shared == 0) return false;
+  memcpy(folder, path_view().text + row->real, row->real_length);
+  folder[row->real_length] = 0;
+  return true;
+}
+
 bool leads_into_view(long fd, char (&name)[kPathRoom]) {
   const long n = read_link_of(static_cast<int>(fd), name);
   if (n <= 0 || name[0] != '/') return false;

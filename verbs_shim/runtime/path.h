@@ -38,6 +38,8 @@ bool seen_from_real(char (&real)[kPathRoom]);
 bool is_own_file(long fd);
 // The machine's name of it, if it does; its length, or 0.
 long name_of_own_file(long fd, char (&name)[kPathRoom]);
+// Whether `seen` is in a folder of the machine that programs work in; its path goes to `folder`.
+bool is_in_shared_folder(const char* seen, char (&folder)[kPathRoom]);
 // Whether the open file `fd` is in a view of a working folder; `name` gets the machine's name of it.
 bool leads_into_view(long fd, char (&name)[kPathRoom]);
 // Whether what the kernel calls `link`, such as /proc/self/fd/3, is a link to a file that does not.

@@ -199,6 +199,7 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
 void settle(long number, const long (&a)[6], const PathCall& call, const ResolvedPath (&resolved)[2], long result,
             bool made) {
   for (int i = 0; i < 2 && call.paths[i].path >= 0; ++i) {
+    note_shared_change(number, a, call, i, resolved[i]);
     if (i == 0 && resolved[0].in_view) settle_in_view(number, a, call, resolved, result, made);
     if (!leads_to_own(resolved[i])) {
       if (number == SYS_statfs) tell_file_system(a[1], false, 0);

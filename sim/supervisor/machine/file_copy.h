@@ -24,8 +24,8 @@ class Descriptor {
   const int number_;
 };
 
-// Copies what lies in the first `size` bytes of `from` to the same places in `to`; holes are left out. `may_copy` is asked with the
-// number of bytes of each part, at most 1 MiB, before it is written. 0, errno, or ECANCELED when it said no.
+// Copies what is in the first `size` bytes of `from` to the same places in `to`; holes are left out. Before each part of at most
+// 1 MiB is written, `may_copy` is asked with its number of bytes. 0, errno, or ECANCELED when the answer was no.
 int copy_data(int from, int to, off_t size, const std::function<bool(std::uint64_t)>& may_copy);
 
 }  // namespace verbatim::supervisor

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "sim/supervisor/machine/file_copy.h"
 #include "sim/supervisor/machine/run_folder.h"
@@ -113,7 +114,7 @@ int FolderViews::make_entry(const std::string& copy, const std::string& original
     const Id id = {status.st_dev, status.st_ino};
     const auto first = status.st_nlink > 1 ? linked_.find(id) : linked_.end();
     if (first != linked_.end() && link(first->second.c_str(), copy.c_str()) == 0) {
-      met_[original] = {original, "file", status.st_size, ns_of(status.st_mtim), ""};
+      met_[original] = {original, "file", status.st_size, ns_of(status.st_mtim), "", false};
       return 0;
     }
     const Descriptor file(open(copy.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -130,7 +131,8 @@ int FolderViews::make_entry(const std::string& copy, const std::string& original
   if (lstat(copy.c_str(), &made) != 0) return errno;
   const bool is_pending = S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && status.st_size > 0);
   known_[{made.st_dev, made.st_ino}] = {original, status, is_pending, 0};
-  met_[original] = {original, kind_of(status.st_mode), S_ISDIR(status.st_mode) ? 0 : status.st_size, ns_of(status.st_mtim), ""};
+  met_[original] = {original, kind_of(status.st_mode), S_ISDIR(status.st_mode) ? 0 : status.st_size, ns_of(status.st_mtim), "",
+                    false};
   return 0;
 }
 
@@ -167,7 +169,7 @@ int FolderViews::fill(const std::string& copy, Known& file) {
   if (is_closed) chmod(copy.c_str(), status.st_mode | S_IWUSR);
   int error = 0;
   {
-    const Descriptor to(open(copy.c_str(), O_WRONLY | O_CLOEXEC));
+    const Descriptor to(open(copy.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
     // Where the file system shares blocks, nothing is copied.
     if (to.get() < 0)
       error = errno;
@@ -231,6 +233,12 @@ void FolderViews::note_made(std::uint64_t device, std::uint64_t inode) {
   known_[{device, inode}] = made;
 }
 
+void FolderViews::note_listed(std::uint64_t device, std::uint64_t inode) {
+  const auto found = known_.find({device, inode});
+  const auto met = found == known_.end() ? met_.end() : met_.find(found->second.original);
+  if (met != met_.end()) met->second.is_listed = true;
+}
+
 void FolderViews::look(protocol::ViewedFile& file) {
   const Id id = {file.device, file.inode};
   if (!known_.contains(id)) note_made(file.device, file.inode);
@@ -262,6 +270,40 @@ void FolderViews::look(protocol::ViewedFile& file) {
   file.links = status.st_nlink;
   file.blocks = status.st_blocks;
   file.changed_ns = ns_of(status.st_ctim);
+}
+
+std::vector<std::string> FolderViews::drop_unchanged() {
+  std::vector<std::string> left;
+  for (std::size_t i = 0; i < originals_.size(); ++i) {
+    const std::string root = place_ + "/" + std::to_string(i);
+    if (has_root_[i] && !drop_unchanged_in(root)) left.push_back(root);
+  }
+  return left;
+}
+
+// Whether the folder is empty then.
+bool FolderViews::drop_unchanged_in(const std::string& folder) {
+  chmod(folder.c_str(), 0700);
+  std::error_code error;
+  std::vector<std::string> paths;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    paths.push_back(at->path().string());
+  bool is_empty = true;
+  for (const std::string& path : paths) {
+    struct stat status;
+    if (lstat(path.c_str(), &status) != 0) continue;
+    const Known* const found = known(status);
+    const bool has_original = found != nullptr && !found->original.empty();
+    bool is_dropped = false;
+    if (has_original && S_ISDIR(status.st_mode)) {
+      is_dropped = drop_unchanged_in(path) && rmdir(path.c_str()) == 0;
+    } else if (has_original && found->original == original_of(path)) {
+      const bool is_same = status.st_size == found->status.st_size && ns_of(status.st_mtim) == ns_of(found->status.st_mtim);
+      is_dropped = is_same && unlink(path.c_str()) == 0;
+    }
+    is_empty = is_empty && is_dropped;
+  }
+  return is_empty;
 }
 
 FolderSnapshot FolderViews::snapshot() const {

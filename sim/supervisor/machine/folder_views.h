@@ -42,8 +42,13 @@ class FolderViews {
 
   // A new file: whatever had its inode number before is gone.
   void note_made(std::uint64_t device, std::uint64_t inode);
+  void note_listed(std::uint64_t device, std::uint64_t inode);
   // Fills the answer.
   void look(protocol::ViewedFile& file);
+
+  // When all programs have ended: leaves in the copies only what the run has made or changed. The copies that still hold
+  // something.
+  std::vector<std::string> drop_unchanged();
 
   // What programs have met, in the order of the names; `opened` with the paths of opened originals.
   FolderSnapshot snapshot() const;
@@ -62,6 +67,7 @@ class FolderViews {
   int make_entry(const std::string& copy, const std::string& original);
   int fill(const std::string& copy, Known& file);
   Known* known(const struct stat& status);
+  bool drop_unchanged_in(const std::string& folder);
 
   std::string place_;
   std::vector<std::string> originals_;

@@ -80,19 +80,20 @@ bool HostPaths::in_tree(const std::string& path) const {
   return protocol::path_is_in_tree(path.c_str()) && row_of_seen(path) == nullptr;
 }
 
-// The rows that processes get: what shows through into a view leads to its copy.
+// The rows that processes get: those of views, which what shows through into one leads to as well, and of shared folders besides.
 std::vector<HostPaths::Row> HostPaths::table() const {
   std::vector<Row> table;
   for (const auto& [seen, real] : rows_) {
     const std::string copy = copy_in_view(real);
-    table.push_back({seen, copy.empty() ? real : copy, !copy.empty()});
+    const bool is_shared = std::ranges::find(shared_, real) != shared_.end();
+    table.push_back({seen, copy.empty() ? real : copy, !copy.empty(), is_shared});
   }
-  if (views_ == nullptr) return table;
-  for (const std::string& original : views_->originals()) {
-    const auto* const row = row_of_seen(original);
-    const bool is_there = row != nullptr && row->first == original;
-    const bool is_elsewhere = row != nullptr && native(original) != original;
-    if (!is_there && !is_elsewhere) table.push_back({original, copy_in_view(original), true});
+  for (const std::string& folder : views_ != nullptr ? views_->originals() : shared_) {
+    if (in_tree(folder) || native(folder) != folder) continue;
+    const auto* const row = row_of_seen(folder);
+    if (row != nullptr && row->first == folder) continue;
+    const std::string copy = copy_in_view(folder);
+    table.push_back({folder, copy.empty() ? folder : copy, !copy.empty(), copy.empty()});
   }
   std::ranges::stable_sort(table, [](const Row& a, const Row& b) { return a.seen.size() > b.seen.size(); });
   return table;
@@ -120,13 +121,14 @@ void HostPaths::store(ProcessRegion& region, const std::string& working_folder) 
   };
   view.rows = 0;
   view.has_views = views_ != nullptr && !views_->originals().empty();
-  for (const auto& [seen, real, is_view] : table()) {
+  for (const auto& [seen, real, is_view, is_shared] : table()) {
     protocol::PathRow& row = view.row[view.rows++];
     row.seen = put(seen);
     row.seen_length = static_cast<std::uint32_t>(seen.size());
     row.real = put(real);
     row.real_length = static_cast<std::uint32_t>(real.size());
     row.is_view = is_view ? 1 : 0;
+    row.is_shared = is_shared ? 1 : 0;
   }
   view.has_no_folders = folders_ != nullptr && !folders_->folders.empty() &&
                         access(folders_->folders.front().real.c_str(), F_OK) != 0;

@@ -40,6 +40,8 @@ class HostPaths {
   // Views of the machine's folders, for all hosts of a run.
   void set_views(std::shared_ptr<FolderViews> views) { views_ = std::move(views); }
   FolderViews* views() const { return views_.get(); }
+  // Folders of the machine, absolute and without links, that programs work in without a view.
+  void set_shared(std::vector<std::string> folders) { shared_ = std::move(folders); }
 
   // Views aside.
   std::string native(const std::string& seen) const;
@@ -60,13 +62,14 @@ class HostPaths {
   const std::pair<std::string, std::string>* row_of_seen(const std::string& path) const;
   struct Row {
     std::string seen, real;
-    bool is_view;
+    bool is_view, is_shared;
   };
   std::vector<Row> table() const;
   std::string copy_in_view(const std::string& native) const;  // "": it is in none
   std::vector<std::pair<std::string, std::string>> rows_;  // longer names first
   std::shared_ptr<const OwnFolders> folders_;
   std::shared_ptr<FolderViews> views_;
+  std::vector<std::string> shared_;
 };
 
 // Where the process works, when that is in a tree; empty: the kernel knows.

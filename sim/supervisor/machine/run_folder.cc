@@ -20,6 +20,7 @@
 #include <system_error>
 #include <vector>
 
+#include "sim/supervisor/machine/file_copy.h"
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/machine/remove_folder.h"
@@ -99,6 +100,14 @@ class EndedKeepers {
   std::vector<pid_t> keepers_;
 } ended_keepers;
 
+// Of the machine: absolute, without links, each once.
+std::vector<std::string> working_folders(const std::vector<ProgramSpec>& programs) {
+  std::set<std::string> folders;
+  for (const ProgramSpec& program : programs)
+    folders.insert(real_path_of(program.working_directory.empty() ? "." : program.working_directory));
+  return {folders.begin(), folders.end()};
+}
+
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 // The folder `real` of the host's own, and those above it in `own`.
@@ -142,10 +151,35 @@ std::string temporary_folder() {
 bool is_run_folder(const std::string& name) { return name.starts_with(kPrefix); }
 
 void RunFolder::view_working_folders(const std::vector<ProgramSpec>& programs, const FolderSnapshot* expected) {
-  std::vector<std::string> folders;
-  for (const ProgramSpec& program : programs)
-    folders.push_back(real_path_of(program.working_directory.empty() ? "." : program.working_directory));
-  views_ = std::make_shared<FolderViews>(path_ + kViews, std::move(folders), expected);
+  views_ = std::make_shared<FolderViews>(path_ + kViews, working_folders(programs), expected);
+}
+
+// The lock's file names the process, and a line for each folder.
+void RunFolder::share_working_folders(const std::vector<ProgramSpec>& programs) {
+  shared_ = working_folders(programs);
+  std::string text = std::to_string(getpid()) + "\n";
+  for (const std::string& folder : shared_) text += folder + "\n";
+  // What is not written others do not know: they are not warned.
+  if (ftruncate(lock_, 0) == 0) [[maybe_unused]] const ssize_t n = pwrite(lock_, text.data(), text.size(), 0);
+}
+
+pid_t RunFolder::other_run_in(const std::string& folder) const {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(fs::path(path_).parent_path(), error)) {
+    if (!is_run_folder(entry.path().filename().string()) || entry.path() == path_) continue;
+    const std::string file = entry.path().string() + kLock;
+    const Descriptor lock(open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (lock.get() < 0 || flock(lock.get(), LOCK_EX | LOCK_NB) == 0) continue;  // its run has ended
+    std::ifstream text(file);
+    pid_t process = 0;
+    std::string line;
+    text >> process;
+    std::getline(text, line);
+    while (std::getline(text, line)) {
+      if (line == folder) return process;
+    }
+  }
+  return 0;
 }
 
 RunFolder::RunFolder(const std::string& keeper_program) {
@@ -163,6 +197,7 @@ void RunFolder::clear() {
   for (const Host& host : hosts_) remove_folder(host.folder.c_str());
   if (views_ != nullptr) remove_folder((path_ + kViews).c_str());
   views_.reset();
+  shared_.clear();
   hosts_.clear();
   real_paths_.clear();
 }
@@ -217,6 +252,7 @@ RunFolder::~RunFolder() {
 void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs,
                          std::int64_t epoch_seconds, HostPaths& paths) {
   if (views_ != nullptr) paths.set_views(views_);
+  paths.set_shared(shared_);
   const std::string own = path_ + "/" + std::to_string(hosts_.size());
   hosts_.push_back({host.name, own, {}, {}});
   const auto real_path = [this](const std::string& path) {
@@ -318,18 +354,27 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   }
 }
 
-KeptFiles RunFolder::keep_in(const std::string& folder, const std::function<bool()>& is_interrupted) const {
+KeptFiles RunFolder::keep_in(const std::string& folder, const std::function<bool()>& is_interrupted) {
   KeptFiles all;
-  for (const auto& [name, own, made_first, to_make] : hosts_) {
-    std::error_code error;
-    to_make->make();
+  std::error_code error;
+  const auto keep_one = [&](const std::string& from, const std::string& name, const std::string& words) {
+    if (all.is_interrupted) return;
     fs::create_directories(folder, error);
-    KeptFiles kept = keep_files(own, folder + "/" + name, {}, is_interrupted);
-    const std::string which = "files of host " + name + " in " + folder + ": ";
+    KeptFiles kept = keep_files(from, folder + "/" + name, {}, is_interrupted);
+    const std::string which = words + " in " + folder + ": ";
     for (const std::string& failure : kept.failures) all.failures.push_back(which + failure);
     if (!kept.left_out.empty()) all.left_out += (all.left_out.empty() ? "" : "; ") + which + kept.left_out;
     all.is_interrupted = kept.is_interrupted;
-    if (all.is_interrupted) break;
+  };
+  for (const auto& [name, own, made_first, to_make] : hosts_) {
+    to_make->make();
+    keep_one(own, name, "files of host " + name);
+  }
+  if (views_ == nullptr) return all;
+  int number = 0;
+  for (const std::string& copy : views_->drop_unchanged()) {
+    const std::string name = ++number == 1 ? "working-folder" : "working-folder-" + std::to_string(number);
+    keep_one(copy, name, "files of " + views_->original_of(copy));
   }
   return all;
 }

@@ -3,6 +3,8 @@
 // program waits for that. What is left all the same the next run removes.
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <memory>
 #include <set>
@@ -46,6 +48,10 @@ class RunFolder {
 
   // Programs see copies of the folders that they work in from now on; before add_host(). `expected`: as in FolderViews.
   void view_working_folders(const std::vector<ProgramSpec>& programs, const FolderSnapshot* expected);
+  // Programs work in the folders themselves, and other runs can find that out; likewise before add_host().
+  void share_working_folders(const std::vector<ProgramSpec>& programs);
+  // The process of another run whose programs work in `folder`, too, of those with the same temporary folder; 0: none.
+  pid_t other_run_in(const std::string& folder) const;
   const FolderViews* views() const { return views_.get(); }
 
   struct Host {
@@ -56,8 +62,9 @@ class RunFolder {
   };
   const std::vector<Host>& hosts() const { return hosts_; }
 
-  // Copies what the hosts have in their folders to `folder`/HOST/….
-  KeptFiles keep_in(const std::string& folder, const std::function<bool()>& is_interrupted) const;
+  // Copies what the hosts have in their folders to `folder`/HOST/…, and what programs have made or changed in views to
+  // `folder`/working-folder, of a second one -2, and so on. Only clear() and the end are left to do then.
+  KeptFiles keep_in(const std::string& folder, const std::function<bool()>& is_interrupted);
 
  private:
   void keep(const std::string& keeper_program);
@@ -72,6 +79,7 @@ class RunFolder {
   int keeper_ = -1;    // a process
   std::vector<Host> hosts_;
   std::shared_ptr<FolderViews> views_;
+  std::vector<std::string> shared_;
   std::map<std::string, std::string> real_paths_;  // of the machine, as they were asked for
 };
 

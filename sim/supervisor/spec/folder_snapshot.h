@@ -14,6 +14,7 @@ struct FolderSnapshot {
     std::int64_t size = 0;         // bytes; 0 of folders
     std::int64_t modified_ns = 0;  // since 1970
     std::string digest;            // of the content; empty: nobody has asked for it
+    bool is_listed = false;        // a folder whose names a program has read
   };
   std::vector<Entry> entries;        // of every folder that a path has led into
   std::vector<std::string> opened;   // files whose content programs may have read
