@@ -43,7 +43,8 @@ class MadeFile {
     return at;
   }
   std::uint64_t add(const std::string& text) { return add(std::vector<char>(text.begin(), text.end())); }
-  std::uint64_t add_section(Elf64_Word type, std::uint64_t offset, std::uint64_t size, Elf64_Word name = 0, Elf64_Word link = 0) {
+  std::uint64_t add_section(Elf64_Word type, std::uint64_t offset, std::uint64_t size, Elf64_Word name = 0,
+                            Elf64_Word link = 0) {
     Elf64_Shdr section{};
     section.sh_type = type;
     section.sh_offset = offset;
@@ -92,7 +93,8 @@ Elf64_Sym function_symbol(std::uint64_t begin, std::uint64_t size, Elf64_Word na
 
 std::string written(const Content& bytes, const std::string& name) {
   const std::string path = testing::TempDir() + name;
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   return path;
 }
@@ -118,7 +120,8 @@ TEST(ElfImage, one_table_of_symbols_of_a_type_is_read) {
   std::vector<Elf64_Sym> functions;
   for (std::uint64_t i = 0; i < 100'000; ++i) functions.push_back(function_symbol(kFileAt + code + 2 * i, 2));
   const std::uint64_t symbols = file.add(functions);
-  for (int i = 0; i < 60'000; ++i) file.add_section(SHT_SYMTAB, symbols, functions.size() * sizeof(Elf64_Sym));
+  for (int i = 0; i < 60'000; ++i)
+    file.add_section(SHT_SYMTAB, symbols, functions.size() * sizeof(Elf64_Sym));
   const Content bytes = file.bytes();
   const auto image = ElfImage::read(bytes);
   ASSERT_TRUE(image.has_value());
@@ -126,22 +129,26 @@ TEST(ElfImage, one_table_of_symbols_of_a_type_is_read) {
   EXPECT_FALSE(function_at(bytes, kFileAt - 1).has_value());
 }
 
-// Each function holds all that begin behind it, and would be decoded to its end for the match at its beginning.
+// Each function holds all that begin behind it, and would be decoded to its end for the match at its
+// beginning.
 TEST(CodeSearch, functions_within_functions_are_searched_up_to_a_limit) {
   constexpr std::uint64_t kSize = 1 << 20, kStep = 8;
   MadeFile file;
   std::string content;
-  while (content.size() < kSize) content += std::string("\x0f\x31\x48\x09\xd0\x90\x90\x90", kStep);  // rdtsc; or %rdx, %rax
+  while (content.size() < kSize)
+    content += std::string("\x0f\x31\x48\x09\xd0\x90\x90\x90", kStep);  // rdtsc; or %rdx, %rax
   const std::uint64_t code = file.add(content);
   file.add_part(PT_LOAD, code, kSize);
   std::vector<Elf64_Sym> functions;
-  for (std::uint64_t at = 0; at < kSize; at += kStep) functions.push_back(function_symbol(kFileAt + code + at, kSize - at));
+  for (std::uint64_t at = 0; at < kSize; at += kStep)
+    functions.push_back(function_symbol(kFileAt + code + at, kSize - at));
   file.add_section(SHT_SYMTAB, file.add(functions), functions.size() * sizeof(Elf64_Sym));
   const Content bytes = file.bytes();
   const SearchResult found = search_image(ElfImage::read(bytes).value(), bytes);
   EXPECT_FALSE(found.sites.empty());
   EXPECT_FALSE(found.doubts.empty());
-  EXPECT_EQ(found.sites.size() + found.doubts.size(), kSize / kStep);  // what is not found to be code is reported
+  EXPECT_EQ(found.sites.size() + found.doubts.size(),
+            kSize / kStep);  // what is not found to be code is reported
 }
 
 TEST(CodeSearch, code_without_functions_is_decoded_once) {
@@ -164,8 +171,11 @@ TEST(CallFrames, a_name_that_stands_for_a_longer_one_stays_as_it_is) {
     name += "S_I" + part + part + part + part + "E";
   }
   ASSERT_LT(name.size(), 200u);
-  const std::uint64_t names = file.add(std::string(1, '\0') + name + '\0' + "_ZNK3box4PairIiE3sumERKS1_" + '\0');
-  const std::uint64_t symbols = file.add(std::vector{function_symbol(kFileAt, 16, 1), function_symbol(kFileAt + 16, 16, static_cast<Elf64_Word>(name.size() + 2))});
+  const std::uint64_t names =
+      file.add(std::string(1, '\0') + name + '\0' + "_ZNK3box4PairIiE3sumERKS1_" + '\0');
+  const std::uint64_t symbols =
+      file.add(std::vector{function_symbol(kFileAt, 16, 1),
+                           function_symbol(kFileAt + 16, 16, static_cast<Elf64_Word>(name.size() + 2))});
   file.add_section(SHT_NULL, 0, 0);
   file.add_section(SHT_STRTAB, names, name.size() + 2);
   file.add_section(SHT_SYMTAB, symbols, 2 * sizeof(Elf64_Sym), 0, 1);
@@ -188,7 +198,8 @@ Content with_lines(const std::string& name, std::uint32_t count) {
   files += static_cast<char>(0x80 | (count >> 7 & 0x7f));
   files += static_cast<char>(count >> 14);
   const std::uint64_t header_size = before.size() + files.size() + 4 * std::uint64_t{count};
-  const std::string program("\0\x09\2\0\0\0\0\0\0\0\0\1\2\x10\0\1\1", 17);  // a row for line 1, sixteen bytes long
+  const std::string program("\0\x09\2\0\0\0\0\0\0\0\0\1\2\x10\0\1\1",
+                            17);  // a row for line 1, sixteen bytes long
   number(2 + 2 + 4 + header_size + program.size(), 4);
   number(5, 2);
   number(8, 2);
@@ -235,7 +246,8 @@ TEST(Launcher, a_program_whose_parts_lie_before_its_beginning_is_refused) {
   file.add(std::string(4096, '\0'));
   Content bytes = file.bytes();
   reinterpret_cast<Elf64_Ehdr*>(bytes.data())->e_phnum = 1;
-  EXPECT_THAT(supervisor::inspect_program(written(bytes, "no_parts"), "/", nullptr), testing::HasSubstr("is statically linked"));
+  EXPECT_THAT(supervisor::inspect_program(written(bytes, "no_parts"), "/", nullptr),
+              testing::HasSubstr("is statically linked"));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
-// Line tables and call frame information of files that programs map. The first byte of an input chooses what follows:
+// Line tables and call frame information of files that programs map. The first byte of an input chooses what
+// follows:
 //   0  an address to look up (8 bytes) and a whole ELF file
-//   1  an address, sizes of .debug_str and .debug_line_str (2 bytes each), and those sections, then .debug_line
-//   2  an address, where in the section a description begins (2 bytes), then .eh_frame
+//   1  an address, sizes of .debug_str and .debug_line_str (2 bytes each), and those sections, then
+//   .debug_line 2  an address, where in the section a description begins (2 bytes), then .eh_frame
 // A line that is found has a name and a number; a frame's rule keeps within what the instructions allow.
 #include <elf.h>
 
@@ -70,7 +71,8 @@ void look_up(Input file, std::uint64_t address) {
     const std::size_t colon = line->rfind(':');
     CHECK(colon != line->npos && colon + 1 < line->size() && (*line)[colon + 1] != '-');
   }
-  if (const auto rule = code::frame_rule(file, address)) CHECK(!rule->frame_pointer || !rule->is_frame_pointer_lost);
+  if (const auto rule = code::frame_rule(file, address))
+    CHECK(!rule->frame_pointer || !rule->is_frame_pointer_lost);
 }
 
 void look_up_line(Input input, std::uint64_t address) {

@@ -1,6 +1,6 @@
-// Files that programs map or execute, read as ELF: functions, symbols, needed libraries, and the code in them. The first
-// eight bytes of an input are an address to look up, with an odd one the file's bytes are searched as memory there besides;
-// the file follows. What is found lies within the file.
+// Files that programs map or execute, read as ELF: functions, symbols, needed libraries, and the code in
+// them. The first eight bytes of an input are an address to look up, with an odd one the file's bytes are
+// searched as memory there besides; the file follows. What is found lies within the file.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -60,7 +60,8 @@ void read_code(std::span<const std::byte> file) {
 void read_program(std::span<const std::byte> file) {
   static const int fd = memfd_create("file", MFD_CLOEXEC);
   static const std::string path = "/proc/self/fd/" + std::to_string(fd);
-  CHECK(ftruncate(fd, 0) == 0 && pwrite(fd, file.data(), file.size(), 0) == static_cast<ssize_t>(file.size()));
+  CHECK(ftruncate(fd, 0) == 0 &&
+        pwrite(fd, file.data(), file.size(), 0) == static_cast<ssize_t>(file.size()));
   const supervisor::DynamicNames names = supervisor::dynamic_names_of(path);
   CHECK(names.all.size() <= file.size());
   (void)names.has_address_sanitizer();
@@ -79,7 +80,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto file = std::as_bytes(std::span(data, size).subspan(sizeof address));
   read_code(file);
   read_program(file);
-  if (const auto function = code::function_at(file, address)) CHECK(address - function->begin < function->end - function->begin);
+  if (const auto function = code::function_at(file, address))
+    CHECK(address - function->begin < function->end - function->begin);
   (void)code::exported_function(file, "free");
   (void)code::first_address(file);
   if (address % 2 != 0) check_sites(code::search_memory(address, file), file);

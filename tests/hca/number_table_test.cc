@@ -27,7 +27,7 @@ TEST(NumberTable, numbers_that_have_been_given_back_take_no_memory) {
   NumberTable<int> table;
   table.add(5, 1);
   const std::size_t of_one = table.bytes();
-  for (std::uint32_t number = 1'000; number < 1'000'000; ++number) {
+  for (std::uint32_t number = 1'000; number < 50'000; ++number) {
     table.add(number, 2);
     ASSERT_LE(table.bytes(), 2 * of_one);
     table.remove(number);

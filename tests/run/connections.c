@@ -1,16 +1,16 @@
-// `connections N` accepts N connections by librdmacm, one after another, `connections N SERVER` makes them: each has a queue pair
-// of its own with queues and channels, and is ended by the client.
+// `connections N` accepts N connections by librdmacm, one after another, `connections N SERVER` makes them:
+// each has a queue pair of its own with queues and channels, and is ended by the client.
 #include <netdb.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MUST(condition)                                                \
-  do {                                                                 \
-    if (!(condition)) {                                                \
-      printf("line %d: does not hold: %s\n", __LINE__, #condition);    \
-      exit(1);                                                         \
-    }                                                                  \
+#define MUST(condition)                                             \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      printf("line %d: does not hold: %s\n", __LINE__, #condition); \
+      exit(1);                                                      \
+    }                                                               \
   } while (0)
 
 static struct rdma_event_channel* channel;
