@@ -28,6 +28,7 @@
 #include "sim/hca/key_guard.h"
 #include "sim/hca/key_table.h"
 #include "sim/hca/multicast.h"
+#include "sim/hca/number_table.h"
 #include "sim/hca/queues/completion_queue.h"
 #include "sim/host/dma_engine.h"
 
@@ -49,7 +50,7 @@ struct Adapter {
 
   // Null when no queue pair has this number now.
   QueuePair* qp_by_number(ib::Qpn number) const {
-    return number.value < qps.size() ? qps[number.value].get() : nullptr;
+    return qps.find(number.value).get();
   }
 
   // Null when no shared receive queue has this number now.
@@ -111,7 +112,7 @@ struct Adapter {
   ReceivePipeline receiver;
   FrameSteering steering;
   GeneralServices services;
-  std::vector<Ref<QueuePair>> qps;                        // by number
+  NumberTable<Ref<QueuePair>> qps;                        // by number
   std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs;  // likewise
   std::vector<MemoryPiece> scratch_pieces;                // of one packet, while it is being placed
 };

@@ -80,7 +80,7 @@ class Pool {
 
   static void end(Slot& slot) {
     ++slot.life.count;  // first: what the destructor sets off finds nobody
-    slot.object()->~T();
+    slot.object()->T::~T();
   }
 
   std::vector<std::unique_ptr<Slot>> slots_;

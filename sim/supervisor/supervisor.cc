@@ -193,12 +193,14 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   }
   kill_all();
   if (options_.terminal_user != nullptr) options_.terminal_user->on_run_end();
+  const auto add_rest = [this](std::size_t program, const std::string& sentence) {
+    result_.warnings.push_back(title_of_program(program) + ": " + sentence);
+    spdlog::warn("{}", result_.warnings.back());
+  };
   for (const auto& [program, log] : warning_logs_) {
-    for (const std::string& sentence : log.rest()) {
-      spdlog::warn("program {}: {}", program, sentence);
-      result_.warnings.push_back(fmt::format("program {}: {}", program, sentence));
-    }
+    for (const std::string& sentence : log.rest()) add_rest(program, sentence);
   }
+  for (const auto& [program, sentence] : kernel_.checks().rest()) add_rest(program, sentence);
   result_.waiting = waiting_times_.all();
   result_.code_files = code_files_.paths();
   result_.queues = kernel_.checks().figures();

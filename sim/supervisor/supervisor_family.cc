@@ -436,7 +436,9 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
     failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[2]), request.environment, total);
   if (failed == 0) failed = executable_error(request.path);
   if (failed != 0) return Answer{-failed};
-  if (const std::string reason = inspect_program(request.path, "", nullptr); !reason.empty()) {
+  if (std::string reason = inspect_program(request.path, "", nullptr); !reason.empty()) {
+    // Programs and their warnings know the path that they see.
+    if (reason.starts_with(request.path)) reason.replace(0, request.path.size(), seen);
     warn(process, "cannot execute " + reason);
     return Answer{-ENOEXEC};
   }

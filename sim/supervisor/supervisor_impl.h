@@ -217,6 +217,12 @@ class Supervisor::Impl final : public ProcessTable {
   std::string title(const Process& process) const {
     return fmt::format("{}: {} (pid {})", process.host().name, process.name(), process.pid());
   }
+  // Of all processes of a program, which is named by what it was started as.
+  std::string title_of_program(std::size_t program) const {
+    const ProgramSpec& spec = programs_->at(program);
+    const std::string& path = spec.arguments.at(0);
+    return fmt::format("{}: {}", hosts_.at(spec.host).name, path.substr(path.rfind('/') + 1));
+  }
   void finish(Outcome outcome, std::string finding) {
     finished_ = true;
     result_.outcome = outcome;

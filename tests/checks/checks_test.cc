@@ -215,6 +215,16 @@ TEST(Checks, of_a_stale_key_is_told_where_and_when_its_region_ended) {
                                         "[0-9]+\\.[0-9]+ us before"));
 }
 
+TEST(Checks, of_one_kind_a_hundred_are_told_of_a_program_and_the_others_counted) {
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(std::string(CHECKS_FOLDER) + "/many_leaks"), "client=true"};
+  request.options = {"--check", "leak=warn"};
+  const RunReport result = support::run(request);
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_EQ(result.report["checks"].size(), 100u);
+  EXPECT_EQ(result.report["warnings"], nlohmann::json({"server: many_leaks: 30 more findings of the check leak"})) << result.story();
+}
+
 TEST(Checks, a_name_or_level_that_does_not_exist_is_refused) {
   EXPECT_EQ(run("leak", "fixed", {"--check", "leaks=warn"}).code, 2);
   EXPECT_EQ(run("leak", "fixed", {"--check", "leak=loud"}).code, 2);

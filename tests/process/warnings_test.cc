@@ -36,8 +36,20 @@ TEST(Warnings, of_a_program_that_makes_100000_are_counted_in_the_report) {
   ASSERT_EQ(run.code, 0) << run.story();
   const auto& warnings = run.report["warnings"];
   ASSERT_EQ(warnings.size(), WarningLog::kMostOfKind + 1u);
-  EXPECT_NE(warnings.back().get<std::string>().find("99900 more warnings of this kind"), std::string::npos) << warnings.back();
+  EXPECT_TRUE(warnings.back().get<std::string>().starts_with("server: many_warnings: 99900 more warnings of this kind: socket(family"))
+      << warnings.back();
   EXPECT_NE(run.err.find("99900 more warnings of this kind"), std::string::npos);
+}
+
+TEST(Warnings, of_a_program_that_makes_1500_kinds_are_counted_in_the_report) {
+  const support::RunReport run = support::run_pair(support::quoted(std::string(PROCESS_FOLDER) + "/many_warning_kinds"), "true");
+  ASSERT_EQ(run.code, 0) << run.story();
+  const auto& warnings = run.report["warnings"];
+  constexpr std::size_t kShown = WarningLog::kMost - WarningLog::kReservedForWeak;
+  ASSERT_EQ(warnings.size(), kShown + 1);
+  for (std::size_t i = 0; i < kShown; ++i)
+    EXPECT_NE(warnings[i].get<std::string>().find("cannot execute /tmp/kind "), std::string::npos) << warnings[i];
+  EXPECT_EQ(warnings.back(), "server: many_warning_kinds: 600 more warnings of other kinds");
 }
 
 }  // namespace

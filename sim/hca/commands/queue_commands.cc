@@ -312,14 +312,14 @@ std::uint32_t Hca::Impl::take_qp_number() {
 
 void Hca::Impl::destroy_numbered(QueuePair& qp) {
   qp_numbers_.give_back(qp.number);
+  adapter.qps.remove(qp.number);
   qp_pool_.destroy(qp.self);
 }
 
 void Hca::Impl::add_qp(const Ref<QueuePair>& qp) {
   const std::uint32_t number = qp.get()->number;
   ++qp_count_;
-  if (adapter.qps.size() <= number) adapter.qps.resize(number + 1);
-  adapter.qps[number] = qp;
+  adapter.qps.add(number, qp);
 }
 
 void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {

@@ -174,9 +174,9 @@ void CompletionQueue::fail_shared_receives() {
     srq.get()->receives.fail();
     // A receiver's last message went there, and its completion may be the one that is lost. Others of the domain fail
     // with their next message that names the queue.
-    for (const Ref<QueuePair>& qp : adapter_.qps) {
+    adapter_.qps.each([&](const Ref<QueuePair>& qp) {
       if (qp.get() != nullptr && qp.get()->is_xrc_receiver() && qp.get()->target() == srq.get()) qp.get()->fail_fatally();
-    }
+    });
   }
 }
 

@@ -1,14 +1,14 @@
 #include "sim/supervisor/code/access_search.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "sim/supervisor/code/decoded.h"
+#include "sim/supervisor/code/elf_tables.h"
 
 namespace verbatim::code {
 
@@ -24,19 +24,7 @@ struct Range {
 template <class T>
 std::optional<T> load_at(std::span<const std::byte> file, std::uint64_t at) {
   T value;
-  if (at > file.size() || file.size() - at < sizeof value) return std::nullopt;
-  std::memcpy(&value, file.data() + at, sizeof value);
-  return value;
-}
-
-std::vector<Elf64_Phdr> parts_of(std::span<const std::byte> file) {
-  std::vector<Elf64_Phdr> parts;
-  const auto header = load_at<Elf64_Ehdr>(file, 0);
-  for (unsigned i = 0; header && i < header->e_phnum; ++i) {
-    const auto part = load_at<Elf64_Phdr>(file, header->e_phoff + std::uint64_t{i} * sizeof(Elf64_Phdr));
-    if (part) parts.push_back(*part);
-  }
-  return parts;
+  return load(file, at, value) ? std::optional(value) : std::nullopt;
 }
 
 // Where the file's variables lie: what is writable once the program runs.
@@ -60,9 +48,8 @@ struct Variables {
 class LibraryTable {
  public:
   explicit LibraryTable(std::span<const std::byte> file) : file_(file), parts_(parts_of(file)) {
-    for (const Elf64_Phdr& part : parts_) {
-      if (part.p_type == PT_DYNAMIC) read(part);
-    }
+    const auto dynamic = std::ranges::find(parts_, Elf64_Word{PT_DYNAMIC}, &Elf64_Phdr::p_type);
+    if (dynamic != parts_.end()) read(*dynamic);
   }
   bool holds(std::uint64_t address) const { return std::ranges::binary_search(slots_, address); }
 
@@ -220,7 +207,7 @@ class FunctionSearch {
     if (mnemonic == ZYDIS_MNEMONIC_MOV && is_register(0, ZYDIS_REGISTER_RBP) && is_register(1, ZYDIS_REGISTER_RSP))
       has_frame_pointer_ = true;
     if (mnemonic == ZYDIS_MNEMONIC_LEA && !is_register(0, ZYDIS_REGISTER_RSP) && !is_register(0, ZYDIS_REGISTER_RBP))
-      taken_.emplace_back(decoded.operands[1].mem.base, decoded.operands[1].mem.disp.value);
+      taken_.emplace(decoded.operands[1].mem.base, decoded.operands[1].mem.disp.value);
   }
 
   bool is_on_frame(ZydisRegister base) const {
@@ -230,10 +217,9 @@ class FunctionSearch {
   // Whether it may be part of something whose address is known elsewhere.
   bool may_be_taken(const ZydisDecodedOperand& operand) const {
     constexpr std::int64_t kMost = 256;  // bytes of it that are looked at
-    return std::ranges::any_of(taken_, [&](const auto& taken) {
-      return taken.first == operand.mem.base && operand.mem.disp.value >= taken.second &&
-             operand.mem.disp.value - taken.second < kMost;
-    });
+    const std::int64_t displacement = operand.mem.disp.value;
+    const auto taken = taken_.lower_bound({operand.mem.base, displacement - kMost + 1});
+    return taken != taken_.end() && *taken <= std::pair(operand.mem.base, displacement);
   }
 
   // nullopt: it touches nothing that others may touch. `touched`: its operand that is in memory, if it has one.
@@ -293,7 +279,7 @@ class FunctionSearch {
   const LibraryTable& libraries_;
   const std::uint64_t begin_, offset_, size_;  // its first address, where that is in the file, and bytes
   bool has_frame_pointer_ = false;
-  std::vector<std::pair<ZydisRegister, std::int64_t>> taken_;  // bases and displacements
+  std::set<std::pair<ZydisRegister, std::int64_t>> taken_;  // bases and displacements
 };
 
 }  // namespace

@@ -1,13 +1,13 @@
 #include "sim/supervisor/code/call_frames.h"
 
 #include <cxxabi.h>
-#include <elf.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <vector>
 
+#include "sim/supervisor/code/elf_tables.h"
 #include "sim/supervisor/code/frame_entries.h"
 
 namespace verbatim::code {
@@ -239,16 +239,9 @@ struct LoadedParts {
 };
 
 std::optional<LoadedParts> loaded_parts(Bytes file) {
-  Elf64_Ehdr header;
-  if (!load(file, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_machine != EM_X86_64) {
-    return std::nullopt;
-  }
+  if (!elf_header(file)) return std::nullopt;
   LoadedParts parts;
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr part;
-    if (!load(file, header.e_phoff + std::uint64_t{i} * sizeof part, part)) break;
-    if (part.p_offset > file.size() || part.p_filesz > file.size() - part.p_offset) continue;
+  for (const Elf64_Phdr& part : parts_of(file)) {
     const LoadedParts::Segment segment{part.p_offset, part.p_filesz, part.p_vaddr};
     if (part.p_type == PT_LOAD) parts.segments.push_back(segment);
     if (part.p_type == PT_GNU_EH_FRAME) parts.frames = segment;
@@ -282,10 +275,23 @@ std::optional<std::uint64_t> description_of(Bytes file, const LoadedParts::Segme
   return address_of(row[1]);
 }
 
+// A mangled name refers to its own parts ("S1_", "T_"), which may refer to others twice: what it stands for may be longer by as
+// many powers of two. Up to this many references it is a megabyte at most.
+bool has_few_references(std::string_view name) {
+  constexpr int kMost = 24;
+  int references = 0;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    if (name[at] != 'S' && name[at] != 'T') continue;
+    const std::size_t end = name.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", at + 1);
+    if (end != name.npos && name[end] == '_') ++references;
+  }
+  return references <= kMost;
+}
+
 std::string plain_name(std::string name) {
   int status = -1;
   const std::unique_ptr<char, decltype(&std::free)> readable(
-      name.starts_with("_Z") ? abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status) : nullptr, &std::free);
+      name.starts_with("_Z") && has_few_references(name) ? abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status) : nullptr, &std::free);
   if (readable != nullptr && status == 0) {
     name = readable.get();
     // Its arguments are the last that stands in parentheses; "(anonymous namespace)" comes before.
@@ -340,30 +346,27 @@ std::optional<FrameRule> frame_rule(Bytes file, std::uint64_t address) {
 
 namespace {
 
-// Calls visit(symbol, name) for the functions of the file's tables of this type, until it returns true.
+constexpr std::size_t kMostLetters = 200;  // of a name
+
+// Calls visit(symbol, name) for the functions of the file's table of this type, until it returns true.
 template <class Visit>
 bool visit_functions(Bytes file, std::uint32_t type, Visit visit) {
-  Elf64_Ehdr header;
-  if (!loaded_parts(file) || !load(file, 0, header)) return false;
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section, names;
-    if (!load(file, header.e_shoff + std::uint64_t{i} * sizeof section, section)) break;
-    if (section.sh_type != type) continue;
-    if (!load(file, header.e_shoff + std::uint64_t{section.sh_link} * sizeof names, names)) continue;
-    if (section.sh_offset > file.size() || section.sh_size > file.size() - section.sh_offset) continue;
-    const auto name_of = [&](const Elf64_Sym& symbol) {
-      std::string name;
-      std::uint64_t letter_at = names.sh_offset + symbol.st_name;
-      for (char letter = 0; name.size() < 200 && load(file, letter_at++, letter) && letter > ' ' && letter <= '~';)
-        name += letter;
-      return name;
-    };
-    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
-      Elf64_Sym symbol;
-      if (!load(file, section.sh_offset + at, symbol)) return false;
-      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
-      if (visit(symbol, name_of)) return true;
-    }
+  const std::vector<Elf64_Shdr> sections = sections_of(file);
+  const Elf64_Shdr* const table = section_of_type(file, sections, type);
+  if (table == nullptr || table->sh_link >= sections.size()) return false;
+  const std::uint64_t names = sections[table->sh_link].sh_offset;
+  const auto name_of = [&](const Elf64_Sym& symbol) {
+    std::string name;
+    std::uint64_t letter_at = names + symbol.st_name;
+    for (char letter = 0; name.size() < kMostLetters && load(file, letter_at++, letter) && letter > ' ' && letter <= '~';)
+      name += letter;
+    return name;
+  };
+  for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
+    Elf64_Sym symbol;
+    if (!load(file, table->sh_offset + at, symbol)) return false;
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
+    if (visit(symbol, name_of)) return true;
   }
   return false;
 }

@@ -96,7 +96,8 @@ class Part {
  public:
   Part(std::span<const std::uint8_t> code, std::uint64_t address, std::uint64_t offset,
        std::span<const Function> functions, std::span<const Function> sections)
-      : code_(code), address_(address), offset_(offset), functions_(functions), sections_(sections) {}
+      : code_(code), address_(address), offset_(offset), functions_(functions), sections_(sections),
+        work_left_(kLeastWork + kWorkPerByte * code.size()) {}
 
   void search(SearchResult& result) {
     std::vector<std::size_t> matches, memory_maps;
@@ -234,9 +235,8 @@ class Part {
   // Where decoding can begin when no function is known: behind the last one, or at the section's start.
   std::uint64_t gap_begin(std::uint64_t address) const {
     std::uint64_t begin = address_;
-    for (const Function& section : sections_) {
-      if (section.begin <= address && address < section.end) begin = std::max(begin, section.begin);
-    }
+    const auto section = std::ranges::upper_bound(sections_, address, {}, &Function::begin);
+    if (section != sections_.begin() && address < std::prev(section)->end) begin = std::max(begin, std::prev(section)->begin);
     const auto it = std::upper_bound(functions_.begin(), functions_.end(), address,
                                      [](std::uint64_t a, const Function& f) { return a < f.begin; });
     for (auto f = it; f != functions_.begin() && it - f < 16;) {
@@ -257,8 +257,8 @@ class Part {
   void look_at(std::size_t match, SearchResult& result) {
     const std::uint64_t address = address_ + match;
     const auto function = function_around(address);
-    // Of a gap no more than what leads to the match is looked at.
-    const auto start = instruction_over(function ? *function : Function{gap_begin(address), address + 16}, match);
+    // A gap is looked at as far as the match.
+    const auto start = instruction_over(function ? *function : Function{gap_begin(address), address_ + code_.size()}, match);
     Decoded decoded;
     if (!start) {  // the function has bytes that are no instruction: it may be anything
       if (decode(match, decoded) && decided(decoded).kind != DecidedInstruction::kNone && function) {
@@ -357,13 +357,15 @@ class Part {
   // Whether a direct branch of the function leads between `start` and `end`, both excluded.
   bool is_jumped_into(const Function& function, std::size_t start, std::size_t end) const {
     survey(function, code_.size());
+    work_left_ -= std::min(work_left_, targets_.size() / kTargetsPerWork);
     return !surveyed_whole_ || std::any_of(targets_.begin(), targets_.end(), [&](std::uint64_t target) {
       return target > address_ + start && target < address_ + end;
     });
   }
 
   // Where the instructions of one function begin, and what it jumps to, at least as far as `to`; the last function
-  // looked at is remembered.
+  // looked at is remembered. Functions of a damaged file may overlap, and each may be looked at for every match in the others:
+  // when that has taken too long, nothing more is known of any.
   void survey(const Function& function, std::size_t to) const {
     if (surveyed_.begin != function.begin || surveyed_.end != function.end) {
       surveyed_ = function;
@@ -376,9 +378,10 @@ class Part {
     std::size_t at = surveyed_to_;
     ZydisDecodedInstruction instruction;
     ZydisDecoderContext context;
-    while (at < std::min(end, to) &&
+    while (at < std::min(end, to) && work_left_ > 0 &&
            ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&length_decoder(), &context, code_.data() + at,
                                                       code_.size() - at, &instruction))) {
+      --work_left_;
       starts_.push_back(at);
       at += instruction.length;
       const auto& raw = instruction.raw;
@@ -449,11 +452,16 @@ class Part {
     }
   }
 
+  // Work is instructions that are decoded. Libraries of the system take a twentieth of an instruction for each byte or less, code
+  // without known functions one.
+  static constexpr std::size_t kLeastWork = 1 << 16, kWorkPerByte = 4, kTargetsPerWork = 32;
+
   std::span<const std::uint8_t> code_;
   std::uint64_t address_;
   std::uint64_t offset_;  // in the file
   std::span<const Function> functions_;
   std::span<const Function> sections_;
+  mutable std::size_t work_left_;
   mutable Function surveyed_{};
   mutable bool surveyed_indirect_ = false;
   mutable bool surveyed_whole_ = false;

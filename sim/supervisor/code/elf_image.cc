@@ -1,33 +1,20 @@
 #include "sim/supervisor/code/elf_image.h"
 
-#include <elf.h>
-
 #include <algorithm>
-#include <cstring>
 
+#include "sim/supervisor/code/elf_tables.h"
 #include "sim/supervisor/code/frame_entries.h"
 
 namespace verbatim::code {
 
-namespace {
-
-}  // namespace
-
 std::optional<ElfImage> ElfImage::read(std::span<const std::byte> file) {
-  Elf64_Ehdr header;
-  if (!load(file, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
-    return std::nullopt;
-  }
+  if (!elf_header(file)) return std::nullopt;
   ElfImage image;
   std::uint64_t frames_offset = 0, frames_address = 0;
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr part;
-    if (!load(file, header.e_phoff + std::uint64_t{i} * sizeof part, part)) break;
-    if (part.p_offset > file.size() || part.p_filesz > file.size() - part.p_offset) continue;
+  for (const Elf64_Phdr& part : parts_of(file)) {
     if (part.p_type == PT_LOAD) image.segments_.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
     if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0) {
-      image.executable_.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
+      image.add_executable({part.p_offset, part.p_filesz, part.p_vaddr});
     }
     if (part.p_type == PT_GNU_EH_FRAME) {
       frames_offset = part.p_offset;
@@ -46,9 +33,23 @@ std::optional<ElfImage> ElfImage::read(std::span<const std::byte> file) {
   functions.erase(std::unique(functions.begin(), functions.end(),
                               [](const Function& a, const Function& b) { return a.begin == b.begin; }),
                   functions.end());
-  std::sort(image.code_sections_.begin(), image.code_sections_.end(),
-            [](const Function& a, const Function& b) { return a.begin < b.begin; });
+  auto& sections = image.code_sections_;
+  std::ranges::sort(sections, {}, &Function::begin);
+  const auto overlaps = [](const Function& before, const Function& section) { return section.begin < before.end; };
+  sections.erase(std::unique(sections.begin(), sections.end(), overlaps), sections.end());
   return image;
+}
+
+// Code is searched once, however many parts a damaged file says that it belongs to.
+void ElfImage::add_executable(const ExecutablePart& part) {
+  const auto meet = [](std::uint64_t a, std::uint64_t a_size, std::uint64_t b, std::uint64_t b_size) {
+    return a < b ? b - a < a_size : a - b < b_size;
+  };
+  const bool is_known = std::ranges::any_of(executable_, [&](const ExecutablePart& other) {
+    return meet(part.offset, part.size, other.offset, other.size) || meet(part.address, part.size, other.address, other.size);
+  });
+  const bool wraps = part.address + part.size < part.address;
+  if (!is_known && !wraps && part.size > 0) executable_.push_back(part);
 }
 
 std::optional<std::uint64_t> ElfImage::offset_of(std::uint64_t address) const {
@@ -101,21 +102,22 @@ void ElfImage::add_frames(std::span<const std::byte> file, std::uint64_t header_
 }
 
 void ElfImage::add_symbols(std::span<const std::byte> file) {
-  Elf64_Ehdr header;
-  if (!load(file, 0, header)) return;
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section;
-    if (!load(file, header.e_shoff + std::uint64_t{i} * sizeof section, section)) return;
-    if ((section.sh_flags & SHF_EXECINSTR) != 0 && section.sh_type == SHT_PROGBITS && is_code(section.sh_addr)) {
-      code_sections_.push_back({section.sh_addr, section.sh_addr + section.sh_size});
+  const std::vector<Elf64_Shdr> sections = sections_of(file);
+  for (const Elf64_Shdr& section : sections) {
+    const std::uint64_t end = section.sh_addr + section.sh_size;
+    if ((section.sh_flags & SHF_EXECINSTR) != 0 && section.sh_type == SHT_PROGBITS && is_code(section.sh_addr) &&
+        end > section.sh_addr) {
+      code_sections_.push_back({section.sh_addr, end});
     }
-    if (section.sh_type != SHT_DYNSYM && section.sh_type != SHT_SYMTAB) continue;
-    if (section.sh_offset > file.size() || section.sh_size > file.size() - section.sh_offset) continue;
-    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+  }
+  for (const std::uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {
+    const Elf64_Shdr* const table = section_of_type(file, sections, type);
+    if (table == nullptr) continue;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
-      if (!load(file, section.sh_offset + at, symbol)) return;
-      const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-      if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
+      if (!load(file, table->sh_offset + at, symbol)) return;
+      const unsigned kind = ELF64_ST_TYPE(symbol.st_info);
+      if ((kind != STT_FUNC && kind != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
       functions_.push_back({symbol.st_value, symbol.st_value + symbol.st_size});
     }
   }

@@ -28,13 +28,16 @@ class ElfImage {
   // nullopt: not a 64-bit x86 ELF file.
   static std::optional<ElfImage> read(std::span<const std::byte> file);
 
+  // In the file's order; none is empty, and no two have bytes or addresses in common.
   const std::vector<ExecutablePart>& executable() const { return executable_; }
   // Of call frame information (.eh_frame) and symbols; ordered by begin, none empty, each begin once.
   const std::vector<Function>& functions() const { return functions_; }
-  // Where sections with code begin: decoding from there is as good as from a function. Ordered.
+  // Where sections with code begin: decoding from there is as good as from a function. Ordered; no two
+  // overlap.
   const std::vector<Function>& code_sections() const { return code_sections_; }
 
  private:
+  void add_executable(const ExecutablePart& part);
   void add_frames(std::span<const std::byte> file, std::uint64_t header_offset, std::uint64_t header_address);
   void add_symbols(std::span<const std::byte> file);
   std::optional<std::uint64_t> offset_of(std::uint64_t address) const;

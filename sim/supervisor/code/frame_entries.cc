@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/supervisor/code/elf_tables.h"
+
 namespace verbatim::code {
 
 namespace {

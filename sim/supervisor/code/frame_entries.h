@@ -4,18 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 
 namespace verbatim::code {
-
-template <class T>
-bool load(std::span<const std::byte> file, std::uint64_t at, T& value) {
-  if (at > file.size() || file.size() - at < sizeof value) return false;
-  std::memcpy(&value, file.data() + at, sizeof value);
-  return true;
-}
 
 // Some encodings of pointers (Linux Standard Base, 10.5.1).
 inline constexpr std::uint8_t kUdata4 = 0x03, kSdata4 = 0x0b, kDataRelative = 0x30;

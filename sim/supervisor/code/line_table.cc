@@ -1,9 +1,11 @@
 #include "sim/supervisor/code/line_table.h"
 
-#include <elf.h>
-
+#include <climits>
 #include <cstring>
+#include <string_view>
 #include <vector>
+
+#include "sim/supervisor/code/elf_tables.h"
 
 namespace verbatim::code {
 
@@ -33,6 +35,7 @@ class Cursor {
 
   bool failed() const { return failed_; }
   bool at_end() const { return failed_ || bytes_.empty(); }
+  void fail() { failed_ = true; }
   void skip(std::uint64_t count) {
     if (count > bytes_.size()) {
       failed_ = true;
@@ -79,9 +82,15 @@ class Cursor {
     failed_ = true;
     return 0;
   }
-  std::string text() {
+  // Without the zero that ends it; no name is longer than a path.
+  std::string_view text() {
     const auto* first = reinterpret_cast<const char*>(bytes_.data());
-    const std::string found(first, strnlen(first, bytes_.size()));
+    const std::size_t most = std::min<std::size_t>(bytes_.size(), PATH_MAX);
+    const std::string_view found(first, strnlen(first, most));
+    if (found.size() == most) {
+      failed_ = true;
+      return {};
+    }
     skip(found.size() + 1);
     return found;
   }
@@ -91,42 +100,34 @@ class Cursor {
   bool failed_ = false;
 };
 
-struct Sections {
+struct Contents {
   Bytes lines, strings, line_strings, symbols;
 };
 
-std::optional<Sections> sections_of(Bytes file) {
-  Elf64_Ehdr header;
-  if (file.size() < sizeof header) return std::nullopt;
-  std::memcpy(&header, file.data(), sizeof header);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) return std::nullopt;
-  const auto section = [&](std::uint64_t index) -> std::optional<Elf64_Shdr> {
-    Elf64_Shdr found;
-    if (index >= header.e_shnum || header.e_shoff > file.size()) return std::nullopt;
-    const Bytes table = file.subspan(header.e_shoff);
-    if (table.size() / sizeof found <= index) return std::nullopt;
-    std::memcpy(&found, table.data() + index * sizeof found, sizeof found);
-    if (found.sh_type == SHT_NOBITS || found.sh_offset > file.size() || found.sh_size > file.size() - found.sh_offset) {
+std::optional<Contents> contents_of(Bytes file) {
+  const auto header = elf_header(file);
+  if (!header) return std::nullopt;
+  const std::vector<Elf64_Shdr> sections = sections_of(file);
+  const auto content_of = [&](const Elf64_Shdr& section) -> std::optional<Bytes> {
+    if (section.sh_type == SHT_NOBITS || section.sh_offset > file.size() || section.sh_size > file.size() - section.sh_offset) {
       return std::nullopt;
     }
-    return found;
+    return file.subspan(section.sh_offset, section.sh_size);
   };
-  const auto names = section(header.e_shstrndx);
+  const auto names = header->e_shstrndx < sections.size() ? content_of(sections[header->e_shstrndx]) : std::nullopt;
   if (!names) return std::nullopt;
-  const Bytes name_bytes = file.subspan(names->sh_offset, names->sh_size);
-  Sections sections;
-  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
-    const auto found = section(i);
-    if (!found || (found->sh_flags & SHF_COMPRESSED) != 0 || found->sh_name >= name_bytes.size()) continue;
-    const std::string name = Cursor(name_bytes.subspan(found->sh_name)).text();
-    const Bytes content = file.subspan(found->sh_offset, found->sh_size);
-    if (name == ".debug_line") sections.lines = content;
-    if (name == ".debug_str") sections.strings = content;
-    if (name == ".debug_line_str") sections.line_strings = content;
-    if (name == ".symtab") sections.symbols = content;
+  Contents contents;
+  for (const Elf64_Shdr& section : sections) {
+    const auto content = content_of(section);
+    if (!content || (section.sh_flags & SHF_COMPRESSED) != 0 || section.sh_name >= names->size()) continue;
+    const std::string_view name = Cursor(names->subspan(section.sh_name)).text();
+    if (name == ".debug_line") contents.lines = *content;
+    if (name == ".debug_str") contents.strings = *content;
+    if (name == ".debug_line_str") contents.line_strings = *content;
+    if (name == ".symtab") contents.symbols = *content;
   }
-  if (sections.lines.empty()) return std::nullopt;
-  return sections;
+  if (contents.lines.empty()) return std::nullopt;
+  return contents;
 }
 
 // Where the function begins that `address` lies in; 0: no symbol says so.
@@ -144,7 +145,7 @@ std::uint64_t function_of(Bytes symbols, std::uint64_t address) {
 class Unit {
  public:
   // `unit` begins behind the unit's length.
-  Unit(const Sections& sections, Cursor unit, bool is_64) : sections_(sections), is_64_(is_64), program_(Bytes()) {
+  Unit(const Contents& contents, Cursor unit, bool is_64) : contents_(contents), is_64_(is_64), program_(Bytes()) {
     version_ = unit.number<std::uint16_t>();
     if (version_ < 2 || version_ > 5) return;
     if (version_ == 5) unit.skip(2);  // sizes of addresses and segment selectors
@@ -185,7 +186,7 @@ class Unit {
       if (opcode >= opcode_base_) {
         const unsigned adjusted = opcode - opcode_base_;
         row.address += std::uint64_t{adjusted / line_range_} * instruction_length_;
-        row.line += static_cast<std::int64_t>(line_base_) + adjusted % line_range_;
+        row.line += static_cast<std::uint64_t>(std::int64_t{line_base_}) + adjusted % line_range_;
         if (emit(false)) return text_of(before);
         continue;
       }
@@ -208,7 +209,7 @@ class Unit {
           row.address += program_.unsigned_leb() * instruction_length_;
           break;
         case 3:  // advance the line
-          row.line += program_.signed_leb();
+          row.line += static_cast<std::uint64_t>(program_.signed_leb());
           break;
         case 4:
           row.file = program_.unsigned_leb();
@@ -229,61 +230,76 @@ class Unit {
  private:
   struct Row {
     std::uint64_t address = 0, file = 1;
-    std::int64_t line = 1;
+    std::uint64_t line = 1;  // as it is counted, forwards and back
+  };
+  // A file of the unit.
+  struct File {
+    std::string_view name;
+    bool is_header = false;
   };
 
   std::uint64_t offset(Cursor& from) const { return is_64_ ? from.number<std::uint64_t>() : from.number<std::uint32_t>(); }
 
-  const std::string* path_of(const Row& row) const {
+  const File* file_of(const Row& row) const {
     const std::uint64_t index = version_ == 5 ? row.file : row.file - 1;
     return index < files_.size() ? &files_[index] : nullptr;
   }
   // Inline functions of libraries are no place in a program.
   bool is_header(const Row& row) const {
-    const std::string* path = path_of(row);
-    return path != nullptr && path->find("/include/") != path->npos;
+    const File* const file = file_of(row);
+    return file != nullptr && file->is_header;
   }
   std::optional<std::string> text_of(const Row& row) const {
-    const std::string* path = path_of(row);
-    if (path == nullptr || row.line <= 0) return std::nullopt;
-    return path->substr(path->rfind('/') + 1) + ":" + std::to_string(row.line);
+    const File* const file = file_of(row);
+    if (file == nullptr || file->name.empty() || row.line == 0 || row.line > INT_MAX) return std::nullopt;
+    return std::string(file->name.substr(file->name.rfind('/') + 1)) + ":" + std::to_string(row.line);
   }
 
-  void add_file(const std::string& name, const std::vector<std::string>& folders, std::uint64_t folder) {
-    files_.push_back(name.starts_with('/') || folder >= folders.size() ? name : folders[folder] + "/" + name);
+  // No more than compilers write by far: in a damaged table an entry may be a byte.
+  static constexpr std::size_t kMostNames = 1 << 17;
+
+  void add_file(Cursor& header, std::string_view name, const std::vector<std::string_view>& folders, std::uint64_t folder) {
+    std::string path(name);
+    if (!name.starts_with('/') && folder < folders.size()) path = std::string(folders[folder]) + "/" + path;
+    files_.push_back({name, path.find("/include/") != path.npos});
+    if (files_.size() == kMostNames) header.fail();
+  }
+  static void add_folder(Cursor& header, std::string_view name, std::vector<std::string_view>& folders) {
+    folders.push_back(name);
+    if (folders.size() == kMostNames) header.fail();
   }
 
   void read_old_names(Cursor& header) {
-    std::vector<std::string> folders = {""};
+    std::vector<std::string_view> folders = {""};
     while (!header.failed()) {
-      folders.push_back(header.text());
+      add_folder(header, header.text(), folders);
       if (folders.back().empty()) break;
     }
     while (!header.failed()) {
-      const std::string name = header.text();
+      const std::string_view name = header.text();
       if (name.empty()) return;
-      add_file(name, folders, header.unsigned_leb());
+      add_file(header, name, folders, header.unsigned_leb());
       for (int i = 0; i < 2; ++i) header.unsigned_leb();  // time, length
     }
   }
 
   // Of an entry with that form: its text, or its number.
   struct Value {
-    std::string text;
+    std::string_view text;
     std::uint64_t number = 0;
   };
   Value value_of(Cursor& header, std::uint64_t form) const {
     const auto at = [&](Bytes strings) {
       const std::uint64_t where = offset(header);
-      return Value{where < strings.size() ? Cursor(strings.subspan(where)).text() : std::string()};
+      return Value{where < strings.size() ? Cursor(strings.subspan(where)).text() : std::string_view()};
     };
     switch (form) {
       case kString:
         return {header.text()};
       case kStringOffset:
-        return at(sections_.strings);
+        return at(contents_.strings);
       case kLineStringOffset:
-        return at(sections_.line_strings);
+        return at(contents_.line_strings);
       case kData1:
         return {"", header.number<std::uint8_t>()};
       case kData2:
@@ -308,7 +324,7 @@ class Unit {
 
   // Folders, then files: each a description of its entries, and the entries.
   void read_names(Cursor& header) {
-    std::vector<std::string> folders;
+    std::vector<std::string_view> folders;
     for (const bool of_files : {false, true}) {
       std::vector<std::pair<std::uint64_t, std::uint64_t>> formats;
       const auto columns = header.number<std::uint8_t>();
@@ -318,41 +334,41 @@ class Unit {
       }
       const std::uint64_t count = header.unsigned_leb();
       for (std::uint64_t i = 0; i < count && !header.failed(); ++i) {
-        std::string path;
+        std::string_view path;
         std::uint64_t folder = 0;
         for (const auto& [content, form] : formats) {
-          Value value = value_of(header, form);
-          if (content == kPath) path = std::move(value.text);
+          const Value value = value_of(header, form);
+          if (content == kPath) path = value.text;
           if (content == kFolder) folder = value.number;
         }
-        of_files ? add_file(path, folders, folder) : folders.push_back(path);
+        of_files ? add_file(header, path, folders, folder) : add_folder(header, path, folders);
         if (formats.empty()) break;
       }
     }
   }
 
-  const Sections& sections_;
+  const Contents& contents_;
   bool is_64_;
   std::uint16_t version_ = 0;
   std::uint8_t instruction_length_ = 1, line_range_ = 1, opcode_base_ = 1;
   std::int8_t line_base_ = 0;
   std::vector<std::uint8_t> operands_;
-  std::vector<std::string> files_;
+  std::vector<File> files_;
   Cursor program_;
 };
 
 }  // namespace
 
 std::optional<std::string> source_line(Bytes file, std::uint64_t address) {
-  const auto sections = sections_of(file);
-  if (!sections) return std::nullopt;
-  const std::uint64_t function = function_of(sections->symbols, address);
-  Cursor units(sections->lines);
+  const auto contents = contents_of(file);
+  if (!contents) return std::nullopt;
+  const std::uint64_t function = function_of(contents->symbols, address);
+  Cursor units(contents->lines);
   while (!units.at_end()) {
     std::uint64_t length = units.number<std::uint32_t>();
     const bool is_64 = length == 0xffff'ffff;
     if (is_64) length = units.number<std::uint64_t>();
-    if (auto line = Unit(*sections, units.take(length), is_64).find(address, function)) return line;
+    if (auto line = Unit(*contents, units.take(length), is_64).find(address, function)) return line;
   }
   return std::nullopt;
 }

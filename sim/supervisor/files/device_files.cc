@@ -93,35 +93,37 @@ void DeviceContext::keep_memory(const DescriptorTable& process, bool keeps_descr
 }
 
 std::uint32_t DeviceContext::known_channel(const std::shared_ptr<CompletionChannelFile>& file) const {
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    if (channels_[i].lock() == file) return static_cast<std::uint32_t>(i + 1);
-  }
-  return 0;
+  const auto is_file = [&](const auto& known) { return known.second.lock() == file; };
+  const auto it = std::ranges::find_if(channels_, is_file);
+  return it == channels_.end() ? 0 : it->first;
 }
 
 std::uint32_t DeviceContext::channel_number(const std::shared_ptr<CompletionChannelFile>& file) {
   if (const std::uint32_t number = known_channel(file); number != 0) return number;
-  channels_.push_back(file);
-  return static_cast<std::uint32_t>(channels_.size());
+  if (channels_.size() >= channels_to_sweep_) {
+    std::erase_if(channels_, [](const auto& known) { return known.second.expired(); });
+    channels_to_sweep_ = 2 * channels_.size() + kFewChannels;
+  }
+  channels_.emplace(++last_channel_, file);
+  return last_channel_;
 }
 
 void DeviceContext::on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) {
-  if (channel == 0 || channel > channels_.size()) return;
-  if (const auto file = channels_[channel - 1].lock()) file->push(event);
+  if (const auto file = this->channel(channel)) file->push(event);
 }
 
 void DeviceContext::on_async_event(std::uint32_t, const protocol::AsyncEvent& event) {
   async_file_->push(event);
   if (event.event_type != static_cast<std::uint32_t>(ib::AsyncEventType::kDeviceFatal)) return;
   async_file_->end();
-  for (const auto& channel : channels_) {
+  for (const auto& [number, channel] : channels_) {
     if (const auto file = channel.lock()) file->end();
   }
 }
 
 void DeviceContext::on_queue_destroyed(std::uint64_t cookie) {
   async_file_->forget(cookie);
-  for (const auto& channel : channels_) {
+  for (const auto& [number, channel] : channels_) {
     if (const auto file = channel.lock()) file->forget(cookie);
   }
 }

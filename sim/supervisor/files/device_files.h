@@ -128,8 +128,13 @@ class DeviceContext final : public hca::EventListener {
   std::uint32_t known_channel(const std::shared_ptr<CompletionChannelFile>& file) const;
   // The channel of that number; null: there is none, or it is closed.
   std::shared_ptr<CompletionChannelFile> channel(std::uint32_t number) const {
-    return number == 0 || number > channels_.size() ? nullptr : channels_[number - 1].lock();
+    const auto it = channels_.find(number);
+    return it == channels_.end() ? nullptr : it->second.lock();
   }
+
+  // Channels that are kept in mind, closed ones among them: no more than twice those that have been open at a time, and a few.
+  std::size_t known_channels() const { return channels_.size(); }
+  static constexpr std::size_t kFewChannels = 16;
 
   // Where in the program its regions (true) and domains were made that are there, by handle, if leaks are looked for.
   std::map<std::pair<bool, std::uint32_t>, std::uint64_t> made_at;
@@ -149,7 +154,10 @@ class DeviceContext final : public hca::EventListener {
   const std::uint32_t owner_;
   std::uint32_t handle_ = 0;
   std::shared_ptr<AsyncEventFile> async_file_;
-  std::vector<std::weak_ptr<CompletionChannelFile>> channels_;  // number - 1
+  // By number, from 1; no number comes twice, as the trace has them. Closed ones are forgotten when others come.
+  std::map<std::uint32_t, std::weak_ptr<CompletionChannelFile>> channels_;
+  std::uint32_t last_channel_ = 0;
+  std::size_t channels_to_sweep_ = kFewChannels;  // closed ones are looked for among so many
 };
 
 }  // namespace verbatim::supervisor

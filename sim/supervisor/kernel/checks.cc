@@ -41,15 +41,32 @@ std::string callers_then(Process& process, std::uint64_t caller, const protocol:
 void Checks::tell(Process& process, Check check, std::uint64_t caller, const std::string& text, Instant when,
                   const std::function<std::string()>& callers) {
   if (check == Check::kNone || static_cast<std::uint32_t>(check) >= protocol::kCheckCount || !is_on(check)) return;
-  if (told_.size() >= kMostTold) return;
   // Of one place in the program the first is enough.
-  if (!told_.emplace(process.pid(), check, caller, caller == 0 ? text : "").second) return;
+  const auto place_of_finding = std::make_tuple(process.pid(), check, caller, caller == 0 ? text : std::string());
+  if (told_.contains(place_of_finding)) return;
+  Findings& findings = findings_[{process.program(), check}];
+  if (findings.told >= kMostOfKind) {
+    ++findings.more;
+    return;
+  }
+  ++findings.told;
+  told_.insert(place_of_finding);
   const std::string place = place_of_call(process.native_pid(), caller) + (callers ? callers() : "");
   const char* const name = protocol::kChecks[static_cast<std::uint32_t>(check)].name;
   Diagnosis finding{process.host().component, process.pid(), 0, text};
   finding.check = name;
   finding.place = place;
   tracer_.diagnose(finding, when);
+}
+
+std::vector<std::pair<std::size_t, std::string>> Checks::rest() const {
+  std::vector<std::pair<std::size_t, std::string>> sentences;
+  for (const auto& [kind, findings] : findings_) {
+    if (findings.more == 0) continue;
+    const char* const name = protocol::kChecks[static_cast<std::uint32_t>(kind.second)].name;
+    sentences.emplace_back(kind.first, fmt::format("{} of the check {}", count(findings.more, "more finding"), name));
+  }
+  return sentences;
 }
 
 void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const protocol::NoteStack& stack,

@@ -1,13 +1,16 @@
-// Mistakes of programs that can be seen where they ask the kernel for something, and what becomes of those that the shim has
-// seen: each is told once for each place in a process. How full queues were is kept beside. Nothing here changes a run.
+// Mistakes of programs that can be seen where they ask the kernel for something, and those that the shim has seen. Each is
+// reported once for each place in a process; of one check in one program kMostOfKind are, and the others are counted. How full
+// queues were is kept beside. Nothing here changes a run.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/core/trace.h"
@@ -46,17 +49,27 @@ class Checks {
 
   const std::vector<QueueFigures>& figures() const { return figures_; }
 
+  // Of one check in one program; further ones are counted, again at each place where there is one.
+  static constexpr std::size_t kMostOfKind = 100;
+  // Sentences about those that were counted, by program.
+  std::vector<std::pair<std::size_t, std::string>> rest() const;
+
  private:
   bool is_on(protocol::Check check) const { return (options_.checks & check_bit(check)) != 0; }
   void keep(Process& process, const hca::CompletionQueueState& cq);
   void keep(Process& process, const hca::QueuePairState& qp);
   void check_region(Thread& thread, DeviceContext& context, std::uint32_t handle, Instant now);
 
-  static constexpr std::size_t kMostTold = 1000, kMostFigures = 1000;
+  static constexpr std::size_t kMostFigures = 1000;
+  struct Findings {
+    std::size_t told = 0;
+    std::uint64_t more = 0;
+  };
 
   Tracer& tracer_;
   const SupervisorOptions& options_;
   std::set<std::tuple<std::uint32_t, protocol::Check, std::uint64_t, std::string>> told_;  // process, check, caller
+  std::map<std::pair<std::size_t, protocol::Check>, Findings> findings_;                   // by program
   std::vector<QueueFigures> figures_;
 };
 

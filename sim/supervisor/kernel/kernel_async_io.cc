@@ -72,6 +72,9 @@ int native_access_mode(const Process& process, int fd) {
   return reads == writes ? O_RDWR : reads ? O_RDONLY : O_WRONLY;
 }
 
+// Of a request that has its key.
+struct KeyWritten {};
+
 protocol::Transfer transfer_of(const iocb& request) {
   protocol::Transfer transfer{};
   const auto fd = static_cast<std::int32_t>(request.aio_fildes);
@@ -162,8 +165,11 @@ std::int64_t Kernel::load_request(Thread& thread, std::uint64_t address, AsyncRe
       return request.origin.notified != nullptr || process.natively_open(notified) ? -EINVAL : -EBADF;
     }
   }
+  // Written once, however often the call is tried: the request may be changed or gone by then.
+  std::any& made = thread.arguments().made;
   constexpr std::uint32_t kNoKey = 0;
-  if (!process.memory().store(address + offsetof(iocb, aio_key), kNoKey)) return -EFAULT;
+  if (!made.has_value() && !process.memory().store(address + offsetof(iocb, aio_key), kNoKey)) return -EFAULT;
+  made = KeyWritten{};
   if (const int error = check(*control, request.file == nullptr)) return error;
   if (is_poll(*control) || is_sync(*control)) return 0;
   const int mode = request.file != nullptr ? request.file->access_mode() : native_access_mode(process, fd);

@@ -286,7 +286,8 @@ Kernel::Outcome Kernel::sys_recvmsg(Thread& thread) {
   return with_descriptors(thread, *outcome, received);
 }
 
-// Several messages in one call; how many have gone is kept in `transferred`.
+// Several messages in one call. How many have gone is kept in `transferred`, with the one of which a stream has taken a part:
+// whoever may not wait for the rest, or is interrupted, learns of it as sent, and of none behind it (___sys_sendmsg).
 Kernel::Outcome Kernel::sys_sendmmsg(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();
@@ -294,12 +295,14 @@ Kernel::Outcome Kernel::sys_sendmmsg(Thread& thread) {
   const auto socket = socket_of(process, a[0], &bad);
   if (socket == nullptr) return bad;
   const std::uint64_t count = std::min(static_cast<std::uint64_t>(a[2] & 0xffffffff), kMaxMessages);
+  const bool dont_wait = (a[3] & MSG_DONTWAIT) != 0 || socket->nonblocking();
   std::uint64_t& done = thread.call().transferred;
-  while (done < count) {
+  std::uint64_t& moved = thread.arguments().moved;
+  while (done < count || moved > 0) {
     const auto result = [&](std::int64_t error) {
       return Answer{done > 0 ? static_cast<std::int64_t>(done) : error};
     };
-    const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + done * sizeof(mmsghdr);
+    const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + (moved > 0 ? done - 1 : done) * sizeof(mmsghdr);
     const auto header = load_argument<msghdr>(thread, at);
     if (!header) return result(-EFAULT);
     const auto buffers = load_vector(thread, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
@@ -307,19 +310,25 @@ Kernel::Outcome Kernel::sys_sendmmsg(Thread& thread) {
     int error;
     const auto sending = load_sending(thread, *header, static_cast<int>(a[3]), &error);
     if (!sending) return result(error);
+    const Buffers rest = behind(*buffers, moved);
     std::vector<std::byte> bytes;
-    if (!gather(thread, *buffers, std::min<std::uint64_t>(buffers->length, kMaxChunk), bytes))
-      return result(-EFAULT);
-    OutgoingMessage message{bytes, sending->to, sending->files, nullptr};
+    if (!gather(thread, rest, std::min<std::uint64_t>(rest.length, kMaxChunk), bytes)) return result(-EFAULT);
+    OutgoingMessage message{bytes, sending->to, {}, nullptr};
+    if (moved == 0) message.files = sending->files;
     const IoResult n = socket->send(process, message);
-    if (!n) {
-      const bool dont_wait = (a[3] & MSG_DONTWAIT) != 0 || socket->nonblocking();
-      return wait_or_give_up(thread, {socket}, dont_wait, socket->write_timeout, "sendmmsg");
-    }
+    if (!n) return wait_or_give_up(thread, {socket}, dont_wait, socket->write_timeout, "sendmmsg");
     if (*n < 0) return result(*n);
-    if (!process.memory().store(at + offsetof(mmsghdr, msg_len), static_cast<unsigned>(*n))) return result(-EFAULT);
-    thread.arguments().forget();
-    ++done;
+    const auto sent = static_cast<std::uint64_t>(*n);
+    const bool is_part = sent > 0 && sent < rest.length && !socket->keeps_boundaries();
+    if (moved == 0) ++done;
+    if (!process.memory().store(at + offsetof(mmsghdr, msg_len), static_cast<unsigned>(moved + sent))) return result(-EFAULT);
+    if (!is_part) {
+      thread.arguments().forget();
+    } else if (dont_wait) {
+      return result(0);
+    } else {
+      moved += sent;
+    }
   }
   return Answer{static_cast<std::int64_t>(done)};
 }

@@ -21,8 +21,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "sim/core/sanitizer.h"
+#include "sim/supervisor/code/elf_tables.h"
 #include "sim/supervisor/machine/child_status.h"
 #include "sim/supervisor/machine/needed_libraries.h"
 #include "sim/supervisor/machine/waiting.h"
@@ -72,9 +74,7 @@ std::string inspect_image(const std::string& path, const std::string& bytes, std
   }
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
-    const std::size_t at = header.e_phoff + i * sizeof segment;
-    if (at + sizeof segment > bytes.size()) break;
-    std::memcpy(&segment, bytes.data() + at, sizeof segment);
+    if (!code::load(std::as_bytes(std::span(bytes)), header.e_phoff + std::uint64_t{i} * sizeof segment, segment)) break;
     if (segment.p_type != PT_INTERP || segment.p_filesz > PATH_MAX) continue;
     // Behind the table of all parts, of which there may be many.
     std::string interpreter(segment.p_filesz, '\0');

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -65,7 +66,9 @@ DynamicNames dynamic_names_of(const std::string& path) {
   for (const Elf64_Dyn& entry : entries) {
     if (entry.d_tag == DT_NULL) break;
     const std::uint64_t name = entry.d_un.d_val;
-    if (entry.d_tag == DT_NEEDED && name < names.all.size()) names.needed.emplace_back(names.all.c_str() + name);
+    if (entry.d_tag != DT_NEEDED || name >= names.all.size()) continue;
+    const char* const text = names.all.c_str() + name;
+    names.needed.emplace_back(text, strnlen(text, PATH_MAX));  // entries may share one long text
   }
   return names;
 }

@@ -138,9 +138,9 @@ Waiting::~Waiting() { std::erase(all_waitings, this); }
 std::vector<int> Waiting::wait(std::span<const int> descriptors, int limit_ms, int writable) {
   auto& [watch, context, signals, timer, taken, is_woken] = *parts_;
   std::vector<std::unique_ptr<Awaited>> waited;
-  const auto await = [&](int descriptor, Descriptor::wait_type what) {
+  const auto await = [&waited, &context = context, &woken = is_woken](int descriptor, Descriptor::wait_type what) {
     waited.push_back(std::make_unique<Awaited>(context, descriptor, what));
-    waited.back()->start([&woken = is_woken] { woken = true; });
+    waited.back()->start([&woken] { woken = true; });
   };
   for (const int descriptor : descriptors) await(descriptor, Descriptor::wait_read);
   if (writable >= 0) await(writable, Descriptor::wait_write);

@@ -36,10 +36,14 @@ class ArgumentCopies {
   // A value that the call has made of its arguments, of a type that it knows: files that descriptors meant, for example.
   std::any made;
 
+  // Bytes that have been moved of the message in turn, of a call with many.
+  std::uint64_t moved = 0;
+
   // The call, or that part of it, has been answered.
   void forget() {
     copies_.clear();
     made.reset();
+    moved = 0;
   }
 
  private:
