@@ -28,6 +28,7 @@
 #include "sim/supervisor/scheduling/token.h"
 #include "sim/supervisor/scheduling/waiting_times.h"
 #include "sim/supervisor/spec/blocked_thread.h"
+#include "verbs_shim/protocol/gate_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -103,8 +104,9 @@ class Supervisor::Impl final : public ProcessTable {
   // What processes are to look for in their own calls, and to tell.
   std::uint32_t wanted_of_processes() const {
     const std::uint32_t tells =
-        (options_.on_place ? protocol::kTellsPlaces : 0) | (on_call_ ? protocol::kTellsCalls : 0);
-    return (options_.checks & ~(protocol::kTellsPlaces | protocol::kTellsCalls)) | tells;
+        (options_.on_place ? protocol::kTellsPlaces : 0) | (on_call_ ? protocol::kTellsCalls : 0) |
+        (options_.lets_unknown_calls_through ? protocol::kLetsUnknownCalls : 0);
+    return (options_.checks & ~(protocol::kTellsPlaces | protocol::kTellsCalls | protocol::kLetsUnknownCalls)) | tells;
   }
   void adopt(Process& process);
   LaunchedProcess start_process(const LaunchRequest& request);
