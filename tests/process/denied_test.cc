@@ -98,6 +98,22 @@ TEST(Gate, makes_the_shims_own_calls) {
   EXPECT_EQ(run.output("server"), "begins\na closed descriptor: EBADF\na name: 0\nnobody to wake: 0\nflags: 0\n");
 }
 
+// The simulator itself is another process of the same user's, as a program that knows its number sees it.
+TEST(Gate, does_not_lead_into_the_simulator) {
+  const golden::Unprivileged user;
+  if (!user.reason().empty()) GTEST_SKIP() << user.reason();
+  const support::TemporaryFolder folder;
+  const std::string program = folder.path() + "/gate_calls";
+  fs::copy(std::string(PROCESS_FOLDER) + "/gate_calls", program);
+  ASSERT_EQ(cli::run_command({"chmod", "-R", "a+rX", folder.path()}).code, 0);
+  support::RunRequest request = user.setting().request;
+  request.commands = {"server=" + program + " simulator"};
+  request.working_directory = "/";
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "begins\nmem: EACCES\nmaps: EACCES\nfd/0: EACCES\nenviron: EACCES\n") << run.story();
+}
+
 // What the machine has instead of the simulation, if the user asks for it.
 TEST(Gate, makes_unknown_calls_where_they_reach_the_machine) {
   const auto personality = [](const char* strict) {

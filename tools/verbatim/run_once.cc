@@ -1,3 +1,5 @@
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -438,6 +440,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     };
   }
 
+  // Programs of the same user cannot look into the simulator, nor write there; gdb must reach a file of it (Monitor).
+  if (!plan.debugger) ::prctl(PR_SET_DUMPABLE, 0);
   const auto wall_start = std::chrono::steady_clock::now();
   supervisor::RunResult result;
   {
