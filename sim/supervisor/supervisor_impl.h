@@ -110,6 +110,8 @@ class Supervisor::Impl final : public ProcessTable {
   }
   void adopt(Process& process);
   LaunchedProcess start_process(const LaunchRequest& request);
+  // Landlock's ruleset for programs of the host, or -1.
+  int ruleset_of(std::size_t host);
   // What a program is launched with besides its own: its processor, its random bytes, its patches.
   void equip(LaunchRequest& request, std::size_t host, const std::string& random_stream, code::CodePatches& patches);
   void begin(Process& process, LaunchedProcess launched, std::unique_ptr<code::CodePatches> patches,
@@ -254,6 +256,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::optional<SecondCore> second_core_;  // while the run lasts
   std::unique_ptr<RunFolder> own_folder_;
   RunFolder* folder_ = nullptr;
+  std::map<std::size_t, Confinement> confinements_;  // by host, of those that have started a program
   Kernel kernel_;
   CallPlaces places_{options_};
   std::map<std::pair<pid_t, std::uint64_t>, bool> are_in_header_;  // callers of verbs: whether in a header of verbs
