@@ -1,5 +1,6 @@
 // `verbatim run --confine`: programs change files where they may, and the kernel refuses all others.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
