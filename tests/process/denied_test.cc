@@ -114,7 +114,7 @@ TEST(Gate, does_not_lead_into_the_simulator) {
   EXPECT_EQ(run.output("server"), "begins\nmem: EACCES\nmaps: EACCES\nfd/0: EACCES\nenviron: EACCES\n") << run.story();
 }
 
-// What the machine has instead of the simulation, if the user asks for it.
+// Where the user asks for it, calls that are not simulated reach the machine.
 TEST(Gate, makes_unknown_calls_where_they_reach_the_machine) {
   const auto personality = [](const char* strict) {
     return support::run({.commands = {"server=python3 -c 'import ctypes; print(ctypes.CDLL(None).personality(0xffffffff))'"},

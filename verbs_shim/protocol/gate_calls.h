@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kLetsUnknownCalls = 1u << 29;
 
 inline constexpr unsigned kMostGateValues = 16;
 
-// What an argument must be for the call to pass.
+// A condition on one argument, without which the call does not pass.
 enum class GateRule : std::uint8_t {
   kAny,
   kOneOf,   // one of `values`

@@ -33,7 +33,7 @@ constexpr std::uint64_t kOfFolders = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_AC
 // Devices that a host has of the machine, because they are the same everywhere.
 constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/full"};
 
-// Of the kernel's Landlock; less than 1: there is none, and errno says why.
+// Version of the kernel's Landlock; less than 1: there is none, and errno says why.
 long version() { return syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION); }
 
 std::uint64_t files_of(long version) {

@@ -21,7 +21,7 @@ namespace verbatim::supervisor {
 
 class Zygotes {
  public:
-  // The way of regions to copies, which is empty whenever a program is started.
+  // Hands regions to copies; it is empty whenever a program is started.
   struct Passage {
     std::function<bool(int descriptor)> put;  // false: there is no room
     std::function<void()> clear;
