@@ -135,7 +135,9 @@ TEST(Confined, others_change_them_wherever_the_user_may) {
 TEST(Confined, many_runs_are_each_confined) {
   if (!Confinement::reason_of_lack().empty()) return;  // as above
   const Outside outside;
+  const support::TemporaryFolder folder;
   support::RunRequest request;
+  request.working_directory = folder.path();
   request.commands = {"server=sh -c 'echo text > /tmp/own && cat /tmp/own; echo text > " + outside.path() + "/made || echo refused'"};
   request.options = {"--confine", "--seeds", "1..3", "--quiet"};
   const RunReport run = support::run(request);
