@@ -32,7 +32,7 @@ class RunAfterRun {
   code::CodeFiles code_files_;
   RunFolder folder_;
   Passage passage_;
-  Zygotes zygotes_;
+  Zygotes zygotes_{{[this](int descriptor) { return passage_.put(RealFile(descriptor)); }, [this] { passage_.clear(); }}};
 };
 
 }  // namespace verbatim::supervisor

@@ -29,6 +29,7 @@
 #include "sim/supervisor/scheduling/token.h"
 #include "sim/supervisor/scheduling/waiting_times.h"
 #include "sim/supervisor/spec/blocked_thread.h"
+#include "verbs_shim/protocol/gate_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -104,11 +105,14 @@ class Supervisor::Impl final : public ProcessTable {
   // What processes are to look for in their own calls, and to tell.
   std::uint32_t wanted_of_processes() const {
     const std::uint32_t tells =
-        (options_.on_place ? protocol::kTellsPlaces : 0) | (on_call_ ? protocol::kTellsCalls : 0);
-    return (options_.checks & ~(protocol::kTellsPlaces | protocol::kTellsCalls)) | tells;
+        (options_.on_place ? protocol::kTellsPlaces : 0) | (on_call_ ? protocol::kTellsCalls : 0) |
+        (options_.lets_unknown_calls_through ? protocol::kLetsUnknownCalls : 0);
+    return (options_.checks & ~(protocol::kTellsPlaces | protocol::kTellsCalls | protocol::kLetsUnknownCalls)) | tells;
   }
   void adopt(Process& process);
   LaunchedProcess start_process(const LaunchRequest& request);
+  // Landlock's ruleset for programs of the host, or -1.
+  int ruleset_of(std::size_t host);
   // What a program is launched with besides its own: its processor, its random bytes, its patches.
   void equip(LaunchRequest& request, std::size_t host, const std::string& random_stream, code::CodePatches& patches);
   void begin(Process& process, LaunchedProcess launched, std::unique_ptr<code::CodePatches> patches,
@@ -262,6 +266,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::unique_ptr<RunFolder> own_folder_;
   RunFolder* folder_ = nullptr;
   std::set<std::string> met_other_run_in_;  // folders
+  std::map<std::size_t, Confinement> confinements_;  // by host, of those that have started a program
   Kernel kernel_;
   CallPlaces places_{options_};
   std::map<std::pair<pid_t, std::uint64_t>, bool> are_in_header_;  // callers of verbs: whether in a header of verbs

@@ -177,6 +177,20 @@ TEST(RefusedCalls, each_that_is_needed_is_missed) {
   }
 }
 
+TEST(RefusedCalls, programs_that_cannot_be_confined_are_not_started) {
+  for (const auto& [error, why] : {std::pair(ENOSYS, "its kernel has no Landlock"), std::pair(EOPNOTSUPP, "was started without Landlock"),
+                                   std::pair(EPERM, "Landlock is refused: Operation not permitted")}) {
+    const Filter filter = refusing({SYS_landlock_create_ruleset}, error);
+    const std::vector<std::string> words = {"run", "--confine", "--topology", kTopology, "server=echo started"};
+    const Finished run = verbatim_under(filter, words);
+    EXPECT_EQ(run.code, 71) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, HasSubstr("--confine: this machine cannot confine programs: "));
+    EXPECT_THAT(run.err, HasSubstr(why));
+    EXPECT_THAT(run.err, HasSubstr("nothing was started"));
+  }
+}
+
 TEST(RefusedCalls, what_there_is_a_second_way_for_changes_nothing) {
   const Finished usual = verbatim(kRun);
   for (const long number : {SYS_personality, SYS_pidfd_open, SYS_pidfd_getfd, SYS_process_vm_readv, SYS_process_vm_writev}) {

@@ -52,6 +52,78 @@ TEST(ForeignCalls, end_the_program_by_name) {
   }
 }
 
+struct GateCallCase {
+  const char *word, *told;
+};
+constexpr GateCallCase kGateCallCases[] = {
+    {"socket", "system call socket"},
+    {"connect", "system call connect"},
+    {"ptrace", "system call ptrace"},
+    {"kill", "system call kill"},
+    {"keyctl", "system call keyctl"},
+    {"execve", "system call execve"},
+    {"process_vm_writev", "system call process_vm_writev"},
+    {"io_uring_setup", "system call io_uring_setup"},
+    {"pidfd_open", "system call pidfd_open"},
+    {"fork", "system call fork"},
+    {"number 511", "system call 511"},
+    {"negative", "system call -2"},
+    {"x32", "an x32 system call, number 39"},
+    {"clone of a child of its own", "system call clone"},
+    {"clone with a namespace", "system call clone"},
+    {"owner of a file's signals", "system call fcntl"},
+    {"typed characters", "system call ioctl"},
+    {"subreaper", "system call prctl"},
+};
+
+TEST(Gate, ends_a_program_that_makes_other_calls_by_it) {
+  for (const auto& [word, told] : kGateCallCases) {
+    for (const char* mode : {"--quiet", "--call-by-call"}) {
+      support::RunRequest request;
+      request.commands = {"server=" + path_of("gate_calls") + " call " + support::quoted(word), "client=echo alive"};
+      request.options = {mode};
+      const RunReport run = support::run(request);
+      EXPECT_EQ(run.code, 1) << run.story();
+      EXPECT_EQ(run.output("server"), "begins\n") << run.story();
+      EXPECT_EQ(run.output("client"), "alive\n") << run.story();
+      EXPECT_EQ(run.report["programs"][0]["signal"], SIGSYS) << run.story();
+      EXPECT_THAT(run.report["warnings"].dump(), testing::HasSubstr(std::string("made ") + told)) << run.story();
+    }
+  }
+}
+
+TEST(Gate, makes_the_shims_own_calls) {
+  const RunReport run = support::run({.commands = {"server=" + path_of("gate_calls")}});
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "begins\na closed descriptor: EBADF\na name: 0\nnobody to wake: 0\nflags: 0\n");
+}
+
+// The simulator itself is another process of the same user's, as a program that knows its number sees it.
+TEST(Gate, does_not_lead_into_the_simulator) {
+  const golden::Unprivileged user;
+  if (!user.reason().empty()) GTEST_SKIP() << user.reason();
+  const support::TemporaryFolder folder;
+  const std::string program = folder.path() + "/gate_calls";
+  fs::copy(std::string(PROCESS_FOLDER) + "/gate_calls", program);
+  ASSERT_EQ(cli::run_command({"chmod", "-R", "a+rX", folder.path()}).code, 0);
+  support::RunRequest request = user.setting().request;
+  request.commands = {"server=" + program + " simulator"};
+  request.working_directory = "/";
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "begins\nmem: EACCES\nmaps: EACCES\nfd/0: EACCES\nenviron: EACCES\n") << run.story();
+}
+
+// Where the user asks for it, calls that are not simulated reach the machine.
+TEST(Gate, makes_unknown_calls_where_they_reach_the_machine) {
+  const auto personality = [](const char* strict) {
+    return support::run({.commands = {"server=python3 -c 'import ctypes; print(ctypes.CDLL(None).personality(0xffffffff))'"},
+                         .options = {strict}}).output("server");
+  };
+  EXPECT_EQ(personality("--strict=refuse"), "-1\n");
+  EXPECT_NE(personality("--strict=warn"), "-1\n");
+}
+
 TEST(Denied, arguments_are_answered_or_refused_by_name) {
   support::RunRequest request;
   request.commands = {"server=" + path_of("arguments_denied")};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/support/verbatim_run.h"
+#include "verbs_shim/protocol/gate_calls.h"
 #include "verbs_shim/protocol/passing_calls.h"
 #include "verbs_shim/protocol/process_control.h"
 #include "verbs_shim/protocol/system_calls.h"
@@ -49,6 +50,34 @@ std::string program_table() {
 std::string passing_table() {
   std::string table = "What is let through, and why it may:\n\n| call | why |\n|---|---|\n";
   for (const protocol::PassingCall& call : protocol::kPassingCalls) {
+    table += "| `" + std::string(protocol::system_call(call.number).name) + "` | " + call.reason + " |\n";
+  }
+  return table;
+}
+
+std::string name_of(CallClass call_class) {
+  switch (call_class) {
+    case CallClass::kPassing:
+      return "Passing";
+    case CallClass::kByArgument:
+      return "ByArgument";
+    case CallClass::kByDescriptor:
+      return "ByDescriptor";
+    case CallClass::kByPath:
+      return "ByPath";
+    default:
+      return "ByProtection";
+  }
+}
+
+std::string gate_table() {
+  std::string table =
+      "What the shim may call for itself, by the only code that enters the kernel with calls that trap elsewhere; any other call\n"
+      "from there ends the program:\n\n| call | why |\n|---|---|\n";
+  for (const protocol::GateClass& allowed : protocol::kGateClasses) {
+    table += "| class " + name_of(allowed.call_class) + " | " + allowed.reason + " |\n";
+  }
+  for (const protocol::GateCall& call : protocol::kGateCalls) {
     table += "| `" + std::string(protocol::system_call(call.number).name) + "` | " + call.reason + " |\n";
   }
   return table;
@@ -111,7 +140,7 @@ std::string call_table() {
     return names;
   };
   return "Of " + std::to_string(all) + " system calls of x86-64 (`verbs_shim/protocol/system_calls.h`):\n\n" +
-         table + "\n" + passing_table() + "\n" + control_table() + "\nRefused with EPERM, as to a program without privilege: " + with_errno(EPERM) +
+         table + "\n" + passing_table() + "\n" + gate_table() + "\n" + control_table() + "\nRefused with EPERM, as to a program without privilege: " + with_errno(EPERM) +
          ".\n\nRefused with ENOSYS, as by an older kernel, unless `--strict=warn` lets them reach the "
          "machine: " +
          with_errno(ENOSYS) + ".\n";
@@ -253,6 +282,39 @@ TEST(Tables, have_a_reason_for_every_call_that_passes) {
       EXPECT_EQ(by_argument, passing->argument >= 0) << call.name;
       EXPECT_EQ(by_argument, passing->count > 0) << call.name;
     }
+  }
+}
+
+std::set<std::string> calls_in_sources(const std::string& text, const std::regex& call) {
+  std::set<std::string> names;
+  for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at) names.insert((*at)[1]);
+  return names;
+}
+
+TEST(Tables, allow_the_gate_what_the_shim_calls_and_little_else) {
+  std::string shim;
+  for (const auto& entry : fs::directory_iterator(VERBATIM_SOURCE_DIR "/verbs_shim/runtime")) {
+    shim += support::text_of_file(entry.path().string());
+  }
+  const std::set<std::string> called = calls_in_sources(shim, std::regex("(?:native|call_with_room|native_call)\\(SYS_(\\w+)"));
+  EXPECT_GT(called.size(), 40u);
+  for (std::uint64_t number = 0; number < protocol::kSystemCallLimit; ++number) {
+    const protocol::SystemCall& call = protocol::system_call(number);
+    if (call.name == nullptr) continue;
+    EXPECT_TRUE(!called.contains(call.name) || protocol::gate_allows(number, false)) << call.name;
+  }
+  // Made by the instruction alone, injected, or answered with "execute it natively".
+  const std::set<std::string> others = {"rt_sigreturn", "sendmsg", "open", "creat", "dup", "dup2", "exit", "fcntl", "ioctl"};
+  for (const protocol::GateCall& call : protocol::kGateCalls) {
+    const std::string name = protocol::system_call(call.number).name;
+    EXPECT_TRUE(called.contains(name) || others.contains(name)) << name;
+  }
+  for (const std::string name : {"socket", "connect", "bind", "accept", "sendto", "ptrace", "kill", "keyctl", "execve", "fork",
+                                 "process_vm_writev", "bpf", "mount", "io_uring_setup", "pidfd_open", "unshare", "setns"}) {
+    const auto number = std::ranges::find_if(protocol::kSystemCalls.rows, [&](const protocol::SystemCall& call) {
+      return call.name != nullptr && name == call.name;
+    }) - std::ranges::begin(protocol::kSystemCalls.rows);
+    EXPECT_FALSE(protocol::gate_allows(static_cast<std::uint64_t>(number), false)) << name;
   }
 }
 

@@ -38,6 +38,7 @@ std::vector<std::string> words_of(const RunOptions& options) {
   if (options.call_by_call) words.push_back("--call-by-call");
   if (options.plants_address) words.push_back("--plant-address");
   if (options.strict != RunOptions().strict) add("--strict", options.strict);
+  if (options.confine) words.push_back("--confine");
   for (const std::string& name : options.assume_missing) add("--assume-missing", name);
   if (options.core >= 0) add("--core", std::to_string(options.core));
   add("--second-core", options.second_core);

@@ -57,6 +57,7 @@ struct RunOptions {
   std::string second_core;  // empty: as `core` has it
   bool call_by_call = false;
   std::string strict = "refuse";  // what is not simulated: "refuse", or "warn" and let it through
+  bool confine = false;           // programs change files in their working folders and --out alone
   std::vector<std::string> assume_missing;  // facilities of the machine that are not to be used
   int poke_period_us = 0;  // of tests: wall time, without influence on results; 0: the supervisor's choice
   std::string gdb, gdb_at;  // "HOST" or "HOST:N": a program that gdb gets, and a virtual time

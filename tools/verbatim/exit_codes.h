@@ -39,7 +39,7 @@ inline constexpr ExitCodeText kExitCodes[] = {
     {kInternalError, "a bug of verbatim", "Please report it, with the command line."},
     {kMachineFault, "the machine ended a program, or had no room for the run",
      "The kernel was short of memory, refused a thread or a process, or somebody sent a signal to a program from outside. The run says "
-     "nothing about the program; try again with more memory or fewer jobs."},
+     "nothing about the program; try again with more memory or fewer jobs. A machine without Landlock refuses --confine with this code."},
 };
 
 }  // namespace verbatim::cli

@@ -59,6 +59,9 @@ void add_limits(CLI::App* verb, RunOptions& options) {
       ->check(CLI::Validator(reject_check, ""));
   take_choice(verb->add_option("--strict", options.strict,
                    "system calls that are not simulated: refuse them, or warn and pass them to the machine, so that the run may not repeat")->capture_default_str(), {"refuse", "warn"});
+  verb->add_flag("--confine", options.confine,
+                 "let programs change files only in their working folders, in --out and in what their host has of its own; the kernel "
+                 "refuses all others with EACCES (Landlock)");
   take_number(verb->add_option("--core", options.core, "the processor on which everything runs (default: the one where the kernel starts the run)"),
               0, 1 << 16);
   add_assume_missing(verb, options.assume_missing);

@@ -1,3 +1,5 @@
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -31,6 +33,7 @@
 #include "sim/observe/race_windows.h"
 #include "sim/observe/recorder.h"
 #include "sim/observe/text_trace_sink.h"
+#include "sim/supervisor/machine/confinement.h"
 #include "sim/supervisor/machine/limit_check.h"
 #include "sim/supervisor/machine/run_folder.h"
 #include "tools/verbatim/answer.h"
@@ -72,6 +75,15 @@ std::string lacking_processor(const config::TopologySpec& topology) {
            " another \"instruction_set\"";
   }
   return "";
+}
+
+// Folders of the machine in which confined programs may change files.
+std::vector<std::string> folders_of(const std::vector<supervisor::ProgramSpec>& programs, const RunOptions& options) {
+  std::vector<std::string> folders;
+  for (const supervisor::ProgramSpec& program : programs)
+    folders.push_back(program.working_directory.empty() ? "." : program.working_directory);
+  if (!options.out.empty()) folders.push_back(options.out);
+  return folders;
 }
 
 std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
@@ -376,6 +388,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   supervisor_options.second_core = use_of_second_core(options);
   if (options.poke_period_us != 0) supervisor_options.poke_period_us = options.poke_period_us;
   supervisor_options.lets_unknown_calls_through = options.strict == "warn";
+  if (options.confine) supervisor_options.changes_only_in = folders_of(plan.programs, options);
   for (const std::string& name : options.assume_missing) supervisor_options.machine.assume_missing(name);
   if (options.keep_files && !options.out.empty()) supervisor_options.keep_files_in = options.out + "/files";
   supervisor_options.on_files = [&simulation](ComponentId host, const std::string& folder,
@@ -445,6 +458,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     };
   }
 
+  // Programs of the same user cannot look into the simulator, nor write there; gdb must reach a file of it (Monitor).
+  if (!plan.debugger) ::prctl(PR_SET_DUMPABLE, 0);
   const auto wall_start = std::chrono::steady_clock::now();
   supervisor::RunResult result;
   {
@@ -556,6 +571,10 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
     if (limit.state != supervisor::Facility::State::kMissing) continue;
     complain(limit.what + ": " + limit.consequence + "; nothing was started");
     return kUsage;
+  }
+  if (const std::string reason = options.confine ? supervisor::Confinement::reason_of_lack() : ""; !reason.empty()) {
+    complain("--confine: this machine cannot confine programs: " + reason + "; nothing was started");
+    return kMachineFault;
   }
   std::vector<std::string> hosts;
   bool keep = !plan.fail_on.empty();

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,7 +58,9 @@ int RunsEnd::wait_ms(int wall_ms) const {
   return wall_ms < 0 ? until_kill : std::min(wall_ms, until_kill);
 }
 
-WorkerPool::WorkerPool(int jobs, int core) : cores_(cores_of_runs(core)), slots_(jobs_of_runs(jobs, cores_)) {}
+WorkerPool::WorkerPool(int jobs, int core) : cores_(cores_of_runs(core)), slots_(jobs_of_runs(jobs, cores_)) {
+  ::prctl(PR_SET_DUMPABLE, 0);  // as the workers, which are its copies: run_once()
+}
 
 WorkerPool::~WorkerPool() { abandon(); }
 

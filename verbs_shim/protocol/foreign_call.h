@@ -1,8 +1,11 @@
-// System calls by other entries than that of x86-64, which have other numbers and registers: none of them can be simulated.
+// System calls that end the program, because none of them can be simulated: those by other entries than that of x86-64, which
+// have other numbers and registers, and those that only the shim may make, from the gate (gate_calls.h).
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
+
+#include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::protocol {
 
@@ -18,7 +21,7 @@ constexpr ForeignCall foreign_call(std::uint32_t arch, std::int32_t number) {
   return number >= 0 && (number & kX32Bit) != 0 ? ForeignCall::kX32 : ForeignCall::kNone;
 }
 
-// "a 32-bit system call (int 0x80), number 20", for people.
+// "a 32-bit system call (int 0x80), number 20", for people. A call that is none of these was made from the gate.
 struct ForeignCallText {
   char text[80];
 };
@@ -29,6 +32,10 @@ inline ForeignCallText text_of_foreign_call(std::uint32_t arch, std::int32_t num
     std::snprintf(out.text, sizeof out.text, "a system call of architecture %#x, number %d", arch, number);
   } else if (kind == ForeignCall::kX32) {
     std::snprintf(out.text, sizeof out.text, "an x32 system call, number %d", number & 0x3fff'ffff);
+  } else if (kind == ForeignCall::kNone) {
+    const char* const name = number < 0 ? nullptr : system_call(static_cast<std::uint64_t>(number)).name;
+    name != nullptr ? std::snprintf(out.text, sizeof out.text, "system call %s through the simulator's own entry", name)
+                    : std::snprintf(out.text, sizeof out.text, "system call %d through the simulator's own entry", number);
   } else {
     std::snprintf(out.text, sizeof out.text, "a 32-bit system call (int 0x80), number %d", number);
   }

@@ -341,8 +341,8 @@ struct RegionHeader {
   std::uint32_t late_accesses;  // 1: threads may be late before accesses to memory
   std::uint64_t access_epoch;  // how often instructions have begun to trap again (accesses.h)
   // 1: nothing runs here, the process is there to be copied (verbs_shim/runtime/zygote.cc): it hands the message over when it can
-  // be, and again for each token, which comes with action_arguments[0]: the simulator's descriptor of the copy's region. The
-  // result is the copy's real pid or -errno
+  // be, and again for each token, with which the copy's region is next in the passage. The result is the copy's real pid or
+  // -errno
   std::uint32_t is_zygote;
 };
 

@@ -1,8 +1,9 @@
 // The seccomp filter: which system calls of the program reach the kernel untouched. It is made from the table in
-// protocol/system_calls.h and protocol/passing_calls.h; whatever it does not know traps.
+// protocol/system_calls.h, protocol/passing_calls.h and protocol/gate_calls.h; whatever it does not know traps.
 //
 // The number is looked for first, by halves. For one that always passes nothing else is read: the kernel (5.11 and later) sees
-// that and does not run the filter for it any more. Of the others the gate's may pass, then the arguments are looked at.
+// that and does not run the filter for it any more. Of the others those that the gate may make pass from there, then the
+// arguments are looked at. Numbers of x32 are none of these, and trap.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -11,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "verbs_shim/protocol/gate_calls.h"
 #include "verbs_shim/protocol/passing_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/gate.h"
@@ -24,15 +26,17 @@ namespace {
 
 // What becomes of consecutive numbers.
 struct Numbers {
-  enum class Fate : std::uint8_t { kOther, kPasses, kByItself };  // kByItself: one number, which has code of its own
+  // kGate: the gate may make them, whatever their arguments; kByItself: one number, which has code of its own.
+  enum class Fate : std::uint8_t { kOther, kGate, kPasses, kByItself };
   std::uint32_t first;
   Fate fate;
 };
 
 class Filter {
  public:
-  // The 32-bit ABI gets `other_abi`, and numbers of Fate::kOther `others`, unless the gate asks.
-  Filter(std::uint32_t other_abi, std::uint32_t others) : others_(others) {
+  // The 32-bit ABI gets `other_abi`, and numbers of Fate::kOther and kGate `others`; those of kGate pass from the gate.
+  // `limits_gate`: by the arguments in gate_calls.h.
+  Filter(std::uint32_t other_abi, std::uint32_t others, bool limits_gate) : others_(others), limits_gate_(limits_gate) {
     load(offsetof(seccomp_data, arch));
     add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0));
     answer(other_abi);
@@ -42,11 +46,10 @@ class Filter {
   // `parts` covers all numbers, in their order; for each of Fate::kByItself code follows, by begin_call() to end_call().
   void choose(const Numbers* parts, std::uint32_t count) {
     search(parts, count);
-    // Kept in case of all the others: the gate may call what it likes.
-    other_ = size_;
+    const unsigned short gate = size_;
     pass_gate();
     answer(others_);
-    for (std::uint32_t i = 0; i < to_other_count_; ++i) lead(to_other_[i], other_);
+    for (std::uint32_t i = 0; i < to_gate_count_; ++i) lead(to_gate_[i], gate);
   }
 
   void answer(std::uint32_t what) { add(BPF_STMT(BPF_RET | BPF_K, what)); }
@@ -55,7 +58,8 @@ class Filter {
     for (std::uint32_t i = 0; i < to_call_count_; ++i) {
       if (to_call_[i].number == number) lead(to_call_[i].at, size_);
     }
-    pass_gate();
+    const protocol::GateCall* const call = limits_gate_ ? protocol::gate_call(number) : nullptr;
+    call != nullptr && call->rule != protocol::GateRule::kAny ? pass_gate_by(*call) : pass_gate();
   }
 
   void load_argument(int argument, std::uint32_t half = 0) {
@@ -112,14 +116,32 @@ class Filter {
     return static_cast<unsigned short>(size_ - 1);
   }
 
-  // Of all instructions the shim's own are let through: they lie in the gate page.
-  void pass_gate() {
+  // The next `length` instructions are left out unless the call is made from the gate page.
+  void only_from_gate(std::uint8_t length) {
+    const auto skipped = [length](int before) { return static_cast<std::uint8_t>(length + before); };
     load(offsetof(seccomp_data, instruction_pointer) + 4);
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(gate() >> 32), 0, 4));
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(gate() >> 32), 0, skipped(3)));
     load(offsetof(seccomp_data, instruction_pointer));
-    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint32_t>(gate()), 0, 2));
-    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint32_t>(gate()) + 4096, 1, 0));
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint32_t>(gate()), 0, skipped(1)));
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint32_t>(gate()) + 4096, length, 0));
+  }
+  void pass_gate() {
+    only_from_gate(1);
     answer(SECCOMP_RET_ALLOW);
+  }
+  void pass_gate_by(const protocol::GateCall& call) {
+    if (call.rule == protocol::GateRule::kOneOf) {
+      only_from_gate(static_cast<std::uint8_t>(call.count + 3));
+      load_argument(call.argument);
+      allow_one_of(call.values, call.count);
+    } else {
+      only_from_gate(5);
+      load_argument(call.argument);
+      add(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, call.values[1], 1, 0));
+      add(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, call.values[0], 1, 0));
+      answer(SECCOMP_RET_TRAP);
+      answer(SECCOMP_RET_ALLOW);
+    }
   }
 
   void search(const Numbers* parts, std::uint32_t count) {
@@ -130,9 +152,11 @@ class Filter {
         case Numbers::Fate::kByItself:
           to_call_[to_call_count_++] = {parts->first, add_jump()};
           return;
-        case Numbers::Fate::kOther:
-          to_other_[to_other_count_++] = add_jump();
+        case Numbers::Fate::kGate:
+          to_gate_[to_gate_count_++] = add_jump();
           return;
+        case Numbers::Fate::kOther:
+          return answer(others_);
       }
     }
     const std::uint32_t half = count / 2;
@@ -145,10 +169,10 @@ class Filter {
   }
 
   std::uint32_t others_;
-  unsigned short other_ = 0;
+  bool limits_gate_;
   CallJump to_call_[kMostJumps];
-  unsigned short to_other_[kMostJumps];
-  std::uint32_t to_call_count_ = 0, to_other_count_ = 0;
+  unsigned short to_gate_[kMostJumps];
+  std::uint32_t to_call_count_ = 0, to_gate_count_ = 0;
   sock_filter code_[4 * protocol::kSystemCallLimit];
   unsigned short size_ = 0;
 };
@@ -209,14 +233,16 @@ Numbers::Fate fate_of(std::uint32_t number) {
   switch (protocol::system_call(number).call_class) {
     // Where calls are told they come to the shim, which lets the kernel answer them.
     case protocol::CallClass::kPassing:
-      if (tells_calls()) return Numbers::Fate::kOther;
+      if (tells_calls()) return Numbers::Fate::kGate;
       return changes_mappings(number) ? Numbers::Fate::kByItself : Numbers::Fate::kPasses;
     case protocol::CallClass::kByProtection:
-      return tells_calls() ? Numbers::Fate::kOther : Numbers::Fate::kByItself;
+      return tells_calls() ? Numbers::Fate::kGate : Numbers::Fate::kByItself;
     case protocol::CallClass::kByArgument:  // which take time where they trap
       return Numbers::Fate::kByItself;
     default:
-      return Numbers::Fate::kOther;
+      if (!protocol::gate_allows(number, (checks() & protocol::kLetsUnknownCalls) != 0)) return Numbers::Fate::kOther;
+      const protocol::GateCall* const call = protocol::gate_call(number);
+      return call != nullptr && call->rule != protocol::GateRule::kAny ? Numbers::Fate::kByItself : Numbers::Fate::kGate;
   }
 }
 
@@ -224,7 +250,7 @@ Numbers::Fate fate_of(std::uint32_t number) {
 
 bool install_filter() {
   // A mapping of a virtual descriptor fails by itself, because the placeholder cannot be mapped.
-  Filter filter(SECCOMP_RET_TRAP, SECCOMP_RET_TRAP);
+  Filter filter(SECCOMP_RET_TRAP, SECCOMP_RET_TRAP, true);
   Parts parts;
   for (std::uint32_t number = 0; number < protocol::kSystemCallLimit; ++number) parts.add(number, fate_of(number));
   parts.add(protocol::kSystemCallLimit, Numbers::Fate::kOther);
@@ -239,8 +265,11 @@ bool install_filter() {
       case protocol::CallClass::kByProtection:
         add_by_protection(filter, number);
         break;
-      default:
+      case protocol::CallClass::kPassing:
         add_passing(filter, number);
+        break;
+      default:  // the gate's alone
+        filter.answer(SECCOMP_RET_TRAP);
         break;
     }
   }
@@ -248,11 +277,11 @@ bool install_filter() {
   return filter.install(0);
 }
 
-// On top of the other one, in every thread.
+// On top of the other one, in every thread, which has refused what the gate may not call.
 bool watch_mappings() {
   static bool watches = false;
   if (watches) return true;
-  Filter filter(SECCOMP_RET_ALLOW, SECCOMP_RET_ALLOW);
+  Filter filter(SECCOMP_RET_ALLOW, SECCOMP_RET_ALLOW, false);
   Parts parts;
   parts.add(0, Numbers::Fate::kPasses);
   constexpr std::uint32_t kWatched[] = {SYS_mmap, SYS_munmap, SYS_brk, SYS_mremap, SYS_madvise};

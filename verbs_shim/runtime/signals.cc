@@ -77,7 +77,9 @@ void take_sent(const siginfo_t& info, ucontext_t* context) {
 void on_sigsys(int, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   if (info->si_code != kTrappedCall) return take_sent(*info, context);
-  if (protocol::foreign_call(info->si_arch, info->si_syscall) != protocol::ForeignCall::kNone) [[unlikely]] {
+  // The address is behind the instruction.
+  const bool is_from_gate = reinterpret_cast<unsigned long>(info->si_call_addr) - gate() <= 4096;
+  if (is_from_gate || protocol::foreign_call(info->si_arch, info->si_syscall) != protocol::ForeignCall::kNone) [[unlikely]] {
     const Interrupted interrupted(context);
     return die_of_foreign_call(*info);
   }

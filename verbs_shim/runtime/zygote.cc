@@ -3,13 +3,13 @@
 // session of its own, with what the kernel keeps of its first thread for the C library, and takes the region of its run before
 // it touches anything there.
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -30,27 +30,10 @@ ToldToKernel told_to_kernel() {
   return told;
 }
 
-// The file that the simulator has as `descriptor`.
-long open_of_simulator(long simulator, long descriptor) {
-  char path[64] = "/proc/", *end = path + 6;
-  const auto add_number = [&](long number) {
-    char digits[20];
-    int count = 0;
-    do digits[count++] = static_cast<char>('0' + number % 10);
-    while ((number /= 10) != 0);
-    while (count != 0) *end++ = digits[--count];
-  };
-  add_number(simulator);
-  for (const char c : {'/', 'f', 'd', '/'}) *end++ = c;
-  add_number(descriptor);
-  *end = 0;
-  return native(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
-}
-
 // 0: in the copy; else its pid or -errno.
-long copy_process(long simulator, long descriptor, const ToldToKernel& told) {
+long copy_process(long simulator, const ToldToKernel& told) {
   if (!told.is_known) return -ENOSYS;
-  const long region = open_of_simulator(simulator, descriptor);
+  const long region = fetch_passed_file(true);
   if (region < 0) return region;
   const long child = native(SYS_clone, CLONE_PARENT | CLONE_CHILD_CLEARTID, 0, 0, told.tid_address, 0);
   if (child == 0) {
@@ -78,7 +61,7 @@ void serve_copies() {
       native(SYS_futex, &slot.go, FUTEX_WAIT, static_cast<long>(protocol::Baton::kAsleep), 0, 0, 0);
       return true;
     });
-    const long copy = copy_process(simulator, static_cast<long>(slot.action_arguments[0]), told);
+    const long copy = copy_process(simulator, told);
     if (copy == 0) return;
     slot.result = copy;
   }

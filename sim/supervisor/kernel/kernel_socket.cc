@@ -15,10 +15,10 @@
 
 namespace verbatim::supervisor {
 
-// A descriptor that is not ours is a file or closed: the kernel says which (ENOTSOCK or EBADF).
+// A descriptor that is not ours is a file or closed.
 std::shared_ptr<Socket> Kernel::socket_of(Process& process, std::int64_t fd, Answer* refusal) {
   const VirtualFilePtr file = process.file(fd);
-  *refusal = file == nullptr ? Answer{0, protocol::Action::kNative} : Answer{-ENOTSOCK};
+  *refusal = Answer{file != nullptr || process.natively_open(static_cast<int>(fd)) ? -ENOTSOCK : -EBADF};
   return std::dynamic_pointer_cast<Socket>(file);
 }
 

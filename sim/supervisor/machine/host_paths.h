@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/supervisor/machine/confinement.h"
 #include "sim/supervisor/machine/folder_views.h"
 #include "sim/supervisor/machine/process_region.h"
 
@@ -53,6 +54,10 @@ class HostPaths {
   // Whether the supervisor makes up what lies there.
   bool in_tree(const std::string& path) const;
 
+  // Programs of the host change files where `confinement` allows it, and so does the simulator for them.
+  void confine(const Confinement& confinement) { confinement_ = &confinement; }
+  bool may_make(const std::string& native) const { return confinement_ == nullptr || confinement_->allows(native); }
+
   // Whether store() has room for all rows.
   bool fit() const;
   // For the runtime in a process; it works in `working_folder` when that is in a tree.
@@ -70,6 +75,7 @@ class HostPaths {
   std::shared_ptr<const OwnFolders> folders_;
   std::shared_ptr<FolderViews> views_;
   std::vector<std::string> shared_;
+  const Confinement* confinement_ = nullptr;  // nullptr: everywhere
 };
 
 // Where the process works, when that is in a tree; empty: the kernel knows.

@@ -57,9 +57,18 @@ int status_of(pid_t pid, int& status, int flags = 0) {
 }
 
 // Runs `attempt` in a child; what it returns (0 or an errno) becomes ours.
+// A child that the simulator may look into, though nobody may look into the simulator itself (PR_SET_DUMPABLE).
+pid_t fork_readable() {
+  const bool was_readable = prctl(PR_GET_DUMPABLE) == 1;
+  prctl(PR_SET_DUMPABLE, 1);
+  const pid_t pid = fork();
+  if (pid != 0 && !was_readable) prctl(PR_SET_DUMPABLE, 0);
+  return pid;
+}
+
 template <class Attempt>
 int in_child(Attempt attempt) {
-  const pid_t pid = fork();
+  const pid_t pid = fork_readable();
   if (pid == 0) {
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
@@ -82,7 +91,7 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
 
 // A child that is stopped at its exec of this program.
 pid_t start_stopped(bool has_fixed_layout) {
-  const pid_t pid = fork();
+  const pid_t pid = fork_readable();
   if (pid == 0) {
     if (has_fixed_layout && personality(ADDR_NO_RANDOMIZE) == -1) _exit(errno);
     char name[] = "verbatim";
@@ -163,7 +172,7 @@ int probe_code_patches() {
   std::memcpy(page, kReturn1, sizeof kReturn1);
   mprotect(page, kProbePage, PROT_READ | PROT_EXEC);
   int result = kNoEffect;
-  const pid_t pid = fork();
+  const pid_t pid = fork_readable();
   if (pid == 0) {
     const auto code = reinterpret_cast<int (*)()>(page);
     if (code() != 1) _exit(kNoEffect);
@@ -218,7 +227,7 @@ namespace {
 template <class Read, class Write>
 int access_memory(Read read, Write write) {
   static volatile int word = 42;
-  const pid_t pid = fork();
+  const pid_t pid = fork_readable();
   if (pid == 0) {
     while (word != 43) usleep(100);
     _exit(0);
@@ -271,7 +280,7 @@ int probe_memory_file() {
 int probe_descriptors() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-  const pid_t pid = fork();
+  const pid_t pid = fork_readable();
   if (pid == 0) {
     pause();
     _exit(0);
@@ -367,7 +376,7 @@ int probe_futex() {
   auto* const word = static_cast<std::atomic<std::uint32_t>*>(
       mmap(nullptr, kProbePage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   if (word == MAP_FAILED) return errno;
-  const pid_t pid = fork();
+  const pid_t pid = fork_readable();
   if (pid == 0) {
     const timespec limit{2, 0};
     while (word->load() == 0) {
@@ -430,7 +439,7 @@ int probe_vdso() {
 }
 
 int probe_proc() {
-  const pid_t pid = fork();
+  const pid_t pid = fork_readable();
   if (pid == 0) {
     pause();
     _exit(0);

@@ -213,6 +213,8 @@ struct ChildPlan {
   }
   syscall(SYS_close_range, own + protocol::kOwnDescriptors, ~0u, CLOSE_RANGE_CLOEXEC);
   limit_descriptors(own);
+  const int ruleset = plan.request->ruleset_fd;
+  if (ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0) fail();
   if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) {
     execve(plan.request->path.c_str(), plan.argv, plan.envp);
   }
@@ -348,7 +350,8 @@ LaunchedProcess launch(const LaunchRequest& request) {
   ChildPlan plan{&request,       argv.data(),          envp.data(),        high(stdin_fd),      high(out[1]),
                  high(err[1]),   high(placeholder_fd), high(directory_fd), high(error_pipe[1]), getpid(), 0};
   LaunchRequest moved = request;
-  for (int* const fd : {&moved.region_fd, &moved.passage_fd}) {
+  for (int* const fd : {&moved.region_fd, &moved.passage_fd, &moved.ruleset_fd}) {
+    if (*fd < 0) continue;
     const int copy = fcntl(*fd, F_DUPFD_CLOEXEC, above);
     *fd = needed(copy < 0 ? dup(*fd) : copy);
   }
@@ -364,6 +367,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
                        plan.error_fd, moved.region_fd, moved.passage_fd}) {
     close(fd);
   }
+  if (moved.ruleset_fd >= 0) close(moved.ruleset_fd);
   for (const auto& [fd, ours] : moved.descriptors) close(ours);
   if (launched.pid < 0) {
     launched.error = std::string("cannot start a process: ") + std::strerror(launch_error) +

@@ -34,6 +34,7 @@ struct LaunchRequest {
   int region_fd = -1;
   int passage_fd = -1;  // see passage.h
   int own_descriptors = supervisor::own_descriptors().at_first;  // the shim's, in the new process
+  int ruleset_fd = -1;  // Landlock's, see confinement.h; -1: none
   int core = 0;
   bool switches_randomisation_off = true;  // otherwise all parts of the program are moved to their places
   LoaderTraceParams trace;

@@ -43,7 +43,7 @@ struct Described {
 // All that a start depends on. nullopt: it cannot be a copy.
 std::optional<std::string> key_of(const LaunchRequest& request) {
   Described described;
-  if (!request.placeholders.empty() || !request.descriptors.empty() || !described.read(request.region_fd)) return std::nullopt;
+  if (request.ruleset_fd >= 0 || !request.placeholders.empty() || !request.descriptors.empty() || !described.read(request.region_fd)) return std::nullopt;
   std::string key;
   const auto add = [&key](const void* bytes, std::size_t size) {
     key.append(reinterpret_cast<const char*>(&size), sizeof size);
@@ -182,10 +182,11 @@ LaunchedProcess Zygotes::launch(const LaunchRequest& request) {
   Zygote* const zygote = found != zygotes_.end() ? &found->second : make(*key, request);
   if (zygote == nullptr) return supervisor::launch(request);
   protocol::ThreadSlot& slot = zygote->region->slot(0);
-  slot.action_arguments[0] = request.region_fd;
+  if (!passage_.put(dup(request.region_fd))) return supervisor::launch(request);
   if (protocol::hand_over(slot.go)) syscall(SYS_futex, &slot.go, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   const bool answered = is_ready(*zygote);
   if (!answered || slot.result <= 0) {
+    passage_.clear();
     end(*zygote);
     zygotes_.erase(*key);
     return supervisor::launch(request);

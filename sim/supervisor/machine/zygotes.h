@@ -5,10 +5,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/supervisor/code/code_patches.h"
@@ -19,7 +21,12 @@ namespace verbatim::supervisor {
 
 class Zygotes {
  public:
-  Zygotes() = default;
+  // Hands regions to copies; it is empty whenever a program is started.
+  struct Passage {
+    std::function<bool(int descriptor)> put;  // false: there is no room
+    std::function<void()> clear;
+  };
+  explicit Zygotes(Passage passage) : passage_(std::move(passage)) {}
   ~Zygotes();
   Zygotes(const Zygotes&) = delete;
   Zygotes& operator=(const Zygotes&) = delete;
@@ -50,6 +57,7 @@ class Zygotes {
   static bool is_ready(Zygote& zygote);
   static void end(Zygote& zygote);
 
+  Passage passage_;
   std::map<std::string, Zygote> zygotes_;  // by all that a start depends on
   std::uint64_t copies_ = 0;
 };

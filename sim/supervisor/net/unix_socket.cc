@@ -168,6 +168,7 @@ int UnixSocket::bind(Process& process, Name name) {
     while (network_.find(key) != nullptr);
   } else if ((*text)[0] != '\0') {
     const std::string path = process.native_path(AT_FDCWD, *text);
+    if (!process.may_make(path)) return -EACCES;
     struct stat status;
     const bool made = mknod(path.c_str(), S_IFSOCK | (0777 & ~process.file_mask()), 0) == 0;
     if (!made && errno != EEXIST) return -errno;

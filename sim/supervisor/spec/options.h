@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -102,6 +103,9 @@ struct SupervisorOptions {
   std::function<bool(HeldRun&)> while_held;
   bool late_accesses = false;  // threads may be late before accesses to memory, too, as the run's choices say
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
+  // Below which folders of the machine, and those that a host has of its own, programs may change files (confinement.h);
+  // nullopt: wherever the user may.
+  std::optional<std::vector<std::string>> changes_only_in;
   MachineFacilities machine;
   Limits limits;
   // Whoever sits at the terminals of programs that have one; outlives the run. nullptr: nobody.

@@ -94,6 +94,8 @@ class Process {
   // A name of ours for the file that the program calls `path`, seen from `directory_fd` (AT_FDCWD: where it
   // works). Empty: the simulator makes up what is there.
   std::string native_path(int directory_fd, const std::string& path) const;
+  // Whether a file of that name of ours may be made for the program.
+  bool may_make(const std::string& native) const { return paths_ == nullptr || paths_->may_make(native); }
   // Where the files of its host lie; outlives the process.
   void set_paths(const HostPaths& paths) { paths_ = &paths; }
   // What the program was given, each NAME=value with a zero behind it.
