@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/core/input_file.h"
 #include "sim/core/words.h"
 #include "sim/ib/aeth.h"
 #include "sim/ib/drop_reason.h"
@@ -514,8 +514,8 @@ class Painter {
       for (const char* name : {"stdout", "stderr"}) {
         const std::string key = host + " " + name;
         if (files.contains(key)) continue;  // a second program of the host
-        std::ifstream file(run_.folder + "/" + program.value(name, ""), std::ios::binary);
-        files[key].first.assign(std::istreambuf_iterator<char>(file), {});
+        InputFile file(run_.folder + "/" + program.value(name, ""));
+        files[key].first = file.rest(InputFile::kMostText).value_or("");
       }
     }
     for (const TraceLine* line : outputs_) {
