@@ -181,7 +181,7 @@ class Painter {
     const auto at = static_cast<std::uint32_t>(picture_.rows.size());
     RunPicture::Row& row = add_row(line, column(adapter, own), spelled(opcode), flags, note);
     if (peer != peers_.end()) row.to = column(peer->second.first, peer->second.second);
-    row.psn = psn;
+    row.psn = psn & kPsnMask;
     row.bytes = static_cast<std::uint32_t>(number_of(line, "wire_bytes"));
     next_alike_.resize(picture_.rows.size());
     const auto [alike, is_first] = under_way_.try_emplace(of_packet(line), Alike{at, at});
@@ -264,7 +264,7 @@ class Painter {
       gathered_[at_adapter(adapter, line)] = qpn;
       Sender& from = sender(adapter, qpn);
       from.path_mtu = std::max(from.path_mtu, number_of(line, "length"));
-      if (!from.first_psn) from.first_psn = number_of(line, "psn");
+      if (!from.first_psn) from.first_psn = number_of(line, "psn") & kPsnMask;
     } else if (event == "wqe-fetched") {
       on_fetched(line, adapter, qpn);
     } else if (event == "doorbell" && line.value("kind") == "0") {
@@ -495,7 +495,7 @@ class Painter {
       const bool is_sent = line.event == "packet-transmitted";
       if (!is_sent && line.event != "packet-dropped") continue;
       RunPicture::Link& link = links[line.component];
-      if (is_sent) link.bytes.put(picture_.bin_of(line.time_ps), static_cast<std::int64_t>(number_of(line, "wire_bytes")));
+      if (is_sent) link.bytes.put(picture_.bin_of(line.time_ps), static_cast<std::uint32_t>(number_of(line, "wire_bytes")));
       else link.drops.push_back(line.time_ps);
     }
     for (auto& [component, link] : links) {
