@@ -75,7 +75,7 @@ std::vector<const Port*> find_credit_loop(std::span<Port* const> ports) {
     path.erase(path.begin(), met);
     break;
   }
-  std::ranges::rotate(path, std::ranges::min_element(path));
+  std::rotate(path.begin(), std::ranges::min_element(path), path.end());
   std::vector<const Port*> loop;
   for (const std::size_t i : path) loop.push_back(outputs[i].port);
   return loop;

@@ -133,8 +133,7 @@ ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const confi
 
 std::vector<ReplayFile::Content> contents_of(std::vector<std::string> paths) {
   std::ranges::sort(paths);
-  const auto repeated = std::ranges::unique(paths);
-  paths.erase(repeated.begin(), repeated.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   std::vector<ReplayFile::Content> contents;
   for (std::string& path : paths) {
     std::string digest = observe::content_digest(path);
