@@ -35,8 +35,8 @@ class InputFile {
   std::string_view peek(std::size_t bytes);
   // All that is left. nullopt: there is a problem; more than `most` bytes are one.
   std::optional<std::string> rest(std::size_t most = kMostDocument);
-  // The next line without its newline; the view holds until the next call. nullopt: the file is at its end, or there is a problem.
-  // A line above kMostLine and a text above kMostText are problems.
+  // The next line without its newline; the view holds until the next call. nullopt: the file is at its end, or there is a
+  // problem. A line above kMostLine and a text above kMostText are problems.
   std::optional<std::string_view> line();
 
  private:

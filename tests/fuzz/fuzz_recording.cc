@@ -1,5 +1,5 @@
-// Recordings: bytes as a whole file where they begin as one does, else as the entries that a file has compressed. What can be read
-// is shown as commands show it.
+// Recordings: bytes as a whole file where they begin as one does, else as the entries that a file has compressed. What can be
+// read is shown as commands show it.
 #include <zstd.h>
 
 #include <cstdint>
@@ -14,7 +14,9 @@ using namespace verbatim;
 using Kind = observe::RecordingResult::Kind;
 
 // Readers say why exactly when there is a reason.
-void expect_consistent(const observe::RecordingResult& result) { CHECK((result.kind == Kind::kWhole) == result.sentence.empty()); }
+void expect_consistent(const observe::RecordingResult& result) {
+  CHECK((result.kind == Kind::kWhole) == result.sentence.empty());
+}
 
 std::string file_of(std::string_view entries) {
   static ZSTD_CCtx* const context = ZSTD_createCCtx();

@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   CHECK(text.find('\0') == text.npos);
-  for (const explore::Decision& decision : replay->decisions) CHECK(decision.answer >= 1 && decision.answer < decision.alternatives);
+  for (const explore::Decision& decision : replay->decisions)
+    CHECK(decision.answer >= 1 && decision.answer < decision.alternatives);
   return 0;
 }

@@ -1,5 +1,5 @@
-// Text traces: lines that are records, shown as commands show them. Behind a line "====" are those of facts.txt, and behind another
-// one a run.json.
+// Text traces: lines that are records, shown as commands show them. Behind a line "====" are those of facts.txt, and behind
+// another one a run.json.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -183,7 +183,8 @@ TEST_F(Recording, a_run_that_repeats_itself_is_read) {
   {
     RecordingWriter writer(file);
     const std::uint32_t slot = writer.slot("hca/server", "completion", 4);
-    for (std::uint64_t i = 0; i < 2'500'000; ++i) writer.entry(slot, static_cast<std::int64_t>(i * 1'000'000), std::array<std::uint64_t, 4>{i, 1, 2, 3});
+    for (std::uint64_t i = 0; i < 2'500'000; ++i)
+      writer.entry(slot, static_cast<std::int64_t>(i * 1'000'000), std::array<std::uint64_t, 4>{i, 1, 2, 3});
     EXPECT_TRUE(writer.finish());
   }
   std::fclose(file);

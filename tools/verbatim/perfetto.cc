@@ -267,7 +267,8 @@ class TraceWriter {
         const std::uint64_t counter = make_counter(name, group, "Gb/s");
         for (std::size_t bin = 0; bin < bytes.size(); ++bin) {
           if (bin != 0 && bytes[bin] == bytes[bin - 1]) continue;
-          const std::int64_t time = picture_.first_packet_ps + whole / kBins * static_cast<std::int64_t>(bin) + whole % kBins * static_cast<std::int64_t>(bin) / kBins;
+          const auto bins = static_cast<std::int64_t>(bin);
+          const std::int64_t time = picture_.first_packet_ps + whole / kBins * bins + whole % kBins * bins / kBins;
           count(counter, time, static_cast<double>(bytes[bin]) * 8 / bin_ns);
         }
       }

@@ -31,8 +31,8 @@ struct RecordedRun {
 // Which events of the trace somebody wants; without one they are all read.
 using WantsEvent = bool (*)(std::string_view event);
 
-// `path`: the folder, its run.json, a recording, or a trace, the last two also from a pipe. nullopt, and a sentence: it is none of
-// them, is damaged, or is larger than its kind may be.
+// `path`: the folder, its run.json, a recording, or a trace, the last two also from a pipe. nullopt, and a sentence: it is none
+// of them, is damaged, or is larger than its kind may be.
 std::optional<RecordedRun> read_run(const std::string& path, std::string* failure, WantsEvent wants = nullptr);
 // The content of a recording. kUnusable: `run` has a part at most. What was cut off is read as far as it goes.
 observe::RecordingResult read_run_recording(std::string_view file, RecordedRun* run, WantsEvent wants = nullptr);

@@ -23,7 +23,8 @@ constexpr std::size_t most_memory(std::size_t file_bytes) { return (std::size_t{
 
 class RecordingReader {
  public:
-  RecordingReader(RecordedRun* run, WantsEvent wants, std::size_t file_bytes) : run_(run), wants_(wants), room_(most_memory(file_bytes)) {
+  RecordingReader(RecordedRun* run, WantsEvent wants, std::size_t file_bytes)
+      : run_(run), wants_(wants), room_(most_memory(file_bytes)) {
     for (std::size_t i = 0; i < kTraceEventCount; ++i) {
       const auto event = static_cast<TraceEvent>(i);
       events_[names_of(event).name] = event;
@@ -31,7 +32,7 @@ class RecordingReader {
   }
 
   observe::RecordingVisitor visitor() {
-    return {.on_entry = [this](const observe::RecordedEntry& entry, const std::vector<std::string>& strings) { return on_entry(entry, strings); },
+    return {.on_entry = [this](const auto& entry, const auto& strings) { return on_entry(entry, strings); },
             .on_line = [this](observe::RecordedLine of, std::string_view text) { return on_line(of, text); },
             .on_file = [this](std::string_view name, std::string_view content) { return on_file(name, content); }};
   }

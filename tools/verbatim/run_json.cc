@@ -96,7 +96,8 @@ std::string wrong_value(const nlohmann::json& report) {
     const std::string pointer = config::join_pointer("", use.list);
     std::size_t index = 0;
     for (const auto& [name, element] : list->items()) {
-      const std::string of_element = list->is_array() ? config::join_pointer(pointer, index++) : config::join_pointer(pointer, name);
+      const std::string of_element =
+          list->is_array() ? config::join_pointer(pointer, index++) : config::join_pointer(pointer, name);
       if (std::string wrong = wrong_use(element, use, of_element); !wrong.empty()) return wrong;
     }
   }

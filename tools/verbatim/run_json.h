@@ -9,8 +9,8 @@
 
 namespace verbatim::cli {
 
-// nullopt, and a sentence that begins with `name`: it is damaged, or has a key that commands use with a value of another kind than
-// a run writes. Keys may be missing.
+// nullopt, and a sentence that begins with `name`: it is damaged, or has a key that commands use with a value of another kind
+// than a run writes. Keys may be missing.
 std::optional<nlohmann::json> parse_run_json(std::string_view text, const std::string& name, std::string* failure);
 // The same for a file; InputFile::kMostDocument limits it.
 std::optional<nlohmann::json> read_run_json(const std::string& path, std::string* failure);

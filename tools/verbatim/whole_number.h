@@ -1,4 +1,5 @@
-// Whole numbers of JSON documents that others may have changed: nlohmann::json converts fractions and numbers out of range silently.
+// Whole numbers of JSON documents that others may have changed: nlohmann::json converts fractions and numbers out of range
+// silently.
 #pragma once
 
 #include <concepts>
@@ -15,9 +16,11 @@ template <std::integral T, class Json>
 T whole_number(const Json& value, T least = std::numeric_limits<T>::min(), T most = std::numeric_limits<T>::max()) {
   const auto is_within = [&](auto number) { return std::cmp_greater_equal(number, least) && std::cmp_less_equal(number, most); };
   if (value.is_number_unsigned()) {
-    if (const auto number = value.template get<typename Json::number_unsigned_t>(); is_within(number)) return static_cast<T>(number);
+    const auto number = value.template get<typename Json::number_unsigned_t>();
+    if (is_within(number)) return static_cast<T>(number);
   } else if (value.is_number_integer()) {
-    if (const auto number = value.template get<typename Json::number_integer_t>(); is_within(number)) return static_cast<T>(number);
+    const auto number = value.template get<typename Json::number_integer_t>();
+    if (is_within(number)) return static_cast<T>(number);
   }
   const std::string text = value.is_number() ? value.dump() : std::string("a value of type ") + value.type_name();
   throw std::out_of_range(text + " is not a whole number from " + std::to_string(least) + " to " + std::to_string(most));
