@@ -110,7 +110,8 @@ TEST_F(Damaged, traces_are_refused) {
 }
 
 TEST_F(Damaged, nothing_is_lost_of_a_run_that_comes_by_a_pipe) {
-  run({"--trace", at("trace"), "--record", at("run.rec")});
+  run({"--trace", at("trace")});
+  run({"--record", at("run.rec")});
   for (const char* file : {"trace", "run.rec"}) {
     const Finished direct = run_command({VERBATIM_PROGRAM, "ladder", "--json", at(file)});
     const Finished piped = run_command({"/bin/sh", "-c", "cat \"$1\" | \"$0\" ladder --json /dev/stdin", VERBATIM_PROGRAM, at(file)});

@@ -130,10 +130,13 @@ TEST_F(Recording, bytes_after_its_end_and_a_flipped_byte_are_damage) {
   const std::string bytes = content_of(path_);
   EXPECT_EQ(read_recording(bytes + "x", {}).sentence, "is damaged: bytes follow its end");
   EXPECT_EQ(read_recording(bytes + std::string(1, '\0'), {}).sentence, "is damaged: bytes follow its end");
+  const std::vector<std::string> all = read(path_).all;
   for (std::size_t at = kRecordingBegin.size(); at < bytes.size(); at += 7) {
     std::string flipped = bytes;
     flipped[at] ^= 0x10;
-    EXPECT_NE(read_recording(flipped, {}).kind, RecordingResult::Kind::kWhole) << at;
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << flipped;
+    const Read damaged = read(path_);
+    EXPECT_TRUE(!damaged.failure.empty() || damaged.all == all) << at;  // some bits of a frame have no meaning
   }
 }
 
