@@ -1,21 +1,16 @@
 #include "sim/config/json_text.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <vector>
+
+#include "sim/core/input_file.h"
 
 namespace verbatim::config {
 
 namespace {
 
-constexpr std::size_t kMaxFileBytes = 64u << 20;
 constexpr std::size_t kMaxDepth = 64;
 
 // Walks the text once, keeping only where it is and which keys the open objects already have.
@@ -50,9 +45,20 @@ class Inspector : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string& last_token,
                    const nlohmann::detail::exception& error) override {
+    (void)last_token;
+    std::string reason = error.what();
+    // The library's sentence ends in the interesting half: "… while parsing value - unexpected '}'; expected
+    // …".
+    if (const auto dash = reason.find(" - "); dash != std::string::npos) reason = reason.substr(dash + 3);
+    if (const auto token = reason.find("; last read: "); token != std::string::npos) reason.erase(token);
     // `position` counts the bytes read, so the culprit is the last one of them.
+    refuse(position == 0 ? 0 : std::min(position - 1, text_.size()), reason);
+    return false;
+  }
+
+  // The text is not valid JSON at the byte `end`.
+  void refuse(std::size_t end, std::string_view reason) {
     std::size_t line = 1, column = 1;
-    const std::size_t end = position == 0 ? 0 : std::min(position - 1, text_.size());
     for (std::size_t i = 0; i < end; ++i) {
       if (text_[i] == '\n') {
         ++line;
@@ -61,15 +67,8 @@ class Inspector : public nlohmann::json_sax<Json> {
         ++column;
       }
     }
-    std::string reason = error.what();
-    // The library's sentence ends in the interesting half: "… while parsing value - unexpected '}'; expected
-    // …".
-    if (const auto dash = reason.find(" - "); dash != std::string::npos) reason = reason.substr(dash + 3);
-    if (const auto token = reason.find("; last read: "); token != std::string::npos) reason.erase(token);
-    (void)last_token;
     diagnostics_.add(file_, "line " + std::to_string(line) + ", column " + std::to_string(column),
                      "this is not valid JSON: " + on_one_line(reason), hint(end));
-    return false;
   }
 
  private:
@@ -134,11 +133,18 @@ class Inspector : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-std::optional<Json> parse_json(std::string_view text, std::string_view file, Diagnostics& diagnostics) {
+bool check_json(std::string_view text, std::string_view file, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.findings().size();
   Inspector inspector(text, file, diagnostics);
   Json::sax_parse(text.begin(), text.end(), &inspector);
-  if (diagnostics.findings().size() != before) return std::nullopt;
+  // The parser takes a NUL for the end of the text.
+  if (const std::size_t nul = text.find('\0'); nul != text.npos && diagnostics.findings().size() == before)
+    inspector.refuse(nul, "a NUL byte follows the document");
+  return diagnostics.findings().size() == before;
+}
+
+std::optional<Json> parse_json(std::string_view text, std::string_view file, Diagnostics& diagnostics) {
+  if (!check_json(text, file, diagnostics)) return std::nullopt;
   return Json::parse(text.begin(), text.end());
 }
 
@@ -168,33 +174,14 @@ std::string hint_for_folder(const std::string& path) {
 }  // namespace
 
 std::optional<std::string> read_file(const std::string& path, Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string text, std::string hint = "check the path") {
+  const auto refuse = [&](std::string text, std::string hint) {
     diagnostics.add(path, "", std::move(text), std::move(hint));
     return std::nullopt;
   };
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 && errno == ENOENT) return refuse("there is no such file", hint_for_missing(path));
-  if (fd < 0) return refuse(std::string("cannot be read: ") + std::strerror(errno));
-  struct stat status {};
-  std::string content;
-  std::string problem;
-  const bool is_known = ::fstat(fd, &status) == 0, is_folder = is_known && S_ISDIR(status.st_mode);
-  if (is_folder) {
-    problem = "is a folder, not a file";
-  } else if (!is_known || !S_ISREG(status.st_mode)) {
-    problem = "is not a regular file";
-  } else if (static_cast<std::size_t>(status.st_size) > kMaxFileBytes) {
-    problem = "is larger than 64 MiB";
-  } else {
-    char buffer[16384];  // the stack may be small
-    ssize_t n;
-    while ((n = ::read(fd, buffer, sizeof buffer)) > 0) content.append(buffer, static_cast<std::size_t>(n));
-    if (n < 0) problem = std::string("cannot be read: ") + std::strerror(errno);
-  }
-  ::close(fd);
-  if (is_folder) return refuse(problem, hint_for_folder(path));
-  if (!problem.empty()) return refuse(problem);
-  return content;
+  InputFile file(path);
+  auto content = file.rest();
+  if (content) return content;
+  return refuse(file.problem(), file.is_missing() ? hint_for_missing(path) : file.is_folder() ? hint_for_folder(path) : "check the path");
 }
 
 std::optional<Json> read_json(const std::string& path, Diagnostics& diagnostics) {

@@ -1,5 +1,5 @@
-// Text to JSON tree, stricter than the parser it rests on: a repeated key is refused, a syntax error has a
-// line and a column.
+// Text to JSON tree, stricter than the parser it rests on: a repeated key, bytes after the document and deep nesting are refused,
+// a syntax error has a line and a column.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,10 @@ using Json = nlohmann::ordered_json;  // keys in the order of the file, so findi
 // Nothing when the text cannot be used; the findings say why. `file` is what they are attributed to.
 std::optional<Json> parse_json(std::string_view text, std::string_view file, Diagnostics& diagnostics);
 
-// The same for a file. Files above 64 MiB are refused.
+// The same without the tree, for callers that want another kind of tree: whether the text can be used.
+bool check_json(std::string_view text, std::string_view file, Diagnostics& diagnostics);
+
+// The same for a file. Files above InputFile::kMostDocument are refused.
 std::optional<Json> read_json(const std::string& path, Diagnostics& diagnostics);
 
 // Whole content of a regular file; on failure nothing and a finding.

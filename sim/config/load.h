@@ -18,6 +18,7 @@ namespace verbatim::config {
 struct FileTexts {
   std::map<std::string, std::string> texts;  // by path, as it was composed
   bool are_all = false;                      // there is no other file; otherwise what is read is added
+  std::string keeper;                        // the file in which they are kept; empty: none
 };
 
 struct LoadOptions {

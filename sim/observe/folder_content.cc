@@ -154,9 +154,11 @@ std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, co
 }
 
 std::string content_digest(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return "";
-  const auto hash = content_hash(fd);
+  struct stat status {};
+  const bool is_file = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);  // a device may give bytes without end
+  const auto hash = is_file ? content_hash(fd) : std::nullopt;
   ::close(fd);
   if (!hash) return "";
   char text[33];

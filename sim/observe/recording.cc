@@ -2,18 +2,15 @@
 
 #include <zstd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <optional>
+#include <memory>
+
+#include "sim/core/time.h"
 
 namespace verbatim::observe {
 
 namespace {
 
 constexpr std::size_t kFlushBytes = 256 * 1024;
-constexpr std::size_t kMostBytes = std::size_t{16} << 30;  // of a recording without compression
 constexpr std::size_t kMostNumberBytes = 10;
 enum Tag : std::uint64_t { kEnd = 0, kString = 1, kSlot = 2, kLine = 3, kFile = 4, kFirstSlot = 8 };
 
@@ -138,21 +135,30 @@ bool RecordingWriter::finish() {
 
 namespace {
 
-// Takes numbers and texts from a file's bytes; has failed once something is not there.
+using enum RecordingResult::Kind;
+
+// Takes numbers and texts from a file's bytes.
 class Cursor {
  public:
   explicit Cursor(std::string_view rest) : rest_(rest) {}
 
-  bool has_failed() const { return has_failed_; }
+  // The bytes ended within a number or text. What was returned since is not in the file.
+  bool is_at_end() const { return is_at_end_; }
+  // A number has more than 64 bits.
+  bool is_damaged() const { return is_damaged_; }
+  bool has_failed() const { return is_at_end_ || is_damaged_; }
+  std::size_t left() const { return rest_.size(); }
+
   std::uint64_t number() {
     std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+    for (unsigned shift = 0; !rest_.empty(); shift += 7) {
       const auto byte = static_cast<unsigned char>(rest_.front());
       rest_.remove_prefix(1);
       value |= std::uint64_t{byte & 0x7fu} << shift;
+      if (shift == 63 && byte > 1) break;
       if (byte < 0x80) return value;
     }
-    has_failed_ = true;
+    (rest_.empty() ? is_at_end_ : is_damaged_) = true;
     return 0;
   }
   std::int64_t signed_number() {
@@ -161,8 +167,8 @@ class Cursor {
   }
   std::string_view text() {
     const std::uint64_t length = number();
-    if (length > rest_.size()) has_failed_ = true;
-    if (has_failed_) return {};
+    if (length > rest_.size()) is_at_end_ = true;
+    if (has_failed()) return {};
     const std::string_view taken = rest_.substr(0, length);
     rest_.remove_prefix(length);
     return taken;
@@ -170,11 +176,13 @@ class Cursor {
 
  private:
   std::string_view rest_;
-  bool has_failed_ = false;
+  bool is_at_end_ = false, is_damaged_ = false;
 };
 
-constexpr char kUnknown[] = "is not a recording of this version of verbatim";
-constexpr char kCutOff[] = "is cut off: the run that wrote it did not come to its end";
+RecordingResult unusable(std::string why) { return {kUnusable, std::move(why)}; }
+RecordingResult damaged(const std::string& why) { return unusable("is damaged: " + why); }
+RecordingResult cut_off() { return {kCutOff, "is cut off: the run that wrote it did not come to its end"}; }
+RecordingResult foreign() { return unusable("is not a recording of this version of verbatim"); }
 
 struct ReadSlot {
   std::uint32_t component, kind, values;
@@ -182,85 +190,123 @@ struct ReadSlot {
   std::uint64_t last[RecordingWriter::kMostValues] = {};
 };
 
-// As far as there is anything; the sentence says why there is no more.
-std::string decompressed(std::string_view bytes, std::string* content) {
-  ZSTD_DCtx* const context = ZSTD_createDCtx();
+// The frame's content, of a frame that is cut off as far as it goes.
+RecordingResult decompress(std::string_view frame, std::size_t most, std::string* content) {
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
   std::vector<char> block(ZSTD_DStreamOutSize());
-  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
-  std::size_t left = 1;
-  std::string failure;
-  while (failure.empty() && left != 0) {
+  ZSTD_inBuffer in{frame.data(), frame.size(), 0};
+  for (std::size_t left = 1; left != 0;) {
     ZSTD_outBuffer out{block.data(), block.size(), 0};
-    left = ZSTD_decompressStream(context, &out, &in);
-    if (ZSTD_isError(left)) {
-      failure = std::string("is damaged: ") + ZSTD_getErrorName(left);
-    } else {
-      content->append(block.data(), out.pos);
-      if (left != 0 && in.pos == in.size && out.pos < block.size()) failure = kCutOff;
-      if (content->size() > kMostBytes) failure = "holds more than 16 GiB";
-    }
+    left = ZSTD_decompressStream(context.get(), &out, &in);
+    if (ZSTD_isError(left)) return damaged(ZSTD_getErrorName(left));
+    content->append(block.data(), out.pos);
+    if (content->size() > most)
+      return unusable("expands to more than " + std::to_string(most >> 20) + " MiB, which is too much for a recording of its size");
+    if (left != 0 && in.pos == in.size && out.pos < block.size()) return cut_off();
   }
-  ZSTD_freeDCtx(context);
-  return failure;
+  return in.pos == in.size ? RecordingResult{} : damaged("bytes follow its end");
 }
 
-std::string visit(std::string_view content, const RecordingVisitor& visitor) {
-  Cursor cursor(content);
-  std::vector<std::string> strings;
-  std::vector<ReadSlot> slots;
-  std::int64_t time = 0;
-  while (true) {
-    const std::uint64_t tag = cursor.number();
-    if (cursor.has_failed()) return kCutOff;
-    if (tag == kEnd) return "";
-    if (tag == kString) {
-      strings.emplace_back(cursor.text());
-    } else if (tag == kSlot) {
-      ReadSlot slot{static_cast<std::uint32_t>(cursor.number()), static_cast<std::uint32_t>(cursor.number()),
-                    static_cast<std::uint32_t>(cursor.number()), cursor.number() != 0};
-      const bool is_known = slot.component < strings.size() && slot.kind < strings.size();
-      if (!is_known || slot.values > RecordingWriter::kMostValues) return kUnknown;
-      slots.push_back(slot);
-    } else if (tag == kLine) {
-      const std::uint64_t of = cursor.number();
-      const std::string_view text = cursor.text();
-      if (of > static_cast<std::uint64_t>(RecordedLine::kFacts)) return kUnknown;
-      if (!cursor.has_failed() && visitor.on_line) visitor.on_line(static_cast<RecordedLine>(of), text);
-    } else if (tag == kFile) {
-      const std::string_view name = cursor.text(), text = cursor.text();
-      if (!cursor.has_failed() && visitor.on_file) visitor.on_file(name, text);
-    } else if (tag >= kFirstSlot && tag - kFirstSlot < slots.size()) {
-      ReadSlot& slot = slots[tag - kFirstSlot];
-      time += cursor.signed_number();
-      for (std::uint32_t i = 0; i < slot.values; ++i) slot.last[i] += static_cast<std::uint64_t>(cursor.signed_number());
-      const std::string_view bytes = slot.has_bytes ? cursor.text() : std::string_view();
-      if (!cursor.has_failed() && visitor.on_entry)
-        visitor.on_entry({strings[slot.component], strings[slot.kind], time, {slot.last, slot.values}, bytes}, strings);
-    } else {
-      return kUnknown;
+// Reads entries one after the other.
+class EntryReader {
+ public:
+  EntryReader(std::string_view entries, const RecordingVisitor& visitor) : cursor_(entries), visitor_(visitor) {}
+
+  // Empty: the end was read. `is_cut_off` is set where the bytes ended before it.
+  std::string read(bool* is_cut_off) {
+    while (true) {
+      const std::uint64_t tag = cursor_.number();
+      std::string problem = cursor_.has_failed() ? "" : take(tag);
+      if (cursor_.is_damaged()) return "a number in it is too large";
+      if (cursor_.is_at_end()) {
+        *is_cut_off = true;
+        return "it has no end";
+      }
+      if (!problem.empty()) return problem;
+      if (tag == kEnd) return cursor_.left() == 0 ? "" : "entries follow its end";
     }
   }
-}
+
+ private:
+  // A sentence if the entry cannot be; it does not count where the cursor has failed.
+  std::string take(std::uint64_t tag) {
+    if (tag == kEnd) return "";
+    if (tag == kString) {
+      strings_.emplace_back(cursor_.text());
+      return strings_.size() > kMostNames ? "it has too many names" : "";
+    }
+    if (tag == kSlot) return take_slot();
+    if (tag == kLine) return take_line();
+    if (tag == kFile) {
+      const std::string_view name = cursor_.text(), text = cursor_.text();
+      const bool goes_on = cursor_.has_failed() || !visitor_.on_file || visitor_.on_file(name, text);
+      return goes_on ? "" : kStopped;
+    }
+    if (tag >= kFirstSlot && tag - kFirstSlot < slots_.size()) return take_entry(slots_[tag - kFirstSlot]);
+    return "it has an entry of an unknown kind";
+  }
+
+  std::string take_slot() {
+    const std::uint64_t component = cursor_.number(), kind = cursor_.number(), values = cursor_.number();
+    const bool has_bytes = cursor_.number() != 0;
+    if (component >= strings_.size() || kind >= strings_.size()) return "it uses a name before it has it";
+    if (values > RecordingWriter::kMostValues) return "it has entries with too many values";
+    slots_.push_back({static_cast<std::uint32_t>(component), static_cast<std::uint32_t>(kind),
+                      static_cast<std::uint32_t>(values), has_bytes});
+    return slots_.size() > kMostNames ? "it has too many names" : "";
+  }
+
+  std::string take_line() {
+    const std::uint64_t of = cursor_.number();
+    const std::string_view text = cursor_.text();
+    if (of > static_cast<std::uint64_t>(RecordedLine::kFacts)) return "it has a line of an unknown kind";
+    const bool goes_on = cursor_.has_failed() || !visitor_.on_line || visitor_.on_line(static_cast<RecordedLine>(of), text);
+    return goes_on ? "" : kStopped;
+  }
+
+  std::string take_entry(ReadSlot& slot) {
+    const bool has_time = !__builtin_add_overflow(time_ps_, cursor_.signed_number(), &time_ps_);
+    if (!has_time || time_ps_ < 0 || time_ps_ > kLastTime) return "it has a time that is outside of virtual time";
+    for (std::uint32_t i = 0; i < slot.values; ++i) slot.last[i] += static_cast<std::uint64_t>(cursor_.signed_number());
+    const std::string_view bytes = slot.has_bytes ? cursor_.text() : std::string_view();
+    const bool goes_on =
+        cursor_.has_failed() || !visitor_.on_entry ||
+        visitor_.on_entry({strings_[slot.component], strings_[slot.kind], time_ps_, {slot.last, slot.values}, bytes}, strings_);
+    return goes_on ? "" : kStopped;
+  }
+
+  static constexpr std::size_t kMostNames = std::size_t{4} << 20;  // strings, and slots
+  static constexpr const char* kStopped = "it was not read to its end";
+  // A run that reaches the end of virtual time ends behind it.
+  static constexpr std::int64_t kLastTime = to_ps(kEndOfTime) + 1;
+
+  Cursor cursor_;
+  const RecordingVisitor& visitor_;
+  std::vector<std::string> strings_;
+  std::vector<ReadSlot> slots_;
+  std::int64_t time_ps_ = 0;
+};
 
 }  // namespace
 
-bool is_recording(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  constexpr std::string_view kAnyVersion = "verbatim-recording ";
-  char begin[kAnyVersion.size()] = {};
-  return file.read(begin, sizeof begin) && std::string_view(begin, sizeof begin) == kAnyVersion;
+bool is_recording(std::string_view beginning) {
+  static_assert(kRecordingMark < kRecordingBegin.size());
+  return beginning.starts_with(kRecordingBegin.substr(0, kRecordingMark));
 }
 
-std::string read_recording(const std::string& path, const RecordingVisitor& visitor) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return path + " cannot be read: " + std::strerror(errno);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!bytes.starts_with(kRecordingBegin)) return path + " " + kUnknown;
+RecordingResult read_entries(std::string_view entries, bool is_cut_off, const RecordingVisitor& visitor) {
+  bool ends_early = false;
+  const std::string problem = EntryReader(entries, visitor).read(&ends_early);
+  if (is_cut_off && (ends_early || problem.empty())) return cut_off();
+  return problem.empty() ? RecordingResult{} : damaged(problem);
+}
+
+RecordingResult read_recording(std::string_view file, const RecordingVisitor& visitor) {
+  if (!file.starts_with(kRecordingBegin)) return foreign();
   std::string content;
-  const std::string damage = decompressed(std::string_view(bytes).substr(kRecordingBegin.size()), &content);
-  const std::string failure = visit(content, visitor);
-  if (!damage.empty()) return path + " " + damage;
-  return failure.empty() ? "" : path + " " + failure;
+  const RecordingResult frame = decompress(file.substr(kRecordingBegin.size()), most_recorded_bytes(file.size()), &content);
+  if (frame.kind == kUnusable) return frame;
+  return read_entries(content, frame.kind == kCutOff, visitor);
 }
 
 }  // namespace verbatim::observe

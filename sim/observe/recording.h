@@ -10,9 +10,12 @@
 //   4  a file of the run as it is: length of the name, name, length, content
 //   8+n  an entry of slot n: time in ps less that of the entry before of any slot; each value less the slot's last one,
 //      modulo 2^64, signed; if the slot has bytes, their number, and as many
-// Another number before the frame, or another entry, is another version.
+// Another number before the frame is another version. Entries that nothing describes are damage, and so is what follows the end.
+//
+// The file of a run that did not end is cut off: it is read as far as it goes. A damaged one is not used at all.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -79,16 +82,30 @@ struct RecordedEntry {
   std::string_view bytes;
 };
 
-// What a recording holds, in its order. Views hold until the function returns.
+// What a recording holds, in its order. Views hold until the function returns. False ends the reading.
 struct RecordingVisitor {
-  std::function<void(const RecordedEntry& entry, const std::vector<std::string>& strings)> on_entry;
-  std::function<void(RecordedLine of, std::string_view text)> on_line;
-  std::function<void(std::string_view name, std::string_view content)> on_file;
+  std::function<bool(const RecordedEntry& entry, const std::vector<std::string>& strings)> on_entry;
+  std::function<bool(RecordedLine of, std::string_view text)> on_line;
+  std::function<bool(std::string_view name, std::string_view content)> on_file;
 };
 
-// Whether the file begins as a recording does.
-bool is_recording(const std::string& path);
-// A sentence: why it cannot be read, or not to its end; empty: all is told.
-std::string read_recording(const std::string& path, const RecordingVisitor& visitor);
+struct RecordingResult {
+  enum class Kind { kWhole, kCutOff, kUnusable };
+  Kind kind = Kind::kWhole;
+  std::string sentence;  // the end of one that begins with the file's name; empty: kWhole
+};
+
+// Whether a file begins like this does that of a recording, of any version.
+bool is_recording(std::string_view beginning);
+inline constexpr std::size_t kRecordingMark = 19;  // bytes that is_recording() looks at
+
+// Bytes that a recording of so many bytes in the file may have without compression. Runs that repeat themselves are compressed
+// to a thousandth and less, short ones most of all: the limit is a constant, and a factor that long runs stay below.
+constexpr std::size_t most_recorded_bytes(std::size_t file_bytes) { return (std::size_t{256} << 20) + 256 * file_bytes; }
+
+// The content of a file. kUnusable: nothing was visited, or what was is not to be used.
+RecordingResult read_recording(std::string_view file, const RecordingVisitor& visitor);
+// The entries as they are before compression; `is_cut_off`: more would have followed.
+RecordingResult read_entries(std::string_view entries, bool is_cut_off, const RecordingVisitor& visitor);
 
 }  // namespace verbatim::observe

@@ -1,8 +1,8 @@
 #include "sim/observe/trace_line.h"
 
 #include <charconv>
-#include <fstream>
 
+#include "sim/core/time.h"
 #include "sim/ib/qp_state.h"
 #include "sim/ib/wc_status.h"
 
@@ -57,7 +57,10 @@ std::int64_t picoseconds_of(std::string_view text) {
     return error == std::errc() && end == digits.data() + digits.size() && value >= 0;
   };
   if (!parse(text.substr(0, dot), whole) || !parse(text.substr(dot + 1), millionths)) return -1;
-  return whole * 1'000'000 + millionths;
+  constexpr std::int64_t kLast = to_ps(kEndOfTime) + 1;  // a run that reaches the end of virtual time ends behind it
+  if (whole > kLast / 1'000'000) return -1;
+  const std::int64_t time = whole * 1'000'000 + millionths;
+  return time > kLast ? -1 : time;
 }
 
 std::uint64_t number_in(std::string_view text) {
@@ -123,14 +126,12 @@ std::optional<TraceLine> parse_trace_line(std::string_view line) {
   return parsed;
 }
 
-std::optional<std::vector<TraceLine>> read_trace(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
+std::optional<std::vector<TraceLine>> read_trace(InputFile& file) {
   std::vector<TraceLine> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (auto parsed = parse_trace_line(line)) lines.push_back(std::move(*parsed));
+  while (const auto line = file.line()) {
+    if (auto parsed = parse_trace_line(*line)) lines.push_back(std::move(*parsed));
   }
-  if (file.bad()) return std::nullopt;
+  if (!file.problem().empty()) return std::nullopt;
   return lines;
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/input_file.h"
+
 namespace verbatim::observe {
 
 struct TraceLine {
@@ -29,7 +31,7 @@ struct TraceLine {
 std::uint64_t number_in(std::string_view text);
 // Of `name` among the values; 0: it has none.
 std::uint64_t number_of(const TraceLine& line, std::string_view name);
-// "100538.450000" as picoseconds; negative: it is no time.
+// "100538.450000" as picoseconds; negative: it is no time, or one beyond the end of virtual time.
 std::int64_t picoseconds_of(std::string_view microseconds);
 
 // "IBV_WC_RETRY_EXC_ERR" of 12.
@@ -42,7 +44,7 @@ std::string in_words(const TraceLine& line);
 
 // nullopt: the line is none of the trace's records.
 std::optional<TraceLine> parse_trace_line(std::string_view line);
-// All records of a trace file. nullopt: it cannot be read.
-std::optional<std::vector<TraceLine>> read_trace(const std::string& path);
+// All records that are left of a trace file; other lines are passed over. nullopt: it cannot be read, file.problem() says why.
+std::optional<std::vector<TraceLine>> read_trace(InputFile& file);
 
 }  // namespace verbatim::observe

@@ -254,8 +254,7 @@ Route find_credit_loop(const std::vector<Route>& routes) {
   }
   for (Vertices& edges : graph) {
     std::ranges::sort(edges);
-    const auto repeated = std::ranges::unique(edges);
-    edges.erase(repeated.begin(), repeated.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   }
   Route loop;
   for (const std::uint32_t vertex : shortest_cycle(graph)) loop.push_back(channels[vertex]);

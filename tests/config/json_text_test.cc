@@ -41,6 +41,12 @@ TEST(JsonText, nothing_in_a_file_can_exhaust_the_stack) {
   EXPECT_NE(finding(std::string(1'000'000, '[')).find("nested more than 64 levels"), std::string::npos);
 }
 
+TEST(JsonText, bytes_after_the_document_are_refused) {
+  EXPECT_EQ(finding(std::string("{}\0", 3)), "f.json: line 1, column 3: this is not valid JSON: a NUL byte follows the document");
+  EXPECT_EQ(finding(std::string("{}\0{}", 5)).substr(0, 26), "f.json: line 1, column 3: ");
+  EXPECT_EQ(finding("{}x").substr(0, 26), "f.json: line 1, column 3: ");
+}
+
 TEST(JsonText, broken_bytes_do_not_crash) {
   finding("{\"a\": \"\xff\xfe\"}");
   finding(std::string("{\"a\"\0: 1}", 9));

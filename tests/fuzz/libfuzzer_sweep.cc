@@ -53,7 +53,7 @@ TEST_P(LibFuzzer, finds_nothing_in_two_minutes) {
 
 INSTANTIATE_TEST_SUITE_P(FuzzSweep, LibFuzzer,
                          ::testing::Values("fuzz_config", "fuzz_adapters", "fuzz_management", "fuzz_packets", "fuzz_rdma_cm",
-                                           "fuzz_supervisor"),
+                                           "fuzz_supervisor", "fuzz_recording", "fuzz_replay_file", "fuzz_session", "fuzz_trace"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -3,10 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <array>
 #include <filesystem>
 #include <fstream>
+
+#include "sim/core/input_file.h"
 
 namespace verbatim::observe {
 namespace {
@@ -21,6 +24,8 @@ struct Read {
   std::string failure;
 };
 
+std::string content_of(const std::string& path) { return InputFile(path).rest().value_or(""); }
+
 Read read(const std::string& path) {
   Read result;
   RecordingVisitor visitor;
@@ -29,14 +34,17 @@ Read read(const std::string& path) {
     for (const std::uint64_t value : entry.values) text += " " + std::to_string(value);
     if (!entry.bytes.empty()) text += " " + std::string(entry.bytes);
     result.all.push_back(text + " of " + std::to_string(strings.size()));
+    return true;
   };
   visitor.on_line = [&](RecordedLine of, std::string_view text) {
     result.all.push_back(std::to_string(static_cast<int>(of)) + ": " + std::string(text));
+    return true;
   };
   visitor.on_file = [&](std::string_view name, std::string_view content) {
     result.all.push_back(std::string(name) + " has " + std::to_string(content.size()));
+    return true;
   };
-  result.failure = read_recording(path, visitor);
+  result.failure = read_recording(content_of(path), visitor).sentence;
   return result;
 }
 
@@ -77,7 +85,7 @@ TEST_F(Recording, gives_back_what_was_put_in) {
   EXPECT_THAT(all.all, ::testing::ElementsAre("hca/server completion 1000000 128 72 18446744073709551615 0 of 4",
                                               "hca/server completion 999999 127 73 1 9223372036854775808 of 4",
                                               "host/client program-output 5 2 hello of 4", "2: a fact\n", "run.json has 2"));
-  EXPECT_TRUE(is_recording(path_));
+  EXPECT_TRUE(is_recording(content_of(path_)));
 }
 
 TEST_F(Recording, of_many_blocks) {
@@ -112,10 +120,83 @@ TEST_F(Recording, another_version_or_a_changed_byte_is_refused) {
     return read(path_).failure;
   };
   EXPECT_THAT(with(kRecordingBegin.size() - 2, '2'), HasSubstr("is not a recording of this version"));
-  EXPECT_TRUE(is_recording(path_));
+  EXPECT_TRUE(is_recording(content_of(path_)));
   EXPECT_NE(with(bytes.size() / 2, static_cast<char>(bytes[bytes.size() / 2] ^ 1)), "");
   EXPECT_NE(with(bytes.size() - 1, static_cast<char>(bytes.back() ^ 1)), "");
-  EXPECT_THAT(read(path_ + ".missing").failure, HasSubstr("cannot be read"));
+}
+
+TEST_F(Recording, bytes_after_its_end_and_a_flipped_byte_are_damage) {
+  write(1000);
+  const std::string bytes = content_of(path_);
+  EXPECT_EQ(read_recording(bytes + "x", {}).sentence, "is damaged: bytes follow its end");
+  EXPECT_EQ(read_recording(bytes + std::string(1, '\0'), {}).sentence, "is damaged: bytes follow its end");
+  const std::vector<std::string> all = read(path_).all;
+  for (std::size_t at = kRecordingBegin.size(); at < bytes.size(); at += 7) {
+    std::string flipped = bytes;
+    flipped[at] ^= 0x10;
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << flipped;
+    const Read damaged = read(path_);
+    EXPECT_TRUE(!damaged.failure.empty() || damaged.all == all) << at;  // some bits of a frame have no meaning
+  }
+}
+
+// One string "a", one slot of it with `values`, and what follows.
+std::string entries(char values, std::string_view more) {
+  return std::string("\1\1a\2\0\0", 6) + values + std::string(1, '\0') + std::string(more);
+}
+
+TEST(RecordingEntries, that_cannot_be_are_damage) {
+  using namespace std::string_view_literals;
+  const auto sentence = [](std::string_view bytes) { return read_entries(bytes, false, {}).sentence; };
+  EXPECT_EQ(sentence(entries(1, "\10\2\2\0"sv)), "");
+  EXPECT_EQ(sentence(entries(1, "\10\2\2"sv)), "is damaged: it has no end");
+  EXPECT_EQ(sentence(entries(1, "\10\2\2\0\0"sv)), "is damaged: entries follow its end");
+  EXPECT_EQ(sentence(entries(5, "\0"sv)), "is damaged: it has entries with too many values");
+  EXPECT_EQ(sentence(entries(1, "\11\2\2\0"sv)), "is damaged: it has an entry of an unknown kind");
+  EXPECT_EQ(sentence(entries(1, "\10\1\2\0"sv)), "is damaged: it has a time that is outside of virtual time");
+  const std::string latest = "\xfe\xff\xff\xff\xff\xff\xff\xff\xff\1";
+  EXPECT_EQ(sentence(entries(1, "\10" + latest + "\2\10" + latest + std::string("\2\0", 2))),
+            "is damaged: it has a time that is outside of virtual time");
+  EXPECT_EQ(sentence(entries(1, "\10\xff\xff\xff\xff\xff\xff\xff\xff\xff\2\2\0"sv)), "is damaged: a number in it is too large");
+  EXPECT_EQ(sentence("\2\0\0\1\0\0"sv), "is damaged: it uses a name before it has it");
+  EXPECT_EQ(sentence("\3\7\1a\0"sv), "is damaged: it has a line of an unknown kind");
+  EXPECT_EQ(sentence("\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1a"sv), "is damaged: it has no end");
+  EXPECT_EQ(read_entries(entries(1, "\10\2"), true, {}).kind, RecordingResult::Kind::kCutOff);
+}
+
+// Zeros are compressed most of all.
+std::string recording_of_zeros(std::size_t bytes) {
+  std::string file(kRecordingBegin), frame(ZSTD_compressBound(bytes), '\0');
+  const std::string zeros(bytes, '\0');
+  frame.resize(ZSTD_compress(frame.data(), frame.size(), zeros.data(), zeros.size(), 1));
+  return file + frame;
+}
+
+TEST(RecordingLimits, expansion_beyond_that_of_a_run_is_refused) {
+  const std::string file = recording_of_zeros(300u << 20);
+  ASSERT_LT(file.size(), 100'000u);
+  const RecordingResult result = read_recording(file, {});
+  EXPECT_EQ(result.kind, RecordingResult::Kind::kUnusable);
+  EXPECT_THAT(result.sentence, HasSubstr(" MiB, which is too much for a recording of its size"));
+}
+
+// ib_write_lat repeats itself exactly: 2.5 million records in less than 6 kB.
+TEST_F(Recording, a_run_that_repeats_itself_is_read) {
+  std::FILE* const file = std::fopen(path_.c_str(), "we");
+  {
+    RecordingWriter writer(file);
+    const std::uint32_t slot = writer.slot("hca/server", "completion", 4);
+    for (std::uint64_t i = 0; i < 2'500'000; ++i)
+      writer.entry(slot, static_cast<std::int64_t>(i * 1'000'000), std::array<std::uint64_t, 4>{i, 1, 2, 3});
+    EXPECT_TRUE(writer.finish());
+  }
+  std::fclose(file);
+  EXPECT_LT(std::filesystem::file_size(path_), 10'000u);
+  std::size_t entries = 0;
+  RecordingVisitor visitor;
+  visitor.on_entry = [&](const RecordedEntry&, const std::vector<std::string>&) { return ++entries != 0; };
+  EXPECT_EQ(read_recording(content_of(path_), visitor).sentence, "");
+  EXPECT_EQ(entries, 2'500'000u);
 }
 
 }  // namespace

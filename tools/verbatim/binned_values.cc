@@ -1,6 +1,7 @@
 #include "tools/verbatim/binned_values.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/core/check.h"
 
@@ -10,7 +11,10 @@ namespace {
 
 std::int64_t joined(std::int64_t a, std::int64_t b, BinnedValues::Join join) {
   switch (join) {
-    case BinnedValues::Join::kSum: return a + b;
+    case BinnedValues::Join::kSum: {
+      std::int64_t sum = 0;
+      return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+    }
     case BinnedValues::Join::kMost: return std::max(a, b);
     case BinnedValues::Join::kLeast: return a < 0 ? b : b < 0 ? a : std::min(a, b);
   }

@@ -1,5 +1,10 @@
 #include "tools/verbatim/decision_json.h"
 
+#include <cstdint>
+#include <limits>
+
+#include "tools/verbatim/whole_number.h"
+
 namespace verbatim::cli {
 
 nlohmann::ordered_json to_json(const std::vector<explore::Decision>& decisions) {
@@ -23,11 +28,12 @@ std::vector<explore::Decision> decisions_of(const nlohmann::ordered_json& json) 
     explore::Decision decision;
     entry.at("site").get_to(decision.site);
     entry.at("actor").get_to(decision.actor);
-    entry.at("occurrence").get_to(decision.occurrence);
-    decision.occurrence = decision.occurrence * explore::step_of(decision.site) + entry.value("part", 0u);
-    entry.at("answer").get_to(decision.answer);
-    entry.at("of").get_to(decision.alternatives);
-    entry.at("time_ps").get_to(decision.time_ps);
+    const std::uint64_t step = explore::step_of(decision.site);
+    decision.occurrence = whole_number<std::uint64_t>(entry.at("occurrence"), 0, std::numeric_limits<std::uint64_t>::max() / step - 1) * step;
+    if (entry.contains("part")) decision.occurrence += whole_number<std::uint64_t>(entry.at("part"), 0, step - 1);
+    decision.answer = whole_number<std::uint32_t>(entry.at("answer"));
+    decision.alternatives = whole_number<std::uint32_t>(entry.at("of"));
+    decision.time_ps = whole_number<std::int64_t>(entry.at("time_ps"));
     decisions.push_back(std::move(decision));
   }
   return decisions;

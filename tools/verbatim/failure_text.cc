@@ -177,8 +177,10 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
     const auto is_over = [&] {
       return runs.is_interrupted() || (shrunk.explain_until && std::chrono::steady_clock::now() >= *shrunk.explain_until);
     };
-    for (std::size_t i = 0; i < reports.size() && !is_over(); ++i)
-      traces.push_back(observe::read_trace(prefix + std::to_string(i)));
+    for (std::size_t i = 0; i < reports.size() && !is_over(); ++i) {
+      InputFile file(prefix + std::to_string(i));
+      traces.push_back(observe::read_trace(file));
+    }
   }
   const Places places = told_places ? std::move(*told_places) : Places();
   std::vector<std::size_t> marked;

@@ -373,6 +373,9 @@ int start(int argc, char** argv) {
     const bool is_machine = is_lack(e.code().value());
     complain((is_machine ? "this machine cannot go on: " : "internal error: ") + std::string(e.what()));
     return is_machine ? kMachineFault : kInternalError;
+  } catch (const std::bad_alloc&) {
+    complain("this machine cannot go on: it has no more memory");
+    return kMachineFault;
   } catch (const std::exception& e) {
     complain(std::string("internal error: ") + e.what());
     return kInternalError;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/ib/qp_state.h"
-#include "sim/ib/wc_status.h"
+#include "sim/observe/trace_line.h"
 #include "tools/verbatim/protobuf.h"
 
 namespace verbatim::cli {
@@ -267,7 +267,8 @@ class TraceWriter {
         const std::uint64_t counter = make_counter(name, group, "Gb/s");
         for (std::size_t bin = 0; bin < bytes.size(); ++bin) {
           if (bin != 0 && bytes[bin] == bytes[bin - 1]) continue;
-          const std::int64_t time = picture_.first_packet_ps + whole * static_cast<std::int64_t>(bin) / kBins;
+          const auto bins = static_cast<std::int64_t>(bin);
+          const std::int64_t time = picture_.first_packet_ps + whole / kBins * bins + whole % kBins * bins / kBins;
           count(counter, time, static_cast<double>(bytes[bin]) * 8 / bin_ns);
         }
       }
@@ -313,7 +314,7 @@ class TraceWriter {
     annotate(of, "bytes", request.bytes);
     annotate(of, "first psn", request.first_psn);
     annotate(of, "last psn", request.last_psn);
-    if (request.completed >= 0) annotate(of, "status", ib::names_of(static_cast<ib::WcStatus>(request.status)).name);
+    if (request.completed >= 0) annotate(of, "status", observe::status_name(request.status));
   }
 
   void put(const Event& one) {

@@ -1,9 +1,11 @@
 #include "tools/verbatim/places.h"
 
 #include <algorithm>
-#include <ranges>
+#include <functional>
+#include <iterator>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace verbatim::cli {
 
@@ -34,12 +36,11 @@ class Found {
 
 const RunReport::Place* Places::find(const explore::Decision& decision) const {
   // What was told last is what most is known of.
-  auto latest_first = places_ | std::views::reverse;
-  const auto found = std::ranges::find_if(latest_first, [&](const RunReport::Place& place) {
+  const auto found = std::find_if(places_.rbegin(), places_.rend(), [&](const RunReport::Place& place) {
     return place.call.kind == Kind::kLate && place.component == decision.actor && place.call.site == decision.site &&
            place.call.occurrence == decision.occurrence;
   });
-  return found == latest_first.end() ? nullptr : &*found;
+  return found == places_.rend() ? nullptr : &*found;
 }
 
 std::string Places::of(const explore::Decision& decision) const {
@@ -57,9 +58,10 @@ std::string Places::of(const observe::TraceLine& line) const {
     return line.value(name) == std::to_string(place.call.number);
   };
   // From the latest back.
-  auto before = places_ | std::views::reverse | std::views::filter([&](const RunReport::Place& place) {
-                        return place.call.kind != Kind::kLate && place.call.time_ps <= line.time_ps;
-                      });
+  std::vector<std::reference_wrapper<const RunReport::Place>> before;
+  std::copy_if(places_.rbegin(), places_.rend(), std::back_inserter(before), [&](const RunReport::Place& place) {
+    return place.call.kind != Kind::kLate && place.call.time_ps <= line.time_ps;
+  });
   const auto is_here = [&](const RunReport::Place& place) { return place.component == line.component; };
   const auto is_post = [](const RunReport::Place& place) { return place.call.kind != Kind::kArm; };
   Found found;

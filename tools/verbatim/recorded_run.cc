@@ -1,15 +1,14 @@
 #include "tools/verbatim/recorded_run.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "sim/config/file_kind.h"
-#include "sim/observe/recording.h"
+#include "sim/core/input_file.h"
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/run_json.h"
 
 namespace verbatim::cli {
 
@@ -18,64 +17,88 @@ namespace fs = std::filesystem;
 namespace {
 
 // Whether a file begins as replay files do.
-bool is_replay_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string begin(64, '\0');
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  begin.resize(static_cast<std::size_t>(file.gcount()));
+bool is_replay_file(std::string_view begin) {
   const std::size_t key = begin.find_first_not_of("{ \t\r\n");
-  return begin.starts_with('{') && key != begin.npos && begin.compare(key, 9, "\"replay\":") == 0;
+  return begin.starts_with('{') && key != begin.npos && begin.substr(key).starts_with("\"replay\":");
 }
 
 // "race.rec" for "out/race.replay".
 std::string recording_beside(const std::string& path) { return config::shell_word(fs::path(path).stem().string() + ".rec"); }
 
-}  // namespace
-
-std::optional<RecordedRun> read_run(const std::string& path, std::string* failure, WantsEvent wants) {
+// A recording or a trace. nullopt, and a sentence: it is neither.
+std::optional<RecordedRun> read_file(const std::string& path, InputFile& file, std::string* failure, WantsEvent wants) {
   RecordedRun run;
-  std::error_code error;
   const auto refuse = [&](std::string sentence) {
     *failure = std::move(sentence);
     return std::nullopt;
   };
-  if (!fs::exists(path, error)) return refuse("there is no " + path);
-  const fs::file_status status = fs::status(path, error);
-  // A device may give bytes without end.
-  if (!fs::is_regular_file(status) && !fs::is_directory(status) && !fs::is_fifo(status))
-    return refuse(path + " is a device or a socket; name a recording, a trace or the folder of a run");
-  if (!fs::is_directory(path, error) && fs::path(path).filename() != "run.json") {
-    if (observe::is_recording(path)) {
-      std::string damage;
-      if (!read_run_recording(path, &run, &damage, wants)) return refuse(damage);
-      if (!damage.empty()) complain("warning: " + damage);
-      return run;
-    }
-    auto lines = observe::read_trace(path);
-    if (!lines) return refuse(path + " cannot be read: " + std::strerror(errno));
-    if (lines->empty() && is_replay_file(path))
-      return refuse(path + " is a replay file; `verbatim replay --record " + recording_beside(path) + " " + config::shell_word(path) +
-                    "` makes a recording of its run, which this command reads");
-    if (lines->empty()) return refuse(path + " holds no record of a trace; `verbatim run --trace FILE` writes one");
-    run.lines = std::move(*lines);
+  constexpr std::size_t kBeginning = 64;  // bytes: enough for all kinds
+  const std::string beginning(file.peek(kBeginning));
+  if (observe::is_recording(beginning)) {
+    const auto content = file.rest(InputFile::kMostText);
+    if (!content) return refuse(path + " " + file.problem());
+    const observe::RecordingResult result = read_run_recording(*content, &run, wants);
+    const bool is_cut_off = result.kind == observe::RecordingResult::Kind::kCutOff && !run.lines.empty();
+    if (!is_cut_off && result.kind != observe::RecordingResult::Kind::kWhole) return refuse(path + " " + result.sentence);
+    if (is_cut_off) complain("warning: " + path + " " + result.sentence);
     return run;
   }
-  run.folder = fs::is_directory(path, error) ? path : fs::path(path).parent_path().string();
-  if (run.folder.empty()) run.folder = ".";
-  std::ifstream file(run.folder + "/run.json");
-  if (!file && fs::exists(run.folder + "/explore.json", error))
-    return refuse(path + " is a folder of `verbatim explore`, which keeps a replay file for each failure; name a recording: `verbatim replay --record "
-                  "FILE REPLAY` makes one of a replay file, and `verbatim explore --record` makes them at once");
-  if (!file) return refuse(path + " is no folder of a run: it has no run.json; `verbatim run --out FOLDER` writes one");
-  run.report = nlohmann::json::parse(file, nullptr, false);
-  if (!run.report.is_object()) return refuse(run.folder + "/run.json is not what a run writes");
-  for (const char* name : {kTraceFile, kCallsFile}) {
-    auto lines = observe::read_trace(run.folder + "/" + name);
-    if (lines) run.lines.insert(run.lines.end(), std::make_move_iterator(lines->begin()), std::make_move_iterator(lines->end()));
+  auto lines = observe::read_trace(file);
+  if (!lines) return refuse(path + " " + file.problem());
+  if (lines->empty() && is_replay_file(beginning))
+    return refuse(path + " is a replay file; `verbatim replay --record " + recording_beside(path) + " " + config::shell_word(path) +
+                  "` makes a recording of its run, which this command reads");
+  if (lines->empty()) return refuse(path + " holds no record of a trace; `verbatim run --trace FILE` writes one");
+  run.lines = std::move(*lines);
+  return run;
+}
+
+// A trace of a run's folder, which may have none. False, and a sentence: it cannot be read.
+bool read_trace_of_folder(const std::string& path, std::vector<observe::TraceLine>* lines, std::string* failure) {
+  InputFile file(path);
+  if (file.is_missing()) return true;
+  auto read = observe::read_trace(file);
+  if (!read) *failure = path + " " + file.problem();
+  if (read) lines->insert(lines->end(), std::make_move_iterator(read->begin()), std::make_move_iterator(read->end()));
+  return read.has_value();
+}
+
+std::optional<RecordedRun> read_folder(const std::string& path, const std::string& folder, std::string* failure) {
+  RecordedRun run;
+  run.folder = folder;
+  const std::string report = folder + "/run.json";
+  std::error_code error;
+  if (!fs::exists(report, error)) {
+    *failure = fs::exists(folder + "/explore.json", error)
+                   ? path + " is a folder of `verbatim explore`, which keeps a replay file for each failure; name a recording: `verbatim replay --record "
+                     "FILE REPLAY` makes one of a replay file, and `verbatim explore --record` makes them at once"
+                   : path + " is no folder of a run: it has no run.json; `verbatim run --out FOLDER` writes one";
+    return std::nullopt;
   }
-  if (auto facts = observe::read_trace(run.folder + "/" + kFactsFile)) run.facts = std::move(*facts);
+  auto json = read_run_json(report, failure);
+  if (!json) return std::nullopt;
+  run.report = std::move(*json);
+  for (const char* name : {kTraceFile, kCallsFile}) {
+    if (!read_trace_of_folder(folder + "/" + name, &run.lines, failure)) return std::nullopt;
+  }
+  if (!read_trace_of_folder(folder + "/" + kFactsFile, &run.facts, failure)) return std::nullopt;
   std::ranges::stable_sort(run.lines, {}, &observe::TraceLine::time_ps);
   return run;
+}
+
+}  // namespace
+
+std::optional<RecordedRun> read_run(const std::string& path, std::string* failure, WantsEvent wants) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return read_folder(path, path, failure);
+  if (fs::path(path).filename() == "run.json") {
+    const std::string folder = fs::path(path).parent_path().string();
+    return read_folder(path, folder.empty() ? "." : folder, failure);
+  }
+  InputFile file(path, InputFile::Accepts::kRegularFilesAndPipes);
+  if (file.problem().empty()) return read_file(path, file, failure, wants);
+  *failure = file.is_missing() ? "there is no " + path : path + " " + file.problem() + "; name a recording, a trace or the folder of a run";
+  return std::nullopt;
 }
 
 nlohmann::ordered_json to_json(const std::vector<observe::Failure>& failures) {

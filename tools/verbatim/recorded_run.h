@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/observe/failure_causes.h"
+#include "sim/observe/recording.h"
 #include "sim/observe/trace_line.h"
 
 namespace verbatim::cli {
@@ -30,10 +31,13 @@ struct RecordedRun {
 // Which events of the trace somebody wants; without one they are all read.
 using WantsEvent = bool (*)(std::string_view event);
 
-// `path`: the folder, its run.json, a recording, or a trace. nullopt, and a sentence: it is none of them.
+// `path`: the folder, its run.json, a recording, or a trace, the last two also from a pipe. nullopt, and a sentence: it is none
+// of them, is damaged, or is larger than its kind may be.
 std::optional<RecordedRun> read_run(const std::string& path, std::string* failure, WantsEvent wants = nullptr);
-// False, and a sentence: it cannot be read. What was cut off is read as far as it goes, and `failure` says so.
-bool read_run_recording(const std::string& path, RecordedRun* run, std::string* failure, WantsEvent wants = nullptr);
+// The content of a recording. kUnusable: `run` has a part at most. What was cut off is read as far as it goes.
+observe::RecordingResult read_run_recording(std::string_view file, RecordedRun* run, WantsEvent wants = nullptr);
+// Its entries as they are before compression.
+observe::RecordingResult read_run_entries(std::string_view entries, RecordedRun* run, WantsEvent wants = nullptr);
 
 nlohmann::ordered_json to_json(const std::vector<observe::Failure>& failures);
 // And back; entries that are no failures are left out.

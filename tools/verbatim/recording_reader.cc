@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/core/input_file.h"
 #include "sim/core/words.h"
 #include "sim/observe/microseconds.h"
 #include "sim/observe/recording.h"
@@ -9,37 +10,38 @@
 #include "tools/verbatim/call_line.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/recording_kinds.h"
+#include "tools/verbatim/run_json.h"
 
 namespace verbatim::cli {
 
 namespace {
 
+// Bytes of memory for the lines of a recording of so many bytes. A record takes a few bytes in the file and some 200 as a line;
+// runs that repeat themselves have up to a few hundred records for each byte. As most_recorded_bytes(): a constant, and a factor
+// that long runs stay below.
+constexpr std::size_t most_memory(std::size_t file_bytes) { return (std::size_t{4} << 30) + 8192 * file_bytes; }
+
 class RecordingReader {
  public:
-  RecordingReader(RecordedRun* run, WantsEvent wants) : run_(run), wants_(wants) {
+  RecordingReader(RecordedRun* run, WantsEvent wants, std::size_t file_bytes)
+      : run_(run), wants_(wants), room_(most_memory(file_bytes)) {
     for (std::size_t i = 0; i < kTraceEventCount; ++i) {
       const auto event = static_cast<TraceEvent>(i);
       events_[names_of(event).name] = event;
     }
   }
 
-  std::string read(const std::string& path) {
-    observe::RecordingVisitor visitor;
-    visitor.on_entry = [this](const observe::RecordedEntry& entry, const std::vector<std::string>& strings) {
-      on_entry(entry, strings);
-    };
-    visitor.on_line = [this](observe::RecordedLine of, std::string_view text) {
-      while (text.ends_with('\n')) text.remove_suffix(1);
-      auto line = observe::parse_trace_line(text);
-      if (line) (of == observe::RecordedLine::kFacts ? run_->facts : run_->lines).push_back(std::move(*line));
-    };
-    visitor.on_file = [this](std::string_view name, std::string_view content) {
-      if (name == "run.json") run_->report = nlohmann::json::parse(content, nullptr, false);
-    };
-    std::string failure = observe::read_recording(path, visitor);
+  observe::RecordingVisitor visitor() {
+    return {.on_entry = [this](const auto& entry, const auto& strings) { return on_entry(entry, strings); },
+            .on_line = [this](observe::RecordedLine of, std::string_view text) { return on_line(of, text); },
+            .on_file = [this](std::string_view name, std::string_view content) { return on_file(name, content); }};
+  }
+
+  observe::RecordingResult finish(observe::RecordingResult result) {
     sort(run_->lines);
     sort(run_->facts);
-    return failure;
+    if (problem_.empty()) return result;
+    return {observe::RecordingResult::Kind::kUnusable, problem_};
   }
 
  private:
@@ -70,15 +72,44 @@ class RecordingReader {
     }
   }
 
-  void on_entry(const observe::RecordedEntry& entry, const std::vector<std::string>& strings) {
+  // False: nothing more is to be read.
+  bool stop(std::string problem) {
+    problem_ = std::move(problem);
+    return false;
+  }
+
+  bool keep(std::vector<observe::TraceLine>& lines, observe::TraceLine line) {
+    const std::size_t bytes = sizeof line + line.component.size() + line.event.size() + line.values.size() + line.bytes.size();
+    if (bytes > room_) return stop("has more records than a recording of its size may have");
+    room_ -= bytes;
+    lines.push_back(std::move(line));
+    return true;
+  }
+
+  bool on_line(observe::RecordedLine of, std::string_view text) {
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    auto line = observe::parse_trace_line(text);
+    return !line || keep(of == observe::RecordedLine::kFacts ? run_->facts : run_->lines, std::move(*line));
+  }
+
+  bool on_file(std::string_view name, std::string_view content) {
+    if (name != "run.json") return true;
+    if (content.size() > InputFile::kMostDocument) return stop("is damaged: its run.json is larger than " + size_text(InputFile::kMostDocument));
+    std::string failure;
+    auto report = parse_run_json(content, "its run.json", &failure);
+    if (!report) return stop("is damaged: " + failure);
+    run_->report = std::move(*report);
+    return true;
+  }
+
+  // Entries of another kind or shape than a run writes are passed over: those of another version may have them.
+  bool on_entry(const observe::RecordedEntry& entry, const std::vector<std::string>& strings) {
     const std::string_view kind = entry.kind;
     const std::span<const std::uint64_t> values = entry.values;
     const std::int64_t time_ps = entry.time_ps;
-    const auto text = [&](std::uint64_t number) { return number < strings.size() ? strings[number] : std::string("-"); };
+    const auto text = [&](std::uint64_t number) { return number < strings.size() ? std::string_view(strings[number]) : "-"; };
+    if (wants_ != nullptr && !wants_(kind)) return true;
     observe::TraceLine line{time_ps, std::string(entry.component), std::string(kind), "", ""};
-    // What has another shape than ours was written by nobody that is known.
-    if (time_ps < 0) return;
-    if (wants_ != nullptr && !wants_(kind)) return;
     if (const auto event = events_.find(kind); event != events_.end()) {
       TraceRecord record{time_ps, 0, event->second, {}};
       std::ranges::copy(values, record.values);
@@ -87,38 +118,52 @@ class RecordingReader {
         const std::string host = line.component.substr(5, line.component.find('/', 5) - 5);
         run_->outputs[host + (values[1] == 2 ? " stderr" : " stdout")] += entry.bytes;
       }
-      run_->lines.push_back(std::move(line));
-    } else if (kind == kPlacementName && values.size() == 4) {
+      return keep(run_->lines, std::move(line));
+    }
+    if (kind == kPlacementName && values.size() == 4) {
       line.values = join("process=", values[0], " va=", values[1], " length=", values[2], " qpn=", values[3] >> 1,
                          " response=", values[3] & 1);
-      run_->facts.push_back(std::move(line));
-    } else if (kind == kWaitName && values.size() == 4) {
+      return keep(run_->facts, std::move(line));
+    }
+    if (kind == kWaitName && values.size() == 4) {
+      if (values[2] > static_cast<std::uint64_t>(time_ps)) return true;  // it would have begun before the run
       line.values = join("pid=", values[0], " tid=", values[1], " since=",
                          observe::microseconds(time_ps - static_cast<std::int64_t>(values[2])), " what=", text(values[3]));
-      run_->facts.push_back(std::move(line));
-    } else if (kind == kCreditsName && values.size() == 3) {
+      return keep(run_->facts, std::move(line));
+    }
+    if (kind == kCreditsName && values.size() == 3) {
       line.values = join("vl=", values[0], " blocks=", values[1], " of=", values[2]);
-      run_->facts.push_back(std::move(line));
-    } else if (kind.starts_with("level ") && values.size() == 2) {
+      return keep(run_->facts, std::move(line));
+    }
+    if (kind.starts_with("level ") && values.size() == 2) {
       line.event = "level";
       line.values = join("of=", kind.substr(6), " number=", values[0], " level=", values[1]);
-      run_->facts.push_back(std::move(line));
-    } else if (values.size() == 3 && (kind == "post-send" || kind == "post-receive" || kind == "arm")) {
-      line.values = call_values(kind, values[0], values[1], text(values[2]));
-      run_->lines.push_back(std::move(line));
+      return keep(run_->facts, std::move(line));
     }
+    if (values.size() == 3 && (kind == "post-send" || kind == "post-receive" || kind == "arm")) {
+      line.values = call_values(kind, values[0], values[1], std::string(text(values[2])));
+      return keep(run_->lines, std::move(line));
+    }
+    return true;
   }
 
   RecordedRun* run_;
   WantsEvent wants_;
+  std::size_t room_;  // bytes that lines may still take
+  std::string problem_;
   std::map<std::string_view, TraceEvent> events_;
 };
 
 }  // namespace
 
-bool read_run_recording(const std::string& path, RecordedRun* run, std::string* failure, WantsEvent wants) {
-  *failure = RecordingReader(run, wants).read(path);
-  return failure->empty() || !run->lines.empty();
+observe::RecordingResult read_run_recording(std::string_view file, RecordedRun* run, WantsEvent wants) {
+  RecordingReader reader(run, wants, file.size());
+  return reader.finish(observe::read_recording(file, reader.visitor()));
+}
+
+observe::RecordingResult read_run_entries(std::string_view entries, RecordedRun* run, WantsEvent wants) {
+  RecordingReader reader(run, wants, entries.size());
+  return reader.finish(observe::read_entries(entries, false, reader.visitor()));
 }
 
 }  // namespace verbatim::cli

@@ -36,7 +36,10 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
   }
   ::setenv("PATH", replay.search_path.c_str(), 1);
   std::optional<RunOptions> options = run_options_of(replay.words);
-  if (!options) return std::nullopt;
+  if (!options) {
+    complain(replay.path + " has options that this version does not have, or is damaged");
+    return std::nullopt;
+  }
   std::optional<RunPlan> plan = make_plan(*options, {replay.profile_folders, &replay.files});
   if (!plan) return std::nullopt;
   plan->schedule = schedule_of(replay.decisions);

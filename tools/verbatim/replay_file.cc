@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <stdexcept>
 
 #include "sim/observe/folder_content.h"
 #include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output_file.h"
+#include "tools/verbatim/whole_number.h"
 #include "tools/verbatim/working_files.h"
 
 namespace verbatim::cli {
@@ -46,9 +50,16 @@ std::string write_replay(const std::string& path, const ReplayFile& replay) {
 
 std::optional<ReplayFile> read_replay(const std::string& path, std::string* failure) {
   config::Diagnostics diagnostics;
-  const auto json = config::read_json(path, diagnostics);
+  if (const auto text = config::read_file(path, diagnostics)) return parse_replay(*text, path, failure);
+  *failure = path + ": " + diagnostics.findings().front().text;
+  return std::nullopt;
+}
+
+std::optional<ReplayFile> parse_replay(std::string_view text, const std::string& path, std::string* failure) {
+  config::Diagnostics diagnostics;
+  const auto json = config::parse_json(text, path, diagnostics);
   if (!json) {
-    *failure = diagnostics.findings().front().file + ": " + diagnostics.findings().front().text;
+    *failure = config::to_string(diagnostics.findings().front());
     return std::nullopt;
   }
   if (!json->is_object() || !json->contains("replay")) {
@@ -56,6 +67,7 @@ std::optional<ReplayFile> read_replay(const std::string& path, std::string* fail
     return std::nullopt;
   }
   ReplayFile replay;
+  replay.path = path;
   try {
     if (json->at("replay") != kFormat) {
       *failure = path + " has format " + json->at("replay").dump() + ", and this version reads format " +
@@ -71,14 +83,20 @@ std::optional<ReplayFile> read_replay(const std::string& path, std::string* fail
     json->at("working_directory").get_to(replay.working_directory);
     json->at("search_path").get_to(replay.search_path);
     json->at("fail_on").get_to(replay.fail_on);
-    replay.arguments = json->value("arguments", replay.arguments);
+    if (!replay.fail_on.empty()) const std::regex tried(replay.fail_on);
+    if (const auto arguments = json->find("arguments"); arguments != json->end()) {
+      for (const auto& [name, value] : arguments->items()) replay.arguments[name] = whole_number<std::int64_t>(value);
+    }
     replay.decisions = decisions_of(json->at("decisions"));
+    const auto is_decision = [](const explore::Decision& one) { return one.answer >= 1 && one.answer < one.alternatives; };
+    if (!std::ranges::all_of(replay.decisions, is_decision)) throw std::out_of_range("the answer of a decision is none of its alternatives");
     for (const Json& content : json->at("contents")) replay.contents.push_back({content.at("path"), content.at("digest")});
     if (json->contains("working_files")) replay.working_files = snapshot_of(json->at("working_files"));
     json->at("profile_folders").get_to(replay.profile_folders);
-    for (const auto& [file, text] : json->at("files").items()) replay.files.texts.emplace(file, text);
+    for (const auto& [file, content] : json->at("files").items()) replay.files.texts.emplace(file, content);
     replay.files.are_all = true;
-  } catch (const Json::exception& e) {
+    replay.files.keeper = path;
+  } catch (const std::exception& e) {
     *failure = path + " is not a whole replay file: " + e.what();
     return std::nullopt;
   }
@@ -120,8 +138,7 @@ ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const confi
 
 std::vector<ReplayFile::Content> contents_of(std::vector<std::string> paths) {
   std::ranges::sort(paths);
-  const auto repeated = std::ranges::unique(paths);
-  paths.erase(repeated.begin(), repeated.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   std::vector<ReplayFile::Content> contents;
   for (std::string& path : paths) {
     std::string digest = observe::content_digest(path);

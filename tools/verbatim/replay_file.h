@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 namespace verbatim::cli {
 
 struct ReplayFile {
+  std::string path;                        // of the file that was read, for findings in what it holds
   std::string version = VERBATIM_VERSION;
   std::vector<std::string> words;          // of the command line, as words_of() gives them
   std::string working_directory;
@@ -34,8 +36,10 @@ struct ReplayFile {
 
 // Empty on success, else a sentence.
 std::string write_replay(const std::string& path, const ReplayFile& replay);
-// nullopt: it cannot be used, and a sentence says why.
+// nullopt: it cannot be used, and a sentence that begins with `path` says why.
 std::optional<ReplayFile> read_replay(const std::string& path, std::string* failure);
+// The same of the file's content; `path` is its name in sentences.
+std::optional<ReplayFile> parse_replay(std::string_view text, const std::string& path, std::string* failure);
 
 // What brings the run of `report` about again: with its decisions, and its failure where it has failed. `files`: those that the
 // plan was loaded from.

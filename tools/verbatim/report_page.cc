@@ -18,8 +18,7 @@
 #include "tools/verbatim/perfetto.h"
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/recorded_run.h"
-#include "tools/verbatim/run_figures.h"
-#include "tools/verbatim/run_picture.h"
+#include "tools/verbatim/report_page.h"
 #include "tools/verbatim/run_windows.h"
 #include "tools/verbatim/side_data.h"
 #include "tools/verbatim/output_file.h"
@@ -123,10 +122,7 @@ Json statuses_json(const RunPicture& picture) {
   return names;
 }
 
-// What the page needs at once, and the blocks that it reads when it needs them.
-struct PageData {
-  std::string head, blocks;
-};
+}  // namespace
 
 PageData data_of(const RecordedRun& run, const RunPicture& picture, const RecordedFigures& figures) {
   std::vector<std::size_t> order;
@@ -175,6 +171,8 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture, const Record
   return {for_script(head.dump(-1, ' ', false, Json::error_handler_t::replace)),
           rows.elements + over_time.elements + block_element("drops", 0, drops) + requests.elements + beside.elements};
 }
+
+namespace {
 
 // `mark` stands once in the page.
 void put(std::string& page, std::string_view mark, std::string_view content) {

@@ -304,6 +304,17 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
   }
 }
 
+// Findings in files that another file keeps name that one first: they may look different where they came from.
+config::Diagnostics findings_in_keeper(const config::Diagnostics& findings, const config::LoadOptions& options) {
+  if (options.files == nullptr || options.files->keeper.empty()) return findings;
+  config::Diagnostics named;
+  for (config::Finding finding : findings.findings()) {
+    finding.file = options.files->keeper + ": " + finding.file;
+    named.add(std::move(finding));
+  }
+  return named;
+}
+
 }  // namespace
 
 void set_arguments(RunPlan& plan, const config::ArgumentValues& values) {
@@ -376,7 +387,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   protect_inputs(plan, options, load_options);
   check_result_files(options, diagnostics);
   if (!diagnostics.empty()) {
-    print(diagnostics);
+    print(findings_in_keeper(diagnostics, load_options));
     return std::nullopt;
   }
   plan.shim_directory = shim_directory();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/core/input_file.h"
 #include "sim/core/words.h"
 #include "sim/ib/aeth.h"
 #include "sim/ib/drop_reason.h"
@@ -181,7 +181,7 @@ class Painter {
     const auto at = static_cast<std::uint32_t>(picture_.rows.size());
     RunPicture::Row& row = add_row(line, column(adapter, own), spelled(opcode), flags, note);
     if (peer != peers_.end()) row.to = column(peer->second.first, peer->second.second);
-    row.psn = psn;
+    row.psn = psn & kPsnMask;
     row.bytes = static_cast<std::uint32_t>(number_of(line, "wire_bytes"));
     next_alike_.resize(picture_.rows.size());
     const auto [alike, is_first] = under_way_.try_emplace(of_packet(line), Alike{at, at});
@@ -264,7 +264,7 @@ class Painter {
       gathered_[at_adapter(adapter, line)] = qpn;
       Sender& from = sender(adapter, qpn);
       from.path_mtu = std::max(from.path_mtu, number_of(line, "length"));
-      if (!from.first_psn) from.first_psn = number_of(line, "psn");
+      if (!from.first_psn) from.first_psn = number_of(line, "psn") & kPsnMask;
     } else if (event == "wqe-fetched") {
       on_fetched(line, adapter, qpn);
     } else if (event == "doorbell" && line.value("kind") == "0") {
@@ -495,7 +495,7 @@ class Painter {
       const bool is_sent = line.event == "packet-transmitted";
       if (!is_sent && line.event != "packet-dropped") continue;
       RunPicture::Link& link = links[line.component];
-      if (is_sent) link.bytes.put(picture_.bin_of(line.time_ps), static_cast<std::int64_t>(number_of(line, "wire_bytes")));
+      if (is_sent) link.bytes.put(picture_.bin_of(line.time_ps), static_cast<std::uint32_t>(number_of(line, "wire_bytes")));
       else link.drops.push_back(line.time_ps);
     }
     for (auto& [component, link] : links) {
@@ -514,8 +514,8 @@ class Painter {
       for (const char* name : {"stdout", "stderr"}) {
         const std::string key = host + " " + name;
         if (files.contains(key)) continue;  // a second program of the host
-        std::ifstream file(run_.folder + "/" + program.value(name, ""), std::ios::binary);
-        files[key].first.assign(std::istreambuf_iterator<char>(file), {});
+        InputFile file(run_.folder + "/" + program.value(name, ""));
+        files[key].first = file.rest(InputFile::kMostText).value_or("");
       }
     }
     for (const TraceLine* line : outputs_) {

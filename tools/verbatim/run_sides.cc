@@ -170,7 +170,9 @@ class SideFinder {
       const bool is_short = before.to_ps - before.from_ps < resolution_ || wait.to_ps - wait.from_ps < resolution_;
       if (before.what == wait.what && wait.from_ps - before.to_ps < resolution_ && is_short) {
         before.to_ps = wait.to_ps;
-        before.waited_ps += wait.waited_ps;
+        // Waits of a thread follow each other; those of a damaged file may not.
+        if (__builtin_add_overflow(before.waited_ps, wait.waited_ps, &before.waited_ps))
+          before.waited_ps = std::numeric_limits<std::int64_t>::max();
         before.count += wait.count;
         return;
       }

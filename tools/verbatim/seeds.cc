@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -22,6 +21,7 @@
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/output_file.h"
 #include "tools/verbatim/progress.h"
+#include "tools/verbatim/run_json.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
 #include "tools/verbatim/worker_pool.h"
@@ -173,11 +173,10 @@ class SeedRuns {
       ++reported_;
       nlohmann::ordered_json entry = {{"seed", seed}, {"exit_code", result.code}};
       if (!options_.out.empty()) {
-        std::ifstream file(folder_of(seed) + "/run.json");
-        const auto run = nlohmann::json::parse(file, nullptr, false);
-        if (run.is_object()) {
+        std::string ignored;  // a run that failed early has none
+        if (const auto run = read_run_json(folder_of(seed) + "/run.json", &ignored)) {
           for (const char* key : {"digest", "outcome", "virtual_time_ps"})
-            entry[key] = run.value(key, nlohmann::json());
+            entry[key] = run->value(key, nlohmann::json());
         }
       }
       if (result.code == kAsExpected) {

@@ -9,6 +9,7 @@
 #include "sim/observe/folder_content.h"
 #include "sim/supervisor/machine/folder_views.h"
 #include "sim/supervisor/machine/run_folder.h"
+#include "tools/verbatim/whole_number.h"
 
 namespace verbatim::cli {
 
@@ -41,7 +42,8 @@ FolderSnapshot snapshot_of(const Json& json) {
   for (const Json& row : json) {
     const std::string last = row.size() > 4 ? row.at(4).get<std::string>() : "";
     const bool is_listed = last == kListed;
-    snapshot.entries.push_back({row.at(0), row.at(1), row.at(2), row.at(3), is_listed ? "" : last, is_listed});
+    snapshot.entries.push_back({row.at(0), row.at(1), whole_number<std::int64_t>(row.at(2)), whole_number<std::int64_t>(row.at(3)),
+                                is_listed ? "" : last, is_listed});
   }
   return snapshot;
 }

@@ -1,8 +1,9 @@
 // `verbatim grade`: points for a submission.
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 
 #include "sim/config/words.h"
+#include "sim/core/input_file.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/labs/grade_text.h"
@@ -20,11 +21,13 @@ namespace fs = std::filesystem;
 // Seeds that the author of the submission does not know: whole numbers with white space between them.
 std::optional<std::vector<std::int64_t>> read_seeds(const std::string& file) {
   std::vector<std::int64_t> seeds;
-  std::ifstream in(file);
-  if (!in) {
-    complain("cannot read " + config::in_quotes(file));
+  InputFile input(file, InputFile::Accepts::kRegularFilesAndPipes);
+  const auto text = input.rest();
+  if (!text) {
+    complain(file + " " + input.problem());
     return std::nullopt;
   }
+  std::istringstream in(*text);
   for (std::string word; in >> word;) {
     const bool is_number = word.size() < 19 && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
     if (!is_number) {

@@ -10,10 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "sim/config/json_text.h"
 #include "sim/config/quantity.h"
 #include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/labs/arming_order.h"
 #include "tools/verbatim/labs/run_cause.h"
+#include "tools/verbatim/run_json.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/output_file.h"
 
@@ -35,9 +37,10 @@ constexpr const char* kOrderFile = "arming_order.json";
 // When the last program of the scenario starts, picoseconds.
 std::int64_t last_start_ps(const fs::path& scenario) {
   std::int64_t last = 0;
-  const auto json = Json::parse(std::ifstream(scenario), nullptr, false);
-  if (!json.is_object()) return 0;
-  for (const auto& program : json.value("programs", Json::array())) {
+  config::Diagnostics ignored;  // the run of it has shown what is wrong
+  const auto json = config::read_json(scenario, ignored);
+  if (!json || !json->is_object()) return 0;
+  for (const auto& program : json->value("programs", Json::array())) {
     std::string problem, hint;
     const auto start = config::parse_quantity(program.value("start", "0 s"), config::Dimension::kDuration, &problem, &hint);
     last = std::max(last, start.value_or(0));
@@ -61,9 +64,9 @@ std::size_t descendants_of(pid_t process) {
   return count;
 }
 
-std::uint64_t rnr_naks_in(const Json& run) {
+std::uint64_t rnr_naks_in(const nlohmann::json& run) {
   std::uint64_t naks = 0;
-  for (const auto& queue : run.value("queues", Json::array())) naks += queue.value("rnr_naks", std::uint64_t{0});
+  for (const auto& queue : run.value("queues", nlohmann::json::array())) naks += queue.value("rnr_naks", std::uint64_t{0});
   return naks;
 }
 
@@ -227,23 +230,25 @@ void Grader::collect(const WorkerPool::Ended& ended) {
   const std::string output = content_of(ended.output);
   ::close(ended.output);
   const fs::path out = out_of(number);
-  const auto json = Json::parse(std::ifstream(out / "run.json"), nullptr, false);
+  std::string why_none;
+  const auto json = read_run_json(out / "run.json", &why_none);
   if (const auto much = too_much_.find(number); much != too_much_.end()) {
     run.failure = {much->second};
   } else if (WIFSIGNALED(ended.status)) {
     run.failure = {"the run did not end within " + std::to_string(kRunSeconds) + " s of real time"};
   } else if (WEXITSTATUS(ended.status) != kAsExpected) {
     run.failure = cause_of_run(output, out, submission_.folder());
-  } else if (!json.is_object()) {
-    run.failure = {"the run has left no run.json"};
+  } else if (!json) {
+    run.failure = {"the run has left no run.json that can be read: " + why_none};
   } else {
-    run.rnr_naks = rnr_naks_in(json);
-    run.packets = json.value("packets", std::uint64_t{0});
-    run.end_ps = json.value("virtual_time_ps", std::int64_t{0});
+    run.rnr_naks = rnr_naks_in(*json);
+    run.packets = json->value("packets", std::uint64_t{0});
+    run.end_ps = json->value("virtual_time_ps", std::int64_t{0});
   }
-  if (const auto order = Json::parse(std::ifstream(out / kOrderFile), nullptr, false); order.is_object()) {
-    run.sleeps = order.value("sleeps", std::uint64_t{0});
-    run.order_mistake = order.value("mistake", "");
+  config::Diagnostics has_none;
+  if (const auto order = config::read_json(out / kOrderFile, has_none)) {
+    run.sleeps = order->value("sleeps", std::uint64_t{0});
+    run.order_mistake = order->value("mistake", "");
   }
   std::error_code ignored;
   fs::remove_all(out, ignored);

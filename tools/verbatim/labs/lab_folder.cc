@@ -1,9 +1,8 @@
 #include "tools/verbatim/labs/lab_folder.h"
 
 #include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "sim/config/json_text.h"
 #include "sim/config/words.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
@@ -122,9 +121,15 @@ std::optional<Lab> find_lab(const std::string& number) {
 
 std::optional<Lab> lab_of(const fs::path& folder, const std::string& lab) {
   if (!lab.empty()) return find_lab(lab);
-  const auto mark = nlohmann::json::parse(std::ifstream(folder / kLabMark), nullptr, false);
+  config::Diagnostics diagnostics;
+  const bool has_mark = fs::exists(folder / kLabMark);
+  const auto mark = has_mark ? config::read_json(folder / kLabMark, diagnostics) : std::nullopt;
+  if (has_mark && !mark) {
+    print_findings(diagnostics);
+    return std::nullopt;
+  }
   const auto text = [&mark](const char* key) {
-    return mark.is_object() && mark.contains(key) && mark[key].is_string() ? mark[key].get<std::string>() : "";
+    return mark && mark->is_object() && mark->contains(key) && mark->at(key).is_string() ? mark->at(key).get<std::string>() : "";
   };
   const std::string name = text("lab"), path = text("folder");
   if (name.empty()) {

@@ -1,22 +1,22 @@
 #include "tools/verbatim/labs/run_cause.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 
+#include "sim/core/input_file.h"
 #include "sim/core/words.h"
 #include "sim/explore/signature.h"
 #include "sim/observe/remedies.h"
+#include "tools/verbatim/run_json.h"
 
 namespace verbatim::cli {
 
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostLines = 8;        // of a cause
 constexpr std::size_t kMostCauses = 3;       // of a criterion
@@ -61,9 +61,9 @@ std::vector<std::string> sentences_of(const std::string& output) {
 }
 
 // Findings of checks whose level is error, each with its advice.
-std::vector<std::string> findings_of(const Json& run) {
+std::vector<std::string> findings_of(const nlohmann::json& run) {
   std::vector<std::string> lines;
-  for (const auto& entry : run.value("checks", Json::array())) {
+  for (const auto& entry : run.value("checks", nlohmann::json::array())) {
     if (entry.value("level", "") != "error") continue;
     const std::string name = entry.value("check", ""), place = entry.value("place", "");
     lines.push_back("check " + name + ": " + entry.value("text", "") + (place.empty() ? "" : ", at " + place));
@@ -73,13 +73,15 @@ std::vector<std::string> findings_of(const Json& run) {
 }
 
 // The last line that a program with an exit code other than 0 wrote to standard error.
-std::vector<std::string> last_words_of(const Json& run, const fs::path& out) {
+std::vector<std::string> last_words_of(const nlohmann::json& run, const fs::path& out) {
   std::vector<std::string> lines;
-  for (const auto& program : run.value("programs", Json::array())) {
+  for (const auto& program : run.value("programs", nlohmann::json::array())) {
     if (!program.contains("exit_code") || !program["exit_code"].is_number() || program["exit_code"] == 0) continue;
-    std::ifstream file(out / program.value("stderr", ""));
+    InputFile file(out / program.value("stderr", ""));
     std::string last;
-    for (std::string line; std::getline(file, line);) last = line.empty() ? last : line;
+    while (const auto line = file.line()) {
+      if (!line->empty()) last = *line;
+    }
     if (!last.empty()) lines.push_back(program.value("host", "") + "| " + last);
   }
   return lines;
@@ -95,9 +97,9 @@ std::string key_of(const std::vector<std::string>& lines) {
 
 std::vector<std::string> cause_of_run(const std::string& output, const fs::path& out, const fs::path& folder) {
   std::vector<std::string> lines = sentences_of(output);
-  const auto run = Json::parse(std::ifstream(out / "run.json"), nullptr, false);
-  if (run.is_object()) {
-    for (const auto& more : {findings_of(run), last_words_of(run, out)}) lines.insert(lines.end(), more.begin(), more.end());
+  std::string ignored;
+  if (const auto run = read_run_json(out / "run.json", &ignored)) {
+    for (const auto& more : {findings_of(*run), last_words_of(*run, out)}) lines.insert(lines.end(), more.begin(), more.end());
   }
   if (lines.empty()) lines.push_back("the run has failed and gave no reason");
   if (lines.size() > kMostLines) lines.resize(kMostLines);

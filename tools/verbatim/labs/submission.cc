@@ -8,13 +8,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "sim/core/input_file.h"
 #include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/run_plan.h"
@@ -35,11 +35,12 @@ bool is_source(const fs::path& path) { return path.extension() == ".c" || path.e
 
 // The files in a compiler's list of what it has read, which is written for make(1): a backslash precedes a blank in a name.
 std::vector<std::string> words_of_list(const fs::path& file) {
-  std::ifstream list(file);
+  const std::string list = InputFile(file).rest().value_or("");
   std::vector<std::string> words(1);
-  for (char c; list.get(c);) {
-    if (c == '\\' && list.peek() == ' ') {
-      words.back() += static_cast<char>(list.get());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const char c = list[i];
+    if (c == '\\' && i + 1 < list.size() && list[i + 1] == ' ') {
+      words.back() += list[++i];
     } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
       words.emplace_back();
     } else {

@@ -2,8 +2,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <exception>
 #include <nlohmann/json.hpp>
+
+#include "sim/core/input_file.h"
+#include "tools/verbatim/whole_number.h"
 
 namespace verbatim::cli {
 
@@ -59,22 +62,24 @@ Json to_json(const Session::Event& event) {
 Session::Event event_of(const Json& json) {
   Session::Event event;
   TerminalInput& input = event.input;
-  json.at("at_ps").get_to(event.time_ps);
+  // After the end of virtual time nothing is typed.
+  event.time_ps = whole_number<std::int64_t>(json.at("at_ps"), 0, to_ps(kEndOfTime));
+  constexpr std::size_t kLastTerminal = kMostTerminals - 1;
   if (json.contains("show")) {
-    event.shows = json.at("show").get<std::size_t>();
-    json.at("after_bytes").get_to(event.shown);
+    event.shows = whole_number<std::size_t>(json.at("show"), 0, kLastTerminal);
+    event.shown = whole_number<std::uint64_t>(json.at("after_bytes"));
     return event;
   }
   if (json.contains("rows")) {
-    json.at("rows").get_to(input.rows);
-    json.at("columns").get_to(input.columns);
+    input.rows = whole_number<std::uint16_t>(json.at("rows"));
+    input.columns = whole_number<std::uint16_t>(json.at("columns"));
   }
   if (json.contains("opens_on_host")) {
     input.kind = TerminalInput::Kind::kOpen;
-    json.at("opens_on_host").get_to(input.host);
+    input.host = whole_number<std::size_t>(json.at("opens_on_host"));
     return event;
   }
-  json.at("terminal").get_to(input.terminal);
+  input.terminal = whole_number<std::size_t>(json.at("terminal"), 0, kLastTerminal);
   input.kind = json.contains("keys") ? TerminalInput::Kind::kKeys
                : json.contains("rows") ? TerminalInput::Kind::kResize
                                        : TerminalInput::Kind::kHangUp;
@@ -93,74 +98,96 @@ void read_head(const Json& json, Session& session) {
   for (const auto& [file, text] : json.at("files").items()) replay.files.texts.emplace(file, text);
   replay.files.are_all = true;
   json.at("environment").get_to(session.environment);
-  json.at("rows").get_to(session.rows);
-  json.at("columns").get_to(session.columns);
+  session.rows = whole_number<std::uint16_t>(json.at("rows"));
+  session.columns = whole_number<std::uint16_t>(json.at("columns"));
   json.at("repaints").get_to(session.repaints);
 }
 
-// Times go on, and a terminal is there before it gets keys. Empty: it is so.
-std::string wrong_order(const Session& session) {
-  std::int64_t last = 0;
-  for (const Session::Event& event : session.events) {
-    if (event.time_ps < last) return "the times of its events go back";
-    if (event.time_ps > to_ps(kEndOfTime)) return "it goes on beyond the end of virtual time";
-    if (event.input.terminal >= kMostTerminals || event.shows.value_or(0) >= kMostTerminals) return "it has too many terminals";
-    last = event.time_ps;
+// Takes lines one after the other.
+class LineReader {
+ public:
+  explicit LineReader(const std::string& path) : path_(path) {}
+
+  // Empty, or a sentence: the line is none of a session here.
+  std::string take(std::string_view line) {
+    ++number_;
+    const std::string place = path_ + ":" + std::to_string(number_);
+    config::Diagnostics diagnostics;
+    const auto json = config::parse_json(line, place, diagnostics);
+    if (!json) {
+      const config::Finding& finding = diagnostics.findings().front();
+      return place + " is no line of a session: " + (finding.pointer.empty() ? "" : finding.pointer + ": ") + finding.text;
+    }
+    try {
+      return take(*json, place);
+    } catch (const std::exception& e) {
+      return place + " is no line of a session: " + e.what();
+    }
   }
-  return "";
-}
+
+  bool has_head() const { return number_ != 0; }
+  Session& session() { return session_; }
+
+ private:
+  std::string take(const Json& json, const std::string& place) {
+    if (number_ == 1) {
+      if (json.at("session") != Session::kFormat)
+        return path_ + " has format " + json.at("session").dump() + ", and this version reads format " + std::to_string(Session::kFormat);
+      read_head(json, session_);
+      return "";
+    }
+    if (session_.end) return place + ": a session ends here, and more follows";
+    if (json.contains("end_ps")) {
+      Session::End& end = session_.end.emplace();
+      end.time_ps = whole_number<std::int64_t>(json.at("end_ps"), 0, to_ps(kEndOfTime) + 1);
+      json.at("outcome").get_to(end.outcome);
+      json.at("digest").get_to(end.digest);
+      for (const Json& content : json.at("contents")) end.contents.push_back({content.at("path"), content.at("digest")});
+      return "";
+    }
+    Session::Event event = event_of(json);
+    if (!session_.events.empty() && event.time_ps < session_.events.back().time_ps)
+      return place + " is no line of a session: its time is before that of the line above";
+    session_.events.push_back(std::move(event));
+    return "";
+  }
+
+  const std::string& path_;
+  std::size_t number_ = 0;
+  Session session_;
+};
 
 }  // namespace
 
-bool is_session(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string beginning(kBeginning.size(), '\0');
-  return file.read(beginning.data(), static_cast<std::streamsize>(beginning.size())) && beginning == kBeginning;
-}
+bool is_session(const std::string& path) { return InputFile(path).peek(kBeginning.size()) == kBeginning; }
 
 std::optional<Session> read_session(const std::string& path, std::string* failure) {
-  std::ifstream file(path, std::ios::binary);
-  Session session;
-  std::size_t number = 0;
-  try {
-    for (std::string line; std::getline(file, line);) {
-      ++number;
-      // What was being written when the simulator was ended.
-      if (file.eof() && !Json::accept(line)) break;
-      const Json json = Json::parse(line);
-      if (number == 1 && json.at("session") != Session::kFormat) {
-        *failure = path + " has format " + json.at("session").dump() + ", and this version reads format " +
-                   std::to_string(Session::kFormat);
-        return std::nullopt;
-      }
-      if (number == 1) {
-        read_head(json, session);
-      } else if (session.end) {
-        *failure = path + ":" + std::to_string(number) + ": a session ends here, and more follows";
-        return std::nullopt;
-      } else if (json.contains("end_ps")) {
-        Session::End& end = session.end.emplace();
-        json.at("end_ps").get_to(end.time_ps);
-        json.at("outcome").get_to(end.outcome);
-        json.at("digest").get_to(end.digest);
-        for (const Json& content : json.at("contents")) end.contents.push_back({content.at("path"), content.at("digest")});
-      } else {
-        session.events.push_back(event_of(json));
-      }
+  config::Diagnostics diagnostics;
+  if (const auto text = config::read_file(path, diagnostics)) return parse_session(*text, path, failure);
+  *failure = config::to_string(diagnostics.findings().front());
+  return std::nullopt;
+}
+
+std::optional<Session> parse_session(std::string_view text, const std::string& path, std::string* failure) {
+  LineReader reader(path);
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    // A last line without a newline was being written when the simulator was ended, unless it is whole.
+    if (end == text.npos && !Json::accept(line)) break;
+    if (std::string problem = reader.take(line); !problem.empty()) {
+      *failure = std::move(problem);
+      return std::nullopt;
     }
-  } catch (const Json::exception& e) {
-    *failure = path + ":" + std::to_string(number) + " is no line of a session: " + e.what();
-    return std::nullopt;
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
+  Session& session = reader.session();
   if (session.replay.words.empty()) {
-    *failure = path + " cannot be read, or is cut off in its first line";
+    *failure = path + (reader.has_head() ? " is no session: it has no command to run" : " is no session, or is cut off in its first line");
     return std::nullopt;
   }
-  if (const std::string wrong = wrong_order(session); !wrong.empty()) {
-    *failure = path + " is no session: " + wrong;
-    return std::nullopt;
-  }
-  return session;
+  session.replay.path = session.replay.files.keeper = path;
+  return std::move(session);
 }
 
 SessionWriter::~SessionWriter() { close(); }

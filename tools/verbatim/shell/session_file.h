@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,8 +46,10 @@ struct Session {
 
 // Whether the file begins as one of a session does.
 bool is_session(const std::string& path);
-// nullopt: it cannot be used, and a sentence says why.
+// nullopt: it cannot be used, and a sentence that begins with `path` says why.
 std::optional<Session> read_session(const std::string& path, std::string* failure);
+// The same of the file's content; `path` is its name in sentences.
+std::optional<Session> parse_session(std::string_view text, const std::string& path, std::string* failure);
 
 class SessionWriter {
  public:
