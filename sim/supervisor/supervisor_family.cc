@@ -194,22 +194,6 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.unnamed_group = unnamed_group;
 }
 
-int Supervisor::Impl::ruleset_of(std::size_t host) {
-  if (!options_.changes_only_in) return -1;
-  auto found = confinements_.find(host);
-  if (found == confinements_.end()) {
-    std::vector<std::string> folders = *options_.changes_only_in;
-    HostPaths& paths = kernel_.paths_of_host(host);
-    paths.make_folders();  // a rule is for what is there
-    for (const RunFolder::Host& known : folder_->hosts()) {
-      if (known.name == hosts_[host].name) folders.push_back(known.folder);
-    }
-    found = confinements_.try_emplace(host, std::move(folders)).first;
-    paths.confine(found->second);
-  }
-  return found->second.ruleset();
-}
-
 void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std::string& random_stream,
                              code::CodePatches& patches) {
   processors_.resize(hosts_.size());
@@ -408,20 +392,6 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Thread& thread) {
   if (cause != 0)
     finish(Outcome::kMachine, title(process) + " cannot execute a program without losing its open files (pidfd_getfd, ptrace): " + std::strerror(cause));
   return inherited;
-}
-
-// Who watches one of the files hears what Linux tells of an execution: each is opened and its beginning read, and all but the
-// last, which is the program and not its script, are closed.
-void Supervisor::Impl::show_execution(std::size_t host, const std::vector<std::string>& files) {
-  if (!kernel_.watches_files(host)) return;
-  for (const std::string& path : files) {
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    char beginning[256];
-    const bool is_read = read(fd, beginning, sizeof beginning) >= 0;
-    kernel_.keep_file_events(host);
-    if (fd >= 0) close(fd);
-    kernel_.keep_file_events(host, is_read && &path == &files.back());
-  }
 }
 
 std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {

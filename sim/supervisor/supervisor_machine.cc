@@ -16,6 +16,7 @@
 
 #include "sim/supervisor/supervisor_impl.h"
 #include "verbs_shim/protocol/folder_view.h"
+#include "verbs_shim/protocol/foreign_call.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -116,6 +117,29 @@ void Supervisor::Impl::make_folders_of(Thread& thread) {
   note_refusal_of_machine(thread);
 }
 
+// The Landlock rules for programs of the host; -1: without --confine.
+int Supervisor::Impl::ruleset_of(std::size_t host) {
+  if (!options_.changes_only_in) return -1;
+  auto found = confinements_.find(host);
+  if (found == confinements_.end()) {
+    std::vector<std::string> folders = *options_.changes_only_in;
+    HostPaths& paths = kernel_.paths_of_host(host);
+    paths.make_folders();  // a rule is for what is there
+    if (FolderViews* const views = paths.views(); views != nullptr) {
+      views->make_roots();
+      for (std::string& folder : folders) {
+        if (const std::string copy = views->copy_of(folder); !copy.empty()) folder = copy;
+      }
+    }
+    for (const RunFolder::Host& known : folder_->hosts()) {
+      if (known.name == hosts_[host].name) folders.push_back(known.folder);
+    }
+    found = confinements_.try_emplace(host, std::move(folders)).first;
+    paths.confine(found->second);
+  }
+  return found->second.ruleset();
+}
+
 // Paths in views of working folders (verbs_shim/protocol/folder_view.h).
 void Supervisor::Impl::answer_about_view(Thread& thread, protocol::ThreadSlot& slot) {
   Process& process = thread.process();
@@ -172,6 +196,36 @@ void Supervisor::Impl::warn_of_other_run(const std::string& folder) {
       "one of them in another folder", folder, other);
   spdlog::warn("{}", sentence);
   result_.warnings.push_back(sentence);
+}
+
+// Who watches one of the files hears what Linux tells of an execution: each is opened and its beginning read, and all but the
+// last, which is the program and not its script, are closed.
+void Supervisor::Impl::show_execution(std::size_t host, const std::vector<std::string>& files) {
+  if (!kernel_.watches_files(host)) return;
+  for (const std::string& path : files) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    char beginning[256];
+    const bool is_read = read(fd, beginning, sizeof beginning) >= 0;
+    kernel_.keep_file_events(host);
+    if (fd >= 0) close(fd);
+    kernel_.keep_file_events(host, is_read && &path == &files.back());
+  }
+}
+
+// Request::kFault.
+void Supervisor::Impl::warn_of_fault(Process& process, const Thread& thread) {
+  const auto& a = thread.call().arguments;
+  if (a[2] == 0) {
+    warn(process, fmt::format("died of signal {} ({}) at address {:#x}", a[0], strsignal(static_cast<int>(a[0])), a[1]));
+    return;
+  }
+  const auto architecture = static_cast<std::uint32_t>(a[2]);
+  const auto number = static_cast<std::int32_t>(a[3]);
+  const bool is_from_gate = protocol::foreign_call(architecture, number) == protocol::ForeignCall::kNone;
+  warn(process, fmt::format("thread {} made {}, at address {:#x}: {}, and the program was ended", thread.tid(),
+                            protocol::text_of_foreign_call(architecture, number).text, a[1],
+                            is_from_gate ? "this entry does not let it pass"
+                                         : "only system calls of x86-64 can be simulated"));
 }
 
 namespace {

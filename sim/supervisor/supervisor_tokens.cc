@@ -12,7 +12,6 @@
 #include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/tasks/signals.h"
 #include "sim/supervisor/supervisor_impl.h"
-#include "verbs_shim/protocol/foreign_call.h"
 
 namespace verbatim::supervisor {
 
@@ -436,20 +435,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       return;
     case protocol::Request::kFault:
       kernel_.release_robust_locks(process);
-      if (call.arguments[2] != 0) {
-        const auto made = protocol::text_of_foreign_call(static_cast<std::uint32_t>(call.arguments[2]),
-                                                         static_cast<std::int32_t>(call.arguments[3]));
-        const bool is_from_gate = protocol::foreign_call(static_cast<std::uint32_t>(call.arguments[2]),
-                                                         static_cast<std::int32_t>(call.arguments[3])) ==
-                                  protocol::ForeignCall::kNone;
-        warn(process, fmt::format("thread {} made {}, at address {:#x}: {}, and the program was ended", thread.tid(), made.text,
-                                  call.arguments[1],
-                                  is_from_gate ? "this entry does not let it pass"
-                                               : "only system calls of x86-64 can be simulated"));
-      } else {
-        warn(process, fmt::format("died of signal {} ({}) at address {:#x}", call.arguments[0],
-                                  strsignal(static_cast<int>(call.arguments[0])), call.arguments[1]));
-      }
+      warn_of_fault(process, thread);
       resume(thread, {});
       return;
     case protocol::Request::kCode:  // answered where they are taken

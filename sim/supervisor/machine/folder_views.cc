@@ -94,6 +94,13 @@ int FolderViews::make_root(std::size_t view) {
   return error;
 }
 
+int FolderViews::make_roots() {
+  for (std::size_t i = 0; i < originals_.size(); ++i) {
+    if (const int error = make_root(i); error != 0) return error;
+  }
+  return 0;
+}
+
 // One entry without what is in it. What this machine does not let be made is left out, as are devices.
 int FolderViews::make_entry(const std::string& copy, const std::string& original) {
   struct stat status;

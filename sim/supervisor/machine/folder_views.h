@@ -50,6 +50,9 @@ class FolderViews {
   // something.
   std::vector<std::string> drop_unchanged();
 
+  // Makes the copies, empty, for whoever needs them to be there. errno, else 0.
+  int make_roots();
+
   // What programs have met, in the order of the names; `opened` with the paths of opened originals.
   FolderSnapshot snapshot() const;
 
