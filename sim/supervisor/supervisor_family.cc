@@ -419,13 +419,11 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   std::vector<std::string> executed = {request.path};
   std::size_t total = 0;
   int failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[1]), request.arguments, total);
-  if (failed == 0)
-    failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[2]), request.environment, total);
+  if (failed == 0) failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[2]), request.environment, total);
   if (failed == 0) failed = executable_error(request.path);
   if (failed != 0) return Answer{-failed};
   if (std::string reason = inspect_program(request.path, "", nullptr); !reason.empty()) {
-    // Programs and their warnings know the path that they see.
-    if (reason.starts_with(request.path)) reason.replace(0, request.path.size(), seen);
+    if (reason.starts_with(request.path)) reason.replace(0, request.path.size(), seen);  // the path that the program sees
     warn(process, "cannot execute " + reason);
     return Answer{-ENOEXEC};
   }
