@@ -194,22 +194,6 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.unnamed_group = unnamed_group;
 }
 
-int Supervisor::Impl::ruleset_of(std::size_t host) {
-  if (!options_.changes_only_in) return -1;
-  auto found = confinements_.find(host);
-  if (found == confinements_.end()) {
-    std::vector<std::string> folders = *options_.changes_only_in;
-    HostPaths& paths = kernel_.paths_of_host(host);
-    paths.make_folders();  // a rule is for what is there
-    for (const RunFolder::Host& known : folder_->hosts()) {
-      if (known.name == hosts_[host].name) folders.push_back(known.folder);
-    }
-    found = confinements_.try_emplace(host, std::move(folders)).first;
-    paths.confine(found->second);
-  }
-  return found->second.ruleset();
-}
-
 void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std::string& random_stream,
                              code::CodePatches& patches) {
   processors_.resize(hosts_.size());
@@ -225,8 +209,7 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
   request.trace.removes_vdso = options_.machine.removable_vdso;
   request.switches_randomisation_off = options_.machine.fixed_layout;
   request.ruleset_fd = ruleset_of(host);
-  request.code_files = &code_files_;
-  request.patches = &patches;
+  request.code_files = &code_files_, request.patches = &patches;
   suit_sanitizers(request);
 }
 

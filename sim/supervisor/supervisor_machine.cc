@@ -168,4 +168,20 @@ bool Supervisor::Impl::ended_from_outside() {
   return false;
 }
 
+int Supervisor::Impl::ruleset_of(std::size_t host) {
+  if (!options_.changes_only_in) return -1;
+  auto found = confinements_.find(host);
+  if (found == confinements_.end()) {
+    std::vector<std::string> folders = *options_.changes_only_in;
+    HostPaths& paths = kernel_.paths_of_host(host);
+    paths.make_folders();  // a rule is for what is there
+    for (const RunFolder::Host& known : folder_->hosts()) {
+      if (known.name == hosts_[host].name) folders.push_back(known.folder);
+    }
+    found = confinements_.try_emplace(host, std::move(folders)).first;
+    paths.confine(found->second);
+  }
+  return found->second.ruleset();
+}
+
 }  // namespace verbatim::supervisor

@@ -435,15 +435,11 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     case protocol::Request::kFault:
       kernel_.release_robust_locks(process);
       if (call.arguments[2] != 0) {
-        const auto made = protocol::text_of_foreign_call(static_cast<std::uint32_t>(call.arguments[2]),
-                                                         static_cast<std::int32_t>(call.arguments[3]));
-        const bool is_from_gate = protocol::foreign_call(static_cast<std::uint32_t>(call.arguments[2]),
-                                                         static_cast<std::int32_t>(call.arguments[3])) ==
-                                  protocol::ForeignCall::kNone;
-        warn(process, fmt::format("thread {} made {}, at address {:#x}: {}, and the program was ended", thread.tid(), made.text,
-                                  call.arguments[1],
-                                  is_from_gate ? "this entry does not let it pass"
-                                               : "only system calls of x86-64 can be simulated"));
+        const auto arch = static_cast<std::uint32_t>(call.arguments[2]);
+        const auto number = static_cast<std::int32_t>(call.arguments[3]);
+        warn(process, fmt::format("thread {} made {}, at address {:#x}: {}, and the program was ended", thread.tid(),
+                                  protocol::text_of_foreign_call(arch, number).text, call.arguments[1],
+                                  protocol::reason_of_foreign_call(arch, number)));
       } else {
         warn(process, fmt::format("died of signal {} ({}) at address {:#x}", call.arguments[0],
                                   strsignal(static_cast<int>(call.arguments[0])), call.arguments[1]));
