@@ -135,7 +135,7 @@ class Supervisor::Impl final : public ProcessTable {
   void make_folders_of(Thread& thread);
   void answer_about_view(Thread& thread, protocol::ThreadSlot& slot);
   void warn_of_other_run(const std::string& folder);
-  void warn_of_fault(Process& process, const Thread& thread);
+  void warn_of_fault(Process& process, Thread& thread);
   void note_outside_signals(Process& process);
   void check_end_was_ours(Process& process, int status);
   bool ended_from_outside();

@@ -213,7 +213,7 @@ void Supervisor::Impl::show_execution(std::size_t host, const std::vector<std::s
 }
 
 // Request::kFault.
-void Supervisor::Impl::warn_of_fault(Process& process, const Thread& thread) {
+void Supervisor::Impl::warn_of_fault(Process& process, Thread& thread) {
   const auto& a = thread.call().arguments;
   if (a[2] == 0) {
     warn(process, fmt::format("died of signal {} ({}) at address {:#x}", a[0], strsignal(static_cast<int>(a[0])), a[1]));
@@ -221,11 +221,9 @@ void Supervisor::Impl::warn_of_fault(Process& process, const Thread& thread) {
   }
   const auto architecture = static_cast<std::uint32_t>(a[2]);
   const auto number = static_cast<std::int32_t>(a[3]);
-  const bool is_from_gate = protocol::foreign_call(architecture, number) == protocol::ForeignCall::kNone;
   warn(process, fmt::format("thread {} made {}, at address {:#x}: {}, and the program was ended", thread.tid(),
                             protocol::text_of_foreign_call(architecture, number).text, a[1],
-                            is_from_gate ? "this entry does not let it pass"
-                                         : "only system calls of x86-64 can be simulated"));
+                            protocol::reason_of_foreign_call(architecture, number)));
 }
 
 namespace {

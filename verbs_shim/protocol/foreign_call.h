@@ -21,6 +21,12 @@ constexpr ForeignCall foreign_call(std::uint32_t arch, std::int32_t number) {
   return number >= 0 && (number & kX32Bit) != 0 ? ForeignCall::kX32 : ForeignCall::kNone;
 }
 
+// Why it ends the program, for people.
+constexpr const char* reason_of_foreign_call(std::uint32_t arch, std::int32_t number) {
+  return foreign_call(arch, number) == ForeignCall::kNone ? "this entry does not let it pass"
+                                                          : "only system calls of x86-64 can be simulated";
+}
+
 // "a 32-bit system call (int 0x80), number 20", for people. A call that is none of these was made from the gate.
 struct ForeignCallText {
   char text[80];

@@ -1,8 +1,8 @@
-// Confines the programs of a simulated host to folders in which they may change files: Landlock, which the kernel applies to each
-// program from its first instruction on, whatever it calls and by which entry. Reading and executing stay as they are.
+// Confines the programs of a simulated host to folders in which they may change files: Landlock, which the kernel applies to
+// each program from its first instruction on, whatever it calls and by which entry. Reading and executing stay as they are.
 //
-// Beside files: no signal leaves the processes that a program has made (Linux 6.12 and later), and no TCP socket of the machine is
-// bound or connected (6.7), should one ever be made.
+// Beside files: no signal leaves the processes that a program has made (Linux 6.12 and later), and no TCP socket of the machine
+// is bound or connected (6.7), should one ever be made.
 #pragma once
 
 #include <string>

@@ -43,7 +43,8 @@ struct Described {
 // All that a start depends on. nullopt: it cannot be a copy.
 std::optional<std::string> key_of(const LaunchRequest& request) {
   Described described;
-  if (request.ruleset_fd >= 0 || !request.placeholders.empty() || !request.descriptors.empty() || !described.read(request.region_fd)) return std::nullopt;
+  const bool brings_files = request.ruleset_fd >= 0 || !request.placeholders.empty() || !request.descriptors.empty();
+  if (brings_files || !described.read(request.region_fd)) return std::nullopt;
   std::string key;
   const auto add = [&key](const void* bytes, std::size_t size) {
     key.append(reinterpret_cast<const char*>(&size), sizeof size);
