@@ -198,8 +198,8 @@ void Supervisor::Impl::warn_of_other_run(const std::string& folder) {
   result_.warnings.push_back(sentence);
 }
 
-// Reports an execution to those who watch one of the files, as Linux does: each file is opened and its beginning read, and all but
-// the last, which is the program and not its script, are closed.
+// Reports an execution to those who watch one of the files, as Linux does: each file is opened and its beginning read, and all
+// but the last, which is the program and not its script, are closed.
 void Supervisor::Impl::show_execution(std::size_t host, const std::vector<std::string>& files) {
   if (!kernel_.watches_files(host)) return;
   for (const std::string& path : files) {

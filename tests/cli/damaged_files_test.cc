@@ -28,7 +28,7 @@ class Damaged : public ::testing::Test {
 
   std::string at(const std::string& name) const { return folder_ + "/" + name; }
   std::string text(const std::string& name) const { return InputFile(at(name)).rest().value_or(""); }
-  void put(const std::string& name, const std::string& text) { std::ofstream(at(name), std::ios::binary | std::ios::trunc) << text; }
+  void put(const std::string& name, const std::string& text) { std::ofstream(at(name), std::ios::binary) << text; }
   void run(std::vector<std::string> options) {
     std::vector<std::string> words = {VERBATIM_PROGRAM, "run", "--topology", kHosts, "server=sh -c \"echo a word\""};
     words.insert(words.begin() + 2, options.begin(), options.end());

@@ -255,6 +255,8 @@ TEST(Explain, files_that_are_no_run_are_refused) {
   const support::TemporaryFolder folder;
   EXPECT_THAT(cli::verbatim({"explain", folder.path()}).err, HasSubstr("it has no run.json"));
   std::ofstream(folder.path() + "/run.json") << "[1, 2";
+  EXPECT_THAT(cli::verbatim({"explain", folder.path()}).err, HasSubstr("run.json: line 1, column 6: this is not valid JSON"));
+  std::ofstream(folder.path() + "/run.json") << "[1, 2]";
   EXPECT_THAT(cli::verbatim({"explain", folder.path()}).err, HasSubstr("is not what a run writes"));
   std::ofstream(folder.path() + "/other.txt") << "nothing\n";
   const cli::Finished told = cli::verbatim({"explain", folder.path() + "/other.txt"});

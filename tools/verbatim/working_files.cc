@@ -42,8 +42,8 @@ FolderSnapshot snapshot_of(const Json& json) {
   for (const Json& row : json) {
     const std::string last = row.size() > 4 ? row.at(4).get<std::string>() : "";
     const bool is_listed = last == kListed;
-    snapshot.entries.push_back({row.at(0), row.at(1), whole_number<std::int64_t>(row.at(2)), whole_number<std::int64_t>(row.at(3)),
-                                is_listed ? "" : last, is_listed});
+    const auto size = whole_number<std::int64_t>(row.at(2)), modified_ns = whole_number<std::int64_t>(row.at(3));
+    snapshot.entries.push_back({row.at(0), row.at(1), size, modified_ns, is_listed ? "" : last, is_listed});
   }
   return snapshot;
 }

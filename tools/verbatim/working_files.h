@@ -1,6 +1,6 @@
 // The state of the folders that programs worked in, as replay files and the processes of a search keep it: a list of
-// [path, kind, size, time of modification in ns since 1970], and a fifth value: for an opened file the digest of its content, for a
-// folder whose names were read "listed".
+// [path, kind, size, time of modification in ns since 1970]. A fifth value is the digest of the content of an opened file, or
+// "listed" for a folder whose names were read.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,8 +18,8 @@ supervisor::FolderSnapshot snapshot_of(const nlohmann::ordered_json& json);
 
 // Gives the entries of opened files their digests.
 void add_digests(supervisor::FolderSnapshot& snapshot);
-// What is not as it was, a sentence each, and after ten of them how many there are more: files that are new where names were read,
-// gone, or have another size or, where the digest is known, other content.
+// What is not as it was, a sentence each, and after ten of them how many there are more: files that are gone, have another size
+// or, where the digest is known, other content, or are new in a folder whose names were read.
 std::vector<std::string> changes_since(const supervisor::FolderSnapshot& snapshot);
 
 }  // namespace verbatim::cli

@@ -11,8 +11,8 @@ namespace verbatim::protocol {
 
 // arguments[0] of Request::kView.
 enum class ViewStep : std::int64_t {
-  // The mailbox holds a path in the copy. The folders on it are made, and what it ends at as arguments[1] says. Answered with -errno,
-  // kUseCopy, or kUseOriginal and the path of the unchanged original in the mailbox.
+  // The mailbox holds a path in the copy. The folders on it are made, and what it ends at as arguments[1] says. Answered with
+  // -errno, kUseCopy, or kUseOriginal and the path of the unchanged original in the mailbox.
   kPrepare,
   // The program has made the file whose FileNumber the mailbox holds.
   kMade,

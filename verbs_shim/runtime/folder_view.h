@@ -21,8 +21,8 @@ void note_shared_change(long number, const long (&a)[6], const protocol::PathCal
 bool is_in_view(long fd);
 // The program has just made the file that `fd` is, or the one at `native_path` (not nullptr).
 void note_made_in_view(long fd, const char* native_path);
-// After fstat, stat and their relatives (`number`) have filled the program's memory at `address` with the attributes of a file in a
-// view; before tell_machine_attributes().
+// After fstat, stat and their relatives (`number`) have filled the program's memory at `address` with the attributes of a file in
+// a view; before tell_machine_attributes().
 void tell_view_attributes(long number, long address);
 // Of the machine's file `fd`, whether or not it is in a view.
 void tell_attributes_of_machine_file(long number, long fd, long address);
