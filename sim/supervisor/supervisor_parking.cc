@@ -355,7 +355,7 @@ bool Supervisor::Impl::follow_clock(Thread& thread) {
     analyst.write_followed();
     const auto& saved = process.region().slot(thread.slot()).poll_registers;
     const Instant began(std::clamp(instant_from_ps(call.arguments[1]), Instant{}, engine_.now()));
-    Thread::ClockRow& row = thread.clock_row.emplace();
+    Thread::ClockRow& row = *(thread.clock_row = Thread::ClockRow{});
     row.began = began;
     std::copy_n(saved, row.at_entry.gpr.size(), row.at_entry.gpr.begin());
     row.at_entry.rip = saved[16];

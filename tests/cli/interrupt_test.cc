@@ -1,8 +1,10 @@
 // SIGINT and SIGTERM end every verb with exit code 5, whatever goes on: nothing of it is left, and files are whole or as before.
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -338,6 +340,40 @@ TEST_F(Interrupted, a_run_whose_program_is_held_by_a_debugger) {
   child_ = 0;
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << status << out() << err();
   EXPECT_TRUE(comes_true([&] { return ::waitpid(program, nullptr, WNOHANG | __WALL), !is_there(programs_.front()); }));
+}
+
+// Processes by which it tries what the machine can do end with it, also the one that stops itself.
+TEST_F(Interrupted, check_of_the_machine_leaves_no_process) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const auto is_stopped = [](const Process& process) { return process.state == 'T'; };
+  bool was_stopped = false;
+  constexpr int kMostTurns = 2000, kStepUs = 50, kSteps = 300;
+  for (int turn = 0; turn < kMostTurns && !was_stopped; ++turn) {
+    child_ = ::fork();
+    if (child_ == 0) {
+      const int null = ::open("/dev/null", O_WRONLY);
+      ::dup2(null, 1);
+      ::dup2(null, 2);
+      ::execl(VERBATIM_PROGRAM, VERBATIM_PROGRAM, "check", "--host", nullptr);
+      ::_exit(127);
+    }
+    ::usleep(static_cast<useconds_t>(turn % kSteps * kStepUs));
+    // A process that it has started goes on until it stops itself.
+    ::kill(child_, SIGSTOP);
+    ::usleep(1000);
+    was_stopped = std::ranges::any_of(descendants_of(child_), is_stopped);
+    ::kill(child_, SIGKILL);
+    child_ = 0;
+    // Whoever loses its parent becomes a child of this process.
+    ASSERT_TRUE(comes_true([] {
+      pid_t ended;
+      while ((ended = ::waitpid(-1, nullptr, WNOHANG | __WALL)) > 0) {
+      }
+      return ended < 0 && errno == ECHILD;
+    }));
+  }
+  EXPECT_TRUE(was_stopped);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 // The reduction of ten thousands of decisions has begun when the search has said what it found.

@@ -19,7 +19,7 @@ namespace {
 // Bytes of memory for the lines of a recording of so many bytes. A record takes a few bytes in the file and some 200 as a line;
 // runs that repeat themselves have up to a few hundred records for each byte. As most_recorded_bytes(): a constant, and a factor
 // that long runs stay below.
-constexpr std::size_t most_memory(std::size_t file_bytes) { return (std::size_t{4} << 30) + 8192 * file_bytes; }
+constexpr std::size_t most_memory(std::size_t file_bytes) { return (std::size_t{512} << 20) + 8192 * file_bytes; }
 
 class RecordingReader {
  public:

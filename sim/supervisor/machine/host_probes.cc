@@ -56,16 +56,22 @@ int status_of(pid_t pid, int& status, int flags = 0) {
   return error;
 }
 
-// Runs `attempt` in a child; what it returns (0 or an errno) becomes ours.
-// A child that the simulator may look into, though nobody may look into the simulator itself (PR_SET_DUMPABLE).
+// A child that the simulator may look into, though nobody may look into the simulator itself (PR_SET_DUMPABLE). It ends with the
+// simulator, also while it is stopped.
 pid_t fork_readable() {
   const bool was_readable = prctl(PR_GET_DUMPABLE) == 1;
   prctl(PR_SET_DUMPABLE, 1);
+  const pid_t simulator = getpid();
   const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != simulator) _exit(kKilled);  // it has ended meanwhile
+  }
   if (pid != 0 && !was_readable) prctl(PR_SET_DUMPABLE, 0);
   return pid;
 }
 
+// Runs `attempt` in a child. The result is that of `attempt`: 0 or an errno.
 template <class Attempt>
 int in_child(Attempt attempt) {
   const pid_t pid = fork_readable();

@@ -138,7 +138,7 @@ class LineReader {
     }
     if (session_.end) return place + ": a session ends here, and more follows";
     if (json.contains("end_ps")) {
-      Session::End& end = session_.end.emplace();
+      Session::End& end = *(session_.end = Session::End{});
       end.time_ps = whole_number<std::int64_t>(json.at("end_ps"), 0, to_ps(kEndOfTime) + 1);
       json.at("outcome").get_to(end.outcome);
       json.at("digest").get_to(end.digest);
