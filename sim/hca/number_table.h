@@ -1,6 +1,6 @@
-// What numbers stand for that are given out in ascending order (sim/core/number_space.h), most of them given
-// back before the last ones come. Takes memory for the numbers in use, not for all that have been: a page of
-// them is freed with its last entry.
+// Table of objects by their number. Numbers are given out in ascending order (sim/core/number_space.h), and most
+// are given back before the last ones are reached. The table takes memory for numbers in use, not for those that
+// were used: a page is freed with its last entry.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class NumberTable {
     return page < pages_.size() && pages_[page] != nullptr ? pages_[page]->entries[number % kPage] : T{};
   }
 
-  // Of a number that stands for nothing so far.
+  // `number` has no entry yet.
   void add(std::uint32_t number, T entry) {
     const std::size_t page = number / kPage;
     if (pages_.size() <= page) pages_.resize(page + 1);
@@ -31,7 +31,7 @@ class NumberTable {
     pages_[page]->entries[number % kPage] = std::move(entry);
   }
 
-  // Of one that has been added.
+  // `number` has an entry.
   void remove(std::uint32_t number) {
     std::unique_ptr<Page>& page = pages_.at(number / kPage);
     CHECK(page != nullptr);

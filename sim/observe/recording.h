@@ -82,7 +82,8 @@ struct RecordedEntry {
   std::string_view bytes;
 };
 
-// What a recording holds, in its order. Views hold until the function returns. False ends the reading.
+// Functions that get the content of a recording, in its order. Views are valid until the function returns. If it returns false,
+// reading ends.
 struct RecordingVisitor {
   std::function<bool(const RecordedEntry& entry, const std::vector<std::string>& strings)> on_entry;
   std::function<bool(RecordedLine of, std::string_view text)> on_line;

@@ -222,7 +222,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::string title(const Process& process) const {
     return fmt::format("{}: {} (pid {})", process.host().name, process.name(), process.pid());
   }
-  // Of all processes of a program, which is named by what it was started as.
+  // Title of a program with all its processes: the name that it was started by.
   std::string title_of_program(std::size_t program) const {
     const ProgramSpec& spec = programs_->at(program);
     const std::string& path = spec.arguments.at(0);

@@ -1,4 +1,4 @@
-// What a file may be, and how much of it is read.
+// Files that are accepted as input, and the limits on reading them.
 #include "sim/core/input_file.h"
 
 #include <gtest/gtest.h>

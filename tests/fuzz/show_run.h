@@ -1,4 +1,4 @@
-// What commands make of a run that was read: the ladder in both forms, the data of the report's page, the trace for Perfetto.
+// Output of the commands that show a run: the ladder in both forms, the data of the report's page, the trace for Perfetto.
 #pragma once
 
 #include "sim/core/check.h"

@@ -1,5 +1,4 @@
-// What ends leaves nothing in the simulator: its memory does not grow with what a program does again and
-// again.
+// Objects that a program makes and destroys again and again take no memory of the simulator once they are gone.
 #include <string>
 
 #include "tests/support/verbatim_run.h"

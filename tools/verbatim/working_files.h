@@ -18,8 +18,8 @@ supervisor::FolderSnapshot snapshot_of(const nlohmann::ordered_json& json);
 
 // Gives the entries of opened files their digests.
 void add_digests(supervisor::FolderSnapshot& snapshot);
-// What is not as it was, a sentence each, and after ten of them how many there are more: files that are gone, have another size
-// or, where the digest is known, other content, or are new in a folder whose names were read.
+// Changes since the snapshot, a sentence each, at most ten and a count of the others: files that are gone, have another size or,
+// where the digest is known, other content, or are new in a folder whose names were read.
 std::vector<std::string> changes_since(const supervisor::FolderSnapshot& snapshot);
 
 }  // namespace verbatim::cli

@@ -33,6 +33,13 @@ std::int64_t use_of_open(long flags) {
   return use;
 }
 
+// Each disk has a size of its own for a folder that is new.
+void take_size_of_new_folder(ViewedFile& file, std::uint32_t mode) {
+  if (file.has_original != 0 || !S_ISDIR(mode)) return;
+  file.seen_size = file.block_size;
+  file.blocks = file.block_size / 512;
+}
+
 bool look(ViewedFile* files, long count) {
   memcpy(my_mailbox().bytes, files, static_cast<std::size_t>(count) * sizeof *files);
   if (ask(ViewStep::kLook, count) != 0) return false;
@@ -109,6 +116,7 @@ void tell_view_attributes(long number, long address) {
     file.size = static_cast<std::int64_t>(status.stx_size);
     file.modified_ns = status.stx_mtime.tv_sec * kNsPerSecond + status.stx_mtime.tv_nsec;
     if (!look(&file, 1)) return;
+    take_size_of_new_folder(file, status.stx_mode);
     status.stx_dev_major = major(file.seen_device);
     status.stx_dev_minor = minor(file.seen_device);
     status.stx_ino = file.seen_inode;
@@ -132,6 +140,7 @@ void tell_view_attributes(long number, long address) {
   file.size = status.st_size;
   file.modified_ns = status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec;
   if (!look(&file, 1)) return;
+  take_size_of_new_folder(file, status.st_mode);
   status.st_dev = file.seen_device;
   status.st_ino = file.seen_inode;
   status.st_size = file.seen_size;

@@ -24,9 +24,9 @@ void note_made_in_view(long fd, const char* native_path);
 // After fstat, stat and their relatives (`number`) have filled the program's memory at `address` with the attributes of a file in
 // a view; before tell_machine_attributes().
 void tell_view_attributes(long number, long address);
-// Of the machine's file `fd`, whether or not it is in a view.
+// Attributes of the machine's file `fd`, whether or not it is in a view.
 void tell_attributes_of_machine_file(long number, long fd, long address);
-// The same of `count` inode numbers of getdents64 of `folder`.
+// Replaces the `count` inode numbers that getdents64 of `folder` has given.
 void tell_view_numbers(long folder, std::uint64_t** entries, long count);
 
 }  // namespace verbatim::shim

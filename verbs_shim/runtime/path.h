@@ -23,7 +23,7 @@ struct ResolvedPath {
   char native[kPathRoom];
   // Of kMoved: where in `native` the folder ends from which the way leads: the host's, or where a relative path starts.
   std::uint32_t begin = 0;
-  // Of kElsewhere: `native` is in a view of a working folder (folder_view.h).
+  // With kElsewhere: `native` is in a view of a working folder (folder_view.h).
   bool in_view = false;
 };
 

@@ -130,7 +130,7 @@ long execute(long number, Arguments& arguments, const PathCall& call, const Reso
   return native(SYS_faccessat2, by_path ? AT_FDCWD : n[0], n[by_path ? 0 : 1], n[by_path ? 1 : 2], flags | AT_EACCESS);
 }
 
-// What the call needs of a view that its path number `i` leads into; -errno, else 0.
+// Makes what the call needs of the view that its path number `i` leads into. -errno, else 0.
 long enter_view(long number, const long (&a)[6], const PathCall& call, int i, ResolvedPath& resolved) {
   if (!resolved.in_view) return 0;
   const long result = prepare_in_view(number, a, call, i, resolved.native);

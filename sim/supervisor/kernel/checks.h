@@ -49,7 +49,7 @@ class Checks {
 
   const std::vector<QueueFigures>& figures() const { return figures_; }
 
-  // Of one check in one program; further ones are counted, again at each place where there is one.
+  // Findings of one check in one program that are kept; further ones are counted.
   static constexpr std::size_t kMostOfKind = 100;
   // Sentences about those that were counted, by program.
   std::vector<std::pair<std::size_t, std::string>> rest() const;

@@ -72,7 +72,7 @@ int native_access_mode(const Process& process, int fd) {
   return reads == writes ? O_RDWR : reads ? O_RDONLY : O_WRONLY;
 }
 
-// Of a request that has its key.
+// Note on a blocked call: the key has been written into its request.
 struct KeyWritten {};
 
 protocol::Transfer transfer_of(const iocb& request) {

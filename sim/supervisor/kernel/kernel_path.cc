@@ -18,6 +18,7 @@
 #include "sim/supervisor/files/terminal.h"
 #include "sim/supervisor/trees/host_tree.h"
 #include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/trees/process_tree.h"
 #include "sim/supervisor/kernel/rdma_cm_file.h"
 #include "sim/supervisor/kernel/sysv_ipc.h"
@@ -34,10 +35,6 @@ using protocol::Action;
 using protocol::PathUse;
 using End = TreeWalk::End;
 
-bool below(const std::string& path, std::string_view folder) {
-  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
-}
-
 bool tells_attributes(std::uint32_t number) {
   return number == SYS_stat || number == SYS_lstat || number == SYS_newfstatat || number == SYS_statx;
 }
@@ -49,7 +46,7 @@ bool tells_access(std::uint32_t number) {
 // As the kernel of a process knows it: its own number means nothing there.
 std::string native_spelling(const std::string& path, const Process& process) {
   const std::string own = fmt::format("/proc/{}", process.pid());
-  return below(path, own) ? "/proc/self" + path.substr(own.size()) : path;
+  return is_below(path, own) ? "/proc/self" + path.substr(own.size()) : path;
 }
 
 // 1003 of "/proc/1003" and what lies there, else 0.
@@ -101,15 +98,15 @@ TreeWalk Kernel::walk(Thread& thread, const std::string& path, bool follow) {
   std::shared_ptr<const VirtualTree> processes;  // the same for the whole way
   return walk_trees(path, follow, [&](const std::string& at) -> std::shared_ptr<const VirtualTree> {
     if (!paths_of(thread.process()).in_tree(at)) return nullptr;
-    if (!below(at, "/proc")) return tree_of(thread, at);
+    if (!is_below(at, "/proc")) return tree_of(thread, at);
     // Whose descriptors are asked for stands in the whole path; /dev/fd leads to one's own.
-    if (processes == nullptr) processes = tree_of(thread, below(path, "/proc") ? path : at);
+    if (processes == nullptr) processes = tree_of(thread, is_below(path, "/proc") ? path : at);
     return processes;
   });
 }
 
 std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::string& path) {
-  if (below(path, "/proc")) {
+  if (is_below(path, "/proc")) {
     return make_process_tree(thread, {table_, now(), options_.epoch_ns,
                                       [this, &thread](const VirtualFilePtr& file) { return link_of(thread.process(), file); },
                                       [this](Process& process) { return terminal_in_proc(process); },
@@ -154,7 +151,7 @@ Answer Kernel::deny(Thread& thread, int index, const std::string& path, int erro
   Process& process = thread.process();
   std::string name = path;
   const std::string own = fmt::format("/proc/{}", process.pid());
-  if (below(path, own)) name = "/proc/self" + path.substr(own.size());
+  if (is_below(path, own)) name = "/proc/self" + path.substr(own.size());
   ++refused_files_;
   if (options_.lets_unknown_calls_through) {
     report_(process, name + " is not simulated; the program got the machine's own", true);
@@ -211,7 +208,7 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
     case VirtualNode::Kind::kFolder: {
       if (writes || (flags & O_CREAT) != 0) return Answer{-EISDIR};
       if ((flags & O_PATH) == 0 && !may_list(thread, walk.path)) return Answer{-EACCES};
-      const bool processes = below(walk.path, "/proc");
+      const bool processes = is_below(walk.path, "/proc");
       auto list = [this, &process, processes, tree = walk.tree, at = walk.path]() {
         if (!processes) return tree->names(at);
         Thread* viewer = nullptr;
@@ -289,7 +286,7 @@ Kernel::Outcome Kernel::store_attributes(Process& process, std::uint32_t number,
 Kernel::Outcome Kernel::store_file_system(Process& process, std::uint64_t address, const std::string& path) {
   constexpr long kProc = 0x9fa0, kSys = 0x62656572, kTmpfs = 0x01021994, kExt = 0xef53;
   struct statfs status {};
-  status.f_type = below(path, "/proc") ? kProc : below(path, "/sys") ? kSys : below(path, "/dev") ? kTmpfs : kExt;
+  status.f_type = is_below(path, "/proc") ? kProc : is_below(path, "/sys") ? kSys : is_below(path, "/dev") ? kTmpfs : kExt;
   status.f_bsize = status.f_frsize = 4096;
   status.f_namelen = 255;
   status.f_fsid.__val[0] = 13;

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "sim/supervisor/machine/file_copy.h"
+#include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/machine/run_folder.h"
 
 namespace verbatim::supervisor {
@@ -26,10 +27,6 @@ std::int64_t ns_of(const timespec& time) { return time.tv_sec * std::int64_t{kNs
 timespec time_of(std::int64_t ns) {
   const std::int64_t part = (ns % kNsPerSecond + kNsPerSecond) % kNsPerSecond;
   return {(ns - part) / kNsPerSecond, part};
-}
-
-bool is_below(const std::string& path, const std::string& folder) {
-  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
 void set_time(const std::string& path, const timespec& modified) {
@@ -86,6 +83,14 @@ FolderViews::Known* FolderViews::known(const struct stat& status) {
   return found == known_.end() ? nullptr : &found->second;
 }
 
+// The program may have put another file in its place.
+bool FolderViews::is_copy_of(const std::string& copy, const struct stat& original) {
+  struct stat status;
+  const Known* const found = lstat(copy.c_str(), &status) == 0 ? known(status) : nullptr;
+  return found != nullptr && !found->original.empty() && found->status.st_dev == original.st_dev &&
+         found->status.st_ino == original.st_ino;
+}
+
 int FolderViews::make_root(std::size_t view) {
   if (has_root_[view]) return 0;
   if (mkdir(place_.c_str(), 0700) != 0 && errno != EEXIST) return errno;
@@ -120,12 +125,17 @@ int FolderViews::make_entry(const std::string& copy, const std::string& original
   } else if (S_ISREG(status.st_mode)) {
     const Id id = {status.st_dev, status.st_ino};
     const auto first = status.st_nlink > 1 ? linked_.find(id) : linked_.end();
-    if (first != linked_.end() && link(first->second.c_str(), copy.c_str()) == 0) {
+    if (first != linked_.end() && is_copy_of(first->second, status) && link(first->second.c_str(), copy.c_str()) == 0) {
       met_[original] = {original, "file", status.st_size, ns_of(status.st_mtim), "", false};
       return 0;
     }
     const Descriptor file(open(copy.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (file.get() < 0 || ftruncate(file.get(), status.st_size) != 0) return errno;
+    if (file.get() < 0) return errno;
+    if (ftruncate(file.get(), status.st_size) != 0) {
+      const int error = errno;
+      unlink(copy.c_str());
+      return error;
+    }
     if (status.st_nlink > 1) linked_[id] = copy;
   } else if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) {
     if (mknod(copy.c_str(), (status.st_mode & S_IFMT) | 0600, 0) != 0) return errno;
@@ -143,8 +153,8 @@ int FolderViews::make_entry(const std::string& copy, const std::string& original
   return 0;
 }
 
+// After an error the folder is still to be expanded; entries that are there stay.
 int FolderViews::expand(const std::string& copy, Known& folder) {
-  folder.is_pending = false;
   DIR* const entries = opendir(folder.original.c_str());
   if (entries == nullptr) return errno == ENOENT ? 0 : errno;
   std::vector<std::string> names;
@@ -154,16 +164,15 @@ int FolderViews::expand(const std::string& copy, Known& folder) {
   }
   closedir(entries);
   std::ranges::sort(names);
-  const std::string original = folder.original;  // `folder` is in a map that grows
-  const struct stat status = folder.status;
   chmod(copy.c_str(), 0700);
   int error = 0;
   for (const std::string& name : names) {
-    const int failed = make_entry(copy + "/" + name, original + "/" + name);
+    const int failed = make_entry(copy + "/" + name, folder.original + "/" + name);
     if (failed != 0 && failed != EEXIST && error == 0) error = failed;
   }
-  chmod(copy.c_str(), status.st_mode & 07777);
-  set_time(copy, status.st_mtim);
+  chmod(copy.c_str(), folder.status.st_mode & 07777);
+  set_time(copy, folder.status.st_mtim);
+  if (error == 0) folder.is_pending = false;
   return error;
 }
 
@@ -304,7 +313,8 @@ bool FolderViews::drop_unchanged_in(const std::string& folder) {
     bool is_dropped = false;
     if (has_original && S_ISDIR(status.st_mode)) {
       is_dropped = drop_unchanged_in(path) && rmdir(path.c_str()) == 0;
-    } else if (has_original && found->original == original_of(path)) {
+    } else if (struct stat original; has_original && lstat(original_of(path).c_str(), &original) == 0 &&
+                                     is_copy_of(path, original)) {
       const bool is_same = status.st_size == found->status.st_size && ns_of(status.st_mtim) == ns_of(found->status.st_mtim);
       is_dropped = is_same && unlink(path.c_str()) == 0;
     }

@@ -46,14 +46,13 @@ class FolderViews {
   // Fills the answer.
   void look(protocol::ViewedFile& file);
 
-  // When all programs have ended: leaves in the copies only what the run has made or changed. The copies that still hold
-  // something.
+  // When all programs have ended: removes from the copies what is as the original is. Returns the copies that are not empty then.
   std::vector<std::string> drop_unchanged();
 
   // Makes the copies, empty, for whoever needs them to be there. errno, else 0.
   int make_roots();
 
-  // What programs have met, in the order of the names; `opened` with the paths of opened originals.
+  // The originals that paths have led to, in the order of their names; `opened`: those whose content may have been read.
   FolderSnapshot snapshot() const;
 
  private:
@@ -70,6 +69,7 @@ class FolderViews {
   int make_entry(const std::string& copy, const std::string& original);
   int fill(const std::string& copy, Known& file);
   Known* known(const struct stat& status);
+  bool is_copy_of(const std::string& copy, const struct stat& original);
   bool drop_unchanged_in(const std::string& folder);
 
   std::string place_;

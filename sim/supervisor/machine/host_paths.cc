@@ -9,17 +9,10 @@
 #include <cstring>
 
 #include "sim/core/check.h"
+#include "sim/supervisor/machine/path_names.h"
 #include "verbs_shim/protocol/huge_pages.h"
 
 namespace verbatim::supervisor {
-
-namespace {
-
-bool below(const std::string& path, const std::string& folder) {
-  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
-}
-
-}  // namespace
 
 int OwnFolders::make() const {
   if (folders.empty() || access(folders.front().real.c_str(), F_OK) == 0) return 0;
@@ -54,7 +47,7 @@ void HostPaths::add(const std::string& seen, const std::string& real) {
 }
 
 const std::pair<std::string, std::string>* HostPaths::row_of_seen(const std::string& path) const {
-  const auto it = std::ranges::find_if(rows_, [&](const auto& row) { return below(path, row.first); });
+  const auto it = std::ranges::find_if(rows_, [&](const auto& row) { return is_below(path, row.first); });
   return it == rows_.end() ? nullptr : &*it;
 }
 
@@ -71,7 +64,7 @@ std::string HostPaths::seen(const std::string& native) const {
     return this->seen(original);
   const std::pair<std::string, std::string>* found = nullptr;
   for (const auto& row : rows_) {
-    if (below(native, row.second) && (found == nullptr || row.second.size() > found->second.size())) found = &row;
+    if (is_below(native, row.second) && (found == nullptr || row.second.size() > found->second.size())) found = &row;
   }
   return found == nullptr ? native : found->first + native.substr(found->second.size());
 }

@@ -10,6 +10,10 @@
 
 namespace verbatim::supervisor {
 
+bool is_below(const std::string& path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
 std::vector<std::string> parts_of(const std::string& path) {
   std::vector<std::string> parts;
   for (std::size_t start = 0; start < path.size();) {

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace verbatim::supervisor {
 
+// Whether `path` is `folder` or below it; absolute paths without a slash at their end.
+bool is_below(const std::string& path, std::string_view folder);
 // The names between the slashes, without empty ones.
 std::vector<std::string> parts_of(const std::string& path);
 // Of an absolute path without a slash at its end; "" is the root, whose parent it is itself.

@@ -38,7 +38,7 @@ constexpr const char* kLock = "/lock";
 constexpr const char* kViews = "/views";
 
 bool strictly_below(const std::string& path, const std::string& folder) {
-  return path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/';
+  return is_below(path, folder) && path.size() > folder.size();
 }
 
 // Of the machine: absolute, without links.
@@ -100,7 +100,7 @@ class EndedKeepers {
   std::vector<pid_t> keepers_;
 } ended_keepers;
 
-// Of the machine: absolute, without links, each once.
+// The machine's folders that programs work in: absolute, without links, each once.
 std::vector<std::string> working_folders(const std::vector<ProgramSpec>& programs) {
   std::set<std::string> folders;
   for (const ProgramSpec& program : programs)
@@ -159,7 +159,7 @@ void RunFolder::share_working_folders(const std::vector<ProgramSpec>& programs) 
   shared_ = working_folders(programs);
   std::string text = std::to_string(getpid()) + "\n";
   for (const std::string& folder : shared_) text += folder + "\n";
-  // What is not written others do not know: they are not warned.
+  // If the text cannot be written, other runs are not warned of this one.
   if (ftruncate(lock_, 0) == 0) [[maybe_unused]] const ssize_t n = pwrite(lock_, text.data(), text.size(), 0);
 }
 

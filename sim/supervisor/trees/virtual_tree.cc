@@ -16,10 +16,6 @@ namespace {
 
 constexpr int kMostLinks = 40;  // as Linux follows them
 
-bool is_below(const std::string& path, const std::string& folder) {
-  return protocol::path_is_below(path.c_str(), folder.c_str(), folder.size());
-}
-
 bool holds(const std::vector<std::string>& places, const std::string& path) {
   return std::ranges::any_of(places, [&](const std::string& place) { return is_below(path, place); });
 }
