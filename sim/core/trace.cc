@@ -18,11 +18,13 @@ const TraceEventNames& names_of(TraceEvent event) {
   return kNames[index];
 }
 
-void Tracer::emit(const TraceRecord& record, std::span<const std::byte> bytes) {
+void Tracer::emit(TraceRecord record, std::span<const std::byte> bytes) {
   if (held_ != nullptr) {
     held_->push_back({record, {bytes.begin(), bytes.end()}});
     return;
   }
+  if (record.component >= next_numbers_.size()) next_numbers_.resize(record.component + std::size_t{1});
+  record.number = next_numbers_[record.component]++;
   for (TraceSink* sink : sinks_) sink->on_record(record, bytes);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "sim/core/check.h"
@@ -77,9 +78,15 @@ struct TraceRecord {
   std::uint32_t component;
   TraceEvent event;
   std::uint64_t values[4];
+  std::uint64_t number = 0;  // of the component's records, from 0; the tracer gives it when the record reaches the sinks
   friend bool operator==(const TraceRecord&, const TraceRecord&) = default;
 };
-static_assert(sizeof(TraceRecord) == 48);
+static_assert(sizeof(TraceRecord) == 56);
+
+// The order of traces in files: nothing in it depends on how the work of different components interleaves at one instant.
+inline bool comes_before(const TraceRecord& a, const TraceRecord& b) {
+  return std::tie(a.time_ps, a.component, a.number) < std::tie(b.time_ps, b.component, b.number);
+}
 
 class TraceSink {
  public:
@@ -249,12 +256,13 @@ class Tracer {
     CHECK(held_ == nullptr);
     record(component, event, a, b, c, d);
     if (packet_observers_.empty()) return;
-    const TraceRecord record{to_ps(engine_.now()), component.value, event, {a, b, c, d}};
+    TraceRecord record{to_ps(engine_.now()), component.value, event, {a, b, c, d}};
+    if (component.value < next_numbers_.size()) record.number = next_numbers_[component.value] - 1;
     for (PacketObserver* observer : packet_observers_) observer->on_packet(record, packet, port);
   }
 
  private:
-  void emit(const TraceRecord& record, std::span<const std::byte> bytes);
+  void emit(TraceRecord record, std::span<const std::byte> bytes);
 
   const Engine& engine_;
   std::vector<TraceSink*> sinks_;
@@ -265,6 +273,7 @@ class Tracer {
   std::vector<ContactObserver*> contact_observers_;
   std::vector<LateReceiveJudge*> late_receive_judges_;
   std::vector<HeldRecord>* held_ = nullptr;
+  std::vector<std::uint64_t> next_numbers_;  // of records, by component; shorter while the last ones have none
 };
 
 }  // namespace verbatim

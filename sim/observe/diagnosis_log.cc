@@ -15,8 +15,7 @@ void DiagnosisLog::on_diagnosis(const Diagnosis& diagnosis, Instant now) {
   const std::int64_t time_ps = to_ps(now);
   if (trace_ != nullptr) {
     const std::string& component = components_.name(diagnosis.component);
-    const std::string line = join(microseconds(time_ps), " us  ", component, "  diagnosis  ", text, "\n");
-    std::fwrite(line.data(), 1, line.size(), trace_);
+    trace_->add(time_ps, diagnosis.component, join(microseconds(time_ps), " us  ", component, "  diagnosis  ", text, "\n"));
   }
   if (const auto known = index_.find({diagnosis.process, text}); known != index_.end()) {
     ++entries_[known->second].times;
@@ -29,9 +28,9 @@ void DiagnosisLog::on_diagnosis(const Diagnosis& diagnosis, Instant now) {
 
 void DiagnosisLog::tell_finding(const Diagnosis& finding, Instant now) {
   if (trace_ == nullptr) return;
-  const std::string line = join(microseconds(to_ps(now)), " us  ", components_.name(finding.component), "  check  ", finding.check, ": ",
-                                finding.text, finding.place.empty() ? "" : " at ", finding.place, "\n");
-  std::fwrite(line.data(), 1, line.size(), trace_);
+  trace_->add(to_ps(now), finding.component,
+              join(microseconds(to_ps(now)), " us  ", components_.name(finding.component), "  check  ", finding.check, ": ",
+                   finding.text, finding.place.empty() ? "" : " at ", finding.place, "\n"));
 }
 
 std::string DiagnosisLog::dropped_to(const std::string& addressee) const {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <utility>
@@ -11,13 +10,14 @@
 
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
+#include "sim/observe/text_trace_sink.h"
 
 namespace verbatim::observe {
 
 class DiagnosisLog final : public DiagnosisObserver {
  public:
   // With a `trace` each is written there, too, where it happened. Both outlive the log.
-  explicit DiagnosisLog(const ComponentTable& components, std::FILE* trace = nullptr)
+  explicit DiagnosisLog(const ComponentTable& components, TraceWords* trace = nullptr)
       : components_(components), trace_(trace) {}
 
   struct Entry {
@@ -54,7 +54,7 @@ class DiagnosisLog final : public DiagnosisObserver {
   void tell_finding(const Diagnosis& finding, Instant now);
 
   const ComponentTable& components_;
-  std::FILE* const trace_;
+  TraceWords* const trace_;
   std::vector<Entry> entries_;
   std::map<std::pair<std::uint32_t, std::string>, std::size_t> index_;  // of entries_, by process and text
   std::map<std::string, Drop> drops_;                                   // the last, by ib::addressee()

@@ -134,7 +134,7 @@ void LatencyExplainer::trace(const MessageReport& report, const std::vector<Trai
     text += "\n";
     before = step.end;
   }
-  std::fwrite(text.data(), 1, text.size(), trace_);
+  trace_->add(to_ps(report.at), report.adapter, std::move(text));
 }
 
 std::string LatencyExplainer::table(const Example& example, std::string_view latency) const {

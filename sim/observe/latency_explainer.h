@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/trail.h"
 #include "sim/observe/latency_counts.h"
+#include "sim/observe/text_trace_sink.h"
 
 namespace verbatim::observe {
 
@@ -27,7 +27,7 @@ class LatencyExplainer final : public MessageObserver {
  public:
   // With a `trace`, the parts of every message are written there, too, one a line. Both outlive the
   // explainer.
-  explicit LatencyExplainer(const ComponentTable& components, std::FILE* trace = nullptr)
+  explicit LatencyExplainer(const ComponentTable& components, TraceWords* trace = nullptr)
       : components_(components), trace_(trace) {}
 
   void on_message(const MessageReport& report) override;
@@ -79,7 +79,7 @@ class LatencyExplainer final : public MessageObserver {
   std::string table(const Example& example, std::string_view latency) const;
 
   const ComponentTable& components_;
-  std::FILE* trace_;
+  TraceWords* trace_;
   std::map<Kind, Group> groups_;
 };
 

@@ -11,18 +11,32 @@
 
 namespace verbatim::observe {
 
+Recorder::Recorder(int fd)
+    : fd_(fd), order_([this](const LogEntry& entry) {
+        buffer_.push_back(entry);
+        if (buffer_.size() == kBufferedEntries) write_buffer();
+      }) {
+  buffer_.reserve(kBufferedEntries);
+}
+
 void Recorder::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
-  LogEntry& entry = buffer_.emplace_back();
+  LogEntry entry;
   entry.record = record;
   if (!bytes.empty()) {
     entry.bytes_hash = XXH3_64bits(bytes.data(), bytes.size());
     entry.bytes_length = bytes.size();
     std::memcpy(entry.head, bytes.data(), std::min(bytes.size(), sizeof entry.head));
   }
-  if (buffer_.size() == kBufferedEntries) flush();
+  order_.add(record, entry);
 }
 
 int Recorder::flush() {
+  order_.flush();
+  write_buffer();
+  return error_;
+}
+
+void Recorder::write_buffer() {
   const char* from = reinterpret_cast<const char*>(buffer_.data());
   std::size_t left = buffer_.size() * sizeof(LogEntry);
   while (left > 0 && error_ == 0) {
@@ -36,7 +50,6 @@ int Recorder::flush() {
     left -= static_cast<std::size_t>(n);
   }
   buffer_.clear();
-  return error_;
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/observe/trace_order.h"
 
 namespace verbatim::observe {
 
@@ -18,13 +19,13 @@ struct LogEntry {
   char head[32] = {};
   friend bool operator==(const LogEntry&, const LogEntry&) = default;
 };
-static_assert(sizeof(LogEntry) == 96);
+static_assert(sizeof(LogEntry) == 104);
 
-// Writes entries to a file descriptor: any length of run, in any process.
+// Writes entries to a file descriptor, in the order of traces: any length of run, in any process.
 class Recorder final : public TraceSink {
  public:
   // `fd` outlives the recorder and is not closed.
-  explicit Recorder(int fd) : fd_(fd) { buffer_.reserve(kBufferedEntries); }
+  explicit Recorder(int fd);
   ~Recorder() { flush(); }
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
@@ -33,8 +34,11 @@ class Recorder final : public TraceSink {
 
  private:
   static constexpr std::size_t kBufferedEntries = 4096;
+  void write_buffer();
+
   int fd_;
   int error_ = 0;
+  TraceOrder<LogEntry> order_;
   std::vector<LogEntry> buffer_;
 };
 

@@ -86,9 +86,15 @@ std::string values_text(const TraceRecord& record) {
   return text;
 }
 
+TextTraceSink::TextTraceSink(std::FILE* file, const ComponentTable& components)
+    : components_(components), order_([file](const std::string& text) { std::fwrite(text.data(), 1, text.size(), file); }) {}
+
 void TextTraceSink::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
-  const std::string line = to_text(record, bytes, components_) + "\n";
-  std::fwrite(line.data(), 1, line.size(), file_);
+  order_.add(record, to_text(record, bytes, components_) + "\n");
+}
+
+void TextTraceSink::add(std::int64_t time_ps, ComponentId component, std::string text) {
+  order_.add_behind(time_ps, component.value, std::move(text));
 }
 
 }  // namespace verbatim::observe

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/core/trace.h"
+#include "sim/observe/trace_order.h"
 
 namespace verbatim::observe {
 
@@ -16,16 +17,31 @@ std::string to_text(const TraceRecord& record, std::span<const std::byte> bytes,
 // Its values alone: "cqn=128 qpn=72 wr_id=0 status=0".
 std::string values_text(const TraceRecord& record);
 
-class TextTraceSink final : public TraceSink {
+// Takes lines for the trace that are no records.
+class TraceWords {
+ public:
+  // `text`: whole lines, which stay together, of something that belongs to a component and a time.
+  virtual void add(std::int64_t time_ps, ComponentId component, std::string text) = 0;
+
+ protected:
+  ~TraceWords() = default;
+};
+
+// Lines in the order of traces (trace_order.h).
+class TextTraceSink final : public TraceSink, public TraceWords {
  public:
   // `file` and `components` outlive the sink; write errors are the owner's to ask for (ferror).
-  TextTraceSink(std::FILE* file, const ComponentTable& components) : file_(file), components_(components) {}
+  TextTraceSink(std::FILE* file, const ComponentTable& components);
+  ~TextTraceSink() { flush(); }
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+  void add(std::int64_t time_ps, ComponentId component, std::string text) override;
+  // What is still to come may not be of an earlier time than what has come.
+  void flush() { order_.flush(); }
 
  private:
-  std::FILE* file_;
   const ComponentTable& components_;
+  TraceOrder<std::string> order_;
 };
 
 }  // namespace verbatim::observe

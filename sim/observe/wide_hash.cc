@@ -2,17 +2,19 @@
 
 namespace verbatim::observe {
 
-XXH_errorcode update_with_avx2(void* state, const void* bytes, std::size_t length);
+void hash_with_avx2(const void* bytes, std::size_t length, void* hash);
 
-HashUpdate avx2_hash_update() {
-  constexpr HashUpdate kUpdate = [](XXH3_state_t* state, const void* bytes, std::size_t length) {
-    return update_with_avx2(state, bytes, length);
+WideHash avx2_hash() {
+  constexpr WideHash kHash = [](const void* bytes, std::size_t length) {
+    XXH128_hash_t hash;
+    hash_with_avx2(bytes, length, &hash);
+    return hash;
   };
-  return __builtin_cpu_supports("avx2") != 0 ? kUpdate : nullptr;
+  return __builtin_cpu_supports("avx2") != 0 ? kHash : nullptr;
 }
 
-HashUpdate widest_hash_update() {
-  static const HashUpdate chosen = avx2_hash_update() != nullptr ? avx2_hash_update() : XXH3_128bits_update;
+WideHash widest_hash() {
+  static const WideHash chosen = avx2_hash() != nullptr ? avx2_hash() : XXH3_128bits;
   return chosen;
 }
 

@@ -8,11 +8,11 @@
 
 namespace verbatim::observe {
 
-// As XXH3_128bits_update().
-using HashUpdate = XXH_errorcode (*)(XXH3_state_t* state, const void* bytes, std::size_t length);
+// As XXH3_128bits().
+using WideHash = XXH128_hash_t (*)(const void* bytes, std::size_t length);
 
-HashUpdate widest_hash_update();
+WideHash widest_hash();
 // nullptr: this processor has none of 32 bytes (AVX2).
-HashUpdate avx2_hash_update();
+WideHash avx2_hash();
 
 }  // namespace verbatim::observe

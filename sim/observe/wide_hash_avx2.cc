@@ -5,9 +5,8 @@
 
 namespace verbatim::observe {
 
-// The state is that of the library: the same header declares it.
-XXH_errorcode update_with_avx2(void* state, const void* bytes, std::size_t length) {
-  return XXH3_128bits_update(static_cast<XXH3_state_t*>(state), bytes, length);
+void hash_with_avx2(const void* bytes, std::size_t length, void* hash) {
+  *static_cast<XXH128_hash_t*>(hash) = XXH3_128bits(bytes, length);
 }
 
 }  // namespace verbatim::observe

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "sim/observe/digest_sink.h"
 #include "tests/cli/command.h"
 #include "tests/support/verbatim_run.h"
 
@@ -113,6 +114,22 @@ TEST_F(Answers, explore_has_what_is_in_its_file_and_a_recording_that_everything_
   EXPECT_EQ(again["same_failure"], true);
   EXPECT_EQ(again["same_digest"], true);
   EXPECT_EQ(again["run"]["outcome"], why["outcome"]);
+}
+
+// Files that do not name a version have digests of the first one.
+TEST_F(Answers, replay_does_not_compare_digests_of_another_version) {
+  ASSERT_EQ(explored().code, 1) << explored().err;
+  json file = json::parse(support::text_of_file(found() + "/failure-1.replay"));
+  EXPECT_EQ(file["digest_version"], observe::kDigestVersion);
+  file.erase("digest_version");
+  std::ofstream(at("old.replay")) << file;
+  const auto run = verbatim({"replay", "--json", at("old.replay")});
+  const json again = document_of(run, "replay");
+  EXPECT_EQ(again["same_failure"], true);
+  EXPECT_EQ(again["same_digest"], false);
+  EXPECT_NE(run.err.find("its digest is of version 1, and this verbatim makes version 2: the digests are not compared"), std::string::npos)
+      << run.err;
+  EXPECT_EQ(run.err.find("bug of verbatim"), std::string::npos) << run.err;
 }
 
 TEST_F(Answers, shrink_and_bisect) {

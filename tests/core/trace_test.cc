@@ -54,6 +54,22 @@ TEST(Tracer, keeps_records_back_until_they_are_released) {
   EXPECT_EQ(keeper.bytes, 2u);
 }
 
+TEST(Tracer, numbers_the_records_of_each_component_when_they_reach_the_sinks) {
+  Engine engine;
+  Tracer tracer(engine);
+  Keeper keeper;
+  tracer.add(keeper);
+  std::vector<HeldRecord> held;
+  tracer.hold_back(&held);
+  tracer.record(ComponentId{3}, TraceEvent::kSystemCall);
+  tracer.hold_back(nullptr);
+  for (const std::uint32_t component : {3, 0, 3}) tracer.record(ComponentId{component}, TraceEvent::kDoorbell);
+  tracer.release(held[0]);
+  std::vector<std::uint64_t> numbers;
+  for (const TraceRecord& record : keeper.records) numbers.push_back(record.number);
+  EXPECT_EQ(numbers, (std::vector<std::uint64_t>{0, 0, 1, 2}));
+}
+
 TEST(Tracer, every_event_has_its_own_row_of_names) {
   EXPECT_EQ(names_of(TraceEvent::kPacketTransmitted).name, "packet-transmitted");
   EXPECT_EQ(names_of(TraceEvent::kPacketDropped).values[3], "reason");

@@ -50,6 +50,7 @@ TEST(TextTrace, sink_writes_one_line_for_each_record) {
   TextTraceSink sink(file, components());
   sink.on_record(record(1, "hca/server", TraceEvent::kQpState, 17, 0, 1), {});
   sink.on_record(record(2, "hca/server", TraceEvent::kQpState, 17, 1, 2), {});
+  sink.flush();
   std::rewind(file);
   char buffer[512] = {};
   const std::size_t n = std::fread(buffer, 1, sizeof buffer, file);

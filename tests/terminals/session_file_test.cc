@@ -68,7 +68,7 @@ TEST_F(SessionFile, what_was_written_is_read_again) {
   Session::Event hung_up = keys(8, "");
   hung_up.input.kind = supervisor::TerminalInput::Kind::kHangUp;
   writer.write(hung_up);
-  writer.write(Session::End{9, "finished", "00", {{"/bin/bash", "11"}}});
+  writer.write(Session::End{9, "finished", {"00"}, {{"/bin/bash", "11"}}});
   ASSERT_EQ(writer.close(), "");
 
   std::string why;
@@ -83,6 +83,8 @@ TEST_F(SessionFile, what_was_written_is_read_again) {
   EXPECT_EQ(read->events[2].input.host, 3u);
   EXPECT_EQ(read->events[3].shows, 1u);
   EXPECT_EQ(read->events[3].shown, 99u);
+  EXPECT_EQ(read->end->digest.hex, "00");
+  EXPECT_TRUE(read->end->digest.is_comparable());
   EXPECT_EQ(read->events[4].input.kind, supervisor::TerminalInput::Kind::kHangUp);
   ASSERT_TRUE(read->end);
   EXPECT_EQ(read->end->contents.front().path, "/bin/bash");

@@ -135,7 +135,9 @@ class Exploration {
       return;
     }
     ++counted_;
-    digest_.on_record({}, std::as_bytes(std::span(report.digest)));
+    TraceRecord place{};
+    place.number = static_cast<std::uint64_t>(counted_);
+    digest_.on_record(place, std::as_bytes(std::span(report.digest)));
     different_.insert(report.digest);
     strategy_.learn(done.schedule, report.questions);
     for (const explore::Questions::Stream& stream : report.questions.streams) {

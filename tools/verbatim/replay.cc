@@ -108,7 +108,7 @@ int replay(ReplayOptions asked) {
   for (const explore::Decision& decision : report.unused) {
     complain("warning: decision number " + explore::number_of(decision) + " of " + decision.actor + ", " + decision.site + ", was not reached");
   }
-  const bool is_same = report.signature() == file->signature, has_same_digest = report.digest == file->run_digest;
+  const bool is_same = report.signature() == file->signature, has_same_digest = file->digest.is_same_as(report.digest);
   if (is_same && file->signature.empty())
     answer.say("replay: the same run%s; it does not fail\n", has_same_digest ? ", with the same digest" : "");
   else if (is_same)
@@ -116,8 +116,10 @@ int replay(ReplayOptions asked) {
   else
     answer.say_wrong("replay: the run ended in another way than the recorded one (%s)\n", file->summary.c_str());
   answer.document().update({{"same_failure", is_same}, {"same_digest", has_same_digest}, {"summary", file->summary}});
-  if (asked.show.time_limit.empty() && changes.empty() && report.digest != file->run_digest) {
-    complain("the digest is " + report.digest + ", and was " + file->run_digest +
+  if (!file->digest.is_comparable()) {
+    complain("warning: " + file->path + ": " + file->digest.why_not());
+  } else if (asked.show.time_limit.empty() && changes.empty() && !has_same_digest) {
+    complain("the digest is " + report.digest + ", and was " + file->digest.hex +
              ": the run was weak (it depends on this machine), or this is a bug of verbatim");
     return answer.end(code == kAsExpected ? static_cast<int>(kProgramFailed) : code);
   }

@@ -34,7 +34,8 @@ std::string write_replay(const std::string& path, const ReplayFile& replay) {
                      {"summary", replay.summary},
                      {"signature", replay.signature},
                      {"freedom", replay.freedom},
-                     {"digest", replay.run_digest},
+                     {"digest", replay.digest.hex},
+                     {kDigestVersionKey, replay.digest.version},
                      {"words", replay.words},
                      {"working_directory", replay.working_directory},
                      {"search_path", replay.search_path},
@@ -78,7 +79,7 @@ std::optional<ReplayFile> parse_replay(std::string_view text, const std::string&
     replay.freedom = json->value("freedom", replay.freedom);
     json->at("summary").get_to(replay.summary);
     json->at("signature").get_to(replay.signature);
-    json->at("digest").get_to(replay.run_digest);
+    replay.digest = kept_digest_of(*json);
     json->at("words").get_to(replay.words);
     json->at("working_directory").get_to(replay.working_directory);
     json->at("search_path").get_to(replay.search_path);
@@ -132,7 +133,7 @@ ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const confi
   file.decisions = report.decisions;
   file.signature = report.signature();
   file.summary = report.summary();
-  file.run_digest = report.digest;
+  file.digest = {report.digest};
   return file;
 }
 

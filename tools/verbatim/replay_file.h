@@ -9,6 +9,7 @@
 
 #include "sim/config/load.h"
 #include "sim/explore/decision.h"
+#include "tools/verbatim/kept_digest.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
 
@@ -31,7 +32,8 @@ struct ReplayFile {
   std::string freedom = "spec";            // for who reads it; it stands in `words`, too, where it is another
   config::ArgumentValues arguments;        // likewise
   std::vector<explore::Decision> decisions;
-  std::string signature, summary, run_digest;  // of the failure
+  std::string signature, summary;          // of the failure
+  KeptDigest digest;                       // of the run
 };
 
 // Empty on success, else a sentence.

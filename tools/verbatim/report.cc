@@ -13,6 +13,7 @@
 
 #include "sim/config/words.h"
 #include "sim/core/time_text.h"
+#include "tools/verbatim/kept_digest.h"
 #include "tools/verbatim/recorded_run.h"
 
 namespace verbatim::cli {
@@ -391,6 +392,7 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"seed", plan.scenario.seed},
                      {"freedom", plan.scenario.freedom},
                      {"digest", figures.digest},
+                     {kDigestVersionKey, observe::kDigestVersion},
                      {"determinism", result.exact ? "exact" : "weak"},
                      {"weak", result.weak},
                      {"outcome", name_of(result.outcome)},

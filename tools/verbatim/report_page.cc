@@ -11,6 +11,7 @@
 #include "sim/observe/failure_facts.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/kept_digest.h"
 #include "tools/verbatim/page_block.h"
 #include "tools/verbatim/page_resource.h"
 #include "tools/verbatim/page_rows.h"
@@ -79,6 +80,9 @@ Json run_json(const RecordedRun& run) {
   if (!run.report.is_object()) return json;
   for (const char* name : {"version", "seed", "freedom", "digest", "determinism", "outcome", "virtual_time_ps", "programs", "findings", "warnings", "queues"}) {
     if (run.report.contains(name)) json[name] = run.report[name];
+  }
+  if (json.contains("digest")) {
+    if (const KeptDigest digest = kept_digest_of(run.report); !digest.is_comparable()) json["digest_note"] = digest.why_not();
   }
   return json;
 }

@@ -5,6 +5,7 @@
 
 #include "sim/config/json_text.h"
 #include "sim/core/time.h"
+#include "tools/verbatim/kept_digest.h"
 
 namespace verbatim::cli {
 
@@ -29,6 +30,7 @@ struct Use {
 constexpr Use kUses[] = {
     {"", "outcome", Kind::kText},
     {"", "digest", Kind::kText},
+    {"", kDigestVersionKey, Kind::kCount},
     {"", "virtual_time_ps", Kind::kTime},
     {"", "packets", Kind::kCount},
     {"", "arguments", Kind::kTable},

@@ -158,13 +158,13 @@ struct Observers {
       if (std::string failure = trace_file.open(path); !failure.empty()) return failure;
       tracer.add(text.emplace(trace_file.get(), simulation.components()));
     }
-    std::FILE* words = trace_file.get();
+    observe::TraceWords* words = text ? &*text : nullptr;
     if (!options.record.empty()) {
       if (std::string failure = recording_file.open(options.record); !failure.empty()) return failure;
       RunRecording& to = recording.emplace(recording_file.get(), simulation.components());
       tracer.add(static_cast<TraceSink&>(to));
       tracer.add(static_cast<FactObserver&>(to));
-      words = to.lines();
+      words = &to;
     }
     tracer.add(diagnoses.emplace(simulation.components(), words));
     tracer.add(checks.emplace(simulation.components()));
@@ -190,6 +190,7 @@ struct Observers {
     const bool has_whole_recording = !recording || recording->finish(run_json());
     if (explainer) failures = explanation.write(*explainer, components);
     if (debugger) failures.push_back(debugger->failure());
+    if (text) text->flush();
     if (pcap) pcap->flush();
     call_list.finish([this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });
     if (const int error = recorder ? recorder->flush() : 0; error != 0) {

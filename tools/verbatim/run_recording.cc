@@ -12,15 +12,10 @@ namespace {
 
 using observe::RecordedLine;
 
-constexpr std::uint32_t kNoSlot = ~0u;
+constexpr std::uint32_t kNoSlot = ~0u, kLines = kNoSlot - 1;
 // Kinds behind those of the trace's events.
 constexpr std::uint32_t kLevels = kTraceEventCount, kPlacements = kLevels + 3, kCalls = kPlacements + 1, kWaits = kCalls + 4;
 constexpr std::uint32_t kCredits = kWaits + 1, kKinds = kCredits + 1;
-
-ssize_t write_lines(void* to, const char* text, std::size_t size) {
-  static_cast<observe::RecordingWriter*>(to)->line(RecordedLine::kTrace, {text, size});
-  return static_cast<ssize_t>(size);
-}
 
 std::uint32_t values_of(TraceEvent event) {
   const TraceEventNames& names = names_of(event);
@@ -35,12 +30,22 @@ RunRecording::RunRecording(std::FILE* file, const ComponentTable& components)
     : components_(components),
       writer_(file),
       facts_(components, [this](const std::string& line) { writer_.line(RecordedLine::kFacts, line); }),
-      lines_(fopencookie(&writer_, "w", {nullptr, write_lines, nullptr, nullptr})) {
-  if (lines_ != nullptr) std::setvbuf(lines_, nullptr, _IONBF, 0);
+      order_([this](const Item& item) { write(item); }) {}
+
+RunRecording::Item RunRecording::item(std::uint32_t slot, std::int64_t time_ps, std::span<const std::uint64_t> values,
+                                      std::span<const std::byte> bytes) {
+  Item made{slot, time_ps, static_cast<std::uint32_t>(values.size()), {}, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+  std::ranges::copy(values, made.values);
+  return made;
 }
 
-RunRecording::~RunRecording() {
-  if (lines_ != nullptr) std::fclose(lines_);
+void RunRecording::write(const Item& item) {
+  if (item.slot == kLines) return writer_.line(RecordedLine::kTrace, item.bytes);
+  writer_.entry(item.slot, item.time_ps, {item.values, item.count}, std::as_bytes(std::span(item.bytes)));
+}
+
+void RunRecording::add(std::int64_t time_ps, ComponentId component, std::string text) {
+  order_.add_behind(time_ps, component.value, {.slot = kLines, .time_ps = time_ps, .bytes = std::move(text)});
 }
 
 std::uint32_t& RunRecording::slot_of(std::uint32_t component, std::uint32_t kind) {
@@ -62,7 +67,7 @@ void RunRecording::on_record(const TraceRecord& record, std::span<const std::byt
   const auto kind = static_cast<std::uint32_t>(record.event);
   std::uint32_t own = slot_of(record.component, kind);
   if (own == kNoSlot) own = slot(record.component, kind, names_of(record.event).name, values_of(record.event), has_bytes);
-  writer_.entry(own, record.time_ps, record.values, bytes);
+  order_.add(record, item(own, record.time_ps, record.values, bytes));
 }
 
 void RunRecording::on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) {
@@ -72,18 +77,20 @@ void RunRecording::on_command(ComponentId adapter, std::uint32_t process, std::s
 void RunRecording::on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) {
   const auto of = static_cast<std::uint32_t>(queue);
   const std::array<std::uint64_t, 2> values{number, level};
-  writer_.entry(slot(adapter.value, kLevels + of, kLevelNames[of], 2), verbatim::to_ps(now), values);
+  const std::int64_t time_ps = verbatim::to_ps(now);
+  order_.add_behind(time_ps, adapter.value, item(slot(adapter.value, kLevels + of, kLevelNames[of], 2), time_ps, values));
 }
 
 void RunRecording::on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) {
   const std::array<std::uint64_t, 3> values{lane, blocks, of};
-  writer_.entry(slot(port.value, kCredits, kCreditsName, 3), verbatim::to_ps(now), values);
+  const std::int64_t time_ps = verbatim::to_ps(now);
+  order_.add_behind(time_ps, port.value, item(slot(port.value, kCredits, kCreditsName, 3), time_ps, values));
 }
 
 void RunRecording::on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
   const std::uint64_t by = std::uint64_t{qpn} << 1 | (is_response ? 1 : 0);
   const std::array<std::uint64_t, 4> values{write.values[0], write.values[1], write.values[2], by};
-  writer_.entry(slot(write.component, kPlacements, kPlacementName, 4), write.time_ps, values);
+  order_.add_behind(write.time_ps, write.component, item(slot(write.component, kPlacements, kPlacementName, 4), write.time_ps, values));
 }
 
 void RunRecording::on_call(const supervisor::CallPlace& call) {
@@ -91,7 +98,8 @@ void RunRecording::on_call(const supervisor::CallPlace& call) {
   if (name.empty()) return;
   const std::uint32_t place = writer_.string(place_in_line(call.place));
   const std::array<std::uint64_t, 3> values{call.number, call.wr_id, place};
-  writer_.entry(slot(call.component.value, kCalls + static_cast<std::uint32_t>(call.kind), name, 3), call.time_ps, values);
+  const std::uint32_t own = slot(call.component.value, kCalls + static_cast<std::uint32_t>(call.kind), name, 3);
+  order_.add_behind(call.time_ps, call.component.value, item(own, call.time_ps, values));
 }
 
 void RunRecording::on_wait(const supervisor::ThreadWait& wait) {
@@ -99,12 +107,13 @@ void RunRecording::on_wait(const supervisor::ThreadWait& wait) {
   std::ranges::replace(what, ' ', '_');
   const std::uint64_t words = writer_.string(what.empty() ? "-" : what);
   const std::array<std::uint64_t, 4> values{wait.pid, wait.tid, static_cast<std::uint64_t>(wait.to_ps - wait.from_ps), words};
-  writer_.entry(slot(wait.host.value, kWaits, kWaitName, 4), wait.to_ps, values);
+  order_.add_behind(wait.to_ps, wait.host.value, item(slot(wait.host.value, kWaits, kWaitName, 4), wait.to_ps, values));
 }
 
 bool RunRecording::finish(const std::string& run_json) {
+  order_.flush();
   writer_.file("run.json", run_json);
-  return lines_ != nullptr && writer_.finish();
+  return writer_.finish();
 }
 
 }  // namespace verbatim::cli

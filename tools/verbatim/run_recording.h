@@ -8,19 +8,19 @@
 
 #include "sim/core/trace.h"
 #include "sim/observe/recording.h"
+#include "sim/observe/text_trace_sink.h"
+#include "sim/observe/trace_order.h"
 #include "sim/supervisor/spec/call_place.h"
 #include "tools/verbatim/run_facts.h"
 
 namespace verbatim::cli {
 
-class RunRecording final : public TraceSink, public FactObserver {
+class RunRecording final : public TraceSink, public FactObserver, public observe::TraceWords {
  public:
   // Both outlive it.
   RunRecording(std::FILE* file, const ComponentTable& components);
-  ~RunRecording() override;
 
-  // What others write to the trace in words: complete lines.
-  std::FILE* lines() { return lines_; }
+  void add(std::int64_t time_ps, ComponentId component, std::string text) override;
   void tell_fabric(const config::TopologySpec& topology) { facts_.tell_fabric(topology); }
   void on_call(const supervisor::CallPlace& call);
   void on_wait(const supervisor::ThreadWait& wait);
@@ -34,6 +34,17 @@ class RunRecording final : public TraceSink, public FactObserver {
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
 
  private:
+  // What waits for its place: an entry, or lines of the trace.
+  struct Item {
+    std::uint32_t slot = 0;  // kLines: lines, which are `bytes`
+    std::int64_t time_ps = 0;
+    std::uint32_t count = 0;
+    std::uint64_t values[observe::RecordingWriter::kMostValues] = {};
+    std::string bytes;
+  };
+  static Item item(std::uint32_t slot, std::int64_t time_ps, std::span<const std::uint64_t> values,
+                   std::span<const std::byte> bytes = {});
+  void write(const Item& item);
   std::uint32_t& slot_of(std::uint32_t component, std::uint32_t kind);
   // Of records and facts of a component, one for each kind.
   std::uint32_t slot(std::uint32_t component, std::uint32_t kind, std::string_view name, std::uint32_t values,
@@ -42,7 +53,7 @@ class RunRecording final : public TraceSink, public FactObserver {
   const ComponentTable& components_;
   observe::RecordingWriter writer_;
   RunFacts facts_;
-  std::FILE* lines_;
+  observe::TraceOrder<Item> order_;
   std::vector<std::uint32_t> slots_;  // by component and kind; kNoSlot: not yet
 };
 

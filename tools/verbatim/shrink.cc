@@ -288,7 +288,7 @@ int shrink(const ShrinkOptions& asked) {
   file->words = words_of(options);
   file->arguments = small.arguments;
   file->decisions = small.decisions;
-  file->run_digest = small.report.digest;
+  file->digest = {small.report.digest};
   file->summary = small.report.summary();
   failure = write_replay(out, *file);
   if (failure.empty()) return answer.end(kAsExpected);

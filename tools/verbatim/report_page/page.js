@@ -386,7 +386,7 @@
   id("summary").textContent = [run.outcome ? "outcome " + run.outcome : "",
     ended.length ? ended.length + (ended.length === 1 ? " program" : " programs") + " failed" : "", run.virtual_time_ps ? "virtual time " + time.text(run.virtual_time_ps) : "",
     data.packets + " packets", run.seed !== undefined ? "seed " + run.seed : "", run.freedom ? "freedom " + run.freedom : ""].filter(Boolean).join(", ");
-  id("origin").textContent = "Verbatim " + (run.version || "") + (run.digest ? ", digest " + run.digest + " (" + run.determinism + ")" : "");
+  id("origin").textContent = "Verbatim " + (run.version || "") + (run.digest ? ", digest " + run.digest + " (" + run.determinism + (run.digest_note ? "; " + run.digest_note : "") + ")" : "");
   const all = element("option", "", "all");
   all.value = "-1";
   id("qp").append(all);

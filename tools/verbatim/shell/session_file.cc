@@ -141,7 +141,7 @@ class LineReader {
       Session::End& end = *(session_.end = Session::End{});
       end.time_ps = whole_number<std::int64_t>(json.at("end_ps"), 0, to_ps(kEndOfTime) + 1);
       json.at("outcome").get_to(end.outcome);
-      json.at("digest").get_to(end.digest);
+      end.digest = kept_digest_of(json);
       for (const Json& content : json.at("contents")) end.contents.push_back({content.at("path"), content.at("digest")});
       return "";
     }
@@ -225,7 +225,11 @@ void SessionWriter::write(const Session::Event& event) { write_line(to_json(even
 void SessionWriter::write(const Session::End& end) {
   Json contents = Json::array();
   for (const ReplayFile::Content& content : end.contents) contents.push_back({{"path", content.path}, {"digest", content.digest}});
-  const Json json = {{"end_ps", end.time_ps}, {"outcome", end.outcome}, {"digest", end.digest}, {"contents", contents}};
+  const Json json = {{"end_ps", end.time_ps},
+                     {"outcome", end.outcome},
+                     {"digest", end.digest.hex},
+                     {kDigestVersionKey, end.digest.version},
+                     {"contents", contents}};
   write_line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -38,7 +38,8 @@ struct Session {
   // How it ended; without it the file is not whole, and nothing tells whether a program has changed since.
   struct End {
     std::int64_t time_ps = 0;
-    std::string outcome, digest;
+    std::string outcome;
+    KeptDigest digest;
     std::vector<ReplayFile::Content> contents;
   };
   std::optional<End> end;

@@ -79,7 +79,7 @@ std::string working_folder() {
 }
 
 Session::End end_of(const RunReport& report) {
-  return {report.virtual_end_ps, report.outcome, report.digest, contents_of(report.code_files)};
+  return {report.virtual_end_ps, report.outcome, {report.digest}, contents_of(report.code_files)};
 }
 
 // The host of each terminal, attached ones behind the others.
@@ -218,7 +218,7 @@ int replay_session(const ReplayOptions& asked) {
   RunReport report;
   const int code = run_once(plan, options, &report, &answer);
   if (report.outcome.empty()) return code;
-  const bool has_same_digest = session.end && report.digest == session.end->digest;
+  const bool has_same_digest = session.end && session.end->digest.is_same_as(report.digest);
   answer.document()["same_digest"] = has_same_digest;
   auto& terminals = answer.document()["terminals"] = Answer::Json::array();
   for (std::size_t i = 0; i < hosts.size(); ++i)
@@ -231,8 +231,10 @@ int replay_session(const ReplayOptions& asked) {
     complain("warning: the recording of the session has no end, so this replay cannot be compared with it");
   } else if (!asked.show.time_limit.empty()) {
     return answer.end(code);
+  } else if (!session.end->digest.is_comparable()) {
+    complain("warning: the recording of the session: " + session.end->digest.why_not());
   } else if (session.end->outcome != "interrupted" && !has_same_digest && changes.empty()) {
-    complain("the digest is " + report.digest + ", and it was " + session.end->digest +
+    complain("the digest is " + report.digest + ", and it was " + session.end->digest.hex +
              ": the session did not repeat. Either its result depended on this machine, or this is a bug of verbatim");
     return answer.end(code == kAsExpected ? static_cast<int>(kProgramFailed) : code);
   }
