@@ -67,7 +67,11 @@ bool read_code(unsigned char* to, std::uint64_t from, std::size_t size) {
 
 void set_flags_of_comparison(greg_t& flags, std::uint64_t result, std::int32_t value) {
   std::uint64_t after;
-  asm("cmp %2, %1\n pushfq\n pop %0" : "=r"(after) : "r"(result), "r"(static_cast<std::int64_t>(value)) : "cc");
+  // Below the stack pointer lie 128 bytes that the compiler uses (System V ABI, red zone).
+  asm("lea -128(%%rsp), %%rsp\n cmp %2, %1\n pushfq\n pop %0\n lea 128(%%rsp), %%rsp"
+      : "=&r"(after)
+      : "r"(result), "r"(static_cast<std::int64_t>(value))
+      : "cc");
   constexpr std::uint64_t kArithmetic = 0x8d5;  // OF, SF, ZF, AF, PF, CF
   flags = static_cast<greg_t>((static_cast<std::uint64_t>(flags) & ~kArithmetic) | (after & kArithmetic));
 }
