@@ -116,7 +116,7 @@ struct LinkSpec {
 
 // Parts of a regular shape that are added to those of the file.
 struct GeneratorSpec {
-  std::string shape;  // "star", "leaf_spine"; empty: nothing is generated
+  std::string shape;  // "star", "leaf_spine", "fat_tree"; empty: nothing is generated
   std::uint32_t hosts = 2;
   std::uint32_t hosts_per_leaf = 4;
   std::uint32_t spines = 2;
