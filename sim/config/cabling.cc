@@ -55,20 +55,6 @@ std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topol
   return subnet::pkey_tables(topology.adapters.size(), std::move(partitions));
 }
 
-std::vector<fabric::Switch::EthernetRoute> ethernet_routes_of(const TopologySpec& topology,
-                                                              const subnet::Plan& plan,
-                                                              std::size_t switch_index) {
-  const auto& ports_by_lid = plan.nodes[topology.adapters.size() + switch_index].equal_ports;
-  std::vector<fabric::Switch::EthernetRoute> routes;
-  for (std::size_t i = 0; i < topology.adapters.size(); ++i) {
-    const subnet::PortPlan& port = plan.nodes[i].ports[0];
-    if (port.lid.value < ports_by_lid.size()) routes.push_back({port.mac, ports_by_lid[port.lid.value]});
-  }
-  std::sort(routes.begin(), routes.end(),
-            [](const auto& a, const auto& b) { return a.destination < b.destination; });
-  return routes;
-}
-
 std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from,
                                std::size_t to) {
   std::map<Endpoint, Endpoint> far_end;

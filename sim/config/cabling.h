@@ -24,11 +24,6 @@ std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& p
 // By adapter.
 std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topology);
 
-// What an Ethernet switch knows.
-std::vector<fabric::Switch::EthernetRoute> ethernet_routes_of(const TopologySpec& topology,
-                                                              const subnet::Plan& plan,
-                                                              std::size_t switch_index);
-
 // The hops of a packet from one adapter to another: "leaf0:1", "leaf0:2" (in, out), … up to the port of `to`.
 // Empty when no route leads there. On Ethernet other flows may take ways of the same length: one of them.
 std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from,

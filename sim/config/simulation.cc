@@ -171,7 +171,7 @@ void Simulation::build_switch(std::size_t index) {
   switches_[index] = std::make_unique<fabric::Switch>(engine_, tracer_, components_.id("switch/" + spec.name),
                                                       spec.switch_profile, ports);
   if (topology_.is_roce()) {
-    switches_[index]->set_ethernet_routes(ethernet_routes_of(topology_, plan_, index));
+    switches_[index]->set_ethernet_routes(subnet::kMacBase, plan_.nodes[adapters_.size() + index].routes);
   } else if (topology_.manages_subnet()) {
     switches_[index]->set_forwarding_table(plan_.nodes[adapters_.size() + index].forwarding_table);
   }

@@ -183,16 +183,12 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
 }
 
 PortNumber Switch::output_for(const ib::Packet& packet) const {
-  if (!packet.ethernet) {
-    const std::uint16_t lid = packet.lrh.destination.value;
-    return lid < table_.size() ? table_[lid] : kNoRoute;
-  }
-  const ib::MacAddress to = packet.ethernet->destination;
-  const auto route =
-      std::lower_bound(ethernet_routes_.begin(), ethernet_routes_.end(), to,
-                       [](const EthernetRoute& a, ib::MacAddress b) { return a.destination < b; });
-  if (route == ethernet_routes_.end() || route->destination != to || route->ports.empty()) return kNoRoute;
-  return route->ports.size() == 1 ? route->ports[0] : route->ports[flow_hash(packet) % route->ports.size()];
+  const std::uint64_t destination =
+      packet.ethernet ? packet.ethernet->destination.value - mac_base_.value : packet.lrh.destination.value;
+  const RouteTable::Entry entry = routes_->entry(destination);
+  if (!RouteTable::is_set(entry)) return PortNumber{static_cast<std::uint8_t>(entry)};
+  const std::span<const PortNumber> ports = routes_->ports_of(entry);
+  return ports[flow_hash(packet) % ports.size()];
 }
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,

@@ -129,7 +129,7 @@ class Dependencies {
         if (end.node == kUnreached || nodes_[end.node].kind != NodeKind::kSwitch) continue;
         const std::uint16_t lid = plan_.nodes[node].ports[port].lid.value;
         // Equal ways depend on the last switch alone.
-        const bool is_spread = lid < plan_.nodes[end.node].equal_ports.size();
+        const bool is_spread = plan_.nodes[end.node].routes != nullptr;
         if (lid == 0 || (!treated.insert(end.node).second && is_spread)) continue;
         add_routes_to(lid, {node, PortNumber{static_cast<std::uint8_t>(port + 1)}});
       }
@@ -182,7 +182,7 @@ class Dependencies {
       const std::size_t one = output({node, port});
       if (leads_to_switch(one)) outputs.push_back(one);
     };
-    if (lid < of.equal_ports.size()) std::ranges::for_each(of.equal_ports[lid], add);
+    if (of.routes != nullptr) std::ranges::for_each(of.routes->ports_to(lid), add);
     else if (lid < of.forwarding_table.size()) add(of.forwarding_table[lid]);
   }
 

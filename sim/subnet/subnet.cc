@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "sim/core/check.h"
-#include "sim/fabric/switch.h"
 #include "sim/ib/partition.h"
 
 namespace verbatim::subnet {
@@ -14,6 +15,7 @@ namespace verbatim::subnet {
 namespace {
 
 using fabric::PortNumber;
+using fabric::RouteTable;
 
 constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max();
@@ -21,17 +23,15 @@ constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max();
 // Locally administered EUI-64 identifiers that spell "VB"; bits 47:40 tell adapters from switches.
 constexpr std::uint64_t kAdapterGuids = 0x0256'4200'0000'0000;
 constexpr std::uint64_t kSwitchGuids = 0x0256'4201'0000'0000;
-// Likewise, 48 bits.
-constexpr std::uint64_t kAdapterMacs = 0x0256'4200'0000;
 
-// The cabling by node and port, and one LID after the other.
+// The cabling by node and port, the switches' graph, and one LID after the other.
 class Planner {
  public:
   Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways)
       : nodes_(nodes), all_ways_(all_ways) {
     neighbours_.resize(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      CHECK(nodes[i].ports >= 1 && nodes[i].ports < fabric::Switch::kNoRoute.value);
+      CHECK(nodes[i].ports >= 1 && nodes[i].ports < RouteTable::kNoRoute.value);
       neighbours_[i].assign(nodes[i].ports, Attachment{kNowhere, {}});
     }
     for (const Cable& cable : cables) {
@@ -48,9 +48,9 @@ class Planner {
 
   Plan run() {
     assign_addresses();
-    for (const std::size_t node : by_name_) {
-      if (nodes_[node].kind == NodeKind::kSwitch) route_from(node);
-    }
+    join_switches();
+    find_shortest_ways();
+    for (std::size_t from = 0; from < switches_.size(); ++from) fill_tables(from);
     grow_multicast_trees();
     find_islands();
     return std::move(plan_);
@@ -77,7 +77,7 @@ class Planner {
         PortPlan port;
         port.guid = is_switch ? target.guid : target.guid + i + 1;
         port.gid = link_local_gid(port.guid);
-        if (!is_switch) port.mac = ib::MacAddress{kAdapterMacs | ++macs_};
+        if (!is_switch) port.mac = ib::MacAddress{kMacBase.value + ++macs_};
         if (owners_.size() <= kUnicastLids) {
           port.lid = ib::Lid{static_cast<std::uint16_t>(owners_.size())};
           owners_.push_back({node, PortNumber{static_cast<std::uint8_t>(is_switch ? 0 : i + 1)}});
@@ -90,45 +90,82 @@ class Planner {
     }
   }
 
-  // Hops between switches to `root`, over switches only: adapters do not forward.
-  std::vector<std::uint32_t> distances_to(std::size_t root) const {
-    std::vector<std::uint32_t> distances(nodes_.size(), kFar);
+  // A cable from a switch to another.
+  struct Hop {
+    PortNumber port;
+    std::uint32_t to;  // number of the switch
+  };
+  std::span<const Hop> hops_of(std::size_t number) const {
+    return {hops_.data() + first_hop_[number], first_hop_[number + 1] - first_hop_[number]};
+  }
+
+  void join_switches() {
+    numbers_.assign(nodes_.size(), kNowhere);
+    for (const std::size_t node : by_name_) {
+      if (nodes_[node].kind != NodeKind::kSwitch) continue;
+      numbers_[node] = switches_.size();
+      switches_.push_back(node);
+    }
+    for (const std::size_t node : switches_) {
+      first_hop_.push_back(hops_.size());
+      for (std::uint32_t i = 0; i < nodes_[node].ports; ++i) {
+        const Attachment& next = neighbours_[node][i];
+        if (next.node == kNowhere || numbers_[next.node] == kNowhere) continue;
+        hops_.push_back({PortNumber{static_cast<std::uint8_t>(i + 1)}, static_cast<std::uint32_t>(numbers_[next.node])});
+      }
+    }
+    first_hop_.push_back(hops_.size());
+  }
+
+  // Hops from every switch to `root`, by number, over switches only: adapters do not forward.
+  std::vector<std::uint32_t> distances_to(std::size_t root) {
+    std::vector<std::uint32_t> distances(switches_.size(), kFar);
     std::vector<std::size_t> front{root};
     distances[root] = 0;
     for (std::size_t i = 0; i < front.size(); ++i) {
-      for (const Attachment& next : neighbours_[front[i]]) {
-        if (next.node == kNowhere || nodes_[next.node].kind != NodeKind::kSwitch) continue;
-        if (distances[next.node] != kFar) continue;
-        distances[next.node] = distances[front[i]] + 1;
-        front.push_back(next.node);
+      for (const Hop& hop : hops_of(front[i])) {
+        ++plan_.steps;
+        if (distances[hop.to] != kFar) continue;
+        distances[hop.to] = distances[front[i]] + 1;
+        front.push_back(hop.to);
       }
     }
     return distances;
   }
 
-  void route_from(std::size_t from) {
-    const std::vector<std::uint32_t> distances = distances_to(from);
-    // The distance is the same in both directions; per port, how far the switch behind it is from each target
-    // is needed, so the neighbours' own distances are computed once.
-    std::vector<std::vector<std::uint32_t>> behind(nodes_[from].ports);
-    for (std::uint32_t i = 0; i < nodes_[from].ports; ++i) {
-      const Attachment& next = neighbours_[from][i];
-      if (next.node == kNowhere || nodes_[next.node].kind != NodeKind::kSwitch) continue;
-      for (std::uint32_t j = 0; j < i && behind[i].empty(); ++j) {
-        if (neighbours_[from][j].node == next.node) behind[i] = behind[j];
+  // By pairs of switches: outputs of one that begin a shortest way to the other.
+  void find_shortest_ways() {
+    const std::size_t count = switches_.size();
+    tables_.assign(count, RouteTable(all_ways_ ? owners_.size() : 0));
+    ways_.assign(count * count, RouteTable::kNone);
+    std::vector<std::map<std::vector<PortNumber>, RouteTable::Entry>> known(count);  // sets of each switch
+    std::vector<PortNumber> ports;
+    for (std::size_t root = 0; root < count; ++root) {
+      const std::vector<std::uint32_t> distances = distances_to(root);
+      for (std::size_t from = 0; from < count; ++from) {
+        if (from == root || distances[from] == kFar) continue;
+        ports.clear();
+        for (const Hop& hop : hops_of(from)) {
+          ++plan_.steps;
+          if (distances[hop.to] + 1 == distances[from]) ports.push_back(hop.port);
+        }
+        const auto [set, is_new] = known[from].try_emplace(ports, RouteTable::kNone);
+        if (is_new) set->second = tables_[from].add(ports);
+        ways_[from * count + root] = set->second;
       }
-      if (behind[i].empty()) behind[i] = distances_to(next.node);
     }
+  }
 
-    std::vector<PortNumber>& table = plan_.nodes[from].forwarding_table;
-    table.assign(owners_.size(), fabric::Switch::kNoRoute);
-    std::vector<std::vector<PortNumber>>& equal = plan_.nodes[from].equal_ports;
-    if (all_ways_) equal.resize(owners_.size());
-    std::vector<std::uint32_t> load(nodes_[from].ports, 0);
+  void fill_tables(std::size_t from) {
+    const std::size_t node = switches_[from];
+    std::vector<PortNumber>& table = plan_.nodes[node].forwarding_table;
+    table.assign(owners_.size(), RouteTable::kNoRoute);
+    RouteTable& routes = tables_[from];
+    std::vector<std::uint32_t> load(nodes_[node].ports + 1, 0);  // by port
     for (std::size_t lid = 1; lid < owners_.size(); ++lid) {
       const Attachment& owner = owners_[lid];
       const bool to_switch = nodes_[owner.node].kind == NodeKind::kSwitch;
-      if (owner.node == from) {
+      if (owner.node == node) {
         table[lid] = PortNumber{0};
         continue;
       }
@@ -136,24 +173,27 @@ class Planner {
       if (!to_switch) {
         const Attachment& end = neighbours_[owner.node][owner.port.value - 1u];
         if (end.node == kNowhere || nodes_[end.node].kind != NodeKind::kSwitch) continue;
-        if (end.node == from) {
+        if (end.node == node) {
           table[lid] = end.port;
-          if (all_ways_) equal[lid] = {end.port};
+          if (all_ways_) routes.set(lid, end.port.value);
           continue;
         }
         last = end.node;
       }
-      if (distances[last] == kFar) continue;
-      std::size_t best = kNowhere;
-      for (std::size_t i = 0; i < behind.size(); ++i) {
-        if (behind[i].empty() || behind[i][last] + 1 != distances[last]) continue;
-        if (all_ways_ && !to_switch) equal[lid].push_back(PortNumber{static_cast<std::uint8_t>(i + 1)});
-        if (best == kNowhere || load[i] < load[best]) best = i;
-      }
-      CHECK(best != kNowhere);
-      if (!to_switch) ++load[best];
-      table[lid] = PortNumber{static_cast<std::uint8_t>(best + 1)};
+      const RouteTable::Entry ways = ways_[from * switches_.size() + numbers_[last]];
+      if (ways == RouteTable::kNone) continue;
+      if (all_ways_ && !to_switch) routes.set(lid, ways);
+      table[lid] = least_loaded(routes, ways, load);
+      if (!to_switch) ++load[table[lid].value];
     }
+    if (all_ways_) plan_.nodes[node].routes = std::make_shared<const RouteTable>(std::move(routes));
+  }
+
+  PortNumber least_loaded(const RouteTable& routes, RouteTable::Entry ways, const std::vector<std::uint32_t>& load) {
+    if (!RouteTable::is_set(ways)) return PortNumber{static_cast<std::uint8_t>(ways)};
+    const std::span<const PortNumber> ports = routes.ports_of(ways);
+    plan_.steps += ports.size();
+    return *std::ranges::min_element(ports, {}, [&](PortNumber port) { return load[port.value]; });
   }
 
   // A tree over each island's switches, of the shortest ways from its first switch by name; between two
@@ -208,9 +248,9 @@ class Planner {
           continue;
         }
         if (island_of_switch[end.node] == kNowhere) {
-          const std::vector<std::uint32_t> distances = distances_to(end.node);
-          for (std::size_t other = 0; other < nodes_.size(); ++other) {
-            if (distances[other] != kFar) island_of_switch[other] = islands.size();
+          const std::vector<std::uint32_t> distances = distances_to(numbers_[end.node]);
+          for (std::size_t other = 0; other < distances.size(); ++other) {
+            if (distances[other] != kFar) island_of_switch[switches_[other]] = islands.size();
           }
           islands.emplace_back();
         }
@@ -237,6 +277,12 @@ class Planner {
   std::vector<std::vector<Attachment>> neighbours_;  // by node, by port - 1
   std::vector<std::size_t> by_name_;                 // adapters, then switches
   std::vector<Attachment> owners_{{kNowhere, {}}};   // by LID
+  std::vector<std::size_t> switches_;                // nodes; a switch's number is its place here, by name
+  std::vector<std::size_t> numbers_;                 // by node
+  std::vector<Hop> hops_;                            // of all switches, by number and port
+  std::vector<std::size_t> first_hop_;               // by number, and the end
+  std::vector<RouteTable> tables_;                   // by number
+  std::vector<RouteTable::Entry> ways_;              // of each pair, by number of the first, then of the last
   std::uint32_t macs_ = 0;
   Plan plan_;
 };

@@ -196,7 +196,7 @@ void walk_all(const Graph& graph, const Plan& planned, std::vector<Route>& route
   const auto walk = [&](auto&& self, std::size_t node, std::uint16_t lid, Route so_far) -> void {
     const NodePlan& of = planned.nodes[node];
     std::vector<PortNumber> ports;
-    if (lid < of.equal_ports.size()) ports = of.equal_ports[lid];
+    if (of.routes != nullptr) ports = of.routes->ports_to(lid);
     else if (of.forwarding_table.at(lid).value != 255) ports = {of.forwarding_table[lid]};
     for (const PortNumber port : ports) {
       const Attachment next = behind.at({node, port.value});
