@@ -1,6 +1,8 @@
 // A checked topology as the subnet sees it: nodes, cables, and the plan of LIDs and routes.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,32 @@
 #include "sim/subnet/subnet.h"
 
 namespace verbatim::config {
+
+// Which cable is in a port. The topology outlives it and stays as it is.
+class CableIndex {
+ public:
+  explicit CableIndex(const TopologySpec& topology);
+
+  // Null: there is no cable in it, or no such port.
+  const LinkSpec* at(const Endpoint& end) const {
+    const std::size_t node = end.is_switch ? topology_.adapters.size() + end.node : end.node;
+    if (end.port == 0 || end.port > first_[node + 1] - first_[node]) return nullptr;
+    const std::uint32_t link = links_[first_[node] + end.port - 1];
+    return link == kNone ? nullptr : &topology_.links[link];
+  }
+  std::optional<Endpoint> far_end(const Endpoint& end) const {
+    const LinkSpec* const link = at(end);
+    if (link == nullptr) return std::nullopt;
+    return link->end_a == end ? link->end_b : link->end_a;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = ~0u;
+
+  const TopologySpec& topology_;
+  std::vector<std::size_t> first_;    // by node, adapters before switches: place of its port 1; and the end
+  std::vector<std::uint32_t> links_;  // by place
+};
 
 // Adapters first, then switches, in the order of the spec.
 std::vector<subnet::Node> nodes_of(const TopologySpec& topology);

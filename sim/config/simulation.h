@@ -32,14 +32,15 @@ namespace verbatim::config {
 // The nodes of a topology, adapters before switches, for its subnet administrator.
 class TopologyView final : public management::SubnetView {
  public:
-  TopologyView(const TopologySpec& topology, const std::vector<const management::Node*>& nodes)
-      : topology_(topology), nodes_(nodes) {}
+  TopologyView(const TopologySpec& topology, const CableIndex& cables, const std::vector<const management::Node*>& nodes)
+      : topology_(topology), cables_(cables), nodes_(nodes) {}
   std::size_t node_count() const override { return nodes_.size(); }
   const management::Node& node(std::size_t index) const override { return *nodes_[index]; }
   std::optional<End> peer(const End& end) const override;
 
  private:
   const TopologySpec& topology_;
+  const CableIndex& cables_;
   const std::vector<const management::Node*>& nodes_;
 };
 
@@ -117,6 +118,8 @@ class Simulation {
   fabric::Port& port_of(const Endpoint& end);
 
   const TopologySpec& topology_;
+  const CableIndex cables_;
+  const Duration least_cable_;  // propagation of the shortest one
   ComponentTable components_;
   Engine engine_;
   Tracer tracer_;
