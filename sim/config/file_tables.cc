@@ -464,6 +464,13 @@ const Object& topology_table() {
                                  .doc = "who gives addresses and tables to an InfiniBand subnet: the simulation, before the "
                                         "first packet, or a program on one of the hosts, such as OpenSM: until then ports are in Init",
                                  .choices = {"simulated", "none"}}),
+       bind<&T::ecmp_seed>({.key = "ecmp_seed",
+                            .kind = Kind::kText,
+                            .doc = "on Ethernet: what the hash of a flow is mixed with where several ports lead on by ways of one length; "
+                                   "own: a number of each switch, drawn by its name from the run's seed; same: one number for all "
+                                   "switches, so that every tier splits flows as the one before it and most ways stay empty "
+                                   "(polarisation)",
+                            .choices = {"own", "same"}}),
        bind_object<&T::generate>({.key = "generate",
                                   .kind = Kind::kObject,
                                   .doc = "a regular shape instead of written hosts, switches and links"},

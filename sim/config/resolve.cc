@@ -64,6 +64,9 @@ class Resolver {
     sizes();
     addresses();
     partitions();
+    if (!topology_.is_roce() && topology_.ecmp_seed != "own" && !is_wrong("/link_layer")) {
+      add("/ecmp_seed", "switches of InfiniBand do not spread flows by a hash", "leave it out, or choose the link layer \"roce\"");
+    }
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.

@@ -82,7 +82,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
   CHECK(plan_.findings.empty());  // the checker has asked the same questions
   in_order(adapters_.size(), order, [&](std::size_t i) { build_adapter(i, seed, choices); });
   in_order(connections_.size(), order, [&](std::size_t i) { build_connections(i); });
-  in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i); });
+  in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i, seed); });
   in_order(topology.links.size(), order, [&](std::size_t i) { build_link(topology.links[i]); });
 }
 
@@ -169,7 +169,7 @@ NodeSurroundings Simulation::surroundings_of(const std::string& component, manag
   return {engine_, components_.id(component), node, topology_.manages_subnet()};
 }
 
-void Simulation::build_switch(std::size_t index) {
+void Simulation::build_switch(std::size_t index, std::uint64_t seed) {
   const SwitchSpec& spec = topology_.switches[index];
   std::vector<ComponentId> ports;
   for (std::uint32_t port = 1; port <= spec.ports; ++port)
@@ -177,7 +177,9 @@ void Simulation::build_switch(std::size_t index) {
   switches_[index] = std::make_unique<fabric::Switch>(engine_, tracer_, components_.id("switch/" + spec.name),
                                                       spec.switch_profile, ports);
   if (topology_.is_roce()) {
-    switches_[index]->set_ethernet_routes(subnet::kMacBase, plan_.nodes[adapters_.size() + index].routes);
+    // Drawn from the seed as all else that is random: runs with several seeds show how far the luck of the hash matters.
+    const std::uint64_t salt = topology_.ecmp_seed == "same" ? 0 : Rng(seed, "ecmp/" + spec.name).next();
+    switches_[index]->set_ethernet_routes(subnet::kMacBase, plan_.nodes[adapters_.size() + index].routes, salt);
   } else if (topology_.manages_subnet()) {
     switches_[index]->set_forwarding_table(plan_.nodes[adapters_.size() + index].forwarding_table);
   }

@@ -110,7 +110,7 @@ class Simulation {
   hca::PortAddress address_of(std::size_t adapter) const;
   void build_adapter(std::size_t index, std::uint64_t seed, Choices& choices);
   void build_connections(std::size_t host);
-  void build_switch(std::size_t index);
+  void build_switch(std::size_t index, std::uint64_t seed);
   NodeSurroundings surroundings_of(const std::string& component, management::Node& node);
   // Of what packets are made of, when the symbols between them are spread over it.
   static ByteTime byte_time_of(const LinkSpec& link);

@@ -162,6 +162,7 @@ struct TopologySpec {
   std::string name, description;
   std::string link_layer = "infiniband";
   std::string subnet_manager = "simulated";  // or none
+  std::string ecmp_seed = "own";             // of switches on Ethernet; or same
   GeneratorSpec generate;
   std::vector<HostSpec> hosts;
   std::vector<SwitchSpec> switches;

@@ -80,11 +80,12 @@ class Switch final : public PacketSink {
   // one they came by. Whoever has joined which group is not looked at (no IGMP or MLD snooping).
   void set_multicast_ports(std::vector<PortNumber> ports) { multicast_ports_ = std::move(ports); }
 
-  // On Ethernet: destination n is the adapter with the MAC address `base` + n. Of the ports that lead to it by ways of one length a
-  // flow keeps to one, which a hash of its addresses and UDP source port chooses (ECMP).
-  void set_ethernet_routes(ib::MacAddress base, std::shared_ptr<const RouteTable> routes) {
+  // On Ethernet: destination n is the adapter with the MAC address `base` + n. Of the ports that lead to it by ways of one length
+  // a flow keeps to one, which its hash and `ecmp_salt` choose (flow_hash.h).
+  void set_ethernet_routes(ib::MacAddress base, std::shared_ptr<const RouteTable> routes, std::uint64_t ecmp_salt = 0) {
     mac_base_ = base;
     routes_ = std::move(routes);
+    ecmp_salt_ = ecmp_salt;
   }
 
   // Groups that the subnet manager has laid itself (IBA 18.2.4.3.3): by LID from 0xc000 on, the ports that a packet to it leaves
@@ -125,6 +126,7 @@ class Switch final : public PacketSink {
   const ClockDomain clock_;
   std::shared_ptr<const RouteTable> routes_ = std::make_shared<const RouteTable>();  // by LID, or by MAC address from mac_base_ on
   ib::MacAddress mac_base_;
+  std::uint64_t ecmp_salt_ = 0;
   std::vector<PortNumber> multicast_ports_;
   std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;
   SwitchAgent* agent_ = nullptr;
