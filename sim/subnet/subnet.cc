@@ -49,8 +49,7 @@ class Planner {
   Plan run() {
     assign_addresses();
     join_switches();
-    find_shortest_ways();
-    for (std::size_t from = 0; from < switches_.size(); ++from) fill_tables(from);
+    lay_routes();
     grow_multicast_trees();
     find_islands();
     return std::move(plan_);
@@ -117,94 +116,124 @@ class Planner {
     first_hop_.push_back(hops_.size());
   }
 
-  // Hops from every switch to `root`, by number, over switches only: adapters do not forward.
-  std::vector<std::uint32_t> distances_to(std::size_t root) {
-    std::vector<std::uint32_t> distances(switches_.size(), kFar);
+  // The switches that reach `root`, which is the first of them, the nearer ones before the farther; fills distances_, which are hops
+  // over switches only: adapters do not forward.
+  std::vector<std::size_t> front_from(std::size_t root) {
+    distances_.assign(switches_.size(), kFar);
     std::vector<std::size_t> front{root};
-    distances[root] = 0;
+    distances_[root] = 0;
     for (std::size_t i = 0; i < front.size(); ++i) {
       for (const Hop& hop : hops_of(front[i])) {
         ++plan_.steps;
-        if (distances[hop.to] != kFar) continue;
-        distances[hop.to] = distances[front[i]] + 1;
+        if (distances_[hop.to] != kFar) continue;
+        distances_[hop.to] = distances_[front[i]] + 1;
         front.push_back(hop.to);
       }
     }
-    return distances;
+    return front;
   }
 
-  // By pairs of switches: outputs of one that begin a shortest way to the other.
-  void find_shortest_ways() {
-    const std::size_t count = switches_.size();
-    tables_.assign(count, RouteTable(all_ways_ ? owners_.size() : 0));
-    ways_.assign(count * count, RouteTable::kNone);
-    std::vector<std::map<std::vector<PortNumber>, RouteTable::Entry>> known(count);  // sets of each switch
-    std::vector<PortNumber> ports;
-    for (std::size_t root = 0; root < count; ++root) {
-      const std::vector<std::uint32_t> distances = distances_to(root);
-      for (std::size_t from = 0; from < count; ++from) {
-        if (from == root || distances[from] == kFar) continue;
-        ports.clear();
-        for (const Hop& hop : hops_of(from)) {
-          ++plan_.steps;
-          if (distances[hop.to] + 1 == distances[from]) ports.push_back(hop.port);
-        }
-        const auto [set, is_new] = known[from].try_emplace(ports, RouteTable::kNone);
-        if (is_new) set->second = tables_[from].add(ports);
-        ways_[from * count + root] = set->second;
+  // Every switch once: those with many adapters first, else neighbours of neighbours, from the first switch by name on. Destinations
+  // behind one switch, and then those of switches near to it, get their routes one after the other and so different ones.
+  std::vector<std::size_t> order_of_roots() {
+    std::vector<std::size_t> order;
+    std::vector<bool> seen(switches_.size(), false);
+    for (std::size_t first = 0; first < switches_.size(); ++first) {
+      if (seen[first]) continue;
+      for (const std::size_t number : front_from(first)) {
+        seen[number] = true;
+        order.push_back(number);
       }
     }
+    std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t number) { return adapter_lids_[number].size(); });
+    return order;
   }
 
-  void fill_tables(std::size_t from) {
-    const std::size_t node = switches_[from];
-    std::vector<PortNumber>& table = plan_.nodes[node].forwarding_table;
-    table.assign(owners_.size(), RouteTable::kNoRoute);
-    RouteTable& routes = tables_[from];
-    std::vector<std::uint64_t> loads = unloaded(nodes_[node].ports);
+  void lay_routes() {
+    const std::size_t count = switches_.size();
+    adapter_lids_.resize(count);
+    tables_.assign(count, RouteTable(all_ways_ ? owners_.size() : 0));
+    for (const std::size_t node : switches_) plan_.nodes[node].forwarding_table.assign(owners_.size(), RouteTable::kNoRoute);
     for (std::size_t lid = 1; lid < owners_.size(); ++lid) {
       const Attachment& owner = owners_[lid];
-      const bool to_switch = nodes_[owner.node].kind == NodeKind::kSwitch;
-      if (owner.node == node) {
-        table[lid] = PortNumber{0};
-        continue;
-      }
-      std::size_t last = owner.node;  // the switch the way ends at
-      if (!to_switch) {
-        const Attachment& end = neighbours_[owner.node][owner.port.value - 1u];
-        if (end.node == kNowhere || nodes_[end.node].kind != NodeKind::kSwitch) continue;
-        if (end.node == node) {
-          table[lid] = end.port;
-          if (all_ways_) routes.set(lid, end.port.value);
-          continue;
-        }
-        last = end.node;
-      }
-      const RouteTable::Entry ways = ways_[from * switches_.size() + numbers_[last]];
-      if (ways == RouteTable::kNone) continue;
-      if (all_ways_ && !to_switch) routes.set(lid, ways);
-      table[lid] = least_loaded(routes, ways, loads);
-      if (!to_switch) loads[table[lid].value] += kOneDestination;
+      if (nodes_[owner.node].kind == NodeKind::kSwitch) continue;
+      const Attachment& end = neighbours_[owner.node][owner.port.value - 1u];
+      if (end.node == kNowhere || numbers_[end.node] == kNowhere) continue;
+      adapter_lids_[numbers_[end.node]].emplace_back(lid, end.port);
     }
-    if (all_ways_) plan_.nodes[node].routes = std::make_shared<const RouteTable>(std::move(routes));
+    for (std::size_t number = 0; number < count; ++number) {
+      // By port, whatever the adapters' names.
+      std::ranges::sort(adapter_lids_[number], {}, [](const auto& lid) { return lid.second; });
+      loads_.push_back(unloaded(nodes_[switches_[number]].ports));
+    }
+    known_.resize(count);
+    ways_.resize(count);
+    for (const std::size_t root : order_of_roots()) lay_routes_to(root);
+    for (std::size_t number = 0; all_ways_ && number < count; ++number)
+      plan_.nodes[switches_[number]].routes = std::make_shared<const RouteTable>(std::move(tables_[number]));
   }
 
-  // Loads of ports 0 … `ports`: destinations, and in the low bits the port, so that the least of several is that of the first port
-  // with the least load. Without branches, for this is where the time of planning is spent.
-  static constexpr std::uint64_t kOneDestination = 256;
+  // To a switch and its adapters.
+  void lay_routes_to(std::size_t root) {
+    const std::vector<std::size_t> front = front_from(root);
+    std::vector<PortNumber> ports;
+    for (const std::size_t from : front) {
+      if (from == root) continue;
+      ports.clear();
+      for (const Hop& hop : hops_of(from)) {
+        ++plan_.steps;
+        if (distances_[hop.to] + 1 == distances_[from]) ports.push_back(hop.port);
+      }
+      const auto [set, is_new] = known_[from].try_emplace(ports, RouteTable::kNone);
+      if (is_new) set->second = tables_[from].add(ports);
+      ways_[from] = set->second;
+    }
+    for (const auto& [lid, port] : adapter_lids_[root]) {
+      plan_.nodes[switches_[root]].forwarding_table[lid] = port;
+      if (all_ways_) tables_[root].set(lid, port.value);
+      lay_routes_to_adapter(lid, front);
+    }
+    const std::size_t own = plan_.nodes[switches_[root]].ports[0].lid.value;
+    if (own == 0) return;
+    plan_.nodes[switches_[root]].forwarding_table[own] = PortNumber{0};
+    for (const std::size_t from : std::span(front).subspan(1))
+      plan_.nodes[switches_[from]].forwarding_table[own] = least_loaded(from);
+  }
+
+  // The farthest switches choose first. Each knows then from how many adapters packets to `lid` reach it, and adds that to the load
+  // of the port that it takes.
+  void lay_routes_to_adapter(std::size_t lid, const std::vector<std::size_t>& front) {
+    arriving_.resize(switches_.size());
+    for (const std::size_t from : front) arriving_[from] = static_cast<std::uint32_t>(adapter_lids_[from].size());
+    for (std::size_t i = front.size(); i-- > 1;) {
+      const std::size_t from = front[i];
+      const PortNumber port = least_loaded(from);
+      NodePlan& plan = plan_.nodes[switches_[from]];
+      plan.forwarding_table[lid] = port;
+      if (all_ways_) tables_[from].set(lid, ways_[from]);
+      loads_[from][port.value] += arriving_[from] * kOnePath;
+      arriving_[numbers_[neighbours_[switches_[from]][port.value - 1u].node]] += arriving_[from];
+    }
+  }
+
+  // Loads of ports 0 … `ports`: paths between two adapters, and in the low bits the port, so that the least of several is that of the
+  // first port with the least load. Without branches, for this is where the time of planning is spent.
+  static constexpr std::uint64_t kOnePath = 256;
   static std::vector<std::uint64_t> unloaded(std::uint32_t ports) {
     std::vector<std::uint64_t> loads(ports + 1);
     std::iota(loads.begin(), loads.end(), std::uint64_t{0});
     return loads;
   }
 
-  PortNumber least_loaded(const RouteTable& routes, RouteTable::Entry ways, const std::vector<std::uint64_t>& loads) {
+  // Of the ports of ways_.
+  PortNumber least_loaded(std::size_t from) {
+    const RouteTable::Entry ways = ways_[from];
     if (!RouteTable::is_set(ways)) return PortNumber{static_cast<std::uint8_t>(ways)};
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-    const std::span<const PortNumber> ports = routes.ports_of(ways);
-    for (const PortNumber port : ports) least = std::min(least, loads[port.value]);
+    const std::span<const PortNumber> ports = tables_[from].ports_of(ways);
+    for (const PortNumber port : ports) least = std::min(least, loads_[from][port.value]);
     plan_.steps += ports.size();
-    return PortNumber{static_cast<std::uint8_t>(least % kOneDestination)};
+    return PortNumber{static_cast<std::uint8_t>(least % kOnePath)};
   }
 
   // A tree over each island's switches, of the shortest ways from its first switch by name; between two
@@ -259,10 +288,7 @@ class Planner {
           continue;
         }
         if (island_of_switch[end.node] == kNowhere) {
-          const std::vector<std::uint32_t> distances = distances_to(numbers_[end.node]);
-          for (std::size_t other = 0; other < distances.size(); ++other) {
-            if (distances[other] != kFar) island_of_switch[switches_[other]] = islands.size();
-          }
+          for (const std::size_t other : front_from(numbers_[end.node])) island_of_switch[switches_[other]] = islands.size();
           islands.emplace_back();
         }
         islands[island_of_switch[end.node]].push_back(port_name(node, i));
@@ -292,8 +318,13 @@ class Planner {
   std::vector<std::size_t> numbers_;                 // by node
   std::vector<Hop> hops_;                            // of all switches, by number and port
   std::vector<std::size_t> first_hop_;               // by number, and the end
-  std::vector<RouteTable> tables_;                   // by number
-  std::vector<RouteTable::Entry> ways_;              // of each pair, by number of the first, then of the last
+  // By number of the switch:
+  std::vector<std::vector<std::pair<std::size_t, PortNumber>>> adapter_lids_;          // of its adapters, and the ports that lead there
+  std::vector<RouteTable> tables_;
+  std::vector<std::map<std::vector<PortNumber>, RouteTable::Entry>> known_;            // its sets
+  std::vector<std::vector<std::uint64_t>> loads_;                                      // by port, see unloaded()
+  std::vector<RouteTable::Entry> ways_;                                                // to the root whose routes are being laid
+  std::vector<std::uint32_t> distances_, arriving_;                                    // likewise
   std::uint32_t macs_ = 0;
   Plan plan_;
 };

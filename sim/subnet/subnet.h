@@ -1,8 +1,8 @@
 // What a subnet manager does before the first packet, as a pure function of the cabling: LIDs, GUIDs and
 // GIDs, and the switches' forwarding tables. Routes have the fewest hops; among equally short ones each
-// switch takes the port that leads to the fewest adapters so far, then the lowest port number, which is what
-// OpenSM's minhop engine does. Everything follows from the names and port numbers, never from the order of
-// the lists.
+// switch takes the port with the fewest paths between adapters so far, then the lowest port number, which is
+// what OpenSM's minhop engine does but for what it counts (README). Everything follows from the names and port
+// numbers, never from the order of the lists.
 #pragma once
 
 #include <cstdint>

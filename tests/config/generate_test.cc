@@ -120,6 +120,34 @@ TEST(GenerateTest, a_fat_tree_of_thousands_of_hosts_is_well_formed) {
   }
 }
 
+// Steps of planning for each entry of the switches' tables. Searching for shortest ways costs 5 ports a switch and entry, whatever
+// the size of the tree (every switch is searched from every switch: (5k²/4)² k steps for 5k²/4 · k³/4 entries); of k/2 equal ports
+// the one with the least load is found by looking at each. Bound: twice that.
+TEST(GenerateTest, planning_routes_takes_steps_in_proportion_to_the_tables) {
+  for (const std::uint64_t k : {4, 8, 16}) {
+    for (const char* layer : {R"(, "link_layer": "infiniband")", R"(, "link_layer": "roce")"}) {
+      const TopologySpec tree = fat_tree(static_cast<std::uint32_t>(k * k * k / 4), layer);
+      const subnet::Plan plan = plan_of(tree);
+      const std::uint64_t entries = tree.switches.size() * (tree.hosts.size() + tree.switches.size());
+      EXPECT_LT(plan.steps, entries * 2 * (5 + k / 2)) << "k = " << k;
+    }
+  }
+}
+
+// What planning keeps: 16 bits a destination and switch, and the sets of ports once.
+TEST(GenerateTest, switches_of_a_fat_tree_have_one_set_of_equal_ports) {
+  const TopologySpec tree = fat_tree(1024, R"(, "link_layer": "roce")");
+  const subnet::Plan plan = plan_of(tree);
+  for (std::size_t s = 0; s < tree.switches.size(); ++s) {
+    const fabric::RouteTable& routes = *plan.nodes[tree.adapters.size() + s].routes;
+    std::set<fabric::RouteTable::Entry> sets;
+    for (std::size_t lid = 1; lid < routes.size(); ++lid) {
+      if (fabric::RouteTable::is_set(routes.entry(lid))) sets.insert(routes.entry(lid));
+    }
+    EXPECT_EQ(sets.size(), tree.switches[s].name.starts_with("core") ? 0u : 1u) << tree.switches[s].name;
+  }
+}
+
 // On Ethernet all four cables of a leaf lead to any host of another leaf.
 TEST(GenerateTest, an_ethernet_switch_knows_every_way_of_the_shortest_length) {
   const TopologySpec fabric = shipped("leaf_spine_16_roce");

@@ -79,5 +79,14 @@ TEST(Spread, the_seed_of_the_run_decides_where_flows_meet_unless_all_switches_ha
   EXPECT_EQ(packets_up(same, {1}, 7), packets_up(same, {1}, 8));
 }
 
+// Routes by destination: each permutation gives every cable one flow.
+TEST(Spread, minimum_hops_on_infiniband_give_every_cable_one_flow_of_a_permutation_between_pods) {
+  const TopologySpec topology = fat_tree_8("");
+  const auto all = packets_up(topology, {1, 2, 3, 4});
+  ASSERT_EQ(all.size(), 128u);
+  EXPECT_EQ(used(all), 128u);
+  for (const std::size_t pod : {1, 2, 3, 4, 5, 6, 7}) EXPECT_EQ(packets_up(topology, {pod}), std::vector<std::uint64_t>(128, 1)) << pod;
+}
+
 }  // namespace
 }  // namespace verbatim::config
