@@ -1,7 +1,6 @@
 #include "sim/config/cabling.h"
 
 #include <algorithm>
-#include <map>
 
 #include "sim/fabric/switch.h"
 
@@ -18,6 +17,20 @@ fabric::PortNumber port_number(const Endpoint& end) {
 }
 
 }  // namespace
+
+CableIndex::CableIndex(const TopologySpec& topology) : topology_(topology) {
+  std::size_t places = 0;
+  for (const subnet::Node& node : nodes_of(topology)) {
+    first_.push_back(places);
+    places += node.ports;
+  }
+  first_.push_back(places);
+  links_.assign(places, kNone);
+  for (std::size_t i = 0; i < topology.links.size(); ++i) {
+    for (const Endpoint& end : {topology.links[i].end_a, topology.links[i].end_b})
+      links_[first_[node_index(topology, end)] + end.port - 1] = static_cast<std::uint32_t>(i);
+  }
+}
 
 std::vector<subnet::Node> nodes_of(const TopologySpec& topology) {
   std::vector<subnet::Node> nodes;
@@ -55,27 +68,9 @@ std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topol
   return subnet::pkey_tables(topology.adapters.size(), std::move(partitions));
 }
 
-std::vector<fabric::Switch::EthernetRoute> ethernet_routes_of(const TopologySpec& topology,
-                                                              const subnet::Plan& plan,
-                                                              std::size_t switch_index) {
-  const auto& ports_by_lid = plan.nodes[topology.adapters.size() + switch_index].equal_ports;
-  std::vector<fabric::Switch::EthernetRoute> routes;
-  for (std::size_t i = 0; i < topology.adapters.size(); ++i) {
-    const subnet::PortPlan& port = plan.nodes[i].ports[0];
-    if (port.lid.value < ports_by_lid.size()) routes.push_back({port.mac, ports_by_lid[port.lid.value]});
-  }
-  std::sort(routes.begin(), routes.end(),
-            [](const auto& a, const auto& b) { return a.destination < b.destination; });
-  return routes;
-}
-
 std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from,
                                std::size_t to) {
-  std::map<Endpoint, Endpoint> far_end;
-  for (const LinkSpec& link : topology.links) {
-    far_end[link.end_a] = link.end_b;
-    far_end[link.end_b] = link.end_a;
-  }
+  const CableIndex cables(topology);
   const std::uint16_t lid = plan.nodes[to].ports[0].lid.value;
   const auto name = [&](const Endpoint& end) {
     return topology.node_name(end) + ":" + std::to_string(end.port);
@@ -84,9 +79,9 @@ std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan&
   Endpoint at{false, from, 1};
   // A route visits a switch at most once.
   for (std::size_t hop = 0; hop <= topology.switches.size(); ++hop) {
-    const auto next = far_end.find(at);
-    if (next == far_end.end()) return {};
-    at = next->second;
+    const auto next = cables.far_end(at);
+    if (!next) return {};
+    at = *next;
     hops.push_back(name(at));
     if (!at.is_switch) return at.node == to ? hops : std::vector<std::string>{};
     const auto& table = plan.nodes[topology.adapters.size() + at.node].forwarding_table;

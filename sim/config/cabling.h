@@ -1,6 +1,8 @@
 // A checked topology as the subnet sees it: nodes, cables, and the plan of LIDs and routes.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,32 @@
 #include "sim/subnet/subnet.h"
 
 namespace verbatim::config {
+
+// Which cable is in a port. The topology outlives it and stays as it is.
+class CableIndex {
+ public:
+  explicit CableIndex(const TopologySpec& topology);
+
+  // Null: there is no cable in it, or no such port.
+  const LinkSpec* at(const Endpoint& end) const {
+    const std::size_t node = end.is_switch ? topology_.adapters.size() + end.node : end.node;
+    if (end.port == 0 || end.port > first_[node + 1] - first_[node]) return nullptr;
+    const std::uint32_t link = links_[first_[node] + end.port - 1];
+    return link == kNone ? nullptr : &topology_.links[link];
+  }
+  std::optional<Endpoint> far_end(const Endpoint& end) const {
+    const LinkSpec* const link = at(end);
+    if (link == nullptr) return std::nullopt;
+    return link->end_a == end ? link->end_b : link->end_a;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = ~0u;
+
+  const TopologySpec& topology_;
+  std::vector<std::size_t> first_;    // by node, adapters before switches: place of its port 1; and the end
+  std::vector<std::uint32_t> links_;  // by place
+};
 
 // Adapters first, then switches, in the order of the spec.
 std::vector<subnet::Node> nodes_of(const TopologySpec& topology);
@@ -23,11 +51,6 @@ std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& p
 
 // By adapter.
 std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topology);
-
-// What an Ethernet switch knows.
-std::vector<fabric::Switch::EthernetRoute> ethernet_routes_of(const TopologySpec& topology,
-                                                              const subnet::Plan& plan,
-                                                              std::size_t switch_index);
 
 // The hops of a packet from one adapter to another: "leaf0:1", "leaf0:2" (in, out), … up to the port of `to`.
 // Empty when no route leads there. On Ethernet other flows may take ways of the same length: one of them.

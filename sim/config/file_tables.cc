@@ -190,14 +190,15 @@ const Object& generator_table() {
             .kind = Kind::kText,
             .required = true,
             .doc = "star: one switch, leaf0; leaf_spine: hosts in order over leaf0, leaf1, …, each of which "
-                   "has cables to every one of spine0, spine1, …",
-            .choices = {"star", "leaf_spine"}}),
+                   "has cables to every one of spine0, spine1, …; fat_tree: three tiers of switches with k ports each, leaf0, …, agg0, "
+                   "… and core0, …, where k is the least even number for which k³/4 is not less than hosts",
+            .choices = {"star", "leaf_spine", "fat_tree"}}),
        bind<&G::hosts>({.key = "hosts",
                         .kind = Kind::kInteger,
                         .required = true,
                         .doc = "number of hosts",
                         .min = 1,
-                        .max = 10'000}),
+                        .max = 43'904}),
        bind<&G::hosts_per_leaf>(
            {.key = "hosts_per_leaf", .kind = Kind::kInteger, .doc = "of leaf_spine: hosts at each leaf", .min = 1, .max = 253}),
        bind<&G::spines>(
@@ -205,7 +206,7 @@ const Object& generator_table() {
        bind<&G::rails>({.key = "rails",
                         .kind = Kind::kInteger,
                         .doc = "adapters of each host: mlx5_0, mlx5_1, …; of leaf_spine each rail has leaves of "
-                               "its own, of a star ports of its own",
+                               "its own, of a star ports of its own; of fat_tree 1",
                         .min = 1,
                         .max = 8}),
        bind<&G::cables_per_spine>({.key = "cables_per_spine",
@@ -463,6 +464,13 @@ const Object& topology_table() {
                                  .doc = "who gives addresses and tables to an InfiniBand subnet: the simulation, before the "
                                         "first packet, or a program on one of the hosts, such as OpenSM: until then ports are in Init",
                                  .choices = {"simulated", "none"}}),
+       bind<&T::ecmp_seed>({.key = "ecmp_seed",
+                            .kind = Kind::kText,
+                            .doc = "on Ethernet: what the hash of a flow is mixed with where several ports lead on by ways of one length; "
+                                   "own: a number of each switch, drawn by its name from the run's seed; same: one number for all "
+                                   "switches, so that every tier splits flows as the one before it and most ways stay empty "
+                                   "(polarisation)",
+                            .choices = {"own", "same"}}),
        bind_object<&T::generate>({.key = "generate",
                                   .kind = Kind::kObject,
                                   .doc = "a regular shape instead of written hosts, switches and links"},

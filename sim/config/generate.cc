@@ -8,6 +8,13 @@ namespace verbatim::config {
 
 namespace {
 
+// k of the smallest fat tree with places for so many hosts: k³/4, and k is even.
+std::uint32_t fat_tree_ports(std::uint64_t hosts) {
+  std::uint64_t k = 2;
+  while (k * k * k / 4 < hosts) k += 2;
+  return static_cast<std::uint32_t>(k);
+}
+
 class Generator {
  public:
   explicit Generator(TopologySpec& topology) : topology_(topology), spec_(topology.generate) {}
@@ -41,6 +48,31 @@ class Generator {
         for (std::uint32_t c = 0; c < cables; ++c) {
           add_link(port(leaf, per_leaf + s * cables + c + 1), port(spines[s], l * cables + c + 1));
         }
+      }
+    }
+  }
+
+  // Three tiers of switches with k ports each (Al-Fares et al., SIGCOMM 2008). Each of k pods has k/2 leaves and k/2 aggregation
+  // switches, all joined; aggregation switch a of every pod has cables to the cores a·k/2 … a·k/2 + k/2 - 1, whose port p leads
+  // to pod p - 1. The lower half of a switch's ports leads down, the upper half up.
+  void fat_tree() {
+    const std::uint32_t k = fat_tree_ports(spec_.hosts), half = k / 2;
+    std::vector<std::string> cores;
+    for (std::uint32_t c = 0; c < half * half; ++c) cores.push_back(add_switch("core", c, k));
+    for (std::uint32_t pod = 0; pod < k; ++pod) {
+      std::vector<std::string> aggregations;
+      for (std::uint32_t a = 0; a < half; ++a) aggregations.push_back(add_switch("agg", pod * half + a, k));
+      for (std::uint32_t l = 0; l < half; ++l) {
+        const std::string leaf = add_switch("leaf", pod * half + l, k);
+        const std::uint32_t first = (pod * half + l) * half;
+        for (std::uint32_t i = 0; i < half && first + i < spec_.hosts; ++i) {
+          add_host(first + i);
+          add_link(adapter(first + i, 0), port(leaf, i + 1));
+        }
+        for (std::uint32_t a = 0; a < half; ++a) add_link(port(leaf, half + a + 1), port(aggregations[a], l + 1));
+      }
+      for (std::uint32_t a = 0; a < half; ++a) {
+        for (std::uint32_t c = 0; c < half; ++c) add_link(port(aggregations[a], half + c + 1), port(cores[a * half + c], pod + 1));
       }
     }
   }
@@ -97,12 +129,17 @@ void generate(TopologySpec& topology, Diagnostics& diagnostics) {
   const GeneratorSpec& spec = topology.generate;
   if (spec.shape.empty()) return;
   constexpr std::uint32_t kMostPorts = 254;
-  const bool star = spec.shape == "star";
+  const bool star = spec.shape == "star", fat_tree = spec.shape == "fat_tree";
+  if (fat_tree && spec.rails > 1) {
+    diagnostics.add(topology.file, "/generate", "hosts of a \"fat_tree\" have one adapter each",
+                    "leave \"rails\" out, or choose the shape \"leaf_spine\"");
+    return;
+  }
   const std::uint64_t leaves = (std::uint64_t{spec.hosts} + spec.hosts_per_leaf - 1) / spec.hosts_per_leaf * spec.rails;
-  const std::uint64_t ports =
-      star ? std::uint64_t{spec.hosts} * spec.rails
-           : std::max(spec.hosts_per_leaf + std::uint64_t{spec.spines} * spec.cables_per_spine,
-                      leaves * spec.cables_per_spine);
+  const std::uint64_t ports = star       ? std::uint64_t{spec.hosts} * spec.rails
+                              : fat_tree ? fat_tree_ports(spec.hosts)
+                                         : std::max(spec.hosts_per_leaf + std::uint64_t{spec.spines} * spec.cables_per_spine,
+                                                    leaves * spec.cables_per_spine);
   if (ports > kMostPorts) {
     diagnostics.add(
         topology.file, "/generate",
@@ -111,7 +148,7 @@ void generate(TopologySpec& topology, Diagnostics& diagnostics) {
     return;
   }
   Generator generator(topology);
-  star ? generator.star() : generator.leaf_spine();
+  star ? generator.star() : fat_tree ? generator.fat_tree() : generator.leaf_spine();
 }
 
 }  // namespace verbatim::config

@@ -32,12 +32,6 @@ std::uint8_t mtu_at(const TopologySpec& topology, const Endpoint& end) {
   return end.is_switch ? kMost4096 : static_cast<std::uint8_t>(topology.hca_profile(topology.adapters[end.node]).max_mtu);
 }
 
-const LinkSpec* link_at(const TopologySpec& topology, const Endpoint& end) {
-  const auto found = std::ranges::find_if(topology.links,
-                                          [&](const LinkSpec& link) { return link.end_a == end || link.end_b == end; });
-  return found == topology.links.end() ? nullptr : &*found;
-}
-
 // Codes of ibv_port_attr; those of 14 Gb/s a lane and more are extended speeds.
 void set_rate(mad::smp::PortInfo& info, std::uint32_t width, std::uint32_t speed) {
   constexpr std::uint32_t kOne = 1, kQdr = 4, kFdr10 = 8, kFdr = 16;
@@ -68,8 +62,8 @@ void put_arbitration(NodePort& port, const fabric::ArbitrationTables& tables, st
   }
 }
 
-NodePort port_at(const TopologySpec& topology, const Endpoint& end, const fabric::ArbitrationTables& arbitration,
-                 const std::vector<fabric::LevelMapping>& sl_to_vl) {
+NodePort port_at(const TopologySpec& topology, const CableIndex& cables, const Endpoint& end,
+                 const fabric::ArbitrationTables& arbitration, const std::vector<fabric::LevelMapping>& sl_to_vl) {
   NodePort port;
   mad::smp::PortInfo& info = port.info;
   const std::uint32_t lanes = lanes_at(topology, end);
@@ -77,7 +71,7 @@ NodePort port_at(const TopologySpec& topology, const Endpoint& end, const fabric
   info.mtu_capacity = info.neighbor_mtu = mtu_at(topology, end);
   put_arbitration(port, arbitration, lanes);
   std::uint32_t operational = lanes;
-  if (const LinkSpec* link = link_at(topology, end)) {
+  if (const LinkSpec* link = cables.at(end)) {
     const Endpoint& far = link->end_a == end ? link->end_b : link->end_a;
     operational = std::min(lanes, lanes_at(topology, far));
     info.operational_vls = lanes_code(operational);
@@ -98,13 +92,7 @@ NodePort port_at(const TopologySpec& topology, const Endpoint& end, const fabric
 
 }  // namespace
 
-std::optional<Endpoint> far_end(const TopologySpec& topology, const Endpoint& end) {
-  const LinkSpec* const link = link_at(topology, end);
-  if (link == nullptr) return std::nullopt;
-  return link->end_a == end ? link->end_b : link->end_a;
-}
-
-Node adapter_node(const TopologySpec& topology, const subnet::Plan& plan, std::size_t index,
+Node adapter_node(const TopologySpec& topology, const CableIndex& cables, const subnet::Plan& plan, std::size_t index,
                   const std::vector<std::uint16_t>& pkeys) {
   const AdapterSpec& spec = topology.adapters[index];
   const hca::HcaProfile& profile = topology.hca_profile(spec);
@@ -118,7 +106,7 @@ Node adapter_node(const TopologySpec& topology, const subnet::Plan& plan, std::s
   node.info.device_id = static_cast<std::uint16_t>(profile.vendor_part_id);
   node.info.vendor_id = profile.vendor_id & 0xffffff;
   node.ports.resize(1);
-  node.ports.push_back(port_at(topology, {false, index, 1}, profile.arbitration, profile.sl_to_vl));
+  node.ports.push_back(port_at(topology, cables, {false, index, 1}, profile.arbitration, profile.sl_to_vl));
   NodePort& port = node.ports[1];
   port.guids.assign(profile.gid_table_length, 0);
   port.guids[0] = planned.ports[0].guid;
@@ -134,7 +122,7 @@ Node adapter_node(const TopologySpec& topology, const subnet::Plan& plan, std::s
   return node;
 }
 
-Node switch_node(const TopologySpec& topology, const subnet::Plan& plan, std::size_t index) {
+Node switch_node(const TopologySpec& topology, const CableIndex& cables, const subnet::Plan& plan, std::size_t index) {
   const SwitchSpec& spec = topology.switches[index];
   const fabric::SwitchProfile& profile = spec.switch_profile;
   const subnet::NodePlan& planned = plan.nodes[topology.adapters.size() + index];
@@ -147,7 +135,7 @@ Node switch_node(const TopologySpec& topology, const subnet::Plan& plan, std::si
   node.info.vendor_id = kSwitchVendor;
   node.ports.resize(1);
   for (std::uint32_t number = 1; number <= spec.ports; ++number) {
-    node.ports.push_back(port_at(topology, {true, index, number}, profile.arbitration, profile.sl_to_vl));
+    node.ports.push_back(port_at(topology, cables, {true, index, number}, profile.arbitration, profile.sl_to_vl));
   }
   NodePort& own = node.ports[0];
   own.guids.assign(1, planned.guid);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "sim/config/load.h"
 #include "sim/config/words.h"
@@ -20,9 +21,10 @@ std::optional<std::size_t> TopologySpec::host(std::string_view host_name) const 
 
 std::vector<std::size_t> TopologySpec::adapters_of(std::size_t host_index) const {
   std::vector<std::size_t> indices{host_index};
-  for (std::size_t i = hosts.size(); i < adapters.size(); ++i) {
-    if (adapters[i].host == host_index) indices.push_back(i);
-  }
+  // The further adapters, which follow the first ones, are in the order of their hosts.
+  const std::span<const AdapterSpec> all(adapters);
+  const auto further = std::ranges::equal_range(all.subspan(std::min(hosts.size(), all.size())), host_index, {}, &AdapterSpec::host);
+  for (const AdapterSpec& adapter : further) indices.push_back(static_cast<std::size_t>(&adapter - adapters.data()));
   return indices;
 }
 
@@ -62,6 +64,9 @@ class Resolver {
     sizes();
     addresses();
     partitions();
+    if (!topology_.is_roce() && topology_.ecmp_seed != "own" && !is_wrong("/link_layer")) {
+      add("/ecmp_seed", "switches of InfiniBand do not spread flows by a hash", "leave it out, or choose the link layer \"roce\"");
+    }
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.

@@ -14,6 +14,12 @@ void in_order(std::size_t n, Simulation::Order order, const Visit& visit) {
   for (std::size_t i = 0; i < n; ++i) visit(order == Simulation::Order::kForward ? i : n - 1 - i);
 }
 
+Duration least_propagation(const TopologySpec& topology) {
+  Duration least = Duration::max();
+  for (const LinkSpec& link : topology.links) least = std::min(least, link.propagation());
+  return least;
+}
+
 hca::Neighbours neighbours_of(const TopologySpec& topology, const subnet::Plan& plan) {
   std::vector<hca::Neighbours::Entry> entries;
   for (std::size_t i = 0; topology.is_roce() && i < topology.adapters.size(); ++i) {
@@ -28,7 +34,7 @@ hca::Neighbours neighbours_of(const TopologySpec& topology, const subnet::Plan& 
 std::optional<TopologyView::End> TopologyView::peer(const End& end) const {
   const std::size_t adapters = topology_.adapters.size();
   const bool is_switch = end.node >= adapters;
-  const auto far = far_end(topology_, {is_switch, is_switch ? end.node - adapters : end.node, end.port});
+  const auto far = cables_.far_end({is_switch, is_switch ? end.node - adapters : end.node, end.port});
   if (!far) return std::nullopt;
   return End{far->is_switch ? adapters + far->node : far->node, static_cast<std::uint8_t>(far->port)};
 }
@@ -53,6 +59,8 @@ std::vector<std::string> Simulation::component_names(const TopologySpec& topolog
 
 Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices& choices, Order order)
     : topology_(topology),
+      cables_(topology),
+      least_cable_(least_propagation(topology)),
       components_(component_names(topology)),
       tracer_(engine_),
       plan_(plan_of(topology)),
@@ -60,7 +68,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       pkey_tables_(pkey_tables_of(topology)),
       ports_(topology.adapters.size()),
       paths_(ports_),
-      view_(topology, nodes_),
+      view_(topology, cables_, nodes_),
       adapters_(topology.adapters.size()),
       connections_(topology.hosts.size()),
       switches_(topology.switches.size()),
@@ -74,7 +82,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
   CHECK(plan_.findings.empty());  // the checker has asked the same questions
   in_order(adapters_.size(), order, [&](std::size_t i) { build_adapter(i, seed, choices); });
   in_order(connections_.size(), order, [&](std::size_t i) { build_connections(i); });
-  in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i); });
+  in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i, seed); });
   in_order(topology.links.size(), order, [&](std::size_t i) { build_link(topology.links[i]); });
 }
 
@@ -84,11 +92,9 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
   const subnet::NodePlan& plan = plan_.nodes[index];
   hca::PortAddress address;
   address.node_guid = plan.guid;
-  for (const LinkSpec& link : topology_.links) {
-    const Endpoint end{false, index, 1};
-    if (link.end_a != end && link.end_b != end) continue;
-    address.active_width = link.rate.active_width;
-    address.active_speed = link.rate.active_speed;
+  if (const LinkSpec* const link = cables_.at({false, index, 1})) {
+    address.active_width = link->rate.active_width;
+    address.active_speed = link->rate.active_speed;
   }
   address.gids = gids_of(topology_, plan_, index);
   address.pkeys = pkey_tables_[index];
@@ -145,7 +151,7 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
                    .rate = rate_code(address.active_width, address.active_speed)};
   const bool is_managed = topology_.manages_subnet() && !topology_.is_roce();
   const bool manages = is_managed && address.lid == plan_.subnet_manager;
-  adapter.node = adapter_node(topology_, plan_, index, address.pkeys);
+  adapter.node = adapter_node(topology_, cables_, plan_, index, address.pkeys);
   adapter.management = std::make_unique<HostManagement>(
       surroundings_of("host/" + host.name, adapter.node), *adapter.hca, *adapter.port, ports_[index],
       HostManagement::Subnet{is_managed ? plan_.subnet_manager : ib::Lid{}, manages ? &paths_ : nullptr, &view_},
@@ -163,7 +169,7 @@ NodeSurroundings Simulation::surroundings_of(const std::string& component, manag
   return {engine_, components_.id(component), node, topology_.manages_subnet()};
 }
 
-void Simulation::build_switch(std::size_t index) {
+void Simulation::build_switch(std::size_t index, std::uint64_t seed) {
   const SwitchSpec& spec = topology_.switches[index];
   std::vector<ComponentId> ports;
   for (std::uint32_t port = 1; port <= spec.ports; ++port)
@@ -171,14 +177,16 @@ void Simulation::build_switch(std::size_t index) {
   switches_[index] = std::make_unique<fabric::Switch>(engine_, tracer_, components_.id("switch/" + spec.name),
                                                       spec.switch_profile, ports);
   if (topology_.is_roce()) {
-    switches_[index]->set_ethernet_routes(ethernet_routes_of(topology_, plan_, index));
+    // Drawn from the seed as all else that is random: runs with several seeds show how far the luck of the hash matters.
+    const std::uint64_t salt = topology_.ecmp_seed == "same" ? 0 : Rng(seed, "ecmp/" + spec.name).next();
+    switches_[index]->set_ethernet_routes(subnet::kMacBase, plan_.nodes[adapters_.size() + index].routes, salt);
   } else if (topology_.manages_subnet()) {
     switches_[index]->set_forwarding_table(plan_.nodes[adapters_.size() + index].forwarding_table);
   }
   switches_[index]->set_multicast_ports(plan_.nodes[adapters_.size() + index].multicast_ports);
   if (topology_.is_roce()) return;
   if (!topology_.manages_subnet()) switches_[index]->set_multicast_table({});
-  switch_nodes_[index] = switch_node(topology_, plan_, index);
+  switch_nodes_[index] = switch_node(topology_, cables_, plan_, index);
   switch_managements_[index] = std::make_unique<SwitchManagement>(
       surroundings_of("switch/" + spec.name, switch_nodes_[index]), *switches_[index]);
 }
@@ -287,21 +295,18 @@ void Simulation::draw_failing_calls(std::int64_t budget) {
 }
 
 Duration Simulation::least_way_to(std::size_t host) const {
-  const std::vector<std::size_t> own = topology_.adapters_of(host);
-  const auto is_own = [&](const Endpoint& end) { return !end.is_switch && std::ranges::find(own, end.node) != own.end(); };
-  Duration least_cable = Duration::max();
-  for (const LinkSpec& link : topology_.links) least_cable = std::min(least_cable, link.propagation());
   Duration least = Duration::max();
-  for (const LinkSpec& link : topology_.links) {
-    for (const auto& [end, far] : {std::pair(link.end_a, link.end_b), std::pair(link.end_b, link.end_a)}) {
-      if (!is_own(end)) continue;
-      Duration way = link.propagation();
-      if (far.is_switch) {
-        const fabric::SwitchProfile& profile = topology_.switches[far.node].switch_profile;
-        way += least_cable + (ClockDomain(profile.core_clock_hz).edge(profile.cut_through_cycles) - Instant{});
-      }
-      least = std::min(least, way);
+  for (const std::size_t adapter : topology_.adapters_of(host)) {
+    const Endpoint end{false, adapter, 1};
+    const LinkSpec* const link = cables_.at(end);
+    if (link == nullptr) continue;
+    const Endpoint& far = link->end_a == end ? link->end_b : link->end_a;
+    Duration way = link->propagation();
+    if (far.is_switch) {
+      const fabric::SwitchProfile& profile = topology_.switches[far.node].switch_profile;
+      way += least_cable_ + (ClockDomain(profile.core_clock_hz).edge(profile.cut_through_cycles) - Instant{});
     }
+    least = std::min(least, way);
   }
   return least == Duration::max() ? Duration::zero() : least;
 }

@@ -32,14 +32,15 @@ namespace verbatim::config {
 // The nodes of a topology, adapters before switches, for its subnet administrator.
 class TopologyView final : public management::SubnetView {
  public:
-  TopologyView(const TopologySpec& topology, const std::vector<const management::Node*>& nodes)
-      : topology_(topology), nodes_(nodes) {}
+  TopologyView(const TopologySpec& topology, const CableIndex& cables, const std::vector<const management::Node*>& nodes)
+      : topology_(topology), cables_(cables), nodes_(nodes) {}
   std::size_t node_count() const override { return nodes_.size(); }
   const management::Node& node(std::size_t index) const override { return *nodes_[index]; }
   std::optional<End> peer(const End& end) const override;
 
  private:
   const TopologySpec& topology_;
+  const CableIndex& cables_;
   const std::vector<const management::Node*>& nodes_;
 };
 
@@ -109,7 +110,7 @@ class Simulation {
   hca::PortAddress address_of(std::size_t adapter) const;
   void build_adapter(std::size_t index, std::uint64_t seed, Choices& choices);
   void build_connections(std::size_t host);
-  void build_switch(std::size_t index);
+  void build_switch(std::size_t index, std::uint64_t seed);
   NodeSurroundings surroundings_of(const std::string& component, management::Node& node);
   // Of what packets are made of, when the symbols between them are spread over it.
   static ByteTime byte_time_of(const LinkSpec& link);
@@ -117,6 +118,8 @@ class Simulation {
   fabric::Port& port_of(const Endpoint& end);
 
   const TopologySpec& topology_;
+  const CableIndex cables_;
+  const Duration least_cable_;  // propagation of the shortest one
   ComponentTable components_;
   Engine engine_;
   Tracer tracer_;

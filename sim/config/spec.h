@@ -116,7 +116,7 @@ struct LinkSpec {
 
 // Parts of a regular shape that are added to those of the file.
 struct GeneratorSpec {
-  std::string shape;  // "star", "leaf_spine"; empty: nothing is generated
+  std::string shape;  // "star", "leaf_spine", "fat_tree"; empty: nothing is generated
   std::uint32_t hosts = 2;
   std::uint32_t hosts_per_leaf = 4;
   std::uint32_t spines = 2;
@@ -162,6 +162,7 @@ struct TopologySpec {
   std::string name, description;
   std::string link_layer = "infiniband";
   std::string subnet_manager = "simulated";  // or none
+  std::string ecmp_seed = "own";             // of switches on Ethernet; or same
   GeneratorSpec generate;
   std::vector<HostSpec> hosts;
   std::vector<SwitchSpec> switches;

@@ -4,40 +4,12 @@
 #include <utility>
 
 #include "sim/core/check.h"
-#include "sim/ib/crc.h"
-#include "sim/ib/frame.h"
+#include "sim/fabric/flow_hash.h"
 #include "sim/ib/group_address.h"
 #include "sim/ib/lid_ranges.h"
 #include "sim/ib/packet_trace.h"
 
 namespace verbatim::fabric {
-
-namespace {
-
-// Of the addresses and ports of IP; of what is not IP, of the stations' addresses.
-std::uint32_t flow_hash_of_frame(const ib::Packet& packet) {
-  const ib::FrameLayer headers = ib::parse_frame(packet.payload.bytes()).outer;
-  constexpr std::size_t kIpv4Addresses = 12, kIpv6Addresses = 8;
-  ib::Icrc crc;
-  if (!headers.ipv4.empty()) crc.add(headers.ipv4.subspan(kIpv4Addresses));
-  if (!headers.ipv6.empty()) crc.add(headers.ipv6.subspan(kIpv6Addresses));
-  if (headers.ipv4.empty() && headers.ipv6.empty()) crc.add(headers.ethernet);
-  crc.add(headers.ports);
-  return crc.value();
-}
-
-std::uint32_t flow_hash(const ib::Packet& packet) {
-  if (packet.is_frame) return flow_hash_of_frame(packet);
-  const std::uint16_t port = packet.ethernet->udp_source_port;
-  const std::byte port_bytes[] = {static_cast<std::byte>(port >> 8), static_cast<std::byte>(port)};
-  ib::Icrc crc;  // a good mixer of bits, as in real switches
-  crc.add(std::as_bytes(std::span(packet.grh->source.raw)));
-  crc.add(std::as_bytes(std::span(packet.grh->destination.raw)));
-  crc.add(port_bytes);
-  return crc.value();
-}
-
-}  // namespace
 
 Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfile& profile,
                const std::vector<ComponentId>& port_ids)
@@ -183,16 +155,12 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
 }
 
 PortNumber Switch::output_for(const ib::Packet& packet) const {
-  if (!packet.ethernet) {
-    const std::uint16_t lid = packet.lrh.destination.value;
-    return lid < table_.size() ? table_[lid] : kNoRoute;
-  }
-  const ib::MacAddress to = packet.ethernet->destination;
-  const auto route =
-      std::lower_bound(ethernet_routes_.begin(), ethernet_routes_.end(), to,
-                       [](const EthernetRoute& a, ib::MacAddress b) { return a.destination < b; });
-  if (route == ethernet_routes_.end() || route->destination != to || route->ports.empty()) return kNoRoute;
-  return route->ports.size() == 1 ? route->ports[0] : route->ports[flow_hash(packet) % route->ports.size()];
+  const std::uint64_t destination =
+      packet.ethernet ? packet.ethernet->destination.value - mac_base_.value : packet.lrh.destination.value;
+  const RouteTable::Entry entry = routes_->entry(destination);
+  if (!RouteTable::is_set(entry)) return PortNumber{static_cast<std::uint8_t>(entry)};
+  const std::span<const PortNumber> ports = routes_->ports_of(entry);
+  return ports[way_of(flow_hash(packet), ecmp_salt_, static_cast<std::uint32_t>(ports.size()))];
 }
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,

@@ -16,6 +16,7 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/port.h"
+#include "sim/fabric/route_table.h"
 
 namespace verbatim::fabric {
 
@@ -72,21 +73,20 @@ class Switch final : public PacketSink {
   Port& port(PortNumber number) { return *inputs_.at(number.value - 1u).port; }
 
   // Linear forwarding table: element n is the output for LID n, 0 the switch itself, kNoRoute none.
-  static constexpr PortNumber kNoRoute{255};
-  void set_forwarding_table(std::vector<PortNumber> table) { table_ = std::move(table); }
+  static constexpr PortNumber kNoRoute = RouteTable::kNoRoute;
+  void set_forwarding_table(const std::vector<PortNumber>& table) { routes_ = std::make_shared<const RouteTable>(table); }
 
   // Ports of the spanning tree on which packets to groups leave, and programs' frames to nobody that is known; all but the
   // one they came by. Whoever has joined which group is not looked at (no IGMP or MLD snooping).
   void set_multicast_ports(std::vector<PortNumber> ports) { multicast_ports_ = std::move(ports); }
 
-  // On Ethernet: a destination and the ports that lead to it, all by ways of one length. A flow keeps to one
-  // of them, which a hash of its addresses and UDP source port chooses (ECMP).
-  struct EthernetRoute {
-    ib::MacAddress destination;
-    std::vector<PortNumber> ports;
-  };
-  // Sorted by destination.
-  void set_ethernet_routes(std::vector<EthernetRoute> routes) { ethernet_routes_ = std::move(routes); }
+  // On Ethernet: destination n is the adapter with the MAC address `base` + n. Of the ports that lead to it by ways of one length
+  // a flow keeps to one, which its hash and `ecmp_salt` choose (flow_hash.h).
+  void set_ethernet_routes(ib::MacAddress base, std::shared_ptr<const RouteTable> routes, std::uint64_t ecmp_salt = 0) {
+    mac_base_ = base;
+    routes_ = std::move(routes);
+    ecmp_salt_ = ecmp_salt;
+  }
 
   // Groups that the subnet manager has laid itself (IBA 18.2.4.3.3): by LID from 0xc000 on, the ports that a packet to it leaves
   // by. Once there is such a table, no others are flooded.
@@ -124,11 +124,12 @@ class Switch final : public PacketSink {
   const ComponentId id_;
   const SwitchProfile profile_;
   const ClockDomain clock_;
-  std::vector<PortNumber> table_;
+  std::shared_ptr<const RouteTable> routes_ = std::make_shared<const RouteTable>();  // by LID, or by MAC address from mac_base_ on
+  ib::MacAddress mac_base_;
+  std::uint64_t ecmp_salt_ = 0;
   std::vector<PortNumber> multicast_ports_;
   std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;
   SwitchAgent* agent_ = nullptr;
-  std::vector<EthernetRoute> ethernet_routes_;
   std::vector<Input> inputs_;
 };
 

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "sim/core/check.h"
-#include "sim/fabric/switch.h"
 
 namespace verbatim::subnet {
 
 namespace {
 
 using fabric::PortNumber;
+using fabric::RouteTable;
 using Vertices = std::vector<std::uint32_t>;
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -99,11 +99,19 @@ Vertices shortest_cycle(const std::vector<Vertices>& graph) {
   return best;
 }
 
-// The outputs of all switches by name, port and lane, and which are used in sequence.
+using Ports = std::bitset<256>;
+
+template <class Visit>
+void for_each_port(const Ports& ports, const Visit& visit) {
+  for (std::size_t port = ports._Find_first(); port < ports.size(); port = ports._Find_next(port)) visit(port);
+}
+
+// The outputs of all switches by name and port, and which are used in sequence.
 class Dependencies {
  public:
   Dependencies(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan, const LaneOf& lane_of)
-      : nodes_(nodes), plan_(plan), lane_of_(lane_of), first_output_(nodes.size()) {
+      : nodes_(nodes), plan_(plan), lane_of_(lane_of), first_output_(nodes.size()), to_switches_(nodes.size()), adapters_at_(nodes.size()),
+        sets_(nodes.size()) {
     std::vector<std::size_t> by_name(nodes.size());
     std::iota(by_name.begin(), by_name.end(), std::size_t{0});
     std::ranges::sort(by_name, {}, [&](std::size_t node) -> const std::string& { return nodes[node].name; });
@@ -114,8 +122,14 @@ class Dependencies {
     }
     far_ends_.assign(outputs_.size(), Attachment{kUnreached, {}});
     for (const Cable& cable : cables) {
-      far_ends_[output(cable.a)] = cable.b;
-      far_ends_[output(cable.b)] = cable.a;
+      for (const auto& [here, there] : {std::pair(cable.a, cable.b), std::pair(cable.b, cable.a)}) {
+        far_ends_[output(here)] = there;
+        if (nodes[there.node].kind == NodeKind::kSwitch) to_switches_[here.node].set(here.port.value);
+        else ++adapters_at_[here.node];
+      }
+    }
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      if (nodes[node].kind == NodeKind::kSwitch && adapters_at_[node] > 0) leaves_.push_back(node);
     }
     followers_.resize(outputs_.size());
   }
@@ -129,34 +143,33 @@ class Dependencies {
         if (end.node == kUnreached || nodes_[end.node].kind != NodeKind::kSwitch) continue;
         const std::uint16_t lid = plan_.nodes[node].ports[port].lid.value;
         // Equal ways depend on the last switch alone.
-        const bool is_spread = lid < plan_.nodes[end.node].equal_ports.size();
+        const bool is_spread = plan_.nodes[end.node].routes != nullptr;
         if (lid == 0 || (!treated.insert(end.node).second && is_spread)) continue;
-        add_routes_to(lid, {node, PortNumber{static_cast<std::uint8_t>(port + 1)}});
+        add_routes_to(lid, end.node);
       }
     }
   }
 
   Route loop() const {
+    const std::vector<std::map<Lanes, Ports>> followers = followers_by_lane();
     std::vector<Channel> channels;
     std::map<std::pair<std::size_t, std::uint8_t>, std::uint32_t> numbers;  // by output and lane
     std::vector<Vertices> graph;
-    for (std::size_t from = 0; from < followers_.size(); ++from) {
-      for (const auto& [lanes, ports] : followers_[from]) {
+    for (std::size_t from = 0; from < followers.size(); ++from) {
+      for (const auto& [lanes, ports] : followers[from]) {
         if (!numbers.emplace(std::pair(from, lanes.first), static_cast<std::uint32_t>(channels.size())).second) continue;
         channels.push_back({outputs_[from].node, outputs_[from].port, lanes.first});
       }
     }
     graph.resize(channels.size());
-    for (std::size_t from = 0; from < followers_.size(); ++from) {
-      for (const auto& [lanes, ports] : followers_[from]) {
+    for (std::size_t from = 0; from < followers.size(); ++from) {
+      for (const auto& [lanes, ports] : followers[from]) {
         Vertices& edges = graph[numbers.at({from, lanes.first})];
-        const std::size_t first = first_output_[far_ends_[from].node];
-        for (std::size_t port = 1; port < ports.size(); ++port) {
-          if (!ports[port]) continue;
+        for_each_port(ports, [&, &lanes = lanes](std::size_t port) {
           // An output without a successor is in no cycle.
-          const auto next = numbers.find({first + port - 1, lanes.second});
+          const auto next = numbers.find({output_of(far_ends_[from].node, port), lanes.second});
           if (next != numbers.end()) edges.push_back(next->second);
-        }
+        });
       }
     }
     for (Vertices& edges : graph) std::ranges::sort(edges);
@@ -168,72 +181,87 @@ class Dependencies {
  private:
   using Lanes = std::pair<std::uint8_t, std::uint8_t>;
 
-  std::size_t output(const Attachment& at) const { return first_output_[at.node] + at.port.value - 1u; }
-  bool leads_to_switch(std::size_t output) const {
-    return far_ends_[output].node != kUnreached && nodes_[far_ends_[output].node].kind == NodeKind::kSwitch;
-  }
+  std::size_t output_of(std::size_t node, std::size_t port) const { return first_output_[node] + port - 1; }
+  std::size_t output(const Attachment& at) const { return output_of(at.node, at.port.value); }
 
-  // Outputs of a switch, by which packets to `lid` go on to another switch.
-  void outputs_to(std::uint16_t lid, std::size_t node, std::vector<std::size_t>& outputs) const {
-    outputs.clear();
+  // Ports of a switch by which packets to `lid` go on to another switch.
+  Ports outputs_to(std::uint16_t lid, std::size_t node) {
     const NodePlan& of = plan_.nodes[node];
-    const auto add = [&](PortNumber port) {
-      if (port.value == 0 || port == fabric::Switch::kNoRoute || port.value > nodes_[node].ports) return;
-      const std::size_t one = output({node, port});
-      if (leads_to_switch(one)) outputs.push_back(one);
-    };
-    if (lid < of.equal_ports.size()) std::ranges::for_each(of.equal_ports[lid], add);
-    else if (lid < of.forwarding_table.size()) add(of.forwarding_table[lid]);
+    std::size_t port = RouteTable::kNone;
+    if (of.routes != nullptr) {
+      const RouteTable::Entry entry = of.routes->entry(lid);
+      if (RouteTable::is_set(entry)) return set_of(node, entry);
+      port = entry;
+    } else if (lid < of.forwarding_table.size()) {
+      port = of.forwarding_table[lid].value;
+    }
+    return Ports().set(port) & to_switches_[node];
   }
 
-  // From every switch with another adapter.
-  void add_routes_to(std::uint16_t lid, const Attachment& destination) {
-    std::vector<std::size_t> front, here, next;
+  const Ports& set_of(std::size_t node, RouteTable::Entry entry) {
+    std::vector<Ports>& sets = sets_[node];
+    const std::size_t place = entry - RouteTable::kSets;
+    if (place >= sets.size()) sets.resize(place + 1);
+    if (sets[place].none()) {
+      for (const PortNumber port : plan_.nodes[node].routes->ports_of(entry)) sets[place].set(port.value);
+      sets[place] &= to_switches_[node];
+    }
+    return sets[place];
+  }
+
+  // From every switch with another adapter; `last` is the destination's.
+  void add_routes_to(std::uint16_t lid, std::size_t last) {
+    std::vector<std::size_t> front;
     std::vector<bool> reached(nodes_.size(), false);
     const auto reach = [&](std::size_t node) {
       if (!reached[node]) front.push_back(node);
       reached[node] = true;
     };
-    for (std::size_t node = 0; node < nodes_.size(); ++node) {
-      if (nodes_[node].kind != NodeKind::kAdapter) continue;
-      for (std::uint32_t port = 0; port < nodes_[node].ports; ++port) {
-        const std::size_t one = first_output_[node] + port;
-        if (one != output(destination) && leads_to_switch(one)) reach(far_ends_[one].node);
-      }
+    for (const std::size_t leaf : leaves_) {
+      if (leaf != last || adapters_at_[leaf] > 1) reach(leaf);
     }
     for (std::size_t i = 0; i < front.size(); ++i) {
-      outputs_to(lid, front[i], here);
-      for (const std::size_t from : here) {
-        const std::size_t behind = far_ends_[from].node;
+      const std::size_t node = front[i];
+      for_each_port(outputs_to(lid, node), [&](std::size_t port) {
+        const std::size_t from = output_of(node, port), behind = far_ends_[from].node;
         reach(behind);
-        outputs_to(lid, behind, next);
-        for (const std::size_t to : next) add(from, to);
-      }
+        followers_[from] |= outputs_to(lid, behind);
+      });
     }
   }
 
-  void add(std::size_t from, std::size_t to) {
-    constexpr std::uint8_t kLevels = 16;
-    const std::size_t port = outputs_[to].port.value;
-    if (!lane_of_) {
-      followers_[from][{0, 0}].set(port);
-      return;
+  // By output and the lanes of both: ports of the next switch.
+  std::vector<std::map<Lanes, Ports>> followers_by_lane() const {
+    std::vector<std::map<Lanes, Ports>> by_lane(followers_.size());
+    for (std::size_t from = 0; from < followers_.size(); ++from) {
+      if (followers_[from].none()) continue;
+      if (!lane_of_) {
+        by_lane[from][{0, 0}] = followers_[from];
+        continue;
+      }
+      constexpr std::uint8_t kLevels = 16;
+      for_each_port(followers_[from], [&](std::size_t port) {
+        for (std::uint8_t level = 0; level < kLevels; ++level) {
+          const std::uint8_t before = lane_of_(outputs_[from].node, outputs_[from].port, level);
+          const std::uint8_t after = lane_of_(far_ends_[from].node, PortNumber{static_cast<std::uint8_t>(port)}, level);
+          if (before != kNoLane && after != kNoLane) by_lane[from][{before, after}].set(port);
+        }
+      });
     }
-    for (std::uint8_t level = 0; level < kLevels; ++level) {
-      const std::uint8_t before = lane_of_(outputs_[from].node, outputs_[from].port, level);
-      const std::uint8_t after = lane_of_(outputs_[to].node, outputs_[to].port, level);
-      if (before != kNoLane && after != kNoLane) followers_[from][{before, after}].set(port);
-    }
+    return by_lane;
   }
 
   const std::vector<Node>& nodes_;
   const Plan& plan_;
   const LaneOf& lane_of_;
-  std::vector<std::size_t> first_output_;  // by node
-  std::vector<Channel> outputs_;           // of all nodes, by name and port
-  std::vector<Attachment> far_ends_;       // by output
-  // By output and the lanes of both: ports of the next switch.
-  std::vector<std::map<Lanes, std::bitset<256>>> followers_;
+  std::vector<std::size_t> first_output_;   // by node
+  std::vector<Channel> outputs_;            // of all nodes, by name and port
+  std::vector<Attachment> far_ends_;        // by output
+  std::vector<Ports> to_switches_;          // by node: ports with a switch behind them
+  std::vector<std::uint32_t> adapters_at_;  // by node
+  std::vector<std::size_t> leaves_;         // switches with adapters
+  std::vector<std::vector<Ports>> sets_;    // by node, and by set of its route table; empty: not known yet
+  std::vector<Ports> followers_;            // by output: ports of the next switch
 };
 
 }  // namespace

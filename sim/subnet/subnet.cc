@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "sim/core/check.h"
-#include "sim/fabric/switch.h"
 #include "sim/ib/partition.h"
 
 namespace verbatim::subnet {
@@ -14,6 +15,7 @@ namespace verbatim::subnet {
 namespace {
 
 using fabric::PortNumber;
+using fabric::RouteTable;
 
 constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max();
@@ -21,17 +23,15 @@ constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max();
 // Locally administered EUI-64 identifiers that spell "VB"; bits 47:40 tell adapters from switches.
 constexpr std::uint64_t kAdapterGuids = 0x0256'4200'0000'0000;
 constexpr std::uint64_t kSwitchGuids = 0x0256'4201'0000'0000;
-// Likewise, 48 bits.
-constexpr std::uint64_t kAdapterMacs = 0x0256'4200'0000;
 
-// The cabling by node and port, and one LID after the other.
+// The cabling by node and port, the switches' graph, and one LID after the other.
 class Planner {
  public:
   Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways)
       : nodes_(nodes), all_ways_(all_ways) {
     neighbours_.resize(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      CHECK(nodes[i].ports >= 1 && nodes[i].ports < fabric::Switch::kNoRoute.value);
+      CHECK(nodes[i].ports >= 1 && nodes[i].ports < RouteTable::kNoRoute.value);
       neighbours_[i].assign(nodes[i].ports, Attachment{kNowhere, {}});
     }
     for (const Cable& cable : cables) {
@@ -48,9 +48,8 @@ class Planner {
 
   Plan run() {
     assign_addresses();
-    for (const std::size_t node : by_name_) {
-      if (nodes_[node].kind == NodeKind::kSwitch) route_from(node);
-    }
+    join_switches();
+    lay_routes();
     grow_multicast_trees();
     find_islands();
     return std::move(plan_);
@@ -77,7 +76,7 @@ class Planner {
         PortPlan port;
         port.guid = is_switch ? target.guid : target.guid + i + 1;
         port.gid = link_local_gid(port.guid);
-        if (!is_switch) port.mac = ib::MacAddress{kAdapterMacs | ++macs_};
+        if (!is_switch) port.mac = ib::MacAddress{kMacBase.value + ++macs_};
         if (owners_.size() <= kUnicastLids) {
           port.lid = ib::Lid{static_cast<std::uint16_t>(owners_.size())};
           owners_.push_back({node, PortNumber{static_cast<std::uint8_t>(is_switch ? 0 : i + 1)}});
@@ -90,70 +89,151 @@ class Planner {
     }
   }
 
-  // Hops between switches to `root`, over switches only: adapters do not forward.
-  std::vector<std::uint32_t> distances_to(std::size_t root) const {
-    std::vector<std::uint32_t> distances(nodes_.size(), kFar);
-    std::vector<std::size_t> front{root};
-    distances[root] = 0;
-    for (std::size_t i = 0; i < front.size(); ++i) {
-      for (const Attachment& next : neighbours_[front[i]]) {
-        if (next.node == kNowhere || nodes_[next.node].kind != NodeKind::kSwitch) continue;
-        if (distances[next.node] != kFar) continue;
-        distances[next.node] = distances[front[i]] + 1;
-        front.push_back(next.node);
-      }
-    }
-    return distances;
+  // A cable from a switch to another.
+  struct Hop {
+    PortNumber port;
+    std::uint32_t to;  // number of the switch
+  };
+  std::span<const Hop> hops_of(std::size_t number) const {
+    return {hops_.data() + first_hop_[number], first_hop_[number + 1] - first_hop_[number]};
   }
 
-  void route_from(std::size_t from) {
-    const std::vector<std::uint32_t> distances = distances_to(from);
-    // The distance is the same in both directions; per port, how far the switch behind it is from each target
-    // is needed, so the neighbours' own distances are computed once.
-    std::vector<std::vector<std::uint32_t>> behind(nodes_[from].ports);
-    for (std::uint32_t i = 0; i < nodes_[from].ports; ++i) {
-      const Attachment& next = neighbours_[from][i];
-      if (next.node == kNowhere || nodes_[next.node].kind != NodeKind::kSwitch) continue;
-      for (std::uint32_t j = 0; j < i && behind[i].empty(); ++j) {
-        if (neighbours_[from][j].node == next.node) behind[i] = behind[j];
-      }
-      if (behind[i].empty()) behind[i] = distances_to(next.node);
+  void join_switches() {
+    numbers_.assign(nodes_.size(), kNowhere);
+    for (const std::size_t node : by_name_) {
+      if (nodes_[node].kind != NodeKind::kSwitch) continue;
+      numbers_[node] = switches_.size();
+      switches_.push_back(node);
     }
+    for (const std::size_t node : switches_) {
+      first_hop_.push_back(hops_.size());
+      for (std::uint32_t i = 0; i < nodes_[node].ports; ++i) {
+        const Attachment& next = neighbours_[node][i];
+        if (next.node == kNowhere || numbers_[next.node] == kNowhere) continue;
+        hops_.push_back({PortNumber{static_cast<std::uint8_t>(i + 1)}, static_cast<std::uint32_t>(numbers_[next.node])});
+      }
+    }
+    first_hop_.push_back(hops_.size());
+  }
 
-    std::vector<PortNumber>& table = plan_.nodes[from].forwarding_table;
-    table.assign(owners_.size(), fabric::Switch::kNoRoute);
-    std::vector<std::vector<PortNumber>>& equal = plan_.nodes[from].equal_ports;
-    if (all_ways_) equal.resize(owners_.size());
-    std::vector<std::uint32_t> load(nodes_[from].ports, 0);
+  // The switches that reach `root`, which is the first of them, the nearer ones before the farther; fills distances_, which are hops
+  // over switches only: adapters do not forward.
+  std::vector<std::size_t> front_from(std::size_t root) {
+    distances_.assign(switches_.size(), kFar);
+    std::vector<std::size_t> front{root};
+    distances_[root] = 0;
+    for (std::size_t i = 0; i < front.size(); ++i) {
+      for (const Hop& hop : hops_of(front[i])) {
+        ++plan_.steps;
+        if (distances_[hop.to] != kFar) continue;
+        distances_[hop.to] = distances_[front[i]] + 1;
+        front.push_back(hop.to);
+      }
+    }
+    return front;
+  }
+
+  // Every switch once: those with many adapters first, else neighbours of neighbours, from the first switch by name on. Destinations
+  // behind one switch, and then those of switches near to it, get their routes one after the other and so different ones.
+  std::vector<std::size_t> order_of_roots() {
+    std::vector<std::size_t> order;
+    std::vector<bool> seen(switches_.size(), false);
+    for (std::size_t first = 0; first < switches_.size(); ++first) {
+      if (seen[first]) continue;
+      for (const std::size_t number : front_from(first)) {
+        seen[number] = true;
+        order.push_back(number);
+      }
+    }
+    std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t number) { return adapter_lids_[number].size(); });
+    return order;
+  }
+
+  void lay_routes() {
+    const std::size_t count = switches_.size();
+    adapter_lids_.resize(count);
+    tables_.assign(count, RouteTable(all_ways_ ? owners_.size() : 0));
+    for (const std::size_t node : switches_) plan_.nodes[node].forwarding_table.assign(owners_.size(), RouteTable::kNoRoute);
     for (std::size_t lid = 1; lid < owners_.size(); ++lid) {
       const Attachment& owner = owners_[lid];
-      const bool to_switch = nodes_[owner.node].kind == NodeKind::kSwitch;
-      if (owner.node == from) {
-        table[lid] = PortNumber{0};
-        continue;
-      }
-      std::size_t last = owner.node;  // the switch the way ends at
-      if (!to_switch) {
-        const Attachment& end = neighbours_[owner.node][owner.port.value - 1u];
-        if (end.node == kNowhere || nodes_[end.node].kind != NodeKind::kSwitch) continue;
-        if (end.node == from) {
-          table[lid] = end.port;
-          if (all_ways_) equal[lid] = {end.port};
-          continue;
-        }
-        last = end.node;
-      }
-      if (distances[last] == kFar) continue;
-      std::size_t best = kNowhere;
-      for (std::size_t i = 0; i < behind.size(); ++i) {
-        if (behind[i].empty() || behind[i][last] + 1 != distances[last]) continue;
-        if (all_ways_ && !to_switch) equal[lid].push_back(PortNumber{static_cast<std::uint8_t>(i + 1)});
-        if (best == kNowhere || load[i] < load[best]) best = i;
-      }
-      CHECK(best != kNowhere);
-      if (!to_switch) ++load[best];
-      table[lid] = PortNumber{static_cast<std::uint8_t>(best + 1)};
+      if (nodes_[owner.node].kind == NodeKind::kSwitch) continue;
+      const Attachment& end = neighbours_[owner.node][owner.port.value - 1u];
+      if (end.node == kNowhere || numbers_[end.node] == kNowhere) continue;
+      adapter_lids_[numbers_[end.node]].emplace_back(lid, end.port);
     }
+    for (std::size_t number = 0; number < count; ++number) {
+      // By port, whatever the adapters' names.
+      std::ranges::sort(adapter_lids_[number], {}, [](const auto& lid) { return lid.second; });
+      loads_.push_back(unloaded(nodes_[switches_[number]].ports));
+    }
+    known_.resize(count);
+    ways_.resize(count);
+    for (const std::size_t root : order_of_roots()) lay_routes_to(root);
+    for (std::size_t number = 0; all_ways_ && number < count; ++number)
+      plan_.nodes[switches_[number]].routes = std::make_shared<const RouteTable>(std::move(tables_[number]));
+  }
+
+  // To a switch and its adapters.
+  void lay_routes_to(std::size_t root) {
+    const std::vector<std::size_t> front = front_from(root);
+    std::vector<PortNumber> ports;
+    for (const std::size_t from : front) {
+      if (from == root) continue;
+      ports.clear();
+      for (const Hop& hop : hops_of(from)) {
+        ++plan_.steps;
+        if (distances_[hop.to] + 1 == distances_[from]) ports.push_back(hop.port);
+      }
+      const auto [set, is_new] = known_[from].try_emplace(ports, RouteTable::kNone);
+      if (is_new) set->second = tables_[from].add(ports);
+      ways_[from] = set->second;
+    }
+    for (const auto& [lid, port] : adapter_lids_[root]) {
+      plan_.nodes[switches_[root]].forwarding_table[lid] = port;
+      if (all_ways_) tables_[root].set(lid, port.value);
+      lay_routes_to_adapter(lid, front);
+    }
+    const std::size_t own = plan_.nodes[switches_[root]].ports[0].lid.value;
+    if (own == 0) return;
+    plan_.nodes[switches_[root]].forwarding_table[own] = PortNumber{0};
+    for (const std::size_t from : std::span(front).subspan(1))
+      plan_.nodes[switches_[from]].forwarding_table[own] = least_loaded(from);
+  }
+
+  // The farthest switches choose first. Each knows then from how many adapters packets to `lid` reach it, and adds that to the load
+  // of the port that it takes.
+  void lay_routes_to_adapter(std::size_t lid, const std::vector<std::size_t>& front) {
+    arriving_.resize(switches_.size());
+    for (const std::size_t from : front) arriving_[from] = static_cast<std::uint32_t>(adapter_lids_[from].size());
+    for (std::size_t i = front.size(); i-- > 1;) {
+      const std::size_t from = front[i];
+      const PortNumber port = least_loaded(from);
+      NodePlan& plan = plan_.nodes[switches_[from]];
+      plan.forwarding_table[lid] = port;
+      if (all_ways_) tables_[from].set(lid, ways_[from]);
+      loads_[from][port.value] += arriving_[from] * kOnePath;
+      arriving_[numbers_[neighbours_[switches_[from]][port.value - 1u].node]] += arriving_[from];
+    }
+  }
+
+  // Loads of ports 0 … `ports`: paths between two adapters, and in the low bits the port, so that the least of several is that of the
+  // first port with the least load. Without branches, for this is where the time of planning is spent.
+  static constexpr std::uint64_t kOnePath = 256;
+  static std::vector<std::uint64_t> unloaded(std::uint32_t ports) {
+    std::vector<std::uint64_t> loads(ports + 1);
+    std::iota(loads.begin(), loads.end(), std::uint64_t{0});
+    return loads;
+  }
+
+  // Of the ports of ways_.
+  PortNumber least_loaded(std::size_t from) {
+    const RouteTable::Entry ways = ways_[from];
+    if (!RouteTable::is_set(ways)) return PortNumber{static_cast<std::uint8_t>(ways)};
+    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+    const std::span<const PortNumber> ports = tables_[from].ports_of(ways);
+    for (const PortNumber port : ports) least = std::min(least, loads_[from][port.value]);
+    plan_.steps += ports.size();
+    return PortNumber{static_cast<std::uint8_t>(least % kOnePath)};
   }
 
   // A tree over each island's switches, of the shortest ways from its first switch by name; between two
@@ -208,10 +288,7 @@ class Planner {
           continue;
         }
         if (island_of_switch[end.node] == kNowhere) {
-          const std::vector<std::uint32_t> distances = distances_to(end.node);
-          for (std::size_t other = 0; other < nodes_.size(); ++other) {
-            if (distances[other] != kFar) island_of_switch[other] = islands.size();
-          }
+          for (const std::size_t other : front_from(numbers_[end.node])) island_of_switch[switches_[other]] = islands.size();
           islands.emplace_back();
         }
         islands[island_of_switch[end.node]].push_back(port_name(node, i));
@@ -237,6 +314,17 @@ class Planner {
   std::vector<std::vector<Attachment>> neighbours_;  // by node, by port - 1
   std::vector<std::size_t> by_name_;                 // adapters, then switches
   std::vector<Attachment> owners_{{kNowhere, {}}};   // by LID
+  std::vector<std::size_t> switches_;                // nodes; a switch's number is its place here, by name
+  std::vector<std::size_t> numbers_;                 // by node
+  std::vector<Hop> hops_;                            // of all switches, by number and port
+  std::vector<std::size_t> first_hop_;               // by number, and the end
+  // By number of the switch:
+  std::vector<std::vector<std::pair<std::size_t, PortNumber>>> adapter_lids_;          // of its adapters, and the ports that lead there
+  std::vector<RouteTable> tables_;
+  std::vector<std::map<std::vector<PortNumber>, RouteTable::Entry>> known_;            // its sets
+  std::vector<std::vector<std::uint64_t>> loads_;                                      // by port, see unloaded()
+  std::vector<RouteTable::Entry> ways_;                                                // to the root whose routes are being laid
+  std::vector<std::uint32_t> distances_, arriving_;                                    // likewise
   std::uint32_t macs_ = 0;
   Plan plan_;
 };

@@ -1,15 +1,17 @@
 // What a subnet manager does before the first packet, as a pure function of the cabling: LIDs, GUIDs and
 // GIDs, and the switches' forwarding tables. Routes have the fewest hops; among equally short ones each
-// switch takes the port that leads to the fewest adapters so far, then the lowest port number, which is what
-// OpenSM's minhop engine does. Everything follows from the names and port numbers, never from the order of
-// the lists.
+// switch takes the port with the fewest paths between adapters so far, then the lowest port number, which is
+// what OpenSM's minhop engine does but for what it counts (README). Everything follows from the names and port
+// numbers, never from the order of the lists.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "sim/fabric/packet_sink.h"
+#include "sim/fabric/route_table.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::subnet {
@@ -37,7 +39,7 @@ struct PortPlan {
   ib::Lid lid;  // of a switch: the same on every port
   std::uint64_t guid = 0;
   ib::Gid gid;         // index 0: the link-local prefix fe80::/64 and the GUID
-  ib::MacAddress mac;  // of an Ethernet port with the same place in the order of names
+  ib::MacAddress mac;  // of an Ethernet port with the same place in the order of names: kMacBase and that place, from 1
 };
 
 struct NodePlan {
@@ -46,9 +48,9 @@ struct NodePlan {
   std::vector<fabric::PortNumber> forwarding_table;  // switches: by LID, as fabric::Switch takes it
   // Switches: ports on the spanning tree that multicast packets flood, ascending; adapters are its leaves.
   std::vector<fabric::PortNumber> multicast_ports;
-  // Switches, by LID: every port that begins a shortest way to an adapter, in order. What Ethernet spreads
-  // flows over; InfiniBand keeps to the forwarding table.
-  std::vector<std::vector<fabric::PortNumber>> equal_ports;
+  // Switches, by LID or by MAC address minus kMacBase: every port that begins a shortest way to an adapter. What Ethernet
+  // spreads flows over; InfiniBand keeps to the forwarding table, and this is null.
+  std::shared_ptr<const fabric::RouteTable> routes;
 };
 
 struct Plan {
@@ -56,12 +58,17 @@ struct Plan {
   ib::Lid subnet_manager;       // the first adapter port's
   // One sentence each on what cannot talk: adapter ports without a cable, parts without a connection.
   std::vector<std::string> findings;
+  // Cables followed and outputs compared for the routes: what the time of planning grows with.
+  std::uint64_t steps = 0;
 };
+
+// Locally administered MAC addresses that spell "VB".
+inline constexpr ib::MacAddress kMacBase{0x0256'4200'0000};
 
 // Unicast LIDs are 1 … 0xbfff (IBA 4.1.3). Ports beyond them get LID 0 and a finding.
 inline constexpr std::uint32_t kUnicastLids = 0xbfff;
 
-// `all_ways` asks for equal_ports, too.
+// `all_ways` asks for NodePlan::routes, too.
 Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways = false);
 
 // Members by place in the list of adapters. Full members talk with all, limited ones with full ones.

@@ -83,6 +83,16 @@ TEST(Topology, further_adapters_have_networks_of_their_own) {
   EXPECT_EQ(given.interface_of(given.adapters_of(1).at(1)).network, (ib::IpNetwork{0xc0a80100, 24, 0xc0a80100}));
 }
 
+TEST(Topology, only_ethernet_has_a_seed_of_flow_hashes) {
+  const auto findings = [](const std::string& more) { return topology_findings(topology(kHosts, kSwitch, kLinks, more)); };
+  EXPECT_EQ(findings(R"(, "link_layer": "roce", "ecmp_seed": "same")"), "");
+  EXPECT_EQ(findings(R"(, "ecmp_seed": "own")"), "");
+  EXPECT_EQ(findings(R"(, "ecmp_seed": "same")"),
+            "/ecmp_seed: switches of InfiniBand do not spread flows by a hash; leave it out, or choose the link layer \"roce\"\n");
+  EXPECT_EQ(findings(R"(, "link_layer": "roce", "ecmp_seed": "sane")"),
+            "/ecmp_seed: \"sane\" is not allowed here; did you mean \"same\"?\n");
+}
+
 std::string vlan_findings(const std::string& vlans, const std::string& more = R"(, "link_layer": "roce")") {
   return topology_findings(topology(R"({"name": "a", "vlans": [)" + vlans + R"(]}, {"name": "b"})", kSwitch, kLinks, more));
 }
@@ -170,7 +180,7 @@ TEST(Topology, all_findings_come_at_once_in_file_order) {
             "/hosts/0: the key \"name\" is missing; host name, as programs see it\n"
             "/links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
             "/link_layer: \"token ring\" is not allowed here; allowed: \"infiniband\", \"roce\"\n"
-            "/colour: unknown key; a topology has the keys name, description, link_layer, subnet_manager, generate, hosts, "
+            "/colour: unknown key; a topology has the keys name, description, link_layer, subnet_manager, ecmp_seed, generate, hosts, "
             "switches, "
             "links, partitions, management_network\n");
 }

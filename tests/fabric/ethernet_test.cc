@@ -34,8 +34,10 @@ struct Spread {
     connect(a.port, hub.port(PortNumber{2}), link);
     connect(b.port, hub.port(PortNumber{3}), link);
     connect(c.port, hub.port(PortNumber{4}), link);
-    hub.set_ethernet_routes({{ib::MacAddress{5}, {PortNumber{2}, PortNumber{3}, PortNumber{4}}},
-                             {ib::MacAddress{7}, {PortNumber{3}}}});
+    RouteTable routes(3);
+    routes.set(0, routes.add(std::vector{PortNumber{2}, PortNumber{3}, PortNumber{4}}));
+    routes.set(2, routes.add(std::vector{PortNumber{3}}));
+    hub.set_ethernet_routes(ib::MacAddress{5}, std::make_shared<const RouteTable>(std::move(routes)));
   }
 };
 

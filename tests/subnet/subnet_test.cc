@@ -56,12 +56,12 @@ TEST(Subnet, all_ways_of_the_shortest_length_are_found_when_asked_for) {
   }
   const Plan result = plan(nodes, cables, true);
   const std::uint16_t b = result.nodes[1].ports[0].lid.value;
-  EXPECT_EQ(result.nodes[2].equal_ports.at(b),
+  EXPECT_EQ(result.nodes[2].routes->ports_to(b),
             (std::vector<PortNumber>{PortNumber{2}, PortNumber{3}, PortNumber{4}, PortNumber{5}}));
-  EXPECT_EQ(result.nodes[3].equal_ports.at(b), std::vector<PortNumber>{PortNumber{1}});
-  EXPECT_EQ(result.nodes[4].equal_ports.at(b), (std::vector<PortNumber>{PortNumber{3}, PortNumber{4}}));
+  EXPECT_EQ(result.nodes[3].routes->ports_to(b), std::vector<PortNumber>{PortNumber{1}});
+  EXPECT_EQ(result.nodes[4].routes->ports_to(b), (std::vector<PortNumber>{PortNumber{3}, PortNumber{4}}));
   EXPECT_EQ(result.nodes[0].ports[0].mac, ib::MacAddress{0x0256'4200'0001});
-  EXPECT_TRUE(plan(nodes, cables).nodes[2].equal_ports.empty());
+  EXPECT_TRUE(plan(nodes, cables).nodes[2].routes == nullptr);
 }
 
 TEST(Subnet, two_hosts_and_a_switch) {
