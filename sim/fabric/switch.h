@@ -129,6 +129,7 @@ class Switch final : public PacketSink {
   std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;
   SwitchAgent* agent_ = nullptr;
   std::vector<EthernetRoute> ethernet_routes_;
+  PerPortBuffer buffer_;
   std::vector<Input> inputs_;
 };
 
