@@ -21,7 +21,9 @@ void OutputScheduler::set_head_lifetime(Duration lifetime) {
 }
 
 void OutputScheduler::set_arbitration(const ArbitrationTables& tables) {
-  arbiter_ = VlArbiter(tables.or_default());
+  const ArbitrationTables all = tables.or_default();
+  if (arbiter_.has(all)) return;
+  arbiter_ = VlArbiter(all);
   served_ = served_by(tables);
   waiting_ = 0;
   for (std::uint32_t i = 0; i <= data_lanes_; ++i) {
@@ -41,9 +43,9 @@ std::size_t OutputScheduler::push(ib::PacketPtr&& packet, const QueuedState& sta
     last->state = state;
     if (shared != nullptr) [[unlikely]] last->shared = std::move(shared);
   } else {
-    place = lane.queue.insert_sorted({std::move(packet), state, std::move(shared)}, [](const QueuedPacket& a, const QueuedPacket& b) {
-      return a.state.ready < b.state.ready;
-    });
+    place = lane.queue.insert_sorted(
+        {std::move(packet), state, std::move(shared)},
+        [](const QueuedPacket& a, const QueuedPacket& b) { return a.state.ready < b.state.ready; });
   }
   if (place == 0) note_head(lane, now);
   waiting_ |= bit(number) & served_;

@@ -55,8 +55,8 @@ class OutputScheduler {
   // Before the first packet.
   void set_data_lanes(std::uint32_t lanes);
   void set_head_lifetime(Duration lifetime);
-  // Empty tables: the defaults. From now on; the tables begin with their first entries. Packets of a lane that loses its weight
-  // stay in its queue.
+  // Empty tables: the defaults. From now on; the tables begin with their first entries, unless they are those it has. Packets of
+  // a lane that loses its weight stay in its queue.
   void set_arbitration(const ArbitrationTables& tables);
 
   std::uint32_t data_lanes() const { return data_lanes_; }
@@ -122,7 +122,9 @@ class OutputScheduler {
   Lane& at(ib::VirtualLane lane) { return lanes_[index(lane)]; }
   const Lane& at(ib::VirtualLane lane) const { return lanes_[index(lane)]; }
   static constexpr std::uint32_t bit(ib::VirtualLane lane) { return 1u << lane.value; }
-  static std::uint32_t served_by(const ArbitrationTables& tables) { return tables.or_default().served_lanes() | bit(kManagementLane); }
+  static std::uint32_t served_by(const ArbitrationTables& tables) {
+    return tables.or_default().served_lanes() | bit(kManagementLane);
+  }
   // The lane has another first packet.
   static void note_head(Lane& lane, Instant now) {
     if (!lane.queue.empty()) lane.head_since = std::max(now, lane.queue.front().state.ready);

@@ -16,6 +16,10 @@ constexpr ib::VirtualLane lowest_of(std::uint32_t lanes) {
   return ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(lanes))};
 }
 
+std::unique_ptr<PerPortBuffer> own_buffer(PortNumber number, const PortParams& params) {
+  return std::make_unique<PerPortBuffer>(PerPortBuffer::Params{params.vl15_buffer_bytes}, number, 1);
+}
+
 }  // namespace
 
 Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, const PortParams& params, PacketSink& owner,
@@ -28,8 +32,7 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       input_buffer_bytes_(params.input_buffer_bytes),
       lifetime_(params.lifetime),
       owner_(owner),
-      own_buffer_(buffer != nullptr ? nullptr
-                                    : std::make_unique<PerPortBuffer>(PerPortBuffer::Params{params.vl15_buffer_bytes}, number, 1)),
+      own_buffer_(buffer == nullptr ? own_buffer(number, params) : nullptr),
       buffer_(buffer != nullptr ? buffer : own_buffer_.get()),
       out_({params.virtual_lanes, params.head_lifetime, params.stall_count, params.lifetime > Duration(0)}, params.arbitration),
       sl_to_vl_(params.sl_to_vl),
@@ -78,7 +81,8 @@ void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arriv
   enqueue(std::move(packet), {ready, expires, wire_bytes, false, claim}, std::move(shared), lane);
 }
 
-void Port::enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane) {
+void Port::enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared,
+                   ib::VirtualLane lane) {
   CHECK(out_.has_lane(lane));
   CHECK(!has_credits_ || blocks_of(state.wire_bytes) <= link_->flow_control().capacity());
   const bool at_once = out_.waiting() == 0 && state.claim.buffer == nullptr;

@@ -72,6 +72,11 @@ class Port final : private LinkUser, private SpaceListener {
   bool carries(ib::VirtualLane lane) const { return active_ || lane == kManagementLane; }
   // The table of service levels, as a subnet manager writes it (IBA 7.6.6).
   void set_lane_table(const std::vector<LevelMapping>& mappings) { sl_to_vl_ = LaneTable(mappings); }
+  // The tables of arbitration (IBA 7.6.9), for packets that start from now on; the same as before: nothing changes.
+  void set_arbitration(const ArbitrationTables& tables) {
+    out_.set_arbitration(tables);
+    if (up_ && out_.waiting() != 0) set_wake();
+  }
   void set_active(bool active) { active_ = active; }
   // Parameters of the cable; the port must be connected.
   const LinkParams& link() const { return link_->params(); }

@@ -70,7 +70,8 @@ class PerPortBuffer {
   };
 
   // Of the ports `first`, `first` + 1 …
-  PerPortBuffer(const Params& params, PortNumber first, std::size_t ports) : params_(params), first_(first), counts_(params.vl15_bytes > 0), inputs_(ports) {
+  PerPortBuffer(const Params& params, PortNumber first, std::size_t ports)
+      : params_(params), first_(first), counts_(params.vl15_bytes > 0), inputs_(ports) {
     for (Input& input : inputs_) input.management.capacity = params.vl15_bytes / kCreditBlockBytes;
   }
 

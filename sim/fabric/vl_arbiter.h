@@ -56,6 +56,12 @@ class VlArbiter {
     reset_high();
   }
 
+  // Whether it serves by these tables.
+  bool has(const ArbitrationTables& tables) const {
+    return high_limit_ == tables.high_limit && high_.entries == Table(tables.high).entries &&
+           low_.entries == Table(tables.low).entries;
+  }
+
   // `eligible` has bit n set when lane n has a packet that may start now; not 0, and the lanes are in the tables.
   // The packet starts, and charge() tells how large it is.
   ib::VirtualLane pick(std::uint32_t eligible) {
