@@ -25,6 +25,29 @@ std::vector<fabric::LevelMapping> lanes_of(const management::NodePort& port) {
   return mappings;
 }
 
+// IBA 14.2.5.9: blocks of 32 entries, a lane and a weight each; the first two are of the low priority table.
+fabric::ArbitrationTables arbitration_of(const management::NodePort& port) {
+  constexpr std::size_t kBytesPerEntry = 2;
+  fabric::ArbitrationTables tables;
+  tables.high_limit = port.info.vl_high_limit;
+  for (std::size_t block = 0; block < port.vl_arbitration.size(); ++block) {
+    const mad::smp::Data& data = port.vl_arbitration[block];
+    for (std::size_t at = 0; at < data.size(); at += kBytesPerEntry) {
+      const auto lane = std::to_integer<std::uint32_t>(data[at] & std::byte{0x0f});
+      const auto weight = std::to_integer<std::uint32_t>(data[at + 1]);
+      if (weight > 0 && lane < fabric::kManagementLane.value) (block < 2 ? tables.low : tables.high).push_back({lane, weight});
+    }
+  }
+  // Tables without weight serve no lane; empty ones would be the defaults.
+  if (tables.high.empty() && tables.low.empty()) tables.low.push_back({0, 0});
+  return tables;
+}
+
+// A port with one data lane has no tables.
+void set_arbitration(fabric::Port& hardware, const management::NodePort& port) {
+  if (port.info.vl_arbitration_low_capacity > 0) hardware.set_arbitration(arbitration_of(port));
+}
+
 // As a performance agent shows what the port has counted.
 management::PortCounts counts_of(const ib::PortCounters& counted) {
   management::PortCounts counts;
@@ -140,7 +163,10 @@ void AdapterManagement::on_port_set(std::uint8_t number) {
   on_manager_(to.sm_lid);
   port_.set_active(port.is_active());
   port_.set_lane_table(lanes_of(port));
+  on_arbitration_set(number);
 }
+
+void AdapterManagement::on_arbitration_set(std::uint8_t number) { set_arbitration(port_, in_.node.ports[number]); }
 
 void AdapterManagement::on_link(bool up) {
   if (!has_subnet_management()) return;
@@ -226,6 +252,11 @@ void SwitchManagement::on_port_set(std::uint8_t number) {
   fabric::Port& port = switch_.port(fabric::PortNumber{number});
   port.set_active(in_.node.ports[number].is_active());
   port.set_lane_table(lanes_of(in_.node.ports[number]));
+  on_arbitration_set(number);
+}
+
+void SwitchManagement::on_arbitration_set(std::uint8_t number) {
+  if (number != 0) set_arbitration(switch_.port(fabric::PortNumber{number}), in_.node.ports[number]);
 }
 
 void SwitchManagement::on_link(fabric::PortNumber number, bool up) {

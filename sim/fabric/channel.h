@@ -1,17 +1,21 @@
-// One direction of a link: serialises packets one after the other and delivers each after the propagation
-// delay. One event per packet, at the arrival of its head.
+// The sending end of one direction of a link: serialises packets one after the other and computes when their bytes pass the far
+// end.
 #pragma once
 
 #include <cstdint>
 
-#include "sim/core/engine.h"
-#include "sim/core/trace.h"
-#include "sim/core/ring.h"
+#include "sim/core/ids.h"
+#include "sim/core/trail.h"
 #include "sim/fabric/line_clock.h"
 #include "sim/fabric/packet_sink.h"
-#include "sim/ib/port_counters.h"
 
 namespace verbatim::fabric {
+
+// What keeps a link from overrunning the buffer at its far end (`link_flow_control.h`).
+enum class FlowControlKind : std::uint8_t {
+  kCredits,  // of InfiniBand (IBA 7.9)
+  kNone,     // a packet that finds the buffer full is dropped
+};
 
 // A cable with what both its ends agreed on; the same in both directions.
 struct LinkParams {
@@ -21,64 +25,41 @@ struct LinkParams {
   std::uint32_t bytes_before = 0;  // line bytes per packet ahead of the LRH (start delimiter)
   std::uint32_t bytes_after = 0;   // and behind the VCRC (end delimiter, gap)
   std::uint32_t header_bytes = 8;  // a switch needs so many to know the way: the LRH; on Ethernet all up to UDP
-  // Flow control packets (IBA 7.9.4): a receiver tells the free space of a lane with one of this many bytes,
+  // Flow control packets (IBA 7.9.4): a receiver reports the free space of a lane with one of this many bytes,
   // delimiters included, at multiples of `credit_update_interval` (0: at once), and at the latest
-  // `credit_refresh_interval` after the one before (0: only when there is something to tell).
+  // `credit_refresh_interval` after the one before (0: only when there is something to report).
   std::uint32_t credit_update_bytes = 8;  // 1 or more
   Duration credit_update_interval{0};
   Duration credit_refresh_interval{0};
+  FlowControlKind flow_control = FlowControlKind::kCredits;
 };
 
-// When the bytes of a packet pass the sending end.
-struct DepartureTimes {
-  Instant tail;  // the last byte of the packet has left
-  Instant free;  // the channel can start the next one
+// When the bytes of a packet pass both ends.
+struct PassageTimes {
+  Instant leaves;  // the last byte has left the sending end
+  ArrivalTimes arrival;
 };
 
 class Channel {
  public:
-  // Packets come out at `far_end`, as its port `far_port`, and are counted in `received`; `arrival_source` orders simultaneous
-  // arrivals.
-  Channel(Engine& engine, Tracer& tracer, ComponentId arrival_source, const LinkParams& params,
-          PortNumber far_port, PacketSink& far_end, ib::PortCounters& received);
+  // `far_end`: the receiving port, which the trails of packets name.
+  Channel(const LinkParams& params, ComponentId far_end);
 
   const LinkParams& params() const { return params_; }
-  // What the sending end has put on the line; flow control packets go the same way.
+  // What the sending end has put on the line; flow control packets use the same line.
   LineClock& line() { return line_; }
   const LineClock& line() const { return line_; }
 
-  // Starts now; the line must be free. `wire_bytes` is packet->wire_bytes(). A packet with a `delay`
-  // arrives that much later, behind those that start after it.
-  DepartureTimes transmit(ib::PacketPtr&& packet, std::uint32_t wire_bytes, Duration delay = Duration(0));
-  // The same without anything that arrives: the bytes are lost on the way.
-  DepartureTimes occupy(std::uint32_t wire_bytes);
-
-  // Takes a packet off the line whose head has not arrived yet; null when there is none.
-  ib::PacketPtr take_in_flight();
+  // A packet starts now; the line must be free. `wire_bytes` is Packet::wire_bytes(). With a `delay` it arrives that much
+  // later, behind those that start after it. `trail` is the packet's.
+  PassageTimes transmit(Instant now, std::uint32_t wire_bytes, Trail& trail, Duration delay = Duration(0));
 
  private:
-  struct InFlight {
-    ib::PacketPtr packet;
-    ArrivalTimes times;
-    std::uint32_t wire_bytes = 0;
-  };
-
-  // Occupies the line and tells when the head leaves, too.
-  DepartureTimes start(std::uint32_t wire_bytes, Instant* head);
-  void on_arrival();
   void add_to(Trail& trail, Instant head, Duration delay) const;
 
-  Engine& engine_;
-  Tracer& tracer_;
-  const ComponentId arrival_source_;
   const LinkParams params_;
-  const PortNumber far_port_;
-  PacketSink& far_end_;
-  ib::PortCounters& received_;
-
+  const ComponentId far_end_;
   LineClock line_;
-  Ring<InFlight> in_flight_;  // by arrival of the head
-  Timer arrival_;  // head of in_flight_.front()
 };
 
 }  // namespace verbatim::fabric

@@ -38,8 +38,8 @@ std::vector<const Port*> find_credit_loop(std::span<Port* const> ports) {
   if (std::ranges::none_of(outputs, &Output::is_stuck)) return {};
   std::map<Buffer, std::vector<std::size_t>> occupants;  // outputs, by the buffer that their packets occupy
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i].port->visit_occupied_buffers(outputs[i].lane, [&](const Port& buffer, ib::VirtualLane lane) {
-      std::vector<std::size_t>& list = occupants[{buffer.id(), lane.value}];
+    outputs[i].port->visit_occupied_buffers(outputs[i].lane, [&](ComponentId input, ib::VirtualLane lane) {
+      std::vector<std::size_t>& list = occupants[{input, lane.value}];
       if (list.empty() || list.back() != i) list.push_back(i);
     });
   }

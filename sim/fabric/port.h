@@ -1,13 +1,12 @@
-// One end of a link, as an adapter or a switch owns it: output queues per virtual lane, the credits that the
-// far end has granted, and the size of the input buffer whose space is granted to the far end (IBA 7.9).
+// One end of a link, as an adapter or a switch owns it. It joins the parts and decides when a packet starts:
 //
-// A packet starts when the line is free, the packet is ready, the far end has buffer space for all of it, and
-// the arbiter chooses its lane. Flow control packets go over the same lines (`flow_control.h`), but an event
-// is spent on one only while a packet waits for its credits. So a packet mostly costs two events per link:
-// start and arrival.
+//  - `OutputScheduler`: queues per virtual lane, arbitration, lifetimes;
+//  - `LinkEnd`: the line, arrivals, and the policy of flow control;
+//  - `PerPortBuffer`: space for what comes in; an adapter's port has one of its own, those of a switch share the switch's.
 //
-// The invariant: credits + blocks in flight or in the far end's buffer + credits on their way back = its
-// size.
+// A packet starts when the line is free, the packet is ready, the crossbar can read it, flow control allows it, and the arbiter
+// chooses its lane. Frames of flow control use the same lines (`flow_control_packets.h`), but an event is spent on one only while
+// a packet waits for its credits. So a packet mostly costs two events per link: start and arrival.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +15,18 @@
 #include <vector>
 
 #include "sim/core/engine.h"
-#include "sim/core/ring.h"
 #include "sim/core/trace.h"
-#include "sim/fabric/channel.h"
-#include "sim/fabric/flow_control.h"
 #include "sim/fabric/lane_table.h"
+#include "sim/fabric/link_end.h"
+#include "sim/fabric/output_scheduler.h"
 #include "sim/fabric/packet_faults.h"
 #include "sim/fabric/packet_sink.h"
+#include "sim/fabric/switch_buffer.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "sim/ib/packet.h"
 #include "sim/ib/port_counters.h"
 
 namespace verbatim::fabric {
-
-// Credits count blocks of 64 bytes (IBA 7.9.4.4); a packet takes whole blocks.
-inline constexpr std::uint32_t kCreditBlockBytes = 64;
-constexpr std::uint32_t blocks_of(std::uint32_t wire_bytes) {
-  return (wire_bytes + kCreditBlockBytes - 1) / kCreditBlockBytes;
-}
 
 // An input buffer must hold the largest packet: 4096 bytes of payload and at the most 126 of headers and
 // CRCs.
@@ -44,12 +37,10 @@ inline constexpr std::uint32_t kMostInputBufferBytes = 2048 * kCreditBlockBytes;
 struct PortParams {
   std::uint32_t virtual_lanes = 1;           // data lanes, 1 … 15
   std::uint32_t input_buffer_bytes = 65536;  // per lane, rounded down to blocks
-  std::uint32_t vl15_buffer_bytes = 0;       // of VL15, likewise; what comes and does not fit is dropped; 0: all fits
+  std::uint32_t vl15_buffer_bytes = 0;       // of VL15 at a port with a buffer of its own; 0: everything fits
   std::uint32_t output_queue_bytes = 16384;  // per lane; has_room() is false while as much is queued
   ArbitrationTables arbitration;             // of what leaves by this port
   std::vector<LevelMapping> sl_to_vl;        // likewise
-  // Packets that leave the input buffer at one time, through a switch's crossbar; 0: any number.
-  std::uint32_t crossbar_speedup = 0;
   // A packet that has been the first of its lane for so long is dropped (IBA 18.2.5.4, HOQLife); 0: never. After
   // `stall_count` such drops in a row (VLStallCount; 0: never) the lane stalls: for eight lifetimes every packet that
   // becomes its first is dropped at once.
@@ -60,19 +51,20 @@ struct PortParams {
   Duration lifetime{0};
 };
 
-class Port {
+class Port final : private LinkUser, private SpaceListener {
  public:
   using RoomListener = void (*)(void* owner, ib::VirtualLane lane);
 
-  // `id` is the port's own component ("server/mlx5_0/p1"); `owner` gets what arrives and outlives the port.
-  Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, const PortParams& params,
-       PacketSink& owner);
+  // `id` is the port's own component ("server/mlx5_0/p1"); `owner` gets what arrives and outlives the port. `buffer`: the
+  // switch's, which outlives the port as well; null: the port has one of its own.
+  Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, const PortParams& params, PacketSink& owner,
+       PerPortBuffer* buffer = nullptr);
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
   ComponentId id() const { return id_; }
   PortNumber number() const { return number_; }
-  bool connected() const { return channel_ != nullptr; }
+  bool connected() const { return link_.has_value(); }
   // Connected, and the cable carries packets.
   bool is_up() const { return up_; }
   // Whether packets of a lane may leave and come in: those of data lanes once the subnet manager has made the port active
@@ -80,44 +72,45 @@ class Port {
   bool carries(ib::VirtualLane lane) const { return active_ || lane == kManagementLane; }
   // The table of service levels, as a subnet manager writes it (IBA 7.6.6).
   void set_lane_table(const std::vector<LevelMapping>& mappings) { sl_to_vl_ = LaneTable(mappings); }
+  // The tables of arbitration (IBA 7.6.9), for packets that start from now on; the same as before: nothing changes.
+  void set_arbitration(const ArbitrationTables& tables) {
+    out_.set_arbitration(tables);
+    if (up_ && out_.waiting() != 0) set_wake();
+  }
   void set_active(bool active) { active_ = active; }
   // Parameters of the cable; the port must be connected.
-  const LinkParams& link() const { return channel_->params(); }
+  const LinkParams& link() const { return link_->params(); }
 
   // Lanes that both ends have; those of this end while it is not connected.
-  std::uint32_t operational_lanes() const { return operational_lanes_; }
+  std::uint32_t operational_lanes() const { return out_.data_lanes(); }
   // The lane on which packets of a service level leave this port; kManagementLane: none, they are to be dropped.
-  ib::VirtualLane lane_of(ib::ServiceLevel level) const { return sl_to_vl_.of(level, operational_lanes_); }
+  ib::VirtualLane lane_of(ib::ServiceLevel level) const { return sl_to_vl_.of(level, out_.data_lanes()); }
 
   // Queues a packet on its lane, lrh.lane, which must be operational or VL15. It may start at once. Never refused:
   // asking has_room() first is the sender's duty. Without a link the packet is dropped.
   void send(ib::PacketPtr packet);
-  bool has_room(ib::VirtualLane lane) const {
-    return lanes_[lane.value].queued_bytes < params_.output_queue_bytes;
-  }
+  bool has_room(ib::VirtualLane lane) const { return out_.queued_bytes(lane) < output_queue_bytes_; }
   // Called when a lane of which has_room() was false has room again, from an event of this port, never from
   // send().
   void set_room_listener(void* owner, RoomListener listener);
 
-  // For switches: as send(), but the packet, whose head came in at `arrived`, does not start before `ready`, and
-  // stays in the input buffer of `buffer`, where it came in on `buffer_lane`, until its last byte has left.
-  // One of several copies names those that are still here; the last to leave frees the buffer.
-  struct Copies {
-    std::size_t left = 0;
-    Instant latest;  // the end of those that have left
-  };
-  void forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arrived, Instant ready, Port& buffer,
-               ib::VirtualLane buffer_lane, std::shared_ptr<Copies> copies = nullptr);
+  // For switches: as send(), but the packet, whose head came in at `arrived`, does not start before `ready`, and keeps `claim`
+  // until its last byte has left. One of several copies names the claim that they share.
+  void forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arrived, Instant ready, const BufferClaim& claim,
+               std::shared_ptr<SharedClaim> shared = nullptr);
 
   // A packet that came in by this port leaves the input buffer now, or at `when`. Its lrh.lane and size must
-  // be those with which it arrived. The credits travel back over the link.
+  // be those with which it arrived. Flow control informs the far end.
   void release(const ib::Packet& packet);
-  void release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when);
+  void release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) {
+    if (lane != kManagementLane && has_credits_) return on_space_released(lane, wire_bytes, when);  // such space is not counted
+    buffer_->release(number_, lane, wire_bytes, when);
+  }
 
-  // VL15 has no flow control (IBA 7.6.4): whether a packet of it that comes in now finds room in the buffer, and
-  // then takes it. Others always do: they had credits. What leaves at an instant makes room for what comes later.
+  // Whether a packet that comes in now finds room in the buffer, and then takes it. VL15 has no flow control (IBA 7.6.4), nor
+  // have lossy links; other packets had credits. What leaves at an instant makes room for what comes later.
   bool admit(const ib::Packet& packet) {
-    return packet.lrh.lane != kManagementLane || params_.vl15_buffer_bytes == 0 || admit_management(packet);
+    return (packet.lrh.lane != kManagementLane && has_credits_) || admit_counted(packet);
   }
 
   // What has been counted up to now; whoever finds that something is wrong with a packet counts it here.
@@ -126,31 +119,28 @@ class Port {
     return counters_;
   }
   // Flow control packets that have left by this port.
-  std::uint64_t flow_control_packets() const { return flow_->sent(); }
+  std::uint64_t flow_control_packets() const { return link_->flow_control().frames_sent(); }
   // Bytes waiting in the output queue of a lane; blocks the far end grants at this time.
-  std::uint32_t queued_bytes(ib::VirtualLane lane) const { return lanes_[lane.value].queued_bytes; }
+  std::uint32_t queued_bytes(ib::VirtualLane lane) const { return out_.queued_bytes(lane); }
   std::uint32_t credits(ib::VirtualLane lane);
 
   // For credit_loop.h, at the end of a run. Whether the first packet of a data lane waits for space in the far end's input buffer
   // that the far end has not released.
   bool waits_for_credits(ib::VirtualLane lane);
-  // visit(const Port& buffer, ib::VirtualLane) for each packet in a lane's queue that occupies an input buffer of its switch.
+  // visit(ComponentId ingress port, ib::VirtualLane) for each packet in a lane's queue that occupies an input buffer.
   template <class Visit>
   void visit_occupied_buffers(ib::VirtualLane lane, Visit visit) const {
-    const Ring<Queued>& queue = lanes_[lane.value].queue;
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-      if (const Passage& passage = queue[i].passage; passage.buffer != nullptr) visit(*passage.buffer, passage.buffer_lane);
-    }
+    out_.visit(lane, [&](const QueuedPacket& queued) {
+      const BufferClaim& claim = queued.state.claim;
+      if (claim.buffer != nullptr) visit(claim.buffer->input_id(claim.in), claim.lane);
+    });
   }
-  bool has_queued(ib::VirtualLane lane) const { return !lanes_[lane.value].queue.empty(); }
+  bool has_queued(ib::VirtualLane lane) const { return !out_.is_empty(lane); }
   // Null: no cable.
   const Port* far_end() const { return peer_; }
 
   // Instead of the parameter, before the first packet.
-  void set_head_lifetime(Duration lifetime) {
-    head_lifetime_ = lifetime;
-    has_lifetime_ = head_lifetime_ > Duration(0) || params_.lifetime > Duration(0);
-  }
+  void set_head_lifetime(Duration lifetime) { out_.set_head_lifetime(lifetime); }
 
   // Asked about every packet that leaves by this port from now on; null: nobody.
   void set_faults(PacketFaults* faults) { faults_ = faults; }
@@ -159,73 +149,17 @@ class Port {
   friend void connect(Port& a, Port& b, const LinkParams& params);
   friend void set_link(Port& end, bool up);
 
-  // What is known of a packet on its way through here.
-  struct Passage {
-    Instant ready;
-    Instant expires = kNever;  // the end of its lifetime
-    std::uint32_t wire_bytes = 0;
-    ib::VirtualLane buffer_lane;
-    bool is_copy = false;    // made by a fault, and none of its victims
-    Port* buffer = nullptr;  // null: not in an input buffer
-  };
-  struct Queued {
-    ib::PacketPtr packet;
-    Passage passage;
-    std::shared_ptr<Copies> copies;
-  };
-  struct CreditReturn {
-    Instant when;
-    std::uint32_t blocks = 0;
-  };
-  struct Lane {
-    Ring<Queued> queue;            // by ready time, then by arrival
-    Ring<CreditReturn> returning;  // by time
-    std::uint32_t queued_bytes = 0;
-    std::uint32_t credits = 0;   // blocks, up to the returns already taken in
-    std::uint32_t capacity = 0;  // blocks of the far end's input buffer
-    Instant head_since{};        // its first packet is the first, and ready
-    Instant stalled_until{};
-    std::uint32_t expired = 0;   // first packets dropped in a row
-  };
-
+  LinkSide side();
   void attach(Port& peer, const LinkParams& params);
-  bool admit_management(const ib::Packet& packet);
-  void enqueue(ib::PacketPtr&& packet, const Passage& passage, std::shared_ptr<Copies>&& copies, ib::VirtualLane lane);
-  // The packet's last byte leaves the input buffer at `when`.
-  static void leave_buffer(const Passage& passage, Copies* copies, Instant when);
-  // When the crossbar can read one more packet out of this port's input buffer.
-  Instant next_read();
-  // Flow control packets that left before now, in the direction of the far end, are on the line.
-  void advance_flow_control();
-  void take_credits(Lane& lane);
-  // When the first packet of a lane may start as far as it and its credits go; kNever: not known yet. Notes in
-  // credit_starved_ that it waits for credits.
-  Instant eligible_at(int number);
-  // What the far end knew about credits to come may have changed.
-  void tell_waiting_peer() {
-    if (peer_->credit_starved_) peer_->set_wake();
-  }
-  // The lane has another first packet.
-  void note_head(Lane& lane);
-  bool is_stalled(const Lane& lane) const { return lane.head_since < lane.stalled_until; }
-  // When the first packet of a lane has waited too long at the head.
-  Instant expires_at(const Lane& lane) const;
-  // Or has been here too long.
-  static bool is_too_old(const Passage& passage, Instant now) { return passage.expires < now; }
-  Instant drop_at(const Lane& lane) const {
-    const Passage& first = lane.queue.front().passage;
-    return std::min(expires_at(lane), std::max(first.expires, first.ready));
-  }
-  void drop_first(Lane& lane, DropReason reason);
-  // When the next of the first packets has waited for too long.
-  Instant next_expiry() const;
-  // Whether packets are dropped at all for having waited too long.
-  bool has_lifetime() const { return has_lifetime_; }
-  // Drops the first packets that have waited too long; false if there are none.
+  bool admit_counted(const ib::Packet& packet);
+  void enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane);
+  // When the first packet of a lane may start as far as it, the crossbar and flow control permit; kNever: not known yet.
+  Instant eligible_at(ib::VirtualLane lane);
+  // Drops the first packets that have expired; false if there are none.
   bool expire();
   void start(ib::VirtualLane lane);
   // A second one of a packet is the next to start on its lane.
-  void queue_copy(const ib::Packet& packet, const Passage& passage, ib::VirtualLane lane);
+  void queue_copy(const ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane);
   void drop(const ib::Packet& packet, DropReason reason);
   // Counts the time since which a packet could have been sent and none was.
   void count_wait();
@@ -235,40 +169,35 @@ class Port {
   // Starts what can start now and sets the timer for what cannot yet.
   void pump();
   void set_wake();
-  // There is nothing to wake for.
-  void stop_waking() {
-    credit_starved_ = false;
-    wake_.cancel();
-  }
+  void stop_waking();
   void on_wake();
+  void on_grants_changed() override {
+    if (out_.waiting() != 0) set_wake();
+  }
+  void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) override;
+  ComponentId input_id() const override { return id_; }
 
   Engine& engine_;
   Tracer& tracer_;
   const ComponentId id_;
   const PortNumber number_;
-  const PortParams params_;
-  PacketSink& owner_;
-  PacketFaults* faults_ = nullptr;
-  std::unique_ptr<Channel> channel_;  // towards the far end
   bool up_ = false;
   bool active_ = true;
-  Port* peer_ = nullptr;
-  std::optional<FlowControl> flow_;  // of this end's input buffer
-  std::uint32_t operational_lanes_;
-  std::uint32_t waiting_ = 0;  // bit n: lane n has a packet queued, and the arbiter serves it
-  bool credit_starved_ = false;  // and one of them waits for credits that have not left the far end
-  const std::uint32_t served_;
+  bool has_credits_ = true;  // the link's flow control
+  const std::uint32_t output_queue_bytes_;
+  const std::uint32_t input_buffer_bytes_;
+  const Duration lifetime_;
+  PacketSink& owner_;
+  PacketFaults* faults_ = nullptr;
+  std::unique_ptr<PerPortBuffer> own_buffer_;
+  PerPortBuffer* const buffer_;
+  OutputScheduler out_;
   LaneTable sl_to_vl_;
-  Duration head_lifetime_{0};
-  bool has_lifetime_ = false;
-  std::vector<Lane> lanes_;    // VL15 too
-  VlArbiter arbiter_;
-  std::uint32_t vl15_blocks_ = 0;     // in the buffer, with those that have left since it was last asked
-  Ring<CreditReturn> vl15_releases_;  // by time
-  std::vector<Instant> reads_;  // ends of the packets that are leaving the input buffer
   ib::PortCounters counters_;
+  std::optional<LinkEnd> link_;
+  Port* peer_ = nullptr;
   Instant waited_until_{};  // what was waited before is counted
-  Instant last_period_{};  // the line's busy period of the last packet
+  Instant last_period_{};   // the line's busy period of the last packet
   void* room_owner_ = nullptr;
   RoomListener room_listener_ = nullptr;
   Timer wake_;

@@ -13,13 +13,15 @@ namespace verbatim::fabric {
 
 Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfile& profile,
                const std::vector<ComponentId>& port_ids)
-    : tracer_(tracer), id_(id), profile_(profile), clock_(profile.core_clock_hz) {
+    : tracer_(tracer),
+      id_(id),
+      profile_(profile),
+      clock_(profile.core_clock_hz),
+      buffer_({profile.vl15_buffer_bytes, profile.crossbar_speedup}, PortNumber{1}, port_ids.size()) {
   CHECK(!port_ids.empty() && port_ids.size() < kNoRoute.value);
   PortParams params;
   params.virtual_lanes = profile.virtual_lanes;
   params.input_buffer_bytes = profile.input_buffer_bytes;
-  params.vl15_buffer_bytes = profile.vl15_buffer_bytes;
-  params.crossbar_speedup = profile.crossbar_speedup;
   params.head_lifetime = profile.head_lifetime;
   params.stall_count = profile.stall_count;
   params.lifetime = profile.lifetime;
@@ -28,7 +30,7 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
   inputs_.reserve(port_ids.size());
   for (std::size_t i = 0; i < port_ids.size(); ++i) {
     const PortNumber number{static_cast<std::uint8_t>(i + 1)};
-    inputs_.push_back({std::make_unique<Port>(engine, tracer, port_ids[i], number, params, *this), 0});
+    inputs_.push_back({std::make_unique<Port>(engine, tracer, port_ids[i], number, params, *this, &buffer_), 0});
   }
 }
 
@@ -36,7 +38,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   Input& input = inputs_[in.value - 1u];
   const std::uint32_t wire_bytes = packet->wire_bytes();
   if (!input.port->admit(*packet)) {
-    return ib::record_drop(tracer_, input.port->id(), *packet, DropReason::kManagementBuffer, input.port->id());
+    return ib::record_drop(tracer_, input.port->id(), *packet, full_buffer_reason(packet->lrh.lane), input.port->id());
   }
   if (!input.port->carries(packet->lrh.lane)) [[unlikely]] {
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNotActive);
@@ -71,7 +73,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const Instant ready = ready_at(*input.port, out, lookup, times, *packet, wire_bytes);
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   packet->lrh.lane = lane;
-  out.forward(std::move(packet), wire_bytes, times.head, ready, *input.port, in_lane);
+  out.forward(std::move(packet), wire_bytes, times.head, ready, {&buffer_, in, in_lane});
 }
 
 bool Switch::is_for_agent(const ib::Packet& packet) const {
@@ -142,7 +144,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
   }
   if (outputs.empty()) return drop(input, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
   const ib::VirtualLane in_lane = packet->lrh.lane;
-  const auto copies = std::make_shared<Port::Copies>();
+  const auto copies = std::make_shared<SharedClaim>();
   copies->left = outputs.size();
   for (const PortNumber number : outputs) {
     Port& out = *inputs_[number.value - 1u].port;
@@ -150,7 +152,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
     ib::PacketPtr copy = number == outputs.back() ? std::move(packet) : std::make_unique<ib::Packet>(*packet);
     const Instant ready = ready_at(input, out, lookup, times, *copy, wire_bytes);
     copy->lrh.lane = lane_at(out, *copy);
-    out.forward(std::move(copy), wire_bytes, times.head, ready, input, in_lane, copies);
+    out.forward(std::move(copy), wire_bytes, times.head, ready, {&buffer_, in, in_lane}, copies);
   }
 }
 

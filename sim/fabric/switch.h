@@ -130,6 +130,7 @@ class Switch final : public PacketSink {
   std::vector<PortNumber> multicast_ports_;
   std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;
   SwitchAgent* agent_ = nullptr;
+  PerPortBuffer buffer_;
   std::vector<Input> inputs_;
 };
 

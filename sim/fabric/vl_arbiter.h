@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "sim/core/check.h"
+#include "sim/fabric/switch_buffer.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::fabric {
-
-inline constexpr ib::VirtualLane kManagementLane{15};
 
 struct ArbitrationEntry {
   std::uint32_t lane = 0;    // 0 … 14
@@ -57,6 +56,12 @@ class VlArbiter {
     reset_high();
   }
 
+  // Whether it serves by these tables.
+  bool has(const ArbitrationTables& tables) const {
+    return high_limit_ == tables.high_limit && high_.entries == Table(tables.high).entries &&
+           low_.entries == Table(tables.low).entries;
+  }
+
   // `eligible` has bit n set when lane n has a packet that may start now; not 0, and the lanes are in the tables.
   // The packet starts, and charge() tells how large it is.
   ib::VirtualLane pick(std::uint32_t eligible) {
@@ -83,10 +88,13 @@ class VlArbiter {
   static constexpr std::uint32_t kNoLimit = 255;
 
   struct Table {
-    explicit Table(const std::vector<ArbitrationEntry>& given) : entries(given) {
+    explicit Table(const std::vector<ArbitrationEntry>& given) {
+      entries.reserve(given.size());
       for (const ArbitrationEntry& entry : given) {
         CHECK(entry.lane < 15 && entry.weight <= 255);
-        if (entry.weight > 0) lanes |= 1u << entry.lane;
+        if (entry.weight == 0) continue;
+        lanes |= 1u << entry.lane;
+        entries.push_back({static_cast<std::uint8_t>(entry.lane), static_cast<std::uint8_t>(entry.weight)});
       }
       if (!entries.empty()) left = weight_of(0);
     }
@@ -100,14 +108,19 @@ class VlArbiter {
       if (left > 0 && can_send(current, eligible)) return true;
       do {
         current = current + 1 == entries.size() ? 0 : current + 1;
-      } while (weight_of(current) == 0 || !can_send(current, eligible));
+      } while (!can_send(current, eligible));
       left = weight_of(current);
       return true;
     }
 
-    std::vector<ArbitrationEntry> entries;
-    std::uint32_t lanes = 0;  // that have weight
-    std::size_t current = 0;
+    struct Entry {
+      std::uint8_t lane = 0;
+      std::uint8_t weight = 0;  // in units of 64 bytes, 1 or more
+      friend bool operator==(const Entry&, const Entry&) = default;
+    };
+    std::vector<Entry> entries;
+    std::uint32_t lanes = 0;  // that have entries
+    std::uint32_t current = 0;
     std::int64_t left = 0;  // weight of the current entry, in bytes
   };
 
@@ -119,7 +132,7 @@ class VlArbiter {
   void reset_high() { high_left_ = high_limit_ == 0 ? 1 : std::int64_t{high_limit_} * 4096; }
 
   Table high_, low_;
-  const std::uint32_t high_limit_;
+  std::uint32_t high_limit_;
   std::int64_t high_left_ = 0;  // bytes that the high priority table may still begin with
   Table* charged_ = nullptr;
 };

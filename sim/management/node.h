@@ -49,6 +49,8 @@ class NodeHardware {
  public:
   // The settings of a port have been written.
   virtual void on_port_set(std::uint8_t port) = 0;
+  // Its tables of arbitration have been written.
+  virtual void on_arbitration_set(std::uint8_t port) = 0;
   virtual void set_link(std::uint8_t port, bool up) = 0;
   virtual void on_forwarding_set() = 0;
   virtual void on_multicast_set() = 0;

@@ -253,6 +253,7 @@ std::uint16_t SubnetAgent::vl_arbitration(const Question& question, Data& data) 
   Data& table = node_.ports[number].vl_arbitration[block - 1];
   if (question.sets) table = data;
   data = table;
+  if (question.sets) hardware_.on_arbitration_set(number);
   return 0;
 }
 

@@ -4,7 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
+#include "sim/ib/management.h"
+#include "sim/mad/mad.h"
+#include "sim/mad/smp.h"
 #include "sim/observe/counters.h"
 #include "sim/observe/digest_sink.h"
 #include "tests/config/helpers.h"
@@ -117,6 +122,83 @@ TEST(Simulation, what_does_not_fit_into_the_adapters_buffer_of_vl15_is_dropped_a
   EXPECT_EQ(counted.packets_received, 3u);
   EXPECT_EQ(counted.vl15_dropped, 2u);
   EXPECT_EQ(counted.packets_dropped, 0u);
+}
+
+// A subnet manager's Set of half a table of arbitration (IBA 14.2.5.9): lanes and weights from the first entry on.
+void set_arbitration(Simulation& simulation, ib::Lid node, std::uint32_t port, std::uint32_t block,
+                     const std::vector<fabric::ArbitrationEntry>& entries) {
+  ib::Mad mad{};
+  mad::Header header;
+  header.management_class = mad::kSubnetManagementLid;
+  header.class_version = mad::smp::kClassVersion;
+  header.method = mad::kSet;
+  header.attribute_id = mad::smp::kVlArbitrationTable;
+  header.attribute_modifier = block << 16 | port;
+  mad::put_header(mad, header);
+  mad::smp::Data table{};
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    table[2 * i] = std::byte(entries[i].lane);
+    table[2 * i + 1] = std::byte(entries[i].weight);
+  }
+  mad::smp::put_data(mad, table);
+  auto packet = std::make_unique<ib::Packet>();
+  packet->lrh.source = simulation.hca(0).address().lid;
+  packet->lrh.destination = node;
+  packet->lrh.lane = fabric::kManagementLane;
+  packet->bth.opcode = ib::make_opcode(ib::Transport::kUd, ib::Operation::kSendOnly);
+  packet->bth.destination = packet->deth.source = ib::kSubnetManagementQp;
+  packet->payload.buffer = ib::PayloadBuffer::copy_of(mad);
+  packet->payload.length = ib::kMadBytes;
+  simulation.host_port(0).send(std::move(packet));
+  simulation.engine().run();
+}
+
+// The lanes of five packets, two of them on lane 1, in the order in which they leave a port.
+std::string lanes_in_order(Simulation& simulation, fabric::Port& port) {
+  struct Order final : TraceSink {
+    explicit Order(ComponentId port) : port(port) {}
+    void on_record(const TraceRecord& record, std::span<const std::byte>) override {
+      constexpr std::uint64_t kPerLane = 10;
+      if (record.component == port.value && record.event == TraceEvent::kPacketTransmitted)
+        lanes += std::to_string(record.values[2] / kPerLane);
+    }
+    const ComponentId port;
+    std::string lanes;
+  } order(port.id());
+  simulation.tracer().add(order);
+  for (const std::uint8_t lane : {0, 0, 0, 1, 1}) {
+    auto packet = std::make_unique<ib::Packet>();
+    packet->lrh.lane = ib::VirtualLane{lane};
+    packet->bth.opcode = ib::make_opcode(ib::Transport::kRc, ib::Operation::kSendMiddle);
+    packet->bth.psn = ib::Psn{lane * 10u};
+    packet->payload.length = 64;  // more than the least weight
+    port.send(std::move(packet));
+  }
+  simulation.engine().run();
+  return order.lanes;
+}
+
+// By default lane 0 has high priority for one packet at a time. The new tables have lane 1 for many, then lane 0; the first
+// packet finds an empty port.
+TEST(Simulation, a_table_of_arbitration_that_a_manager_writes_changes_which_lane_goes_first) {
+  TopologySpec topology = load(R"({"name": "t", "hosts": [{"name": "a"}, {"name": "b"}], "switches": [{"name": "s"}],
+      "links": [{"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "b", "b": "s:2", "rate": "EDR"}]})");
+  for (HostSpec& host : topology.hosts) host.hca_profile.virtual_lanes = 2;
+  topology.switches[0].switch_profile.virtual_lanes = 2;
+  for (const bool at_switch : {false, true}) {
+    const std::uint32_t number = at_switch ? 2 : 1;
+    for (const bool is_set : {false, true}) {
+      DefaultChoices choices;
+      Simulation simulation(topology, 1, choices);
+      fabric::Port& port = at_switch ? simulation.fabric_switch(0).port(fabric::PortNumber{2}) : simulation.host_port(1);
+      ASSERT_EQ(port.operational_lanes(), 2u);
+      const ib::Lid lid = simulation.plan().nodes[at_switch ? 2 : 1].ports[0].lid;
+      constexpr std::uint32_t kLow = 1, kHigh = 3;
+      if (is_set) set_arbitration(simulation, lid, number, kHigh, {});
+      if (is_set) set_arbitration(simulation, lid, number, kLow, {{1, 255}, {0, 1}});
+      EXPECT_EQ(lanes_in_order(simulation, port), is_set ? "01100" : "01010") << number;
+    }
+  }
 }
 
 // Between the packets of a link: control symbols of 8b/10b, SKIPs, refreshes, as its rate has them.

@@ -15,12 +15,13 @@ using mad::smp::PortState;
 
 struct Hardware final : NodeHardware {
   void on_port_set(std::uint8_t port) override { ports.push_back(port); }
+  void on_arbitration_set(std::uint8_t port) override { arbitrations.push_back(port); }
   void set_link(std::uint8_t, bool up) override { links.push_back(up); }
   void on_forwarding_set() override { ++forwarding; }
   void on_multicast_set() override { ++multicast; }
   ib::KeyViolations& key_violations(std::uint8_t port) override { return violations[port]; }
   std::array<ib::KeyViolations, 4> violations;
-  std::vector<std::uint8_t> ports;
+  std::vector<std::uint8_t> ports, arbitrations;
   std::vector<bool> links;
   int forwarding = 0, multicast = 0;
 };
@@ -70,6 +71,17 @@ TEST_F(SubnetAgentTest, tells_the_node_and_the_port_that_was_come_in_by) {
   EXPECT_EQ(mad::header_of(*answer).method, mad::kGetResponse);
   EXPECT_EQ(status(ask(mad::kSet, mad::smp::kNodeInfo, 0)), mad::kUnsupportedMethod);
   EXPECT_EQ(status(ask(mad::kGet, 0x99, 0)), mad::kUnsupportedAttribute);
+}
+
+TEST_F(SubnetAgentTest, a_table_of_arbitration_that_is_set_reaches_the_hardware) {
+  mad::smp::Data low{};
+  low[0] = low[1] = std::byte{3};
+  EXPECT_EQ(status(ask(mad::kGet, mad::smp::kVlArbitrationTable, 1u << 16 | 2)), 0);
+  EXPECT_TRUE(hardware.arbitrations.empty());
+  EXPECT_EQ(status(ask(mad::kSet, mad::smp::kVlArbitrationTable, 1u << 16 | 2, low)), 0);
+  EXPECT_EQ(hardware.arbitrations, (std::vector<std::uint8_t>{2}));
+  EXPECT_EQ(node.ports[2].vl_arbitration[0], low);
+  EXPECT_EQ(status(ask(mad::kSet, mad::smp::kVlArbitrationTable, 5u << 16 | 2, low)), mad::kInvalidField);
 }
 
 // IBA 7.2.7: Init, Armed, Active, and none left out.

@@ -20,7 +20,7 @@ ReceivePipeline::ReceivePipeline(Adapter& adapter)
 
 void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) {
   if (port_ != nullptr && !port_->admit(*packet)) {
-    return ib::record_drop(adapter_.tracer, port_->id(), *packet, DropReason::kManagementBuffer, port_->id());
+    return ib::record_drop(adapter_.tracer, port_->id(), *packet, fabric::full_buffer_reason(packet->lrh.lane), port_->id());
   }
   if (port_ != nullptr && !port_->carries(packet->lrh.lane)) [[unlikely]] {
     ib::record_drop(adapter_.tracer, port_->id(), *packet, DropReason::kNotActive, port_->id());

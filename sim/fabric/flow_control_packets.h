@@ -7,7 +7,7 @@
 //
 // Nothing of this is an event. The packets that have left by a time are worked out when somebody asks, from what was
 // released and when data packets started; both are known up to then. So the far end, waiting for credits, asks when
-// they will come as far as is known, and is told to ask again when that changes.
+// they will come as far as is known, and asks again when that changes.
 #pragma once
 
 #include <algorithm>
@@ -21,26 +21,28 @@
 
 namespace verbatim::fabric {
 
-class FlowControl {
+class FlowControlPackets {
  public:
   static constexpr std::size_t kLanes = 15;  // VL15 has no flow control
 
   // A flow control packet at the far end.
-  struct Told {
+  struct CreditUpdate {
     std::size_t lane = 0;
     std::uint32_t blocks = 0;  // released since the one before
     Instant arrival{};
   };
 
-  FlowControl(const LinkParams& link, std::size_t lanes);
+  FlowControlPackets(const LinkParams& link, std::size_t lanes);
 
   // `blocks` of a lane are free at `when`, now or later.
   void release(std::size_t lane, std::uint32_t blocks, Instant when);
 
-  // Puts every flow control packet on `line` that leaves before `now`, and hands it to told(const Told&).
+  // Whether a flow control packet leaves before `now` that is not on `line`.
+  bool is_due(const LineClock& line, Instant now) const { return std::max(line.busy_until(), earliest_) < now; }
+  // Puts every flow control packet on `line` that leaves before `now`, and hands it to deliver(const CreditUpdate&).
   template <class Receiver>
-  void advance(LineClock& line, Instant now, Receiver told) {
-    if (std::max(line.busy_until(), earliest_) < now) advance_past_due(line, now, told);
+  void advance(LineClock& line, Instant now, Receiver deliver) {
+    if (is_due(line, now)) advance_past_due(line, now, deliver);
   }
 
   // When a data packet that is ready at `at` can start, as far as is known.
@@ -49,7 +51,7 @@ class FlowControl {
     return earliest_ >= at ? at : data_start_behind(line, at);
   }
   // When the far end learns of `blocks` more on a lane, as far as is known; kNever: not known yet.
-  Instant told_at(const LineClock& line, std::size_t lane, std::uint32_t blocks) const;
+  Instant next_credit_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const;
 
   // Flow control packets that have left; those repeated in idle times are not among them.
   std::uint64_t sent() const { return sent_; }
@@ -60,27 +62,27 @@ class FlowControl {
     std::uint32_t blocks = 0;
   };
   struct Lane {
-    Ring<Release> releases;  // by time; those that no packet has told yet
+    Ring<Release> releases;  // by time; those that no packet has reported yet
     Instant refresh;         // due then even with nothing to tell
   };
   // How far things have gone; advanced in earnest or to look ahead.
   struct Walk {
     LineClock line;
-    std::array<std::size_t, kLanes> told{};  // releases that have been told, by lane
+    std::array<std::size_t, kLanes> reported{};  // releases that have been reported, by lane
     std::array<Instant, kLanes> refresh{};
   };
 
   // As advance(), when something is due.
   template <class Receiver>
-  void advance_past_due(LineClock& line, Instant now, Receiver& told) {
+  void advance_past_due(LineClock& line, Instant now, Receiver& deliver) {
     if (refresh_interval_ == Duration(0) || now - earliest_ <= 2 * refresh_interval_) {
-      return advance_in_place(line, now, told);
+      return advance_in_place(line, now, deliver);
     }
     Walk walk = begin(line);
-    Told packet;
+    CreditUpdate packet;
     while (step(walk, now, &packet)) {
       ++sent_;
-      told(packet);
+      deliver(packet);
     }
     commit(walk);
     line = walk.line;
@@ -90,15 +92,15 @@ class FlowControl {
   Instant data_start_behind(const LineClock& line, Instant at) const;
   // As advance(), one packet after the other: there are no rounds of refreshes to leave out, and nothing is copied.
   template <class Receiver>
-  void advance_in_place(LineClock& line, Instant now, Receiver& told) {
+  void advance_in_place(LineClock& line, Instant now, Receiver& deliver) {
     for (Instant start = std::max(line.busy_until(), earliest_); start < now;
          start = std::max(line.busy_until(), earliest_)) {
       std::size_t number = 0;
       if (lanes_.size() > 1) {
         while (due(lanes_[number], 0, lanes_[number].refresh) > start) ++number;
       }
-      Lane& told_lane = lanes_[number];
-      Ring<Release>& releases = told_lane.releases;
+      Lane& reported_lane = lanes_[number];
+      Ring<Release>& releases = reported_lane.releases;
       std::uint32_t blocks = 0;
       while (!releases.empty() && releases.front().when <= start) {
         blocks += releases.front().blocks;
@@ -107,19 +109,19 @@ class FlowControl {
       line.begin(start);
       line.pass(packet_bytes_);
       ++sent_;
-      if (refresh_interval_ > Duration(0)) told_lane.refresh = start + refresh_interval_;
-      earliest_ = due(told_lane, 0, told_lane.refresh);
+      if (refresh_interval_ > Duration(0)) reported_lane.refresh = start + refresh_interval_;
+      earliest_ = due(reported_lane, 0, reported_lane.refresh);
       if (lanes_.size() > 1) {
         for (const Lane& lane : lanes_) earliest_ = std::min(earliest_, due(lane, 0, lane.refresh));
       }
-      told(Told{number, blocks, line.busy_until() + propagation_});
+      deliver(CreditUpdate{number, blocks, line.busy_until() + propagation_});
     }
   }
   Walk begin(const LineClock& line) const;
-  // When the next packet for `lane` is due, once so many of its releases have been told.
-  Instant due(const Lane& lane, std::size_t told, Instant refresh) const {
-    if (told == lane.releases.size()) return refresh;
-    Instant when = lane.releases[told].when;
+  // When the next packet for `lane` is due, once so many of its releases have been reported.
+  Instant due(const Lane& lane, std::size_t reported, Instant refresh) const {
+    if (reported == lane.releases.size()) return refresh;
+    Instant when = lane.releases[reported].when;
     if (interval_ > Duration(0)) {
       const std::int64_t interval = to_ps(interval_);
       when = instant_from_ps((to_ps(when) + interval - 1) / interval * interval);
@@ -127,11 +129,11 @@ class FlowControl {
     return std::min(when, refresh);
   }
   Instant due(const Walk& walk, std::size_t lane) const {
-    return due(lanes_[lane], walk.told[lane], walk.refresh[lane]);
+    return due(lanes_[lane], walk.reported[lane], walk.refresh[lane]);
   }
   Instant earliest_due(const Walk& walk) const;
   // The next flow control packet, if it starts before `end`.
-  bool step(Walk& walk, Instant end, Told* packet) const;
+  bool step(Walk& walk, Instant end, CreditUpdate* packet) const;
   // Leaves out whole rounds of refreshes in which nothing else happens.
   void skip_rounds(Walk& walk, Instant end) const;
   void commit(const Walk& walk);

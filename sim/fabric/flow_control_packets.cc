@@ -1,10 +1,10 @@
-#include "sim/fabric/flow_control.h"
+#include "sim/fabric/flow_control_packets.h"
 
 #include <algorithm>
 
 namespace verbatim::fabric {
 
-FlowControl::FlowControl(const LinkParams& link, std::size_t lanes)
+FlowControlPackets::FlowControlPackets(const LinkParams& link, std::size_t lanes)
     : interval_(link.credit_update_interval),
       refresh_interval_(link.credit_refresh_interval),
       propagation_(link.propagation),
@@ -18,7 +18,7 @@ FlowControl::FlowControl(const LinkParams& link, std::size_t lanes)
   for (Lane& lane : lanes_) lane.refresh = earliest_;
 }
 
-void FlowControl::release(std::size_t lane, std::uint32_t blocks, Instant when) {
+void FlowControlPackets::release(std::size_t lane, std::uint32_t blocks, Instant when) {
   Lane& freed = lanes_[lane];
   const auto comes_last = [when](const Release& before) { return before.when <= when; };
   if (Release* const last = freed.releases.extend_if(comes_last); last != nullptr) [[likely]] {
@@ -30,19 +30,19 @@ void FlowControl::release(std::size_t lane, std::uint32_t blocks, Instant when) 
   earliest_ = std::min(earliest_, due(freed, 0, freed.refresh));
 }
 
-FlowControl::Walk FlowControl::begin(const LineClock& line) const {
+FlowControlPackets::Walk FlowControlPackets::begin(const LineClock& line) const {
   Walk walk{line};
   for (std::size_t i = 0; i < lanes_.size(); ++i) walk.refresh[i] = lanes_[i].refresh;
   return walk;
 }
 
-Instant FlowControl::earliest_due(const Walk& walk) const {
+Instant FlowControlPackets::earliest_due(const Walk& walk) const {
   Instant earliest = kNever;
   for (std::size_t i = 0; i < lanes_.size(); ++i) earliest = std::min(earliest, due(walk, i));
   return earliest;
 }
 
-bool FlowControl::step(Walk& walk, Instant end, Told* packet) const {
+bool FlowControlPackets::step(Walk& walk, Instant end, CreditUpdate* packet) const {
   skip_rounds(walk, end);
   const Instant start = std::max(walk.line.busy_until(), earliest_due(walk));
   if (start >= end) return false;
@@ -50,9 +50,9 @@ bool FlowControl::step(Walk& walk, Instant end, Told* packet) const {
   while (due(walk, number) > start) ++number;
   const Lane& lane = lanes_[number];
   std::uint32_t blocks = 0;
-  for (std::size_t& told = walk.told[number];
-       told < lane.releases.size() && lane.releases[told].when <= start; ++told) {
-    blocks += lane.releases[told].blocks;
+  for (std::size_t& reported = walk.reported[number];
+       reported < lane.releases.size() && lane.releases[reported].when <= start; ++reported) {
+    blocks += lane.releases[reported].blocks;
   }
   if (refresh_interval_ > Duration(0)) walk.refresh[number] = start + refresh_interval_;
   walk.line.begin(start);
@@ -62,13 +62,13 @@ bool FlowControl::step(Walk& walk, Instant end, Told* packet) const {
 }
 
 // Once the refreshes of all lanes have places of their own in the interval, every round is like the one before.
-void FlowControl::skip_rounds(Walk& walk, Instant end) const {
+void FlowControlPackets::skip_rounds(Walk& walk, Instant end) const {
   if (refresh_interval_ == Duration(0)) return;
   const std::size_t count = lanes_.size();
   Instant first = kNever;
   for (std::size_t i = 0; i < count; ++i) {
     first = std::min(first, walk.refresh[i]);
-    if (walk.told[i] < lanes_[i].releases.size()) end = std::min(end, lanes_[i].releases[walk.told[i]].when);
+    if (walk.reported[i] < lanes_[i].releases.size()) end = std::min(end, lanes_[i].releases[walk.reported[i]].when);
   }
   if (first < walk.line.busy_until() || end - first <= 2 * refresh_interval_) return;
   for (std::size_t i = 0; i < count; ++i) {
@@ -81,17 +81,17 @@ void FlowControl::skip_rounds(Walk& walk, Instant end) const {
   for (std::size_t i = 0; i < count; ++i) walk.refresh[i] += skipped;
 }
 
-void FlowControl::commit(const Walk& walk) {
+void FlowControlPackets::commit(const Walk& walk) {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    for (std::size_t n = walk.told[i]; n > 0; --n) lanes_[i].releases.pop_front();
+    for (std::size_t n = walk.reported[i]; n > 0; --n) lanes_[i].releases.pop_front();
     lanes_[i].refresh = walk.refresh[i];
   }
   earliest_ = earliest_due(begin(walk.line));
 }
 
-Instant FlowControl::data_start_behind(const LineClock& line, Instant at) const {
+Instant FlowControlPackets::data_start_behind(const LineClock& line, Instant at) const {
   Walk walk = begin(line);
-  Told packet;
+  CreditUpdate packet;
   while (earliest_due(walk) < at) {
     CHECK(step(walk, at + Duration(1), &packet));
     at = std::max(at, walk.line.busy_until());
@@ -99,12 +99,12 @@ Instant FlowControl::data_start_behind(const LineClock& line, Instant at) const 
   return at;
 }
 
-Instant FlowControl::told_at(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
+Instant FlowControlPackets::next_credit_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
   std::uint32_t known = 0;
   for (std::size_t i = 0; i < lanes_[lane].releases.size(); ++i) known += lanes_[lane].releases[i].blocks;
   if (known < blocks) return kNever;
   Walk walk = begin(line);
-  Told packet;
+  CreditUpdate packet;
   while (step(walk, kNever, &packet)) {
     if (packet.lane != lane) continue;
     if (packet.blocks >= blocks) return packet.arrival;

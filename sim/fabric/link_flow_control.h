@@ -1,0 +1,195 @@
+// Flow control of a link as one of its ends sees it: a policy that the port asks before a packet starts (`may_start`) and
+// informs when one has started (`on_start`), and when space in this end's input buffer is free (`on_release`).
+//
+//  - `CreditFlowControl`: the credits of IBA 7.9. Both halves: what the far end has granted for data that leaves, and the flow
+//    control packets with which this end grants the space of its own buffer (`flow_control_packets.h`).
+//  - `NoFlowControl`: everything may start; a buffer that is full drops (`PerPortBuffer::bound_lanes`).
+//
+// `LinkFlowControl` holds one of them. It branches on the policy and has no virtual functions: it is asked several times per
+// packet. Frames of flow control occupy the line of this end: `advance` and `data_start` of a policy with such frames account
+// for them when somebody asks, and they cost no event.
+//
+// The invariant of credits: granted + blocks in flight or in the far end's buffer + grants on their way = the buffer's size.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/core/check.h"
+#include "sim/core/ring.h"
+#include "sim/core/time.h"
+#include "sim/fabric/channel.h"
+#include "sim/fabric/flow_control_packets.h"
+
+namespace verbatim::fabric {
+
+// Blocks that the far end grants, usable at `when`.
+struct CreditGrant {
+  Instant when;
+  std::uint32_t blocks = 0;
+};
+
+class CreditFlowControl {
+ public:
+  // `far_blocks`: the far end's input buffer, per lane.
+  CreditFlowControl(const LinkParams& link, std::size_t lanes, std::uint32_t far_blocks)
+      : packets_(link, lanes), outgoing_(lanes), capacity_(far_blocks) {
+    for (Outgoing& lane : outgoing_) lane.credits = far_blocks;
+  }
+
+  // When a packet of so many blocks may start on a lane that is otherwise ready at `at`, by the grants that are known; kNever:
+  // they do not suffice.
+  Instant may_start(std::size_t lane, std::uint32_t blocks, Instant at) const {
+    const Outgoing& from = outgoing_[lane];
+    std::uint32_t credits = from.credits;
+    for (std::size_t i = 0; credits < blocks; ++i) {
+      if (i == from.granted.size()) return kNever;
+      credits += from.granted[i].blocks;
+      at = std::max(at, from.granted[i].when);
+    }
+    return at;
+  }
+  // Blocks that the known grants of a lane fall short of.
+  std::uint32_t missing(std::size_t lane, std::uint32_t blocks) const {
+    std::uint32_t known = outgoing_[lane].credits;
+    for (std::size_t i = 0; i < outgoing_[lane].granted.size(); ++i) known += outgoing_[lane].granted[i].blocks;
+    return known < blocks ? blocks - known : 0;
+  }
+  void on_start(std::size_t lane, std::uint32_t blocks) { outgoing_[lane].credits -= blocks; }
+  // A lane of this end's input buffer has so many blocks free at `when`, now or later.
+  void on_release(std::size_t lane, std::uint32_t blocks, Instant when) { packets_.release(lane, blocks, when); }
+
+  // A flow control packet has arrived, or its arrival is known. Grants of a lane come by time.
+  void add_grant(std::size_t lane, const CreditGrant& grant) { outgoing_[lane].granted.push_back(grant); }
+  // Grants of a lane that have arrived by `now` are credits.
+  void take_grants(std::size_t number, Instant now) {
+    Outgoing& lane = outgoing_[number];
+    while (!lane.granted.empty() && lane.granted.front().when <= now) {
+      lane.credits += lane.granted.front().blocks;
+      lane.granted.drop_front();
+      CHECK(lane.credits <= capacity_);
+    }
+  }
+  // Packets of a lane that the far end has never received.
+  void restore(std::size_t lane, std::uint32_t blocks) { outgoing_[lane].credits += blocks; }
+  std::uint32_t credits(std::size_t lane) const { return outgoing_[lane].credits; }
+  std::uint32_t capacity() const { return capacity_; }
+
+  // Whether some leave `line` before `now`.
+  bool is_due(const LineClock& line, Instant now) const { return packets_.is_due(line, now); }
+  // Puts on `line` the flow control packets that leave before `now`, and calls grant(lane, const CreditGrant&) for each that
+  // grants something.
+  template <class Grant>
+  void advance(LineClock& line, Instant now, Grant grant) {
+    packets_.advance(line, now, [&](const FlowControlPackets::CreditUpdate& update) {
+      if (update.blocks > 0) grant(update.lane, CreditGrant{update.arrival, update.blocks});
+    });
+  }
+  // When a data packet that is ready at `at` can start, as far as is known.
+  Instant data_start(const LineClock& line, Instant at) const { return packets_.data_start(line, at); }
+  // When so many blocks more of a lane arrive at the far end as grants, as far as is known; kNever: not known.
+  Instant next_grant_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
+    return packets_.next_credit_arrival(line, lane, blocks);
+  }
+  std::uint64_t frames_sent() const { return packets_.sent(); }
+
+ private:
+  struct Outgoing {
+    Ring<CreditGrant> granted;   // by time; not yet credits
+    std::uint32_t credits = 0;   // blocks
+  };
+
+  FlowControlPackets packets_;
+  std::vector<Outgoing> outgoing_;  // by data lane
+  const std::uint32_t capacity_;
+};
+
+class NoFlowControl {
+ public:
+  Instant may_start(std::size_t, std::uint32_t, Instant at) const { return at; }
+  std::uint32_t missing(std::size_t, std::uint32_t) const { return 0; }
+  void on_start(std::size_t, std::uint32_t) {}
+  void on_release(std::size_t, std::uint32_t, Instant) {}
+  void add_grant(std::size_t, const CreditGrant&) {}
+  void take_grants(std::size_t, Instant) {}
+  void restore(std::size_t, std::uint32_t) {}
+  std::uint32_t credits(std::size_t) const { return 0; }
+  std::uint32_t capacity() const { return 0; }
+  bool is_due(const LineClock&, Instant) const { return false; }
+  template <class Grant>
+  void advance(LineClock&, Instant, Grant) {}
+  Instant data_start(const LineClock& line, Instant at) const { return std::max(at, line.busy_until()); }
+  Instant next_grant_arrival(const LineClock&, std::size_t, std::uint32_t) const { return kNever; }
+  std::uint64_t frames_sent() const { return 0; }
+};
+
+// One of the policies; functions as theirs.
+class LinkFlowControl {
+  template <class Use>
+  decltype(auto) with(Use use) {
+    if (auto* const credits = std::get_if<CreditFlowControl>(&policy_)) [[likely]] return use(*credits);
+    return use(*std::get_if<NoFlowControl>(&policy_));
+  }
+  template <class Use>
+  decltype(auto) with(Use use) const {
+    if (auto* const credits = std::get_if<CreditFlowControl>(&policy_)) [[likely]] return use(*credits);
+    return use(*std::get_if<NoFlowControl>(&policy_));
+  }
+
+ public:
+  LinkFlowControl(const LinkParams& link, std::size_t lanes, std::uint32_t far_blocks) {
+    if (link.flow_control == FlowControlKind::kCredits) policy_.emplace<CreditFlowControl>(link, lanes, far_blocks);
+  }
+
+  Instant may_start(std::size_t lane, std::uint32_t blocks, Instant at) const {
+    return with([&](const auto& policy) { return policy.may_start(lane, blocks, at); });
+  }
+  std::uint32_t missing(std::size_t lane, std::uint32_t blocks) const {
+    return with([&](const auto& policy) { return policy.missing(lane, blocks); });
+  }
+  void on_start(std::size_t lane, std::uint32_t blocks) {
+    with([&](auto& policy) { policy.on_start(lane, blocks); });
+  }
+  void on_release(std::size_t lane, std::uint32_t blocks, Instant when) {
+    with([&](auto& policy) { policy.on_release(lane, blocks, when); });
+  }
+  void add_grant(std::size_t lane, const CreditGrant& grant) {
+    with([&](auto& policy) { policy.add_grant(lane, grant); });
+  }
+  void take_grants(std::size_t lane, Instant now) {
+    with([&](auto& policy) { policy.take_grants(lane, now); });
+  }
+  void restore(std::size_t lane, std::uint32_t blocks) {
+    with([&](auto& policy) { policy.restore(lane, blocks); });
+  }
+  std::uint32_t credits(std::size_t lane) const {
+    return with([&](const auto& policy) { return policy.credits(lane); });
+  }
+  std::uint32_t capacity() const {
+    return with([](const auto& policy) { return policy.capacity(); });
+  }
+  bool is_due(const LineClock& line, Instant now) const {
+    return with([&](const auto& policy) { return policy.is_due(line, now); });
+  }
+  template <class Grant>
+  void advance(LineClock& line, Instant now, Grant grant) {
+    with([&](auto& policy) { policy.advance(line, now, grant); });
+  }
+  Instant data_start(const LineClock& line, Instant at) const {
+    return with([&](const auto& policy) { return policy.data_start(line, at); });
+  }
+  Instant next_grant_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
+    return with([&](const auto& policy) { return policy.next_grant_arrival(line, lane, blocks); });
+  }
+  std::uint64_t frames_sent() const {
+    return with([](const auto& policy) { return policy.frames_sent(); });
+  }
+  bool has_credits() const { return std::holds_alternative<CreditFlowControl>(policy_); }
+
+ private:
+  std::variant<NoFlowControl, CreditFlowControl> policy_;
+};
+
+}  // namespace verbatim::fabric

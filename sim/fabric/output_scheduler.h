@@ -1,0 +1,194 @@
+// The output queues of a port, one per lane, and the choice of the lane that sends next. It knows when packets are ready, how
+// long the first of each lane has waited, and the arbitration tables; lines, credits and buffers are the port's matter.
+//
+//  - A lane's packets are in the order in which they become ready, and of one instant in that of their arrival.
+//  - The arbiter chooses among the lanes whose first packet may start. Lanes without weight in the tables are never served.
+//  - A first packet expires after the head lifetime (IBA 18.2.5.4, HOQLife), counted from when it is the first and ready. After
+//    `stall_count` such drops in a row (VLStallCount) the lane stalls: for eight lifetimes every packet that becomes its first
+//    expires at once.
+//  - It also expires when it has been in the switch for the switch lifetime (QueuedState::expires).
+//
+// Lanes exist for what the link uses: its data lanes, and VL15.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "sim/core/check.h"
+#include "sim/core/ring.h"
+#include "sim/core/time.h"
+#include "sim/fabric/packet_sink.h"
+#include "sim/fabric/switch_buffer.h"
+#include "sim/fabric/vl_arbiter.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::fabric {
+
+// Forwarding state of a queued packet.
+struct QueuedState {
+  Instant ready;             // it does not start before
+  Instant expires = kNever;  // the end of its lifetime in the switch
+  std::uint32_t wire_bytes = 0;
+  bool is_copy = false;  // made by a fault, and none of its victims
+  BufferClaim claim;     // of the input buffer that it is in
+};
+struct QueuedPacket {
+  ib::PacketPtr packet;
+  QueuedState state;
+  std::shared_ptr<SharedClaim> shared;  // null: the claim is its own
+};
+
+class OutputScheduler {
+ public:
+  struct Params {
+    std::uint32_t data_lanes = 1;  // 1 … 15
+    Duration head_lifetime{0};     // 0: no packet expires at the head
+    std::uint32_t stall_count = 0; // 0: no lane stalls
+    bool has_switch_lifetime = false;
+  };
+
+  OutputScheduler(const Params& params, const ArbitrationTables& arbitration);
+
+  // Before the first packet.
+  void set_data_lanes(std::uint32_t lanes);
+  void set_head_lifetime(Duration lifetime);
+  // Empty tables: the defaults. From now on; the tables begin with their first entries, unless they are those it has. Packets of
+  // a lane that loses its weight stay in its queue.
+  void set_arbitration(const ArbitrationTables& tables);
+
+  std::uint32_t data_lanes() const { return data_lanes_; }
+  bool has_lane(ib::VirtualLane lane) const { return lane.value < data_lanes_ || lane == kManagementLane; }
+
+  // Returns the place in the lane's queue, from 0.
+  std::size_t push(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane,
+                   Instant now);
+  // The packet is the next to start on its lane, whose first it becomes.
+  void push_first(QueuedPacket&& packet, ib::VirtualLane lane, Instant now);
+  // Bit n: lane n has a packet queued, and the arbiter serves it.
+  std::uint32_t waiting() const { return waiting_; }
+  bool is_empty(ib::VirtualLane lane) const { return at(lane).queue.empty(); }
+  // Wire bytes in a lane's queue.
+  std::uint32_t queued_bytes(ib::VirtualLane lane) const { return at(lane).queued_bytes; }
+  // The lane has a packet.
+  const QueuedState& first(ib::VirtualLane lane) const { return at(lane).queue.front().state; }
+  QueuedPacket& first_packet(ib::VirtualLane lane) { return at(lane).queue.front(); }
+  template <class Visit>
+  void visit(ib::VirtualLane lane, Visit visit) const {
+    const Ring<QueuedPacket>& queue = at(lane).queue;
+    for (std::size_t i = 0; i < queue.size(); ++i) visit(queue[i]);
+  }
+  // Since when the first packet of a waiting lane has been the first and ready; kNever: no lane waits.
+  Instant waiting_since() const;
+
+  // `eligible`: bit n is set when the first packet of lane n may start; not 0. charge() follows with its size.
+  ib::VirtualLane pick(std::uint32_t eligible) { return arbiter_.pick(eligible); }
+  void charge(std::uint32_t wire_bytes) { arbiter_.charge(wire_bytes); }
+  // The line was idle for want of packets.
+  void pause() { arbiter_.pause(); }
+  // The first packet of a lane starts: what first_packet() left of it is dropped from the queue.
+  void drop_started(ib::VirtualLane lane, Instant now);
+  // Takes the first packet of a lane, which does not start. Its drops in a row are counted by expire() alone.
+  QueuedPacket take_first(ib::VirtualLane lane, Instant now);
+  // Empties all queues: drop(QueuedPacket&&) for each packet, and drained(lane, its queued_bytes() before) after each lane.
+  template <class Drop, class Drained>
+  void drain(Drop drop, Drained drained);
+
+  // Whether packets expire at all.
+  bool has_lifetime() const { return has_lifetime_; }
+  // The first packet of a lane is dropped instead of started, at a time that has come.
+  bool is_blocked(ib::VirtualLane lane, Instant now) const {
+    return is_stalled(at(lane)) || at(lane).queue.front().state.expires < now;
+  }
+  // When the next of the first packets expires, as far as is known.
+  Instant next_expiry() const;
+  // Hands each first packet that has expired by `now` to drop(QueuedPacket&&, DropReason). Returns whether there were any.
+  // before_drop() is called ahead of each, while it is in the queue.
+  template <class Before, class Drop>
+  bool expire(Instant now, Before before_drop, Drop drop);
+
+ private:
+  struct Lane {
+    Ring<QueuedPacket> queue;  // by ready time, then by arrival
+    std::uint32_t queued_bytes = 0;
+    std::uint32_t expired = 0;  // first packets dropped in a row
+    Instant head_since{};       // its first packet is the first, and ready
+    Instant stalled_until{};
+  };
+
+  std::size_t index(ib::VirtualLane lane) const { return std::min<std::uint32_t>(lane.value, data_lanes_); }
+  Lane& at(ib::VirtualLane lane) { return lanes_[index(lane)]; }
+  const Lane& at(ib::VirtualLane lane) const { return lanes_[index(lane)]; }
+  static constexpr std::uint32_t bit(ib::VirtualLane lane) { return 1u << lane.value; }
+  static std::uint32_t served_by(const ArbitrationTables& tables) {
+    return tables.or_default().served_lanes() | bit(kManagementLane);
+  }
+  // The lane has another first packet.
+  static void note_head(Lane& lane, Instant now) {
+    if (!lane.queue.empty()) lane.head_since = std::max(now, lane.queue.front().state.ready);
+  }
+  static bool is_stalled(const Lane& lane) { return lane.head_since < lane.stalled_until; }
+  // When the first packet of a lane has waited too long at the head.
+  Instant head_expiry(const Lane& lane) const {
+    if (head_lifetime_ == Duration(0)) return kNever;
+    return is_stalled(lane) ? lane.head_since : lane.head_since + head_lifetime_;
+  }
+  // Or in the switch.
+  Instant expiry(const Lane& lane) const {
+    const QueuedState& first = lane.queue.front().state;
+    return std::min(head_expiry(lane), std::max(first.expires, first.ready));
+  }
+  void note_waiting(ib::VirtualLane lane) {
+    if (at(lane).queue.empty()) waiting_ &= ~bit(lane);
+  }
+
+  std::unique_ptr<Lane[]> lanes_;  // data lanes, and VL15 as the last
+  std::uint32_t data_lanes_ = 0;
+  std::uint32_t waiting_ = 0;
+  std::uint32_t served_ = 0;
+  Duration head_lifetime_;
+  const std::uint32_t stall_count_;
+  const bool has_switch_lifetime_;
+  bool has_lifetime_ = false;
+  VlArbiter arbiter_;
+};
+
+template <class Drop, class Drained>
+void OutputScheduler::drain(Drop drop, Drained drained) {
+  waiting_ = 0;
+  for (std::size_t i = 0; i <= data_lanes_; ++i) {
+    Lane& lane = lanes_[i];
+    const std::uint32_t bytes = lane.queued_bytes;
+    while (!lane.queue.empty()) drop(lane.queue.pop_front());
+    lane.queued_bytes = 0;
+    drained(i < data_lanes_ ? ib::VirtualLane{static_cast<std::uint8_t>(i)} : kManagementLane, bytes);
+  }
+}
+
+template <class Before, class Drop>
+bool OutputScheduler::expire(Instant now, Before before_drop, Drop drop) {
+  bool any = false;
+  for (std::uint32_t i = 0; i < data_lanes_; ++i) {
+    const ib::VirtualLane number{static_cast<std::uint8_t>(i)};
+    Lane& lane = at(number);
+    while (!lane.queue.empty() && expiry(lane) <= now) {
+      any = true;
+      DropReason reason = DropReason::kSwitchLifetime;
+      if (head_expiry(lane) <= now) {
+        reason = DropReason::kHeadLifetime;
+        if (!is_stalled(lane) && ++lane.expired == stall_count_) {
+          lane.stalled_until = now + 8 * head_lifetime_;
+          lane.expired = 0;
+        }
+      }
+      before_drop();
+      drop(take_first(number, now), reason);
+    }
+    note_waiting(number);
+  }
+  return any;
+}
+
+}  // namespace verbatim::fabric

@@ -1,0 +1,169 @@
+// The memory of a device in which packets wait that have come in by its ports. A packet occupies space from the arrival of its
+// head until its last byte has left; while it waits in an output queue it holds a `BufferClaim`, and knows nothing of the port
+// it came in by.
+//
+// `PerPortBuffer` gives every port a space of its own:
+//  - VL15 has no flow control (IBA 7.6.4): its space is counted here, and a packet that finds too little is dropped.
+//  - Data lanes of a link with credits are not counted: the far end sends only what has room.
+//  - Data lanes of a link without flow control (`bound_lanes`) are counted as VL15 is.
+//  - The crossbar reads so many packets of one input at a time (`crossbar_speedup`).
+// Space that is given back at an instant serves heads that come later.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/check.h"
+#include "sim/core/ring.h"
+#include "sim/core/time.h"
+#include "sim/fabric/packet_sink.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::fabric {
+
+inline constexpr ib::VirtualLane kManagementLane{15};
+
+// Buffers and credits count blocks of 64 bytes (IBA 7.9.4.4); a packet takes whole blocks.
+inline constexpr std::uint32_t kCreditBlockBytes = 64;
+constexpr std::uint32_t blocks_of(std::uint32_t wire_bytes) {
+  return (wire_bytes + kCreditBlockBytes - 1) / kCreditBlockBytes;
+}
+
+// Why a packet of a lane is dropped that finds no space.
+constexpr DropReason full_buffer_reason(ib::VirtualLane lane) {
+  return lane == kManagementLane ? DropReason::kManagementBuffer : DropReason::kInputBuffer;
+}
+
+// The ingress port, whose link learns of the space that packets leave.
+class SpaceListener {
+ public:
+  virtual ComponentId input_id() const = 0;
+  // A packet that came in on `lane` has left, or will have at `when`.
+  virtual void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) = 0;
+
+ protected:
+  ~SpaceListener() = default;
+};
+
+class PerPortBuffer;
+
+// What a packet occupies.
+struct BufferClaim {
+  PerPortBuffer* buffer = nullptr;  // null: nothing
+  PortNumber in;
+  ib::VirtualLane lane;  // on which it came in
+};
+
+// Copies of a multicast packet share one claim, which ends when the last one has left.
+struct SharedClaim {
+  std::size_t left = 0;  // copies that have not left
+  Instant latest;        // the end of those that have
+};
+
+class PerPortBuffer {
+ public:
+  struct Params {
+    std::uint32_t vl15_bytes = 0;        // per port, rounded down to blocks; 0: everything fits
+    std::uint32_t crossbar_speedup = 0;  // packets of one input that leave at a time; 0: any number
+  };
+
+  // Of the ports `first`, `first` + 1 …
+  PerPortBuffer(const Params& params, PortNumber first, std::size_t ports)
+      : params_(params), first_(first), counts_(params.vl15_bytes > 0), inputs_(ports) {
+    for (Input& input : inputs_) input.management.capacity = params.vl15_bytes / kCreditBlockBytes;
+  }
+
+  void attach(PortNumber in, SpaceListener& port) { at(in).port = &port; }
+  // The link of a port has no flow control: each of its lanes has `bytes`, rounded down to blocks.
+  void bound_lanes(PortNumber in, std::size_t lanes, std::uint32_t bytes) {
+    counts_ = true;
+    at(in).lanes = std::vector<Space>(lanes);
+    for (Space& space : at(in).lanes) space.capacity = bytes / kCreditBlockBytes;
+  }
+
+  // The component of an ingress port.
+  ComponentId input_id(PortNumber in) const { return inputs_[place(in)].port->input_id(); }
+
+  // A packet that comes in now takes its space; false: there is too little, and it takes nothing.
+  bool admit(PortNumber in, ib::VirtualLane lane, std::uint32_t wire_bytes, Instant now) {
+    Space* const space = counted_space(in, lane);
+    return space == nullptr || space->take(blocks_of(wire_bytes), now);
+  }
+
+  // Whether the crossbar reads a limited number of packets of an input at a time.
+  bool limits_reads() const { return params_.crossbar_speedup > 0; }
+  // When it can read one more packet of an input.
+  Instant next_read(PortNumber in, Instant now) { return limits_reads() ? next_free_read(at(in).reads, now) : now; }
+  // It reads one until `end`.
+  void add_read(PortNumber in, Instant end) {
+    if (limits_reads()) at(in).reads.push_back(end);
+  }
+
+  // The space of a packet is free at `when`, now or later.
+  void release(PortNumber in, ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) {
+    if (counts_) [[unlikely]] {
+      if (Space* const space = counted_space(in, lane); space != nullptr) space->release(blocks_of(wire_bytes), when);
+    }
+    at(in).port->on_space_released(lane, wire_bytes, when);
+  }
+  // The same for a packet in an output queue. `shared`: with other copies; null: alone.
+  static void release(const BufferClaim& claim, SharedClaim* shared, std::uint32_t wire_bytes, Instant when) {
+    if (claim.buffer == nullptr) return;
+    if (shared != nullptr) [[unlikely]] {
+      shared->latest = std::max(shared->latest, when);
+      if (--shared->left > 0) return;
+      when = shared->latest;
+    }
+    claim.buffer->release(claim.in, claim.lane, wire_bytes, when);
+  }
+
+ private:
+  struct Release {
+    Instant when;
+    std::uint32_t blocks = 0;
+  };
+  struct Space {
+    std::uint32_t capacity = 0;  // blocks
+    std::uint32_t used = 0;      // with those released since the last packet came
+    Ring<Release> releases{};    // by time
+
+    bool take(std::uint32_t blocks, Instant now) {
+      while (!releases.empty() && releases.front().when < now) used -= releases.pop_front().blocks;
+      if (used + blocks > capacity) return false;
+      used += blocks;
+      return true;
+    }
+    void release(std::uint32_t blocks, Instant when) {
+      releases.insert_sorted({when, blocks}, [](const Release& a, const Release& b) { return a.when < b.when; });
+    }
+  };
+  struct Input {
+    SpaceListener* port = nullptr;
+    Space management;
+    std::vector<Space> lanes;     // empty: not counted
+    std::vector<Instant> reads;   // ends of the packets that are leaving
+  };
+
+  std::size_t place(PortNumber in) const { return static_cast<std::size_t>(in.value - first_.value); }
+  Input& at(PortNumber in) { return inputs_[place(in)]; }
+  // Null: not counted.
+  Space* counted_space(PortNumber in, ib::VirtualLane lane) {
+    Input& input = at(in);
+    if (lane == kManagementLane) return params_.vl15_bytes == 0 ? nullptr : &input.management;
+    return input.lanes.empty() ? nullptr : &input.lanes.at(lane.value);
+  }
+  Instant next_free_read(std::vector<Instant>& reads, Instant now) const {
+    std::erase_if(reads, [now](Instant end) { return end <= now; });
+    if (reads.size() < params_.crossbar_speedup) return now;
+    return *std::min_element(reads.begin(), reads.end());
+  }
+
+  const Params params_;
+  const PortNumber first_;
+  bool counts_;  // the space of some lane
+  std::vector<Input> inputs_;
+};
+
+}  // namespace verbatim::fabric
