@@ -8,8 +8,8 @@
 
 namespace verbatim::config {
 
-// Adds checked flows (load.h) in their order; before the first event. A path goes by service level 0 with the greatest MTU of both
-// adapters, and by the first partition in whose tables both are and may talk; where there is none the flow fails as a program's
+// Adds checked flows (load.h) in their order; before the first event. A path has service level 0, the greatest MTU that both
+// adapters have, and the first P_Key of the sender by which both may talk; where there is none the flow fails as a program's
 // packets would.
 void add_flows(Simulation& simulation, const std::vector<FlowSpec>& flows, workload::Workload& workload);
 

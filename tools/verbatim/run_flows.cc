@@ -21,7 +21,8 @@ std::string bytes_text(std::uint64_t bytes) {
 // Payload over the time from the start to the finish, in Mbps and rounded down: whole numbers are the same on every machine.
 std::string rate_text(std::uint64_t bytes, Duration time) {
   if (time <= Duration(0)) return "";
-  const auto mbps = static_cast<std::uint64_t>(static_cast<unsigned __int128>(bytes) * 8 * 1'000'000 / static_cast<std::uint64_t>(time.count()));
+  const auto scaled = static_cast<unsigned __int128>(bytes) * 8 * 1'000'000;
+  const auto mbps = static_cast<std::uint64_t>(scaled / static_cast<std::uint64_t>(time.count()));
   const std::string fraction = std::to_string(1000 + mbps % 1000).substr(1);
   return join(", ", mbps / 1000, ".", fraction, " Gbps");
 }

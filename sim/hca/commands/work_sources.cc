@@ -57,8 +57,10 @@ void Hca::Impl::connect_source(std::uint32_t qpn, const SourcePath& path) {
     CHECK(qp->modify(to, ib::kQpState | mask) == 0);
   };
   move_to(ib::QpState::kInit, ib::kQpPkeyIndex | ib::kQpPort | ib::kQpAccessFlags);
-  move_to(ib::QpState::kRtr, ib::kQpAv | ib::kQpPathMtu | ib::kQpDestQpn | ib::kQpRqPsn | ib::kQpMaxDestRdAtomic | ib::kQpMinRnrTimer);
-  move_to(ib::QpState::kRts, ib::kQpSqPsn | ib::kQpTimeout | ib::kQpRetryCount | ib::kQpRnrRetry | ib::kQpMaxRdAtomic);
+  move_to(ib::QpState::kRtr, ib::kQpAv | ib::kQpPathMtu | ib::kQpDestQpn | ib::kQpRqPsn | ib::kQpMaxDestRdAtomic |
+                                 ib::kQpMinRnrTimer);
+  move_to(ib::QpState::kRts,
+          ib::kQpSqPsn | ib::kQpTimeout | ib::kQpRetryCount | ib::kQpRnrRetry | ib::kQpMaxRdAtomic);
 }
 
 void Hca::Impl::post_source(std::uint32_t qpn, std::uint32_t count) {
