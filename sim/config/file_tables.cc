@@ -323,6 +323,43 @@ const Object& program_table() {
   return table;
 }
 
+const Object& flow_table() {
+  using F = FlowSpec;
+  static const Object table = make_object<F>(
+      "a flow", "traffic without a program: bytes from one host to another over reliable connections",
+      {for_people("description", "for people"),
+       bind<&F::from>({.key = "from",
+                       .kind = Kind::kText,
+                       .required = true,
+                       .doc = "the host that sends; a further adapter of it: host/device"}),
+       bind<&F::to>({.key = "to", .kind = Kind::kText, .required = true, .doc = "the host that receives, written likewise"}),
+       bind<&F::bytes>({.key = "bytes",
+                        .kind = Kind::kSize,
+                        .required = true,
+                        .doc = "how much is sent in all",
+                        .min = 1,
+                        .max = 1ll << 50}),
+       bind<&F::start>({.key = "start",
+                        .kind = Kind::kDuration,
+                        .doc = "virtual time of the first doorbell",
+                        .max = 1'000'000 * kSecondPs}),
+       bind<&F::message_size>({.key = "message_size",
+                               .kind = Kind::kSize,
+                               .doc = "bytes of one work request; the last may be shorter",
+                               .min = 1,
+                               .max = 1ll << 30}),
+       bind<&F::operation>({.key = "operation",
+                            .kind = Kind::kText,
+                            .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive",
+                            .choices = {"write", "send"}}),
+       bind<&F::queue_pairs>({.key = "queue_pairs",
+                              .kind = Kind::kInteger,
+                              .doc = "connections that share its messages, each with 128 of them under way at most",
+                              .min = 1,
+                              .max = 4096})});
+  return table;
+}
+
 // "any" and every operation of the opcode table, of whatever transport.
 std::vector<std::string_view> opcode_names() {
   std::vector<std::string_view> names = {"any"};
@@ -504,8 +541,12 @@ const Object& scenario_table() {
                                      .required = true,
                                      .doc = "topology file, relative to this one"}),
        bind_objects<&S::programs>(
-           {.key = "programs", .kind = Kind::kObjects, .required = true, .doc = "the programs"},
+           {.key = "programs", .kind = Kind::kObjects, .doc = "the programs; without flows there is at least one"},
            program_table()),
+       bind_objects<&S::flows>({.key = "flows",
+                                .kind = Kind::kObjects,
+                                .doc = "traffic that no program makes; the run lasts until all of it has arrived"},
+                               flow_table()),
        bind<&S::ranges>({.key = "ranges",
                          .kind = Kind::kRangeMap,
                          .doc = "numbers in the commands that may be made smaller: a name, written {name} in a command, and its least "

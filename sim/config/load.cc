@@ -84,9 +84,9 @@ void check_files(const ScenarioSpec& scenario, ProgramSpec& program, Diagnostics
 }
 
 void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
-  if (scenario.programs.empty()) {
+  if (scenario.programs.empty() && scenario.flows.empty()) {
     diagnostics.add(scenario.file, "/programs", "there is no program",
-                    "add at least one {\"host\": …, \"command\": …}");
+                    "add at least one {\"host\": …, \"command\": …}, or \"flows\" with {\"from\": …, \"to\": …, \"bytes\": …}");
   }
   std::vector<std::string> names;
   if (knows_hosts(scenario.topology, diagnostics)) {
@@ -169,6 +169,7 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
     }
   }
   check_scenario(scenario, diagnostics);
+  if (knows_hosts(scenario.topology, diagnostics)) resolve_flows(scenario, diagnostics);
   if (has_links) {
     resolve_faults(scenario.topology, scenario.faults, path, diagnostics);
   }

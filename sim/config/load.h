@@ -45,6 +45,9 @@ void resolve_faults(const TopologySpec& topology, std::vector<FaultSpec>& faults
 std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec& topology,
                                      const std::string& file, Diagnostics& diagnostics);
 
+// Finds the adapters that flows join, and asks what else depends on the topology. Its hosts are known.
+void resolve_flows(ScenarioSpec& scenario, Diagnostics& diagnostics);
+
 // A run ends when nothing but the background is left: a finding when there is nothing else.
 void check_foreground(const ScenarioSpec& scenario, const std::string& file, const std::string& pointer,
                       Diagnostics& diagnostics);

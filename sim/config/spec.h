@@ -241,6 +241,20 @@ struct ProgramSpec {
   std::vector<std::string> written_command;  // with the names of arguments in it; empty: as `command`
 };
 
+// Traffic without a program: so many bytes from one adapter to another.
+struct FlowSpec {
+  std::string from, to;  // hosts, or "host/device" for a further adapter, as written
+  std::int64_t bytes = 0;
+  Duration start{0};
+  std::int64_t message_size = 1 << 20;
+  std::string operation = "write";  // or send
+  std::uint32_t queue_pairs = 1;
+  std::string pointer;
+
+  bool is_resolved = false;                      // both ends are adapters, and not the same
+  std::size_t from_adapter = 0, to_adapter = 0;  // resolved: indices into TopologySpec::adapters
+};
+
 // A scripted fault: of packets that leave by one end of a link, of a link, or of an adapter.
 struct FaultSpec {
   std::string action;              // drop, duplicate, corrupt, delay, link_down, device_fatal
@@ -284,6 +298,7 @@ struct ScenarioSpec {
   std::string name, description;
   std::string topology_reference;
   std::vector<ProgramSpec> programs;
+  std::vector<FlowSpec> flows;
   std::vector<FaultSpec> faults;
   std::int64_t seed = 1;
   std::string freedom = "friendly";  // or spec

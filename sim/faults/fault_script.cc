@@ -10,9 +10,9 @@ namespace verbatim::faults {
 namespace {
 
 // One bit of that byte of the payload is wrong. The bytes are shared with the sender's other packets, so they
-// are copied.
+// are copied. A payload without bytes has none to flip.
 void flip_bit(ib::Payload& payload, std::uint64_t byte) {
-  if (payload.length == 0) return;
+  if (payload.length == 0 || !payload.has_bytes()) return;
   const auto bytes = payload.bytes();
   ib::PayloadBuffer buffer = ib::PayloadBuffer::copy_of(bytes);
   buffer.fill()[std::min<std::uint64_t>(byte, bytes.size() - 1)] ^= std::byte{0x10};

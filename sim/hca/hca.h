@@ -21,6 +21,7 @@
 #include "sim/hca/hca_profile.h"
 #include "sim/hca/inspection.h"
 #include "sim/hca/neighbours.h"
+#include "sim/hca/work_source.h"
 #include "sim/host/dma_engine.h"
 #include "sim/host/program_memory.h"
 #include "sim/ib/key_violations.h"
@@ -167,6 +168,14 @@ class Hca final : public fabric::PacketSink {
   // so long, for those who want to know where the time of a message went.
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time = Duration(0));
+
+  // Traffic without a program (work_source.h): a queue pair in RESET with `depth` requests at most that are posted and not
+  // completed, 1 to max_qp_wr. The source outlives the adapter's last event. The adapter has less than max_qp queue pairs.
+  SourceEnd add_source(WorkSource& source, std::uint32_t depth);
+  // To RTS, towards a peer that add_source() has made too; packets may come as soon as both ends are connected.
+  void connect_source(std::uint32_t qpn, const SourcePath& path);
+  // The doorbell for so many more requests leaves the processor now.
+  void post_source(std::uint32_t qpn, std::uint32_t count);
 
   // The number of the completion queue that the program knows by that handle, if nothing is in it that the program has not
   // taken; nullopt: something is, or there is no such queue of the program's own. Of a failed adapter all are empty.

@@ -111,7 +111,7 @@ void put_extended_headers(ByteWriter& out, const Packet& packet) {
 }
 
 void put_payload(ByteWriter& out, const Packet& packet) {
-  if (packet.payload.buffer) {
+  if (packet.payload.has_bytes()) {
     out.put(packet.payload.bytes());
   } else {
     out.zeros(packet.payload.length);

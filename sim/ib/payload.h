@@ -56,11 +56,19 @@ class PayloadBuffer {
   Block* block_ = nullptr;
 };
 
+// Traffic of a work source has a length and no buffer: nothing is gathered, copied or placed, and where such a packet is
+// written out (captures, ICRC) its payload is zeros.
 struct Payload {
   PayloadBuffer buffer;
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
-  std::span<const std::byte> bytes() const { return buffer.bytes().subspan(offset, length); }
+  bool has_bytes() const { return length == 0 || buffer; }
+  // Only of a payload that has_bytes(). Callers that may meet a work source's packet ask first; a queue pair of a program
+  // never does, as its peer is a program's, too.
+  std::span<const std::byte> bytes() const {
+    CHECK(has_bytes());
+    return buffer.bytes().subspan(offset, length);
+  }
 };
 
 }  // namespace verbatim::ib

@@ -152,7 +152,8 @@ void RemoteRaces::on_record(const TraceRecord& record, std::span<const std::byte
 
 void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) {
   if (record.event != TraceEvent::kPacketTransmitted && record.event != TraceEvent::kPacketReceived) return;
-  if (packet.corrupted) return;
+  // Payload without bytes is a work source's: it changes no memory, and no program learns from it.
+  if (packet.corrupted || !packet.payload.has_bytes()) return;
   if (!clocks_.empty()) {
     if (const std::size_t here = at(by_port_, port.value); here != kNone) hear(here, record, packet);
   }

@@ -168,7 +168,10 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     if (programs[i].kill != kNever) starts_.back()->kill.schedule_at(programs[i].kill);
   }
 
-  while (!finished_ && (not_started_ > 0 || any_alive())) {
+  const auto goes_on = [this] {
+    return not_started_ > 0 || any_alive() || (options_.has_other_work && options_.has_other_work());
+  };
+  while (!finished_ && goes_on()) {
     if (terminals_ && terminals_->attend()) continue;
     if (engine_.empty()) {
       if (!ended_from_outside()) report_deadlock();

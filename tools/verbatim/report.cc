@@ -231,8 +231,10 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     switch (result.outcome) {
       case supervisor::Outcome::kDeadlock:
         verdict.code = kDeadlock;
-        verdict.sentences.push_back("the programs are deadlocked at " + time_text(figures.virtual_end) +
-                                    ": each of them waits for something that can no longer happen");
+        verdict.sentences.push_back(plan.programs.empty()
+                                        ? "nothing can happen any more at " + time_text(figures.virtual_end)
+                                        : "the programs are deadlocked at " + time_text(figures.virtual_end) +
+                                              ": each of them waits for something that can no longer happen");
         break;
       case supervisor::Outcome::kTimeLimit:
         verdict.code = kLimit;
@@ -281,6 +283,15 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
            config::in_quotes(missing) + ", which the scenario expects there");
     }
   }
+  constexpr std::size_t kMostFlows = 20;  // that are named
+  std::size_t failed_flows = 0;
+  for (std::size_t i = 0; i < figures.flows.size(); ++i) {
+    const FlowFigures& flow = figures.flows[i];
+    const std::string failure = failure_of(i, plan.scenario.flows[i], flow);
+    if (failure.empty() || (flow.finish == kNever && outcome == expect.outcome)) continue;
+    if (++failed_flows <= kMostFlows) fail(failure);
+  }
+  if (failed_flows > kMostFlows) fail("and " + std::to_string(failed_flows - kMostFlows) + " more flows");
   if (!plan.fail_on.empty()) {
     const std::regex pattern(plan.fail_on);
     for (std::size_t i = 0; i < result.programs.size(); ++i) {
@@ -418,6 +429,10 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"drawn_faults", figures.drawn_faults},
                      {"failing_calls", figures.failing_calls},
                      {"drawn_failures", drawn_failures_of(plan, result, figures)}};
+  if (!figures.flows.empty()) {
+    Json& flows = json["flows"] = Json::array();
+    for (std::size_t i = 0; i < figures.flows.size(); ++i) flows.push_back(to_json(plan.scenario.flows[i], figures.flows[i]));
+  }
   if (output.lost_lines() != 0) json["lost_stderr_lines"] = output.lost_lines();
   // Command lines may hold any bytes; JSON holds UTF-8 only.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

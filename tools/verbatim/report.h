@@ -13,6 +13,7 @@
 #include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/run_cause.h"
+#include "tools/verbatim/run_flows.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
 
@@ -39,6 +40,7 @@ struct RunFigures {
   std::vector<observe::Failure> failures;
   RunCause cause;                            // of a run that was not as expected
   const observe::Losses* losses = nullptr;   // outlives the figures
+  std::vector<FlowFigures> flows;            // in the order of the scenario's
 };
 
 struct Verdict {

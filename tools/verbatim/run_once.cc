@@ -15,6 +15,7 @@
 
 #include "sim/config/freedom.h"
 #include "sim/config/drawn_failures.h"
+#include "sim/config/flows.h"
 #include "sim/config/simulation.h"
 #include "sim/core/time_text.h"
 #include "sim/explore/recorded_choices.h"
@@ -43,6 +44,7 @@
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_cause.h"
+#include "tools/verbatim/run_flows.h"
 #include "tools/verbatim/run_hosts.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_junit.h"
@@ -285,6 +287,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (plan.run_after_run == nullptr) kept = made.release();
   recorded.set_clock(simulation.engine());
   simulation.add_faults(plan.scenario.faults);
+  workload::Workload workload;
   if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);
   if (choices.is_free()) simulation.draw_failing_calls(plan.scenario.spec.failing_calls);
   Observers observers(simulation.components());
@@ -293,6 +296,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     return kUsage;
   }
   if (report != nullptr) simulation.tracer().add(observers.windows);
+  config::add_flows(simulation, plan.scenario.flows, workload);
   // Who sits at a terminal of a host, or in gdb, has it alone.
   Progress progress(options.style.is_for_people() && plan.terminal_user == nullptr && !plan.debugger);
   std::optional<RunProgress> run_progress;
@@ -383,6 +387,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (!plan.working_snapshot.entries.empty()) supervisor_options.working_snapshot = &plan.working_snapshot;
   supervisor_options.terminal_user = plan.terminal_user;
   supervisor_options.late_accesses = late_accesses;
+  if (!workload.empty()) supervisor_options.has_other_work = [&workload] { return !workload.is_done(); };
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   if (plan.scenario.time_limit.count() != 0) {
@@ -405,7 +410,9 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (!plan.debugger) ::prctl(PR_SET_DUMPABLE, 0);
   const auto wall_start = std::chrono::steady_clock::now();
   supervisor::RunResult result;
-  {
+  if (plan.programs.empty()) {
+    result = run_flows(simulation.engine(), workload, supervisor_options.limits.virtual_end);
+  } else {
     supervisor::Supervisor supervisor(simulation.engine(), simulation.tracer(), choices,
                                       simulation.components(), host_specs(simulation),
                                       network, supervisor_options);
@@ -438,6 +445,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.checks = observers.checks->entries();
   figures.check_levels = check_levels;
   figures.losses = &*observers.losses;
+  figures.flows = figures_of(workload);
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);
@@ -464,6 +472,11 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (!options.junit.empty()) {
     std::string failure = write_document(options.junit, junit_of_run(plan, verdict));
     if (!failure.empty()) failures.push_back(std::move(failure));
+  }
+  if (options.style.is_for_people()) {
+    for (std::size_t i = 0; i < figures.flows.size(); ++i)
+      std::printf("%s\n", line_of(i, plan.scenario.flows[i], figures.flows[i]).c_str());
+    std::fflush(stdout);
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);
   log_diagnoses(figures.diagnoses);
@@ -503,21 +516,24 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   return verdict.code;
 }
 
+// What programs need of this machine. A sentence, and the exit code, when something is missing.
+std::optional<std::pair<std::string, ExitCode>> lacking_for_programs(const RunPlan& plan, const RunOptions& options) {
+  if (std::string lacking = lacking_processor(plan.scenario.topology); !lacking.empty()) return {{std::move(lacking), kUsage}};
+  for (const supervisor::Facility& limit : supervisor::check_limits()) {
+    if (limit.state != supervisor::Facility::State::kMissing) continue;
+    return {{limit.what + ": " + limit.consequence, kUsage}};
+  }
+  if (const std::string reason = options.confine ? supervisor::Confinement::reason_of_lack() : ""; !reason.empty())
+    return {{"--confine: this machine cannot confine programs: " + reason, kMachineFault}};
+  return std::nullopt;
+}
+
 }  // namespace
 
 int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, Answer* answer) {
-  if (const std::string lacking = lacking_processor(plan.scenario.topology); !lacking.empty()) {
-    complain(lacking + "; nothing was started");
-    return kUsage;
-  }
-  for (const supervisor::Facility& limit : supervisor::check_limits()) {
-    if (limit.state != supervisor::Facility::State::kMissing) continue;
-    complain(limit.what + ": " + limit.consequence + "; nothing was started");
-    return kUsage;
-  }
-  if (const std::string reason = options.confine ? supervisor::Confinement::reason_of_lack() : ""; !reason.empty()) {
-    complain("--confine: this machine cannot confine programs: " + reason + "; nothing was started");
-    return kMachineFault;
+  if (const auto lacking = plan.programs.empty() ? std::nullopt : lacking_for_programs(plan, options)) {
+    complain(lacking->first + "; nothing was started");
+    return lacking->second;
   }
   std::vector<std::string> hosts;
   bool keep = !plan.fail_on.empty();

@@ -200,6 +200,7 @@ void Hca::Impl::fail() {
   for (const auto& [number, objects] : openings_) end_objects(*objects);
   tell_programs(ib::AsyncEventType::kDeviceFatal);
   adapter.has_failed = true;
+  fail_sources();
   adapter.services.tell_failure();
 }
 
@@ -247,11 +248,7 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
                               std::uint64_t value, Duration call_time) {
   Context* context = find_context(number);
   if (context == nullptr) return;  // a program can only ring what it has opened
-  const Instant now = adapter.engine.now();
   const bool sends = kind == protocol::DoorbellKind::kSendQueue;
-  Trail trail;
-  if (sends) trail = adapter.tracer.trail(now - call_time);
-  trail.add(now, {adapter.id, "CPU: post", TrailKind::kDelay});
   std::uint32_t before = 0, pushed = 0;
   if (kind == protocol::DoorbellKind::kCompletionQueueArm) {
     if (const CompletionQueue* cq = find_cq_by_number(*context, object)) before = cq->written();
@@ -261,9 +258,18 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
     before = qp->ring_epoch;
     if (sends) pushed = qp->requester.on_ring(static_cast<std::uint32_t>(value));
   }
+  send_doorbell(*context, kind, object, value, before, pushed, call_time);
+}
+
+void Hca::Impl::send_doorbell(Context& context, protocol::DoorbellKind kind, std::uint32_t number, std::uint64_t value,
+                              std::uint32_t before, std::uint32_t pushed, Duration call_time) {
+  const Instant now = adapter.engine.now();
+  Trail trail;
+  if (kind == protocol::DoorbellKind::kSendQueue) trail = adapter.tracer.trail(now - call_time);
+  trail.add(now, {adapter.id, "CPU: post", TrailKind::kDelay});
   const Instant arrival = pushed > 0 ? adapter.dma.push(pushed, trail) : adapter.dma.ring(trail);
   doorbells_on_the_way_.push(arrival,
-                             {context->self, kind, object, value, before, now, pushed > 0, std::move(trail)});
+                             {context.self, kind, number, value, before, now, pushed > 0, std::move(trail)});
 }
 
 void Hca::Impl::link_changed(bool up) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sim/core/delay_line.h"
 #include "sim/core/number_space.h"
@@ -50,6 +51,9 @@ class Hca::Impl {
   void tell_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time);
+  SourceEnd add_source(WorkSource& source, std::uint32_t depth);
+  void connect_source(std::uint32_t qpn, const SourcePath& path);
+  void post_source(std::uint32_t qpn, std::uint32_t count);
   void link_changed(bool up);
   void configure(const PortConfiguration& configuration);
   void fail();
@@ -151,6 +155,8 @@ class Hca::Impl {
   void add_qp(const Ref<QueuePair>& qp);
   void remove_cq(CompletionQueue& cq);
 
+  // Bytes of one send entry: the header and room for the scatter list or the inline data, whichever is longer.
+  static std::uint32_t send_stride(const protocol::QpCapabilities& capabilities);
   static std::uint32_t recv_stride(std::uint32_t max_sge);
   // Of the ring of operations on a list of tags.
   std::uint32_t operation_stride() const;
@@ -200,6 +206,14 @@ class Hca::Impl {
                    std::uint32_t xrcd);
   void close_xrc_opening(Context& context, std::uint32_t handle);
 
+  // work_sources.cc
+  // Of the memory without bytes that all sources of the adapter share.
+  std::uint32_t source_key();
+  void fail_sources();
+
+  // A doorbell leaves the processor, with so many bytes of a work request; `before` as in Doorbell.
+  void send_doorbell(Context& context, protocol::DoorbellKind kind, std::uint32_t number, std::uint64_t value,
+                     std::uint32_t before, std::uint32_t pushed, Duration call_time);
   void on_doorbell_arrived(Doorbell doorbell);
   void on_doorbell(Doorbell doorbell);
 
@@ -217,7 +231,9 @@ class Hca::Impl {
     std::uint32_t openings = 0;
   };
   std::map<std::uint32_t, XrcDomain> xrc_domains_;  // by number, from 1
-  Ref<Context> own_context_;  // of XRC receivers, which outlive the program that made them
+  Ref<Context> own_context_;  // of XRC receivers, which outlive the program that made them, and of work sources
+  std::unique_ptr<MemoryRegion> source_region_;  // null: no source has asked for it
+  std::vector<Ref<QueuePair>> sources_;          // in the order in which they were added
   std::uint32_t last_domain_ = 0;
   std::uint32_t last_context_ = 0;
   NumberSpace qp_numbers_;

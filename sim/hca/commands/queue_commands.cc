@@ -18,12 +18,6 @@ constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) {
 }
 constexpr std::uint32_t kSgeBytes = sizeof(protocol::Sge);
 
-// Bytes of one send entry: the header and room for the scatter list or the inline data, whichever is longer.
-std::uint32_t send_stride(const protocol::QpCapabilities& capabilities) {
-  const std::uint32_t data = std::max(capabilities.max_send_sge * kSgeBytes, capabilities.max_inline_data);
-  return round_up(static_cast<std::uint32_t>(sizeof(protocol::SendWqe)) + data, 64);
-}
-
 // ibv_qp_create_flags
 enum QpCreateFlag : std::uint32_t {
   kBlockSelfMulticast = 1 << 1,
@@ -58,6 +52,11 @@ bool is_type(std::uint32_t type) {
 }
 
 }  // namespace
+
+std::uint32_t Hca::Impl::send_stride(const protocol::QpCapabilities& capabilities) {
+  const std::uint32_t data = std::max(capabilities.max_send_sge * kSgeBytes, capabilities.max_inline_data);
+  return round_up(static_cast<std::uint32_t>(sizeof(protocol::SendWqe)) + data, 64);
+}
 
 std::uint32_t Hca::Impl::recv_stride(std::uint32_t max_sge) {
   return std::bit_ceil(static_cast<std::uint32_t>(sizeof(protocol::RecvWqe)) +

@@ -177,7 +177,7 @@ void ActionExecutor::complete(std::uint32_t count) {
     entry.opcode = static_cast<std::uint8_t>(wc_opcode(finished.opcode));
     entry.byte_length = finished.length;
     entry.wqe_counter = finished.number;
-    qp_.adapter.completions.push(qp_.params.send_cq, entry, false, std::move(finished.trail));
+    qp_.adapter.completions.push(qp_.params.send_cq, entry, false, std::move(finished.trail), qp_.source_ref());
   }
 }
 
@@ -221,7 +221,7 @@ void ActionExecutor::complete_receive(const Responder::Received& received, const
   if (match == nullptr || !match->is_expected) qp_.receives().retire();
   // What is flushed is nobody's message.
   Trail trail = received.has_message ? qp_.responder.cause() : Trail();
-  qp_.adapter.completions.push(qp_.receive_cq(), entry, solicited, std::move(trail));
+  qp_.adapter.completions.push(qp_.receive_cq(), entry, solicited, std::move(trail), qp_.source_ref());
   if (match != nullptr && match->rendezvous && received.has_message) [[unlikely]] begin_rendezvous(received.wr_id, *match);
 }
 

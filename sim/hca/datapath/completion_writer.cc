@@ -5,6 +5,7 @@
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/freedom.h"
+#include "sim/hca/queues/queue_pair.h"
 
 namespace verbatim::hca {
 
@@ -22,11 +23,13 @@ CompletionWriter::CompletionWriter(Adapter& adapter)
       hold_timer_(
           Timer::of<&CompletionWriter::on_hold_over>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
-void CompletionWriter::push(const Ref<CompletionQueue>& cq, protocol::Cqe entry, bool solicited, Trail trail) {
+void CompletionWriter::push(const Ref<CompletionQueue>& cq, protocol::Cqe entry, bool solicited, Trail trail,
+                            const Ref<QueuePair>& source) {
   if (entry.status != 0) [[unlikely]] choose_undefined_fields(entry);
   const Instant now = adapter_.engine.now();
   const Duration delay = freedom::kCompletionDelay.choose(adapter_.choices, adapter_.id);
-  if (delay == Duration::zero() && held_.empty()) return stage({cq, entry, solicited, std::move(trail)});
+  Pending pending{cq, entry, solicited, std::move(trail), source};
+  if (delay == Duration::zero() && held_.empty()) return stage(std::move(pending));
   Instant& last = last_[{entry.qpn, is_receive(entry)}];
   last = std::max(last, now + delay);
   // What is flushed follows from an error, and comes behind the completion that tells of it, on whichever queue that is.
@@ -36,7 +39,7 @@ void CompletionWriter::push(const Ref<CompletionQueue>& cq, protocol::Cqe entry,
   } else if (status != ib::WcStatus::kSuccess) {
     last_error_[entry.qpn] = last;
   }
-  held_.emplace(std::pair(last, held_ever_++), Pending{cq, entry, solicited, std::move(trail)});
+  held_.emplace(std::pair(last, held_ever_++), std::move(pending));
   hold_timer_.reschedule_at(held_.begin()->first.first);
 }
 
@@ -106,11 +109,22 @@ void CompletionWriter::on_dma_write(std::uint64_t) {
   ++first_under_way_;
   const Pending pending = under_way_.pop_front();
   if (CompletionQueue* cq = pending.cq.get(); cq != nullptr) cq->end_write(pending.entry, pending.solicited, pending.is_put);
+  if (const QueuePair* qp = pending.source.get(); qp != nullptr) [[unlikely]] complete_source(*qp, pending.entry);
   if (!pending.trail) [[likely]]
     return;
   const MessageEnd end = is_receive(pending.entry) ? MessageEnd::kReceived : MessageEnd::kCompleted;
   adapter_.tracer.report(
       {end, adapter_.id, pending.entry.qpn, pending.entry.status, adapter_.engine.now(), pending.trail});
+}
+
+void CompletionWriter::complete_source(const QueuePair& qp, const protocol::Cqe& entry) {
+  if (adapter_.has_failed) return;
+  adapter_.tracer.record(adapter_.id, TraceEvent::kCompletion, 0, entry.qpn, entry.wr_id, entry.status);
+  if (!is_receive(entry)) {
+    qp.source->source.on_completed(qp.number, static_cast<ib::WcStatus>(entry.status));
+  } else if (entry.status == 0) {
+    qp.source->source.on_received(qp.number, entry.byte_length);
+  }
 }
 
 template <class Visit>

@@ -22,8 +22,10 @@ class CompletionWriter final : public host::DmaClient {
  public:
   explicit CompletionWriter(Adapter& adapter);
 
-  // `trail` ends now; it is reported when the entry is visible.
-  void push(const Ref<CompletionQueue>& cq, protocol::Cqe entry, bool solicited, Trail trail);
+  // `trail` ends now; it is reported when the entry is visible. The work source of the queue pair `source` gets the entry by a
+  // call then, and `cq` is none.
+  void push(const Ref<CompletionQueue>& cq, protocol::Cqe entry, bool solicited, Trail trail,
+            const Ref<QueuePair>& source = {});
   // What is held back goes on now, in the order in which it would have.
   void release_held();
   // What is on its way to memory does not come: the adapter fails.
@@ -40,6 +42,7 @@ class CompletionWriter final : public host::DmaClient {
     protocol::Cqe entry;
     bool solicited = false;
     Trail trail;
+    Ref<QueuePair> source{};   // whose work source gets it
     Instant visible = kNever;  // once it is on its way to memory
     bool is_put = false;       // CompletionQueue::begin_write()
   };
@@ -52,6 +55,7 @@ class CompletionWriter final : public host::DmaClient {
   void for_each_begun(Visit visit);
   template <class Matches>
   void write_now(Matches matches);
+  void complete_source(const QueuePair& qp, const protocol::Cqe& entry);
   void on_hold_over();
   void on_staged(std::uint64_t number);
   host::Touch touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const override;

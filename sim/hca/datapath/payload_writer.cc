@@ -151,7 +151,7 @@ void PayloadWriter::on_hold_over() {
 
 host::Touch PayloadWriter::touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const {
   const Placement& placement = placing_[cookie - first_placing_];
-  if (placement.context.get() == nullptr || adapter_.has_failed) return host::Touch::kUnseen;
+  if (placement.context.get() == nullptr || adapter_.has_failed || !placement.payload.has_bytes()) return host::Touch::kUnseen;
   if (placement.check != nullptr && placement.check->is_due()) return host::Touch::kUnknown;
   const std::byte* from = placement.payload.bytes().data();
   const auto pieces = placement.more.empty() ? std::span(&placement.first, 1) : std::span(placement.more);
@@ -182,15 +182,17 @@ void PayloadWriter::tell_placement(const MemoryPiece& piece, MessageStream strea
 
 void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
   if (placement.context.get() == nullptr || adapter_.has_failed) return;
-  std::span<const std::byte> bytes = placement.payload.bytes();
+  const bool has_bytes = placement.payload.has_bytes();
+  std::span<const std::byte> bytes = has_bytes ? placement.payload.bytes() : std::span<const std::byte>();
   const std::span<const MemoryPiece> pieces =
       placement.more.empty() ? std::span(&placement.first, 1) : std::span(placement.more);
   for (const MemoryPiece& piece : pieces) {
-    const std::span<const std::byte> part = bytes.first(piece.length);
-    bytes = bytes.subspan(piece.length);
+    const std::span<const std::byte> part = bytes.first(has_bytes ? piece.length : 0);
+    bytes = bytes.subspan(part.size());
     if (is_on_adapter(piece.address) != on_adapter) continue;
     adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, piece.owner->program.process, piece.address,
                            piece.length, 0, part);
+    if (!has_bytes) continue;
     if (adapter_.tracer.wants_facts()) [[unlikely]] tell_placement(piece, placement.stream);
     if (!on_adapter) piece.owner->program.memory->placed.add(piece.address, piece.length, adapter_.engine.now());
     const std::uint64_t cookie = std::uint64_t{piece.owner->number} << 32 | piece.key;

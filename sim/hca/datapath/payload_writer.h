@@ -43,7 +43,8 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
  public:
   explicit PayloadWriter(Adapter& adapter);
 
-  // The pieces together are as long as the payload, and not empty; their owners are of the opening of `context`.
+  // The pieces together are as long as the payload, and not empty; their owners are of the opening of `context`. A payload
+  // without bytes takes the same time and changes no memory.
   host::DmaWriteTimes write(Context& context, const ib::Payload& payload, std::span<const MemoryPiece> pieces,
                             MessageStream stream);
   // What write() is given until the next call of this are the first bytes of a message, for a receive that is to be looked at

@@ -85,6 +85,7 @@ Responder::Need ResponderDriver::supply(const Incoming& incoming, Given given, A
   Responder& responder = qp_.responder;
   ReceiveQueue& receives = qp_.receives();
   const ib::Packet& packet = *incoming.packet;
+  if (qp_.source != nullptr) return responder.on_receive(qp_.source->take_receive(), packet, actions);
   if (receives.has_failed()) {
     responder.on_failed_queue(packet, actions);
     return Responder::Need::kNothing;

@@ -238,7 +238,7 @@ void SendPipeline::on_cached(std::uint64_t number) {
 
 host::Touch SendPipeline::touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const {
   const Outgoing& outgoing = gathering_[cookie - first_gathering_].outgoing;
-  if (!is_current(outgoing)) return host::Touch::kUnseen;
+  if (!is_current(outgoing) || outgoing.qp.get()->source != nullptr) return host::Touch::kUnseen;
   return outgoing.qp.get()->show_gather(outgoing, bytes) ? host::Touch::kRead : host::Touch::kUnknown;
 }
 
@@ -249,8 +249,10 @@ void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
   if (is_current(gathered.outgoing)) {
     QueuePair& qp = *gathered.outgoing.qp.get();
     ib::Packet& packet = *gathered.outgoing.packet;
-    packet.payload.buffer = ib::PayloadBuffer::allocate(packet.payload.length);
-    qp.gather(gathered.outgoing, packet.payload.buffer.fill());
+    if (qp.source == nullptr) {
+      packet.payload.buffer = ib::PayloadBuffer::allocate(packet.payload.length);
+      qp.gather(gathered.outgoing, packet.payload.buffer.fill());
+    }
     adapter_.tracer.record(adapter_.id, TraceEvent::kPayloadGathered, qp.number, packet.bth.psn.value,
                            packet.payload.length);
   }

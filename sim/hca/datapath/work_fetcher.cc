@@ -43,7 +43,8 @@ std::uint32_t WorkFetcher::bytes_of(const QueuePair& qp, std::uint32_t first, st
   const std::uint32_t header = qp.is_datagram() ? layout.datagram_header_bytes : layout.header_bytes;
   std::uint32_t bytes = 0;
   for (std::uint32_t number = first; number != first + count; ++number) {
-    const std::uint32_t data = send_data_bytes(qp.send_queue.entry(number));
+    const std::uint32_t data =
+        qp.source != nullptr ? SourceSide::kScatterBytes : send_data_bytes(qp.send_queue.entry(number));
     bytes += (header + data + layout.line_bytes - 1) / layout.line_bytes * layout.line_bytes;
   }
   return bytes;
@@ -88,7 +89,8 @@ void WorkFetcher::decode(const Fetch& fetch, Instant at_adapter) {
   // What is pushed does not pass what was read from the host before.
   last_arrival_ = std::max(last_arrival_, at_adapter);
   for (std::uint32_t number = fetch.first; number != fetch.first + fetch.count; ++number) {
-    SendWork work = parse_send(qp->send_queue.entry(number), number);
+    SendWork work = qp->source != nullptr ? qp->source->next_work(qp->number, number)
+                                          : parse_send(qp->send_queue.entry(number), number);
     work.trail = qp->requester.trail_of(number);
     if (work.trail) [[unlikely]] {
       extend(work, *qp, fetch.trail);

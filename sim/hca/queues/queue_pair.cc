@@ -280,6 +280,7 @@ void QueuePair::reset() {
 }
 
 void QueuePair::raise(ib::AsyncEventType type) {
+  if (source != nullptr) return;  // it has no program, and hears of errors by its completions
   if (type == ib::AsyncEventType::kQpLastWqeReached && adapter.shows(Quirk::kNoLastWqe, freedom::kLastWqeEvent)) return;
   // Events such as LAST_WQE_REACHED and SQ_DRAINED say that there are no more completions to come.
   adapter.completions.release_held();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "sim/hca/transport/responder.h"
 #include "sim/hca/transport/response_queue.h"
 #include "sim/hca/queues/receive_side_scaling.h"
+#include "sim/hca/queues/source_side.h"
 #include "sim/ib/types.h"
 
 namespace verbatim::hca {
@@ -95,6 +97,9 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   std::uint32_t tables = 0;   // for receive side scaling that a work queue is in
   std::uint32_t frame_options = 0;  // FrameOption, as they are now
   std::vector<QueuePairOpening> openings;  // of an XRC receiver, the oldest first
+  std::unique_ptr<SourceSide> source;      // null: its requests are a program's
+  // The queue pair itself when it has a work source, else none.
+  Ref<QueuePair> source_ref() const { return source != nullptr ? self : Ref<QueuePair>(); }
 
   // The transport, which decides, and the data path of it.
   Requester requester;

@@ -106,6 +106,8 @@ struct SupervisorOptions {
   // Below which folders of the machine, and those that a host has of its own, programs may change files (confinement.h);
   // nullopt: wherever the user may.
   std::optional<std::vector<std::string>> changes_only_in;
+  // Whether the run goes on when all programs have ended, for traffic that is not theirs. Empty: it does not.
+  std::function<bool()> has_other_work;
   MachineFacilities machine;
   Limits limits;
   // Whoever sits at the terminals of programs that have one; outlives the run. nullptr: nobody.

@@ -1,0 +1,28 @@
+// The work source of a queue pair that belongs to no program, and what the adapter keeps for it.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/hca/queues/work_request.h"
+#include "sim/hca/work_source.h"
+
+namespace verbatim::hca {
+
+struct SourceSide {
+  // Of the scatter list that a program's request for one buffer has.
+  static constexpr std::uint32_t kScatterBytes = sizeof(protocol::Sge);
+
+  WorkSource& source;
+  std::uint32_t key = 0;        // of the memory without bytes here
+  std::uint32_t peer_key = 0;   // and at the peer
+  std::uint64_t capacity = 0;   // of either, bytes
+  std::uint32_t producer = 0;   // requests announced
+  std::uint32_t received = 0;   // SENDs begun
+
+  // The request with this number, which is the source's next.
+  SendWork next_work(std::uint32_t qpn, std::uint32_t number) const;
+  // A receive for the SEND that begins now.
+  RecvWork take_receive();
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,55 @@
+// Traffic without a program: an RC queue pair whose work requests a WorkSource makes. It has no rings, no arena and no memory:
+// its payload is a length (ib::Payload), its requests are made when the adapter decodes them, and they complete by a call.
+//
+// Everything else is a program's queue pair: the same requester, responder, packets, timers and retries, and the same PCI
+// Express transfers for doorbell, work request, payload and completion, as lengths without bytes. A receive of a SEND costs
+// its completion, but no fetch: the adapter always has one.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/ib/types.h"
+#include "verbs_shim/protocol/commands.h"
+
+namespace verbatim::hca {
+
+struct SourceWork {
+  enum class Operation : std::uint8_t { kWrite, kSend };
+  Operation operation = Operation::kWrite;
+  std::uint32_t length = 0;  // bytes of the message, 0 to HcaProfile::max_message_bytes
+};
+
+class WorkSource {
+ public:
+  virtual ~WorkSource() = default;
+  // The next work request of the queue pair: called once for each that Hca::post_source() has announced, in order.
+  virtual SourceWork next_work(std::uint32_t qpn) = 0;
+  // The completion of the oldest request that has none yet is in host memory. After an error every later request completes as
+  // flushed.
+  virtual void on_completed(std::uint32_t qpn, ib::WcStatus status) = 0;
+  // Likewise of a message of so many bytes that the peer has sent here by SEND.
+  virtual void on_received(std::uint32_t qpn, std::uint32_t bytes) {
+    static_cast<void>(qpn);
+    static_cast<void>(bytes);
+  }
+  // The adapter has failed for good: nothing more completes.
+  virtual void on_adapter_failed(std::uint32_t qpn) = 0;
+};
+
+// What the peer of a source's queue pair has to know of it.
+struct SourceEnd {
+  std::uint32_t number = 0;  // of the queue pair
+  std::uint32_t key = 0;     // R_Key of memory without bytes that WRITEs are made to, from address 0
+};
+
+// How a source's queue pair reaches its peer. Retries as programs usually ask for them.
+struct SourcePath {
+  protocol::AddressVector address{};
+  SourceEnd peer;
+  std::uint32_t mtu = 5;  // ibv_mtu
+  std::uint16_t pkey_index = 0;
+  std::uint32_t first_psn = 0;  // of both directions
+  std::uint8_t timeout = 14, retry_cnt = 7, rnr_retry = 7, min_rnr_timer = 12;
+};
+
+}  // namespace verbatim::hca

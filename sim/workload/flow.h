@@ -1,0 +1,84 @@
+// One flow: so many bytes from one adapter to another, from a start time on, cut into messages that one or several queue pairs
+// send. A message goes to whichever queue pair has room for a request; the last one may be shorter.
+//
+// A flow finishes when its last completion is in the sender's memory: a program that waits for its completions would know then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/core/ring.h"
+#include "sim/hca/hca.h"
+
+namespace verbatim::workload {
+
+struct FlowParams {
+  std::uint64_t bytes = 1;              // at least 1
+  Instant start{};
+  std::uint32_t message_bytes = 1 << 20;  // 1 to max_message_bytes of both adapters
+  std::uint32_t queue_pairs = 1;        // at least 1
+  hca::SourceWork::Operation operation = hca::SourceWork::Operation::kWrite;
+};
+
+// How the two ends reach each other; peers and PSNs are the flow's.
+struct FlowPaths {
+  hca::SourcePath there, back;
+};
+
+class Flow final : public hca::WorkSource {
+ public:
+  // Requests of a queue pair that are posted and not completed, at the most: the default of perftest.
+  static constexpr std::uint32_t kDepth = 128;
+
+  // Before the first event. The adapters outlive the flow's last event, and the flow theirs. `unfinished` counts the flows that
+  // are not done.
+  Flow(Engine& engine, hca::Hca& from, hca::Hca& to, const FlowPaths& paths, const FlowParams& params, std::size_t& unfinished);
+
+  const FlowParams& params() const { return params_; }
+  // Everything is acknowledged, or nothing more can be.
+  bool is_done() const { return status_ != ib::WcStatus::kSuccess ? outstanding_ == 0 : acknowledged_ == params_.bytes; }
+  // kSuccess, or why the flow has failed.
+  ib::WcStatus status() const { return status_; }
+  std::uint64_t acknowledged() const { return acknowledged_; }  // bytes
+  // When it was done; kNever: it is not.
+  Instant finish() const { return finish_; }
+
+ private:
+  struct QueuePair {
+    hca::SourceEnd end;
+    Ring<std::uint32_t> lengths;   // of the messages that are posted and not completed
+    std::uint32_t made = 0;        // of them: the adapter has taken the request
+  };
+  // The end that only receives.
+  struct Receiver final : hca::WorkSource {
+    hca::SourceWork next_work(std::uint32_t) override { CHECK(false); }
+    void on_completed(std::uint32_t, ib::WcStatus) override { CHECK(false); }
+    void on_adapter_failed(std::uint32_t) override {}  // the sender's retries find out
+  };
+
+  void on_start();
+  void post(QueuePair& qp, std::uint32_t count);
+  std::uint64_t messages_left() const { return (unposted_ + params_.message_bytes - 1) / params_.message_bytes; }
+  QueuePair& queue_pair(std::uint32_t qpn);
+  void note_end();
+  hca::SourceWork next_work(std::uint32_t qpn) override;
+  void on_completed(std::uint32_t qpn, ib::WcStatus status) override;
+  void on_adapter_failed(std::uint32_t qpn) override;
+
+  Engine& engine_;
+  hca::Hca& from_;
+  const FlowParams params_;
+  std::size_t& unfinished_;
+  Receiver receiver_;
+  std::vector<QueuePair> queue_pairs_;
+  std::uint64_t unposted_;          // bytes
+  std::uint64_t acknowledged_ = 0;  // likewise
+  std::uint64_t outstanding_ = 0;   // messages
+  ib::WcStatus status_ = ib::WcStatus::kSuccess;
+  Instant finish_ = kNever;
+  Timer start_;
+};
+
+}  // namespace verbatim::workload

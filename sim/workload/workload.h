@@ -1,0 +1,27 @@
+// All traffic of a run that no program makes.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+
+#include "sim/workload/flow.h"
+
+namespace verbatim::workload {
+
+class Workload {
+ public:
+  // Before the first event; see Flow.
+  Flow& add(Engine& engine, hca::Hca& from, hca::Hca& to, const FlowPaths& paths, const FlowParams& params) {
+    return flows_.emplace_back(engine, from, to, paths, params, unfinished_);
+  }
+  // In the order in which they were added.
+  const std::deque<Flow>& flows() const { return flows_; }
+  bool empty() const { return flows_.empty(); }
+  bool is_done() const { return unfinished_ == 0; }
+
+ private:
+  std::size_t unfinished_ = 0;
+  std::deque<Flow> flows_;  // adapters and timers point to them
+};
+
+}  // namespace verbatim::workload

@@ -1,0 +1,102 @@
+// Flows of scenarios: what arrives, and what is refused with which words.
+#include "tests/config/helpers.h"
+
+namespace verbatim::config {
+namespace {
+
+constexpr char kFlowTopology[] = VERBATIM_SOURCE_DIR "/topologies/two_hosts.json";
+
+// `rest`: further keys, with a comma before each.
+std::string flow_scenario(const std::string& flows, const std::string& rest = "", const std::string& topology = kFlowTopology) {
+  return R"({"topology": ")" + topology + R"(", "flows": [)" + flows + "]" + rest + "}";
+}
+
+std::string flow_findings(const std::string& flows, const std::string& rest = "") {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(folder.write("s.json", flow_scenario(flows, rest)), with_profiles(), diagnostics);
+  EXPECT_EQ(spec.has_value(), diagnostics.empty());
+  return text_of(diagnostics);
+}
+
+TEST(Flow, every_key_arrives_and_no_program_is_needed) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(
+      folder.write("s.json", flow_scenario(R"({"from": "client", "to": "server", "bytes": "3 MiB", "start": "5 us", "message_size": "4 KiB",
+                                          "operation": "send", "queue_pairs": 3},
+                                         {"from": "server", "to": "client", "bytes": "1 B"})")),
+      with_profiles(), diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  EXPECT_TRUE(spec->programs.empty());
+  ASSERT_EQ(spec->flows.size(), 2u);
+  const FlowSpec& all = spec->flows[0];
+  EXPECT_EQ(all.from_adapter, 1u);
+  EXPECT_EQ(all.to_adapter, 0u);
+  EXPECT_EQ(all.bytes, 3 << 20);
+  EXPECT_EQ(all.start, Duration(5'000'000));
+  EXPECT_EQ(all.message_size, 4096);
+  EXPECT_EQ(all.operation, "send");
+  EXPECT_EQ(all.queue_pairs, 3u);
+  const FlowSpec& least = spec->flows[1];
+  EXPECT_EQ(least.start, Duration(0));
+  EXPECT_EQ(least.message_size, 1 << 20);
+  EXPECT_EQ(least.operation, "write");
+  EXPECT_EQ(least.queue_pairs, 1u);
+}
+
+TEST(Flow, all_findings_at_once) {
+  EXPECT_EQ(flow_findings(R"({"from": "server", "to": "server", "bytes": "0 B"},
+                             {"from": "sever", "to": "x", "bytes": "1 MiB", "message_size": "2 GiB"},
+                             {"from": "server", "to": "client", "bytes": "1 MiB", "start": "2 ms", "operation": "read"},
+                             {"from": "server", "to": "client", "bytes": "1 MiB", "start": "2000000 s", "queue_pairs": 0},
+                             {"from": "server", "to": "client", "size": "1 MiB"})",
+                          R"(, "time_limit": "2 ms")"),
+            "/flows/0/bytes: \"0 B\" is out of range; allowed: 1 B to 1024 TiB\n"
+            "/flows/1/message_size: \"2 GiB\" is out of range; allowed: 1 B to 1 GiB\n"
+            "/flows/2/operation: \"read\" is not allowed here; allowed: \"write\", \"send\"\n"
+            "/flows/3/start: \"2000000 s\" is out of range; allowed: 0 ps to 1000000 s\n"
+            "/flows/3/queue_pairs: 0 is out of range; allowed: 1 to 4096\n"
+            "/flows/4/size: unknown key; a flow has the keys from, to, bytes, start, message_size, operation, queue_pairs\n"
+            "/flows/4: the key \"bytes\" is missing; how much is sent in all\n"
+            "/flows/0/to: the flow leads from \"server\" to itself; name another host\n"
+            "/flows/1/from: the topology has no host \"sever\"; did you mean \"server\"?\n"
+            "/flows/1/to: the topology has no host \"x\"; name one of its hosts, such as \"server\"\n"
+            "/flows/2/start: the flow starts at 2 ms, and the run ends at 2 ms; start it earlier, or set a longer \"time_limit\"\n");
+}
+
+TEST(Flow, needs_no_more_than_the_adapters_have) {
+  const std::string flow = R"({"from": "server", "to": "client", "bytes": "1 MiB", "queue_pairs": 4096})";
+  std::string flows = flow;
+  for (int i = 0; i < 32; ++i) flows += ", " + flow;
+  EXPECT_EQ(flow_findings(flows),
+            "/flows/32/queue_pairs: the adapter of \"server\" has 131072 queue pairs, and the flows up to this one need 135168; give "
+            "its flows fewer\n"
+            "/flows/32/queue_pairs: the adapter of \"client\" has 131072 queue pairs, and the flows up to this one need 135168; give "
+            "its flows fewer\n");
+}
+
+TEST(Flow, needs_a_subnet_that_is_there_from_the_start) {
+  Folder folder;
+  Diagnostics diagnostics;
+  folder.write("t.json", R"({"name": "t", "subnet_manager": "none", "generate": {"shape": "star", "hosts": 2, "rate": "EDR 4x"}})");
+  const auto spec = load_scenario(folder.write("s.json", flow_scenario(R"({"from": "h0", "to": "h1", "bytes": "1 B"})", "", "t.json")),
+                                  with_profiles(), diagnostics);
+  EXPECT_FALSE(spec.has_value());
+  EXPECT_EQ(text_of(diagnostics),
+            "/flows: flows need addresses and routes from the start, and this topology has no subnet manager until a program is one; "
+            "set \"subnet_manager\" of the topology to \"simulated\"\n");
+}
+
+TEST(Flow, may_name_a_further_adapter) {
+  Folder folder;
+  Diagnostics diagnostics;
+  folder.write("t.json", R"({"name": "t", "generate": {"shape": "star", "hosts": 2, "rails": 2, "rate": "EDR 4x"}})");
+  const auto spec = load_scenario(
+      folder.write("s.json", flow_scenario(R"({"from": "h0/mlx5_1", "to": "h0", "bytes": "1 B"})", "", "t.json")), with_profiles(), diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  EXPECT_EQ(spec->topology.adapters[spec->flows[0].from_adapter].name, "h0/mlx5_1");
+}
+
+}  // namespace
+}  // namespace verbatim::config

@@ -1,0 +1,169 @@
+// Flows between two adapters and one switch: when they finish, to the picosecond, and how they fail.
+#include <gtest/gtest.h>
+
+#include "sim/ib/segmentation.h"
+#include "sim/workload/workload.h"
+#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
+#include "tests/hca/terms.h"
+
+namespace verbatim::workload {
+namespace {
+
+using ib::WcStatus;
+using test::Terms;
+using test::World;
+using test::WorldOptions;
+
+FlowPaths paths() {
+  FlowPaths paths;
+  paths.there.address.dlid = 2;
+  paths.back.address.dlid = 1;
+  paths.there.address.port = paths.back.address.port = 1;
+  return paths;
+}
+
+WorldOptions over_a_switch() {
+  WorldOptions options;
+  options.with_switch = true;
+  options.record = false;
+  return options;
+}
+
+Flow& add(Workload& workload, World& world, const FlowParams& params) {
+  return workload.add(world.engine, *world.client, *world.server, paths(), params);
+}
+
+// The finish of one WRITE of so many bytes, by hand: 100 Gbps, MTU 4096, an idle fabric, no credit updates on the way there.
+//   start + doorbell + fetch of the work request + gather of the first packet
+//   + all packets one behind the other on the first cable: bytes × wire overhead / rate
+//   + the last one over switch and second cable + the acknowledgement back + the completion entry
+std::int64_t finish_time(const Terms& x, std::int64_t start, std::int64_t bytes) {
+  constexpr std::int64_t kMtu = 4096, kSendEntry = 128, kCqe = 64, kLrh = 8, kReth = 16;
+  constexpr std::int64_t kOverhead = 8 + 12 + 4 + 2;             // LRH, BTH, ICRC, VCRC
+  constexpr std::int64_t kAcknowledgement = 8 + 12 + 4 + 4 + 2;  // with AETH
+  const std::int64_t packets = (bytes + kMtu - 1) / kMtu, last = bytes - (packets - 1) * kMtu;
+  const auto padded = [](std::int64_t length) { return (length + 3) / 4 * 4; };
+  const auto propagation = to_ps(x.link.propagation);
+  const auto through_switch = [&](std::int64_t head) {
+    return Terms::after(head, x.switch_profile.core_clock_hz, x.switch_profile.cut_through_cycles);
+  };
+
+  std::int64_t t = x.stage(start + x.one_way(), x.profile.doorbell);
+  t = x.stage(t + x.dma_read(kSendEntry), x.profile.wqe_decode);
+  // The first packet's bytes: one request out, memory, all completions back to back, as those of the later requests are ready.
+  const std::int64_t first = std::min(bytes, kMtu), most = x.profile.pcie.max_payload_bytes;
+  const std::int64_t completions = (first + most - 1) / most;
+  t += x.dma_read(static_cast<std::uint64_t>(first + (completions - 1) * x.profile.pcie.completion_header_bytes));
+  t = x.stage(t, x.profile.packetize);
+  // Packets leave one behind the other. Each may wait for an edge of the switch's clock, and what one loses the next ones lose.
+  // A short last one also waits for the interval of the server's check.
+  const std::int64_t interval = Terms::after(0, x.profile.core_clock_hz, x.profile.receive_check.interval_cycles);
+  std::int64_t at_output = 0, checked = 0;
+  for (std::int64_t i = 0; i < packets; ++i) {
+    const std::int64_t payload = i + 1 == packets ? padded(last) : kMtu;
+    const std::int64_t wire = x.wire(static_cast<std::uint64_t>(payload + kOverhead + (i == 0 ? kReth : 0)));
+    at_output = std::max(at_output, through_switch(t + x.wire(kLrh) + propagation)) + wire;
+    checked = std::max(x.stage(at_output + propagation, x.profile.receive_check), checked + interval);
+    t += wire;
+  }
+  t = x.stage(checked, x.profile.acknowledge);
+  t = through_switch(t + x.wire(kLrh) + propagation) + x.wire(kAcknowledgement) + propagation;
+  return x.stage(x.stage(t, x.profile.receive_check), x.profile.completion) + x.dma_write(kCqe);
+}
+
+TEST(FlowTest, w1_finishes_when_the_formula_says) {
+  for (const std::int64_t bytes : {64ll, 4096ll, 4097ll, 100'000ll, 1ll << 20, 1'000'000'000ll}) {
+    SCOPED_TRACE(bytes);
+    World world(over_a_switch());
+    Workload workload;
+    FlowParams params;
+    params.bytes = static_cast<std::uint64_t>(bytes);
+    params.message_bytes = 1 << 30;
+    params.start = instant_from_ps(7'000'123);
+    Flow& flow = add(workload, world, params);
+    EXPECT_FALSE(workload.is_done());
+    world.run();
+    EXPECT_TRUE(workload.is_done());
+    const Terms x{test::test_profile(), test::test_link(), {}};
+    EXPECT_EQ(to_ps(flow.finish()), finish_time(x, 7'000'123, bytes));
+  }
+}
+
+TEST(FlowTest, w1_in_numbers) {
+  const Terms x{test::test_profile(), test::test_link(), {}};
+  // 244,141 packets, 26 bytes more each and 16 in the first, 80 ps a byte: 80.5078 ms, and the way.
+  constexpr std::int64_t kWire = (1'000'000'000ll + 244'141ll * 26 + 16) * 80;
+  EXPECT_EQ(kWire, 80'507'814'560);
+  const std::int64_t rest = finish_time(x, 0, 1'000'000'000) - kWire;
+  EXPECT_GT(rest, 1'000'000);
+  EXPECT_LT(rest, 3'000'000) << "the way there and back takes microseconds";
+}
+
+TEST(FlowTest, every_byte_is_acknowledged_whatever_the_messages_and_queue_pairs) {
+  for (const auto operation : {hca::SourceWork::Operation::kWrite, hca::SourceWork::Operation::kSend}) {
+    for (const std::uint32_t queue_pairs : {1u, 2u, 7u}) {
+      for (const std::uint32_t message : {100u, 4'096u, 50'000u}) {
+        World world(over_a_switch());
+        Workload workload;
+        FlowParams params{.bytes = 123'457, .message_bytes = message, .queue_pairs = queue_pairs, .operation = operation};
+        const Flow& flow = add(workload, world, params);
+        const Flow& back = workload.add(world.engine, *world.server, *world.client, {paths().back, paths().there}, params);
+        world.run();
+        EXPECT_TRUE(workload.is_done());
+        for (const Flow* one : {&flow, &back}) {
+          EXPECT_EQ(one->status(), WcStatus::kSuccess);
+          EXPECT_EQ(one->acknowledged(), 123'457u);
+          EXPECT_GT(one->finish(), Instant{});
+        }
+      }
+    }
+  }
+}
+
+TEST(FlowTest, queue_pairs_have_no_more_than_their_depth_under_way) {
+  World world(over_a_switch());
+  Workload workload;
+  add(workload, world, {.bytes = 1'000'000, .message_bytes = 100});  // 10,000 messages
+  world.run();
+  EXPECT_EQ(workload.flows().front().acknowledged(), 1'000'000u);
+}
+
+TEST(FlowTest, nothing_happens_before_the_start) {
+  World world;
+  Workload workload;
+  add(workload, world, {.bytes = 5'000, .start = instant_from_ps(3'000'000)});
+  const std::size_t before = world.trace.records.size();
+  world.engine.run_until(instant_from_ps(2'999'999));
+  EXPECT_EQ(world.trace.records.size(), before);
+  world.run();
+  EXPECT_EQ(world.trace.all(TraceEvent::kDoorbell).size(), 1u);
+}
+
+TEST(FlowTest, without_answers_it_fails_and_ends) {
+  World world;
+  world.to_server.keep = [](ib::Packet&) { return false; };
+  Workload workload;
+  const Flow& flow = add(workload, world, {.bytes = 100'000'000, .queue_pairs = 2});
+  world.run();
+  EXPECT_TRUE(workload.is_done());
+  EXPECT_EQ(flow.status(), WcStatus::kRetryExceeded);
+  EXPECT_EQ(flow.acknowledged(), 0u);
+  EXPECT_NE(flow.finish(), kNever);
+}
+
+TEST(FlowTest, an_adapter_that_fails_ends_its_flow) {
+  for (const bool is_before : {true, false}) {
+    World world;
+    Workload workload;
+    const Flow& flow = add(workload, world, {.bytes = 10'000'000, .start = instant_from_ps(1'000'000)});
+    world.engine.run_until(instant_from_ps(is_before ? 500'000 : 100'000'000));
+    world.client->fail();
+    world.run();
+    EXPECT_TRUE(workload.is_done());
+    EXPECT_EQ(flow.status(), WcStatus::kFatalError);
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::workload
