@@ -1,0 +1,146 @@
+// Flows without programs and bytes, the digest on, RoCE, 100 Gb/s, MTU 4096: data packets times links per CPU-second, events for
+// each of them, and the most memory that a row had, which is that of a process of its own. An argument: the first letters of the
+// rows to run ("W3").
+//
+//   W1: one flow of 1 GB between two hosts at one switch
+//   W2: 15 flows of 10 MB into one host at one switch
+//   W3: each host of a three-tier fat tree sends to one other; 10 MB, at k = 16 1 MB
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/config/flows.h"
+#include "sim/config/load.h"
+#include "sim/config/simulation.h"
+#include "sim/ib/opcode.h"
+#include "sim/observe/digest_sink.h"
+
+namespace {
+
+using namespace verbatim;
+
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Packets that bring data, on each link.
+class Hops final : public TraceSink {
+ public:
+  void on_record(const TraceRecord& record, std::span<const std::byte>) override {
+    if (record.event != TraceEvent::kPacketTransmitted) return;
+    hops_ += ib::operation_of(static_cast<ib::Opcode>(record.values[0])) == ib::Operation::kAcknowledge ? 0 : 1;
+  }
+  double count() const { return static_cast<double>(hops_); }
+
+ private:
+  std::uint64_t hops_ = 0;
+};
+
+struct Row {
+  const char* name;
+  const char* shape;  // of "generate"
+  std::size_t hosts;
+  std::uint64_t bytes;  // of each flow
+  bool is_incast;       // into h0; else a permutation
+};
+
+std::vector<config::FlowSpec> flows_of(const Row& row) {
+  std::vector<std::size_t> to(row.hosts);
+  std::iota(to.begin(), to.end(), std::size_t{0});
+  // Sattolo's: one circle through all, so that nobody sends to itself.
+  std::uint64_t random = 1;
+  for (std::size_t i = row.hosts - 1; i > 0; --i) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    std::swap(to[i], to[(random >> 33) % i]);
+  }
+  std::vector<config::FlowSpec> flows;
+  for (std::size_t from = 0; from < row.hosts; ++from) {
+    if (row.is_incast && from == 0) continue;
+    if (std::string(row.name) == "W1" && from != 0) break;
+    config::FlowSpec flow;
+    flow.bytes = static_cast<std::int64_t>(row.bytes);
+    flow.from_adapter = from;
+    flow.to_adapter = row.is_incast ? 0 : to[from];
+    flow.is_resolved = true;
+    flows.push_back(flow);
+  }
+  return flows;
+}
+
+int measure(const Row& row) {
+  const double begin = cpu_seconds();
+  const std::string path = "topology.json";
+  config::FileTexts files;
+  files.texts[path] = R"({"name": "t", "link_layer": "roce", "generate": {"shape": ")" + std::string(row.shape) +
+                      R"(", "rate": "100 Gbps", "hosts": )" + std::to_string(row.hosts) + "}}";
+  config::LoadOptions options{{VERBATIM_SOURCE_DIR "/topologies/profiles"}};
+  options.files = &files;
+  config::Diagnostics diagnostics;
+  const auto topology = config::load_topology(path, options, diagnostics);
+  if (!topology) {
+    for (const auto& finding : diagnostics.findings()) std::fprintf(stderr, "%s\n", config::to_string(finding).c_str());
+    return 1;
+  }
+  DefaultChoices choices;
+  config::Simulation simulation(*topology, 1, choices);
+  observe::DigestSink digest;
+  Hops hops;
+  simulation.tracer().add(digest);
+  simulation.tracer().add(hops);
+  workload::Workload workload;
+  config::add_flows(simulation, flows_of(row), workload);
+  const double start = cpu_seconds();
+  Engine& engine = simulation.engine();
+  while (!workload.is_done() && engine.step()) {
+  }
+  const double seconds = cpu_seconds() - start;
+  Instant last{};
+  for (const workload::Flow& flow : workload.flows()) {
+    if (flow.status() != ib::WcStatus::kSuccess || !flow.is_done()) return 1;
+    last = std::max(last, flow.finish());
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("%-10s %5zu hosts  %6.2f million packet-hops/CPU-s  %5.2f events/packet-hop  set-up %5.2f s  run %6.2f s  %7.1f KB/host  %s  ends at %.3f us\n",
+              row.name, row.hosts, hops.count() / seconds / 1e6, static_cast<double>(engine.events_executed()) / hops.count(), start - begin,
+              seconds, static_cast<double>(usage.ru_maxrss) / static_cast<double>(row.hosts), digest.hex().c_str(),
+              static_cast<double>(to_ps(last)) * 1e-6);
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  constexpr Row kRows[] = {
+      {"W1", "star", 2, 1'000'000'000, false},      {"W2", "star", 16, 10'000'000, true},
+      {"W3 k=4", "fat_tree", 16, 10'000'000, false}, {"W3 k=8", "fat_tree", 128, 10'000'000, false},
+      {"W3 k=16", "fat_tree", 1024, 1'000'000, false},
+  };
+  int failed = 0;
+  for (const Row& row : kRows) {
+    if (count > 1 && !std::string(row.name).starts_with(words[1])) continue;
+    const pid_t child = fork();
+    if (child == 0) {
+      const int code = measure(row);
+      std::fflush(stdout);
+      _exit(code);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) {
+      std::printf("%s: failed\n", row.name);
+      failed = 1;
+    }
+  }
+  return failed;
+}
