@@ -72,7 +72,8 @@ class Generator {
         for (std::uint32_t a = 0; a < half; ++a) add_link(port(leaf, half + a + 1), port(aggregations[a], l + 1));
       }
       for (std::uint32_t a = 0; a < half; ++a) {
-        for (std::uint32_t c = 0; c < half; ++c) add_link(port(aggregations[a], half + c + 1), port(cores[a * half + c], pod + 1));
+        for (std::uint32_t c = 0; c < half; ++c)
+          add_link(port(aggregations[a], half + c + 1), port(cores[a * half + c], pod + 1));
       }
     }
   }

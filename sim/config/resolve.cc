@@ -22,8 +22,8 @@ std::optional<std::size_t> TopologySpec::host(std::string_view host_name) const 
 std::vector<std::size_t> TopologySpec::adapters_of(std::size_t host_index) const {
   std::vector<std::size_t> indices{host_index};
   // The further adapters, which follow the first ones, are in the order of their hosts.
-  const std::span<const AdapterSpec> all(adapters);
-  const auto further = std::ranges::equal_range(all.subspan(std::min(hosts.size(), all.size())), host_index, {}, &AdapterSpec::host);
+  const auto others = std::span(adapters).subspan(std::min(hosts.size(), adapters.size()));
+  const auto further = std::ranges::equal_range(others, host_index, {}, &AdapterSpec::host);
   for (const AdapterSpec& adapter : further) indices.push_back(static_cast<std::size_t>(&adapter - adapters.data()));
   return indices;
 }

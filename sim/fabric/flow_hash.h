@@ -1,7 +1,7 @@
-// The hash by which a switch spreads flows over equally long ways (ECMP): of IP addresses and ports, as of a packet of RoCEv2, whose
-// destination port is always the same; of a frame that is not IP, of the stations' addresses. A flow has one hash at all
-// switches. Each switch mixes a salt of its own into it: with one salt for all, the flows that meet at a switch are those whose
-// hash has taken them there, and it sends them all by the same port (polarisation).
+// The hash by which a switch spreads flows over equally long ways (ECMP). It is made of IP addresses and ports; the destination
+// port of RoCEv2 is always the same and left out. A frame that is not IP has the hash of its stations' addresses. A flow has
+// one hash at all switches, and each switch mixes a salt into it. If all salts are the same, the flows that meet at a switch
+// are those whose hash has taken them there, and it sends them all by the same port (polarisation).
 #pragma once
 
 #include <cstdint>

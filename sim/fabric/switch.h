@@ -124,7 +124,8 @@ class Switch final : public PacketSink {
   const ComponentId id_;
   const SwitchProfile profile_;
   const ClockDomain clock_;
-  std::shared_ptr<const RouteTable> routes_ = std::make_shared<const RouteTable>();  // by LID, or by MAC address from mac_base_ on
+  // By LID, or by MAC address from mac_base_ on.
+  std::shared_ptr<const RouteTable> routes_ = std::make_shared<const RouteTable>();
   ib::MacAddress mac_base_;
   std::uint64_t ecmp_salt_ = 0;
   std::vector<PortNumber> multicast_ports_;

@@ -110,7 +110,12 @@ void for_each_port(const Ports& ports, const Visit& visit) {
 class Dependencies {
  public:
   Dependencies(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan, const LaneOf& lane_of)
-      : nodes_(nodes), plan_(plan), lane_of_(lane_of), first_output_(nodes.size()), to_switches_(nodes.size()), adapters_at_(nodes.size()),
+      : nodes_(nodes),
+        plan_(plan),
+        lane_of_(lane_of),
+        first_output_(nodes.size()),
+        to_switches_(nodes.size()),
+        adapters_at_(nodes.size()),
         sets_(nodes.size()) {
     std::vector<std::size_t> by_name(nodes.size());
     std::iota(by_name.begin(), by_name.end(), std::size_t{0});

@@ -33,9 +33,9 @@ inline constexpr std::uint8_t kNoLane = 15;  // packets of the level are dropped
 // Lane by which packets of a service level, 0 … 15, leave by a port of a node.
 using LaneOf = std::function<std::uint8_t(std::size_t node, fabric::PortNumber port, std::uint8_t level)>;
 
-// The same for all packets between adapters, by the plan's tables; on Ethernet, with NodePlan::routes, for all ways that a flow may
-// take. Least is by the nodes' names, ports and lanes. Packets to switches themselves need no credits. Without `lane_of` there
-// is one lane.
+// The same for all packets between adapters, by the plan's tables; on Ethernet, with NodePlan::routes, for all ways that a flow
+// may take. Least is by the nodes' names, ports and lanes. Packets to switches themselves need no credits. Without `lane_of`
+// there is one lane.
 Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan,
                        const LaneOf& lane_of = {});
 

@@ -116,8 +116,8 @@ class Planner {
     first_hop_.push_back(hops_.size());
   }
 
-  // The switches that reach `root`, which is the first of them, the nearer ones before the farther; fills distances_, which are hops
-  // over switches only: adapters do not forward.
+  // The switches that reach `root`, which is the first of them, the nearer ones before the farther. Fills distances_, which are
+  // hops over switches only: adapters do not forward.
   std::vector<std::size_t> front_from(std::size_t root) {
     distances_.assign(switches_.size(), kFar);
     std::vector<std::size_t> front{root};
@@ -133,8 +133,8 @@ class Planner {
     return front;
   }
 
-  // Every switch once: those with many adapters first, else neighbours of neighbours, from the first switch by name on. Destinations
-  // behind one switch, and then those of switches near to it, get their routes one after the other and so different ones.
+  // Every switch once: those with many adapters first, else neighbours of neighbours, from the first switch by name on.
+  // Destinations at one switch, then those at switches near to it, get routes one after the other, and therefore different ones.
   std::vector<std::size_t> order_of_roots() {
     std::vector<std::size_t> order;
     std::vector<bool> seen(switches_.size(), false);
@@ -200,8 +200,8 @@ class Planner {
       plan_.nodes[switches_[from]].forwarding_table[own] = least_loaded(from);
   }
 
-  // The farthest switches choose first. Each knows then from how many adapters packets to `lid` reach it, and adds that to the load
-  // of the port that it takes.
+  // The farthest switches choose first. When a switch chooses, the number of adapters whose packets to `lid` reach it is known;
+  // it is added to the load of the chosen port.
   void lay_routes_to_adapter(std::size_t lid, const std::vector<std::size_t>& front) {
     arriving_.resize(switches_.size());
     for (const std::size_t from : front) arriving_[from] = static_cast<std::uint32_t>(adapter_lids_[from].size());
@@ -216,8 +216,8 @@ class Planner {
     }
   }
 
-  // Loads of ports 0 … `ports`: paths between two adapters, and in the low bits the port, so that the least of several is that of the
-  // first port with the least load. Without branches, for this is where the time of planning is spent.
+  // Loads of ports 0 … `ports`: paths between two adapters, and in the low bits the port, so that the least of several is that of
+  // the first port with the least load. The comparison has no branches: most of the time of planning is spent in it.
   static constexpr std::uint64_t kOnePath = 256;
   static std::vector<std::uint64_t> unloaded(std::uint32_t ports) {
     std::vector<std::uint64_t> loads(ports + 1);
@@ -319,12 +319,13 @@ class Planner {
   std::vector<Hop> hops_;                            // of all switches, by number and port
   std::vector<std::size_t> first_hop_;               // by number, and the end
   // By number of the switch:
-  std::vector<std::vector<std::pair<std::size_t, PortNumber>>> adapter_lids_;          // of its adapters, and the ports that lead there
+  std::vector<std::vector<std::pair<std::size_t, PortNumber>>> adapter_lids_;  // of its adapters, and their ports of the switch
   std::vector<RouteTable> tables_;
-  std::vector<std::map<std::vector<PortNumber>, RouteTable::Entry>> known_;            // its sets
-  std::vector<std::vector<std::uint64_t>> loads_;                                      // by port, see unloaded()
-  std::vector<RouteTable::Entry> ways_;                                                // to the root whose routes are being laid
-  std::vector<std::uint32_t> distances_, arriving_;                                    // likewise
+  std::vector<std::map<std::vector<PortNumber>, RouteTable::Entry>> known_;  // entries of its port sets
+  std::vector<std::vector<std::uint64_t>> loads_;                            // by port, see unloaded()
+  std::vector<RouteTable::Entry> ways_;          // to the root whose routes are being laid
+  std::vector<std::uint32_t> distances_;         // hops to the same root
+  std::vector<std::uint32_t> arriving_;          // adapters whose packets to one LID reach the switch
   std::uint32_t macs_ = 0;
   Plan plan_;
 };

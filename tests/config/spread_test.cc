@@ -37,7 +37,8 @@ ib::PacketPtr packet_between(Simulation& simulation, std::size_t from, std::size
 }
 
 // Packets that left by each of the cables, after one packet of every flow to the hosts `pods` further on.
-std::vector<std::uint64_t> packets_up(const TopologySpec& topology, const std::vector<std::size_t>& pods, std::uint64_t seed = 1) {
+std::vector<std::uint64_t> packets_up(const TopologySpec& topology, const std::vector<std::size_t>& pods,
+                                      std::uint64_t seed = 1) {
   DefaultChoices choices;
   Simulation simulation(topology, seed, choices);
   for (const std::size_t pod : pods) {
@@ -85,7 +86,8 @@ TEST(Spread, minimum_hops_on_infiniband_give_every_cable_one_flow_of_a_permutati
   const auto all = packets_up(topology, {1, 2, 3, 4});
   ASSERT_EQ(all.size(), 128u);
   EXPECT_EQ(used(all), 128u);
-  for (const std::size_t pod : {1, 2, 3, 4, 5, 6, 7}) EXPECT_EQ(packets_up(topology, {pod}), std::vector<std::uint64_t>(128, 1)) << pod;
+  for (const std::size_t pod : {1, 2, 3, 4, 5, 6, 7})
+    EXPECT_EQ(packets_up(topology, {pod}), std::vector<std::uint64_t>(128, 1)) << pod;
 }
 
 }  // namespace

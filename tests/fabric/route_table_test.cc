@@ -39,12 +39,12 @@ TEST(RouteTable, a_linear_forwarding_table_keeps_its_ports) {
   EXPECT_EQ(table.entry(0x10000), RouteTable::kNone);
 }
 
-ib::Packet flow(std::uint8_t from, std::uint8_t to, std::uint16_t port) {
+ib::Packet flow(int from, int to, int port) {
   ib::Packet packet;
   packet.grh.emplace();
-  packet.grh->source.raw[15] = from;
-  packet.grh->destination.raw[15] = to;
-  packet.ethernet = ib::Ethernet{ib::MacAddress{1}, ib::MacAddress{2}, port};
+  packet.grh->source.raw[15] = static_cast<std::uint8_t>(from);
+  packet.grh->destination.raw[15] = static_cast<std::uint8_t>(to);
+  packet.ethernet = ib::Ethernet{ib::MacAddress{1}, ib::MacAddress{2}, static_cast<std::uint16_t>(port)};
   return packet;
 }
 
@@ -56,8 +56,7 @@ TEST(FlowHash, ways_get_equal_shares_whatever_their_number_and_the_salt) {
       for (int from = 0; from < 32; ++from) {
         for (int to = 0; to < 64; ++to) {
           for (int port = 0; port < 10; ++port) {
-            const ib::Packet packet = flow(static_cast<std::uint8_t>(from), static_cast<std::uint8_t>(to), static_cast<std::uint16_t>(0xc000 + port));
-            ++flows[way_of(flow_hash(packet), salt, count)];
+            ++flows[way_of(flow_hash(flow(from, to, 0xc000 + port)), salt, count)];
           }
         }
       }
@@ -73,7 +72,7 @@ TEST(FlowHash, switches_with_salts_of_their_own_split_what_another_has_chosen) {
   int all = 0;
   for (int to = 0; to < 256; ++to) {
     for (int port = 0; port < 16; ++port) {
-      const std::uint64_t hash = flow_hash(flow(1, static_cast<std::uint8_t>(to), static_cast<std::uint16_t>(0xc000 + port)));
+      const std::uint64_t hash = flow_hash(flow(1, to, 0xc000 + port));
       if (way_of(hash, 1, 4) != 0) continue;
       ++all;
       ++other[way_of(hash, 2, 4)];
