@@ -53,6 +53,15 @@ class FlowControlPackets {
   // When the far end learns of `blocks` more on a lane, as far as is known; kNever: not known yet.
   Instant next_credit_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const;
 
+  // When one is due that reports a release, or a time before; kNever: nothing is released.
+  Instant next_report() const {
+    Instant next = kNever;
+    for (const Lane& lane : lanes_) {
+      if (!lane.releases.empty()) next = std::min(next, std::max(lane.releases.front().when, due(lane, 0, lane.refresh)));
+    }
+    return next;
+  }
+
   // Flow control packets that have left; those repeated in idle times are not among them.
   std::uint64_t sent() const { return sent_; }
 

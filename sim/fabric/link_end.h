@@ -1,15 +1,22 @@
 // One end of a cable: the line of what leaves, the arrivals of what comes, and the flow control between them. A port owns it,
 // and decides what starts.
+//
+// What an end sends is known at the far end a propagation time later. Ends in one part of the fabric reach into each other: the
+// far end's frames of flow control are worked out when somebody asks, and an end that waits for grants learns when they will
+// arrive, before they have left; that is for setting timers alone. An end in another part gets everything by its inbox
+// (`link_inbox.h`), with the same times.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/arrivals.h"
 #include "sim/fabric/channel.h"
 #include "sim/fabric/link_flow_control.h"
+#include "sim/fabric/link_inbox.h"
 #include "sim/ib/packet.h"
 #include "sim/ib/port_counters.h"
 
@@ -36,23 +43,24 @@ struct LinkSide {
   std::uint32_t input_buffer_bytes = 0;  // per lane
 };
 
+// Where the ends of a cable are.
+enum class CableKind : std::uint8_t { kWithinPart, kBetweenParts };
+
 class LinkEnd {
  public:
   LinkEnd(Engine& engine, Tracer& tracer, const LinkParams& params, const LinkSide& near, const LinkSide& far);
   // Both ends exist.
-  void connect(LinkEnd& far) { far_ = &far; }
+  void connect(LinkEnd& far, CableKind kind);
 
   const LinkParams& params() const { return channel_.params(); }
   const LineClock& line() const { return channel_.line(); }
   const LinkFlowControl& flow_control() const { return flow_; }
 
   // Frames of flow control that have left before now, towards the far end, are on the line.
-  void advance() {
-    if (flow_.is_due(channel_.line(), engine_.now())) send_due_frames();
-  }
+  void advance() { advance_to(engine_.now()); }
   // What the far end has granted up to now is known.
   void take_grants(std::size_t lane) {
-    far_->advance();
+    if (inbox_ == nullptr) [[likely]] far_->advance();
     flow_.take_grants(lane, engine_.now());
   }
   // When a packet of so many blocks may start on a data lane that is otherwise ready at `at`; kNever: not known yet. Notes that
@@ -68,12 +76,16 @@ class LinkEnd {
   // A packet starts. Returns when its last byte leaves.
   Instant transmit(ib::PacketPtr&& packet, std::uint32_t wire_bytes, Duration delay) {
     const PassageTimes times = channel_.transmit(engine_.now(), wire_bytes, packet->trail, delay);
-    far_->arrivals_.expect(std::move(packet), wire_bytes, times.arrival);
-    notify_far_end();
+    if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) [[unlikely]] {
+      inbox->packets.push_back({std::move(packet), wire_bytes, times.arrival});
+    } else {
+      far_->arrivals_.expect(std::move(packet), wire_bytes, times.arrival);
+      notify_far_end();
+    }
     return times.leaves;
   }
   // The same, and it never arrives. Flow control counts what was sent, not what came (IBA 7.9.4.4): the far end finds its space
-  // unused.
+  // unused, and counts an error.
   Instant transmit_lost(ib::Packet& packet, ib::VirtualLane lane, std::uint32_t wire_bytes);
   // Data of this end takes credits.
   void on_start(std::size_t lane, std::uint32_t blocks) { flow_.on_start(lane, blocks); }
@@ -89,21 +101,32 @@ class LinkEnd {
   ib::PacketPtr take_in_flight() { return far_->arrivals_.take_expected(); }
   void restore(std::size_t lane, std::uint32_t blocks) { flow_.restore(lane, blocks); }
 
-  // A fault of the cable has lost a packet that this end has sent.
-  void count_error_at_far_end() { ++far_->counters_.rcv_errors; }
+  // Of a cable between parts, after a window that ends at `end`, as link_inbox.h says.
+  void finish_window(Instant end);
+  void take_inbox();
+  // Grants leave for the far end then or later, unless something is released or starts before; kNever: no grant is due.
+  Instant next_grant_departure() const {
+    const Instant next = flow_.next_grant_departure();
+    return next == kNever ? kNever : std::max(next, line().busy_until());
+  }
 
  private:
-  void send_due_frames();
+  void advance_to(Instant now) {
+    if (flow_.is_due(channel_.line(), now)) send_due_frames(now);
+  }
+  void send_due_frames(Instant now);
   Instant await_grants(std::size_t lane, std::uint32_t blocks, Instant at);
+  void on_loss(const LinkInbox::Loss& loss);
   // What the far end knew about grants to come may have changed.
   void notify_far_end() {
-    if (far_->awaits_grants_) far_->user_.on_grants_changed();
+    if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user_.on_grants_changed();
   }
 
   Engine& engine_;
   LinkUser& user_;
   ib::PortCounters& counters_;
   LinkEnd* far_ = nullptr;
+  std::unique_ptr<LinkInbox> inbox_;  // null: the far end is in this part
   Channel channel_;
   LinkFlowControl flow_;
   Arrivals arrivals_;

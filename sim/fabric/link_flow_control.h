@@ -93,6 +93,8 @@ class CreditFlowControl {
   Instant next_grant_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
     return packets_.next_credit_arrival(line, lane, blocks);
   }
+  // When the next flow control packet leaves that grants something, or a time before; kNever: nothing is released.
+  Instant next_grant_departure() const { return packets_.next_report(); }
   std::uint64_t frames_sent() const { return packets_.sent(); }
 
  private:
@@ -122,6 +124,7 @@ class NoFlowControl {
   void advance(LineClock&, Instant, Grant) {}
   Instant data_start(const LineClock& line, Instant at) const { return std::max(at, line.busy_until()); }
   Instant next_grant_arrival(const LineClock&, std::size_t, std::uint32_t) const { return kNever; }
+  Instant next_grant_departure() const { return kNever; }
   std::uint64_t frames_sent() const { return 0; }
 };
 
@@ -182,6 +185,9 @@ class LinkFlowControl {
   }
   Instant next_grant_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
     return with([&](const auto& policy) { return policy.next_grant_arrival(line, lane, blocks); });
+  }
+  Instant next_grant_departure() const {
+    return with([](const auto& policy) { return policy.next_grant_departure(); });
   }
   std::uint64_t frames_sent() const {
     return with([](const auto& policy) { return policy.frames_sent(); });

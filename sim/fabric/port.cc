@@ -41,12 +41,12 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
   buffer_->attach(number, *this);
 }
 
-void connect(Port& a, Port& b, const LinkParams& params) {
+void connect(Port& a, Port& b, const LinkParams& params, CableKind kind) {
   CHECK(&a != &b && !a.connected() && !b.connected());
   a.attach(b, params);
   b.attach(a, params);
-  a.link_->connect(*b.link_);
-  b.link_->connect(*a.link_);
+  a.link_->connect(*b.link_, kind);
+  b.link_->connect(*a.link_, kind);
   const std::uint32_t lanes = std::min(a.out_.data_lanes(), b.out_.data_lanes());
   for (Port* const port : {&a, &b}) {
     if (port->out_.data_lanes() != lanes) port->out_.set_data_lanes(lanes);
@@ -201,12 +201,7 @@ void Port::queue_copy(const ib::Packet& packet, const QueuedState& state, ib::Vi
 }
 
 void Port::drop(const ib::Packet& packet, DropReason reason) {
-  // What a cable loses has been sent; its far end finds the ruin.
-  if (reason == DropReason::kFault) {
-    link_->count_error_at_far_end();
-  } else {
-    ++counters_.xmit_discards;
-  }
+  if (reason != DropReason::kFault) ++counters_.xmit_discards;  // a packet that the cable loses is an error of the far end
   ib::record_drop(tracer_, id_, packet, reason, id_);
 }
 

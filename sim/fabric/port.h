@@ -139,6 +139,12 @@ class Port final : private LinkUser, private SpaceListener {
   // Null: no cable.
   const Port* far_end() const { return peer_; }
 
+  // Of a cable between parts, after a window that ends at `end` (`link_inbox.h`): first for all ports, then the second for all.
+  void finish_window(Instant end) { link_->finish_window(end); }
+  void take_inbox() { link_->take_inbox(); }
+  // The next window must not begin after this time, at which grants may leave; kNever: no grant is due.
+  Instant next_grant_departure() const { return link_->next_grant_departure(); }
+
   // Instead of the parameter, before the first packet.
   void set_head_lifetime(Duration lifetime) { out_.set_head_lifetime(lifetime); }
 
@@ -146,7 +152,7 @@ class Port final : private LinkUser, private SpaceListener {
   void set_faults(PacketFaults* faults) { faults_ = faults; }
 
  private:
-  friend void connect(Port& a, Port& b, const LinkParams& params);
+  friend void connect(Port& a, Port& b, const LinkParams& params, CableKind kind);
   friend void set_link(Port& end, bool up);
 
   LinkSide side();
@@ -203,8 +209,9 @@ class Port final : private LinkUser, private SpaceListener {
   Timer wake_;
 };
 
-// Joins two ports by a cable, once, before the first packet. Each end learns the other's input buffer.
-void connect(Port& a, Port& b, const LinkParams& params);
+// Joins two ports by a cable, once, before the first packet. Each end learns the other's input buffer. A cable between parts
+// needs a propagation above zero.
+void connect(Port& a, Port& b, const LinkParams& params, CableKind kind = CableKind::kWithinPart);
 
 // The cable in `end` stops carrying packets, in both directions, or does so again. Down, everything that is
 // queued at its ends or on its way is lost, unless its head has arrived; up, the ends know each other's free

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sim/core/check.h"
@@ -72,15 +73,17 @@ class PerPortBuffer {
   // Of the ports `first`, `first` + 1 …
   PerPortBuffer(const Params& params, PortNumber first, std::size_t ports)
       : params_(params), first_(first), counts_(params.vl15_bytes > 0), inputs_(ports) {
-    for (Input& input : inputs_) input.management.capacity = params.vl15_bytes / kCreditBlockBytes;
+    for (Input& input : inputs_) {
+      if (counts_) input.management = std::make_unique<Space>(Space{.capacity = params.vl15_bytes / kCreditBlockBytes});
+    }
   }
 
   void attach(PortNumber in, SpaceListener& port) { at(in).port = &port; }
   // The link of a port has no flow control: each of its lanes has `bytes`, rounded down to blocks.
   void bound_lanes(PortNumber in, std::size_t lanes, std::uint32_t bytes) {
     counts_ = true;
-    at(in).lanes = std::vector<Space>(lanes);
-    for (Space& space : at(in).lanes) space.capacity = bytes / kCreditBlockBytes;
+    at(in).lanes = std::make_unique<Space[]>(lanes);
+    for (std::size_t i = 0; i < lanes; ++i) at(in).lanes[i].capacity = bytes / kCreditBlockBytes;
   }
 
   // The component of an ingress port.
@@ -141,9 +144,9 @@ class PerPortBuffer {
   };
   struct Input {
     SpaceListener* port = nullptr;
-    Space management;
-    std::vector<Space> lanes;     // empty: not counted
-    std::vector<Instant> reads;   // ends of the packets that are leaving
+    std::unique_ptr<Space> management;  // null: not counted
+    std::unique_ptr<Space[]> lanes;     // likewise
+    std::vector<Instant> reads;         // ends of the packets that are leaving
   };
 
   std::size_t place(PortNumber in) const { return static_cast<std::size_t>(in.value - first_.value); }
@@ -151,8 +154,8 @@ class PerPortBuffer {
   // Null: not counted.
   Space* counted_space(PortNumber in, ib::VirtualLane lane) {
     Input& input = at(in);
-    if (lane == kManagementLane) return params_.vl15_bytes == 0 ? nullptr : &input.management;
-    return input.lanes.empty() ? nullptr : &input.lanes.at(lane.value);
+    if (lane == kManagementLane) return input.management.get();
+    return input.lanes == nullptr ? nullptr : &input.lanes[lane.value];
   }
   Instant next_free_read(std::vector<Instant>& reads, Instant now) const {
     std::erase_if(reads, [now](Instant end) { return end <= now; });

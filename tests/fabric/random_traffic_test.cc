@@ -9,6 +9,7 @@
 #include "sim/core/rng.h"
 #include "sim/subnet/subnet.h"
 #include "tests/fabric/net.h"
+#include "tests/fabric/windows.h"
 
 namespace verbatim::fabric {
 namespace {
@@ -110,7 +111,7 @@ struct RandomHost final : PacketSink {
 };
 
 struct Fabric {
-  Fabric(const Shape& shape, std::uint64_t seed, bool reversed) : shape(shape) {
+  Fabric(const Shape& shape, std::uint64_t seed, bool reversed, bool in_windows = false) : shape(shape), windows(in_windows) {
     const subnet::Plan plan = subnet::plan(shape.nodes, shape.cables);
     std::vector<std::string> names;
     for (const subnet::Node& node : shape.nodes) {
@@ -151,9 +152,9 @@ struct Fabric {
       Port& a = port(cable.a);
       Port& b = port(cable.b);
       if (reversed) {
-        connect(b, a, shape.links[i]);
+        windows.connect(b, a, shape.links[i]);
       } else {
-        connect(a, b, shape.links[i]);
+        windows.connect(a, b, shape.links[i]);
       }
       rates[a.id().value] = rates[b.id().value] = shape.links[i].byte_time;
     }
@@ -181,7 +182,7 @@ struct Fabric {
     for (const std::size_t i : order) {
       if (hosts[i]) hosts[i]->start(std::move(outgoing[i]));
     }
-    simulation.engine.run();
+    windows.run(simulation.engine);
   }
 
   static std::string port_name(const std::string& node, std::uint32_t port) {
@@ -193,6 +194,7 @@ struct Fabric {
 
   const Shape& shape;
   Simulation simulation;
+  Windows windows;
   std::vector<std::unique_ptr<RandomHost>> hosts;
   std::vector<std::unique_ptr<Switch>> switches;
   std::map<std::uint32_t, ByteTime> rates;  // by component of the port
@@ -278,6 +280,13 @@ TEST_P(RandomTraffic, gives_the_same_trace_whatever_the_order_of_construction) {
   EXPECT_EQ(one.simulation.trace.records, reversed.simulation.trace.records);
   const Fabric other(shape, GetParam() + 1'000'000, false);
   EXPECT_NE(one.simulation.trace.records, other.simulation.trace.records);
+}
+
+TEST_P(RandomTraffic, gives_the_same_trace_when_ends_of_cables_meet_between_windows_alone) {
+  const Shape shape = random_tree(GetParam());
+  const Fabric at_once(shape, GetParam(), false), in_windows(shape, GetParam(), false, true);
+  EXPECT_GT(in_windows.windows.count(), 10u);
+  EXPECT_EQ(at_once.simulation.trace.records, in_windows.simulation.trace.records);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomTraffic, testing::Range<std::uint64_t>(1, 41));

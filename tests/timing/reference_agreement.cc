@@ -88,6 +88,7 @@ void expect_agreement(std::uint64_t first, std::uint64_t count, Buffers buffers)
     const FabricCase fabric = random_fabric(seed, buffers);
     Occasions met;
     const std::vector<Passing> events = run_event_model(fabric), reference = run_reference(fabric, met);
+    EXPECT_EQ(run_event_model(fabric, true), events) << "seed " << seed << ": in windows";
     census.count(met);
     packets += fabric.packets.size();
     std::size_t ends = 0;

@@ -4,6 +4,7 @@
 
 #include "sim/core/trace.h"
 #include "sim/fabric/switch.h"
+#include "tests/fabric/windows.h"
 #include "tests/timing/reference/fabric_case.h"
 
 namespace verbatim::timing {
@@ -111,7 +112,7 @@ struct Adapter final : fabric::PacketSink {
 
 }  // namespace
 
-std::vector<Passing> run_event_model(const FabricCase& fabric_case) {
+std::vector<Passing> run_event_model(const FabricCase& fabric_case, bool in_windows) {
   Engine engine;
   Tracer tracer(engine);
   Log log;
@@ -150,6 +151,7 @@ std::vector<Passing> run_event_model(const FabricCase& fabric_case) {
     return adapters[device] ? adapters[device]->port
                             : switches[device]->port(fabric::PortNumber{static_cast<std::uint8_t>(number)});
   };
+  fabric::Windows windows(in_windows);
   for (const LinkCase& link : fabric_case.links) {
     fabric::LinkParams params{ByteTime{link.rate.ps, link.rate.per_bytes}, Duration(link.propagation_ps)};
     params.bytes_before = link.bytes_before;
@@ -157,9 +159,9 @@ std::vector<Passing> run_event_model(const FabricCase& fabric_case) {
     params.credit_update_bytes = link.credit_bytes;
     params.credit_update_interval = Duration(link.credit_interval_ps);
     params.credit_refresh_interval = Duration(link.refresh_interval_ps);
-    fabric::connect(port(link.device[0], link.port[0]), port(link.device[1], link.port[1]), params);
+    windows.connect(port(link.device[0], link.port[0]), port(link.device[1], link.port[1]), params);
   }
-  engine.run();
+  windows.run(engine);
   std::sort(log.passings.begin(), log.passings.end());
   return log.passings;
 }

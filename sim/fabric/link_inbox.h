@@ -1,0 +1,43 @@
+// What the far end of a cable has sent during a window of time, kept for an end in another part of the fabric.
+//
+// Parts run a window each without looking at one another. A window is no longer than the propagation of any cable between parts,
+// so that what an end does in a window has no effect at the far end before the window is over. Then, with all parts at rest:
+//  1. every end of such a cable puts the frames of flow control on its line that leave before the end of the window, and sends
+//     the grants (`Port::finish_window`);
+//  2. every end takes what is in its inbox (`Port::take_inbox`).
+// One part writes to an inbox during a window, and the other reads it after the window.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/fabric/link_flow_control.h"
+#include "sim/fabric/packet_sink.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::fabric {
+
+struct LinkInbox {
+  struct Packet {
+    ib::PacketPtr packet;
+    std::uint32_t wire_bytes = 0;
+    ArrivalTimes times;
+  };
+  struct Grant {
+    std::size_t lane = 0;
+    CreditGrant grant;
+  };
+  // A packet that a fault has lost: this end's buffer has its space unused from `when` on.
+  struct Loss {
+    ib::VirtualLane lane;
+    std::uint32_t blocks = 0;
+    Instant when;
+  };
+
+  std::vector<Packet> packets;
+  std::vector<Grant> grants;
+  std::vector<Loss> losses;
+};
+
+}  // namespace verbatim::fabric
