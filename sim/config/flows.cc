@@ -25,8 +25,8 @@ hca::SourcePath path_to(const hca::Hca& from, const hca::Hca& to) {
     path.address.dlid = there.lid.value;
   }
   for (std::size_t i = 0; i < here.pkeys.size(); ++i) {
-    const bool is_shared = std::ranges::any_of(there.pkeys, [&](std::uint16_t pkey) { return ib::do_pkeys_match(here.pkeys[i], pkey); });
-    if (!is_shared) continue;
+    const auto matches = [own = here.pkeys[i]](std::uint16_t pkey) { return ib::do_pkeys_match(own, pkey); };
+    if (!std::ranges::any_of(there.pkeys, matches)) continue;
     path.pkey_index = static_cast<std::uint16_t>(i);
     break;
   }

@@ -57,7 +57,7 @@ class NumberTable {
   }
 
  private:
-  static constexpr std::size_t kPage = 256;  // entries
+  static constexpr std::size_t kPage = 64;  // entries
   struct Page {
     std::array<T, kPage> entries{};
     std::size_t used = 0;

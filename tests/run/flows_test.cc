@@ -128,6 +128,17 @@ TEST(Flows, a_mistake_in_one_starts_nothing) {
   EXPECT_THAT(result.err, HasSubstr("/flows/1/from: "));
 }
 
+TEST(Flows, what_does_not_fit_into_memory_is_not_started) {
+  support::TemporaryFolder folder;
+  const std::string topology = folder.path() + "/t.json", scenario = folder.path() + "/s.json";
+  std::ofstream(topology) << R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts_per_leaf": 100, "hosts": 9000, "rate": "EDR 4x"}})";
+  std::ofstream(scenario) << R"({"topology": "t.json", "flows": [{"from": "h0", "to": "h8999", "bytes": "1 KiB"}]})";
+  const RunReport result = support::run({.scenario = scenario, .wrapper = {"prlimit", "--as=200000000"}});
+  EXPECT_EQ(result.code, 2) << result.story();
+  EXPECT_THAT(result.err, HasSubstr(" MiB of memory: 9000 hosts × "));
+  EXPECT_THAT(result.err, HasSubstr("; 191 MiB are available; run with fewer hosts; nothing was started"));
+}
+
 TEST(Flows, go_over_ethernet_too) {
   const RunReport result = Scenario(R"("flows": [)" + kFlow + "]", support::topology("two_hosts_roce")).run();
   EXPECT_EQ(result.code, 0) << result.story();

@@ -42,6 +42,7 @@
 #include "tools/verbatim/calls/call_list.h"
 #include "tools/verbatim/contact_checks.h"
 #include "tools/verbatim/explanation.h"
+#include "tools/verbatim/memory_estimate.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_cause.h"
 #include "tools/verbatim/run_flows.h"
@@ -145,7 +146,7 @@ struct Observers {
   explicit Observers(const ComponentTable& components) : counters(components.size()), facts(components) {}
 
   // A sentence when a file cannot be opened.
-  std::string add_to(config::Simulation& simulation, const RunOptions& options) {
+  std::string add_to(config::Simulation& simulation, const RunOptions& options, bool has_programs) {
     Tracer& tracer = simulation.tracer();
     tracer.add(digest);
     tracer.add(counters);
@@ -170,7 +171,8 @@ struct Observers {
     }
     tracer.add(diagnoses.emplace(simulation.components(), words));
     tracer.add(checks.emplace(simulation.components()));
-    contact_checks.add_to(simulation, CheckLevels(options.checks).bits());
+    // They look for mistakes in programs, and take memory for each pair of hosts.
+    if (has_programs) contact_checks.add_to(simulation, CheckLevels(options.checks).bits());
     if (!options.pcap.empty()) {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
       tracer.add(pcap.emplace(pcap_file.get(), pcap_interfaces(simulation, options.pcap_per == "link"), "verbatim " VERBATIM_VERSION, options.snap_length));
@@ -291,7 +293,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);
   if (choices.is_free()) simulation.draw_failing_calls(plan.scenario.spec.failing_calls);
   Observers observers(simulation.components());
-  if (const std::string failure = observers.add_to(simulation, options); !failure.empty()) {
+  if (const std::string failure = observers.add_to(simulation, options, !plan.programs.empty()); !failure.empty()) {
     complain(failure + "; nothing was started");
     return kUsage;
   }
@@ -534,6 +536,11 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
   if (const auto lacking = plan.programs.empty() ? std::nullopt : lacking_for_programs(plan, options)) {
     complain(lacking->first + "; nothing was started");
     return lacking->second;
+  }
+  const MemoryEstimate estimate = estimate_memory(plan.scenario, CheckLevels(options.checks));
+  if (const std::string lacking = lacking_memory(estimate, available_memory()); !lacking.empty()) {
+    complain(lacking + "; nothing was started");
+    return kUsage;
   }
   std::vector<std::string> hosts;
   bool keep = !plan.fail_on.empty();
