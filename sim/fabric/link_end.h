@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "sim/core/check.h"
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/arrivals.h"
@@ -97,8 +98,12 @@ class LinkEnd {
     notify_far_end();
   }
 
-  // Takes a packet that this end has sent and whose head has not arrived; null when there is none.
-  ib::PacketPtr take_in_flight() { return far_->arrivals_.take_expected(); }
+  // Takes a packet that this end has sent and whose head has not arrived; null when there is none. Within a part of the fabric
+  // alone: a cable between parts cannot fail yet.
+  ib::PacketPtr take_in_flight() {
+    CHECK(inbox_ == nullptr);
+    return far_->arrivals_.take_expected();
+  }
   void restore(std::size_t lane, std::uint32_t blocks) { flow_.restore(lane, blocks); }
 
   // Of a cable between parts, after a window that ends at `end`, as link_inbox.h says.
