@@ -1,5 +1,7 @@
 #include "sim/core/trace.h"
 
+#include <algorithm>
+
 #include "sim/core/check.h"
 
 namespace verbatim {
@@ -18,13 +20,42 @@ const TraceEventNames& names_of(TraceEvent event) {
   return kNames[index];
 }
 
+namespace {
+bool comes_after(const TraceRecord& a, const TraceRecord& b) { return comes_before(b, a); }
+}  // namespace
+
+void Tracer::give_number(TraceRecord& record) {
+  if (record.component >= next_numbers_.size()) next_numbers_.resize(record.component + std::size_t{1});
+  record.number = next_numbers_[record.component]++;
+}
+
+void Tracer::emit_early(TraceRecord record) {
+  give_number(record);
+  for (TraceSink* sink : any_order_sinks_) sink->on_record(record, {});
+  if (sinks_.empty()) return;
+  early_.push_back(record);
+  std::ranges::push_heap(early_, comes_after);
+  next_early_ps_ = early_.front().time_ps;
+}
+
+void Tracer::release_up_to(std::int64_t time_ps) {
+  while (!early_.empty() && early_.front().time_ps <= time_ps) {
+    std::ranges::pop_heap(early_, comes_after);
+    const TraceRecord record = early_.back();
+    early_.pop_back();
+    for (TraceSink* sink : sinks_) sink->on_record(record, {});
+  }
+  next_early_ps_ = early_.empty() ? kNoTime : early_.front().time_ps;
+}
+
 void Tracer::emit(TraceRecord record, std::span<const std::byte> bytes) {
   if (held_ != nullptr) {
     held_->push_back({record, {bytes.begin(), bytes.end()}});
     return;
   }
-  if (record.component >= next_numbers_.size()) next_numbers_.resize(record.component + std::size_t{1});
-  record.number = next_numbers_[record.component]++;
+  give_number(record);
+  for (TraceSink* sink : any_order_sinks_) sink->on_record(record, bytes);
+  if (next_early_ps_ <= record.time_ps) [[unlikely]] release_up_to(record.time_ps);
   for (TraceSink* sink : sinks_) sink->on_record(record, bytes);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -94,6 +95,8 @@ class TraceSink {
   // `bytes` belong to the record (payload of a DMA write, a completion entry as it is written, what came by a
   // socket, program output); empty for most.
   virtual void on_record(const TraceRecord& record, std::span<const std::byte> bytes) = 0;
+  // Whether records may come before their time, and so in another order than that of their times.
+  virtual bool takes_any_order() const { return false; }
 };
 
 namespace ib {
@@ -182,7 +185,7 @@ class Tracer {
   explicit Tracer(const Engine& engine) : engine_(engine) {}
 
   // `sink` must outlive the tracer.
-  void add(TraceSink& sink) { sinks_.push_back(&sink); }
+  void add(TraceSink& sink) { (sink.takes_any_order() ? any_order_sinks_ : sinks_).push_back(&sink); }
   // Likewise. They see packets and change no record.
   void add(PacketObserver& observer) { packet_observers_.push_back(&observer); }
   // Likewise. They learn where the time of messages went, which is in no record.
@@ -247,9 +250,19 @@ class Tracer {
 
   void record(ComponentId component, TraceEvent event, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0, std::uint64_t d = 0, std::span<const std::byte> bytes = {}) {
-    if (sinks_.empty()) return;
+    if (!has_sinks()) return;
     emit(TraceRecord{to_ps(engine_.now()), component.value, event, {a, b, c, d}}, bytes);
   }
+
+  // What will be at `when`, now or later, whatever happens until then, and has no bytes: it costs no event. Sinks that take no other
+  // order get it before the first record of a later time.
+  void record_at(Instant when, ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                 std::uint64_t d) {
+    CHECK(held_ == nullptr && when >= engine_.now());
+    if (has_sinks()) emit_early({to_ps(when), component.value, event, {a, b, c, d}});
+  }
+  // Sinks get what is to come, at the end of a run.
+  void finish() { release_up_to(kNoTime); }
 
   void record_packet(ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                      std::uint64_t d, const ib::Packet& packet, ComponentId port) {
@@ -262,10 +275,20 @@ class Tracer {
   }
 
  private:
+  static constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::max();
+
+  bool has_sinks() const { return !sinks_.empty() || !any_order_sinks_.empty(); }
   void emit(TraceRecord record, std::span<const std::byte> bytes);
+  void emit_early(TraceRecord record);
+  void give_number(TraceRecord& record);
+  // Records that were made before their time, up to this one.
+  void release_up_to(std::int64_t time_ps);
 
   const Engine& engine_;
-  std::vector<TraceSink*> sinks_;
+  std::vector<TraceSink*> sinks_;            // in the order of times
+  std::vector<TraceSink*> any_order_sinks_;
+  std::vector<TraceRecord> early_;           // a heap, of those that sinks_ get at their time; the first comes next
+  std::int64_t next_early_ps_ = kNoTime;     // its time
   std::vector<PacketObserver*> packet_observers_;
   std::vector<MessageObserver*> message_observers_;
   std::vector<DiagnosisObserver*> diagnosis_observers_;

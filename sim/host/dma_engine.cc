@@ -53,9 +53,10 @@ bool DmaEngine::has_equal_requests(DmaPiece piece) const {
 void DmaEngine::read(std::span<const DmaPiece> pieces, DmaClient& client, std::uint64_t cookie, Trail trail) {
   CHECK(!pieces.empty());
   for (const DmaPiece& piece : pieces) CHECK(piece.bytes > 0);
-  if (pieces.size() == 1 && pending_.empty() && has_equal_requests(pieces[0])) {
-    const std::uint32_t requests = count_of(pieces[0].bytes, profile_.max_read_request_bytes);
-    if (tags_free(requests)) return issue_at_once(pieces[0].bytes, requests, client, cookie, std::move(trail));
+  if (const std::uint32_t requests = requests_at_once(pieces); requests > 0) {
+    const ReadTimes times = issue_at_once(pieces[0].bytes, requests, trail);
+    read_touches_.push(times.touch, {&client, cookie, times.at_adapter});
+    return;
   }
   PendingRead pending;
   pending.client = &client;
@@ -69,6 +70,19 @@ void DmaEngine::read(std::span<const DmaPiece> pieces, DmaClient& client, std::u
   }
   pending_.push_back(std::move(pending));
   if (pending_.size() == 1) issue_reads();
+}
+
+std::uint32_t DmaEngine::requests_at_once(std::span<const DmaPiece> pieces) const {
+  if (pieces.size() != 1 || !pending_.empty() || !has_equal_requests(pieces[0])) return 0;
+  const std::uint32_t requests = count_of(pieces[0].bytes, profile_.max_read_request_bytes);
+  return tags_free(requests) ? requests : 0;
+}
+
+std::optional<DmaEngine::ReadTimes> DmaEngine::read_length(DmaPiece piece, Trail& trail) {
+  CHECK(piece.bytes > 0);
+  const std::uint32_t requests = requests_at_once({&piece, 1});
+  if (requests == 0) return std::nullopt;
+  return issue_at_once(piece.bytes, requests, trail);
 }
 
 bool DmaEngine::tags_free(std::uint32_t requests) const {
@@ -93,8 +107,7 @@ void DmaEngine::add_completion(Trail& trail, Instant free, std::uint64_t bytes, 
   trail.add(end + profile_.one_way_latency, {id_, "PCIe one way", TrailKind::kDelay});
 }
 
-void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client,
-                              std::uint64_t cookie, Trail trail) {
+DmaEngine::ReadTimes DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, Trail& trail) {
   const Duration latency = profile_.one_way_latency + profile_.memory_read_latency;
   const Instant earliest = std::max(last_write_visible_, last_read_touch_);
   const Instant upstream_free = upstream_.free_at(), downstream_free = downstream_.free_at();
@@ -130,7 +143,7 @@ void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaCl
   if (next_tag_ >= tags.size()) next_tag_ -= tags.size();
   // The last completion may be a shorter one.
   tags[next_tag_ == 0 ? tags.size() - 1 : next_tag_ - 1].busy_bytes -= full_bytes - last_bytes;
-  read_touches_.push(last_read_touch_, {&client, cookie, end + profile_.one_way_latency});
+  return {last_read_touch_, end + profile_.one_way_latency};
 }
 
 void DmaEngine::issue_reads() {
@@ -198,6 +211,12 @@ Instant DmaEngine::push(std::uint32_t bytes, Trail& trail) {
 
 DmaWriteTimes DmaEngine::write(std::span<const DmaPiece> pieces, DmaClient& client, std::uint64_t cookie,
                                Trail trail) {
+  const DmaWriteTimes times = write_length(pieces, std::move(trail));
+  write_touches_.push(times.visible, {&client, cookie, times.visible});
+  return times;
+}
+
+DmaWriteTimes DmaEngine::write_length(std::span<const DmaPiece> pieces, Trail trail) {
   CHECK(!pieces.empty());
   std::uint64_t bytes = 0;
   for (DmaPiece rest : pieces) {
@@ -219,7 +238,6 @@ DmaWriteTimes DmaEngine::write(std::span<const DmaPiece> pieces, DmaClient& clie
     trail.add(times.visible, {id_, "host memory write", TrailKind::kDelay});
   }
   last_write_visible_ = times.visible;
-  write_touches_.push(times.visible, {&client, cookie, times.visible});
   return times;
 }
 

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -90,6 +91,15 @@ class DmaEngine {
     return write({&piece, 1}, client, cookie, std::move(trail));
   }
 
+  // As read() of one piece and write(), of what has a length and no bytes: no memory is touched, nobody is called, and there is no
+  // event. A read that has to wait for tags is none of these: nullopt, and nothing has happened.
+  struct ReadTimes {
+    Instant touch;  // memory would be read
+    Instant at_adapter;
+  };
+  std::optional<ReadTimes> read_length(DmaPiece piece, Trail& trail);
+  DmaWriteTimes write_length(std::span<const DmaPiece> pieces, Trail trail = {});
+
   // The CPU writes a doorbell now; returns when it is in the adapter, behind what was pushed before.
   Instant ring(Trail& trail);
   // The CPU writes `bytes` to the adapter now, through write-combining buffers of one cache line: posted TLPs
@@ -134,8 +144,9 @@ class DmaEngine {
   bool has_equal_requests(DmaPiece piece) const;
   // A read of one such piece for which all tags are free: the same times as request by request, with few
   // divisions.
-  void issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client, std::uint64_t cookie,
-                     Trail trail);
+  ReadTimes issue_at_once(std::uint32_t bytes, std::uint32_t requests, Trail& trail);
+  // Requests of a read that can be issued that way; 0: it cannot.
+  std::uint32_t requests_at_once(std::span<const DmaPiece> pieces) const;
   bool tags_free(std::uint32_t requests) const;
   // The next request's tag is free when the completion byte at `last` has come.
   void take_tag(SerialLine::Mark last) {

@@ -14,6 +14,7 @@ class Counters final : public TraceSink {
   explicit Counters(std::size_t components) : per_component_(components) {}
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+  bool takes_any_order() const override { return true; }
 
   std::uint64_t records() const { return records_; }
   std::uint64_t count(TraceEvent event) const { return per_event_[static_cast<std::size_t>(event)]; }

@@ -30,6 +30,7 @@ inline constexpr int kDigestVersion = 2;
 class DigestSink final : public TraceSink {
  public:
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+  bool takes_any_order() const override { return true; }
 
   // 32 hexadecimal digits over everything so far; may be asked at any time. 0 … 0: nothing was recorded.
   std::string hex() const;

@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
 namespace verbatim {
 namespace {
 
-struct Keeper final : TraceSink {
+struct Keeper : TraceSink {
   std::vector<TraceRecord> records;
   std::size_t bytes = 0;
   void on_record(const TraceRecord& record, std::span<const std::byte> content) override {
@@ -68,6 +72,35 @@ TEST(Tracer, numbers_the_records_of_each_component_when_they_reach_the_sinks) {
   std::vector<std::uint64_t> numbers;
   for (const TraceRecord& record : keeper.records) numbers.push_back(record.number);
   EXPECT_EQ(numbers, (std::vector<std::uint64_t>{0, 0, 1, 2}));
+}
+
+// Sinks that want the order of times get it at its time, others at once; both with the same number.
+TEST(Tracer, records_of_a_later_time_reach_sinks_in_the_order_that_they_take) {
+  struct AnyOrder final : Keeper {
+    bool takes_any_order() const override { return true; }
+  };
+  Engine engine;
+  Tracer tracer(engine);
+  Keeper in_order;
+  AnyOrder at_once;
+  tracer.add(in_order);
+  tracer.add(at_once);
+  tracer.record_at(instant_from_ps(9), ComponentId{1}, TraceEvent::kDmaWrite, 9, 0, 0, 0);
+  tracer.record_at(instant_from_ps(5), ComponentId{2}, TraceEvent::kDmaWrite, 5, 0, 0, 0);
+  tracer.record_at(instant_from_ps(5), ComponentId{1}, TraceEvent::kDmaWrite, 5, 0, 0, 0);
+  tracer.record(ComponentId{1}, TraceEvent::kDoorbell);
+  EXPECT_EQ(at_once.records.size(), 4u);
+  ASSERT_EQ(in_order.records.size(), 1u);
+  Timer timer(engine, ComponentId{3}, EventClass::kStage, &tracer, [](void* to) {
+    static_cast<Tracer*>(to)->record(ComponentId{3}, TraceEvent::kDoorbell);
+  });
+  timer.schedule_at(instant_from_ps(7));
+  engine.run();
+  tracer.finish();
+  std::vector<std::tuple<std::int64_t, std::uint32_t, std::uint64_t>> seen;
+  for (const TraceRecord& record : in_order.records) seen.emplace_back(record.time_ps, record.component, record.number);
+  EXPECT_EQ(seen, (decltype(seen){{0, 1, 2}, {5, 1, 1}, {5, 2, 0}, {7, 3, 0}, {9, 1, 0}}));
+  EXPECT_TRUE(std::ranges::is_permutation(in_order.records, at_once.records));
 }
 
 TEST(Tracer, every_event_has_its_own_row_of_names) {

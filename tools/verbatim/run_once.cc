@@ -142,12 +142,14 @@ struct Observers {
   std::optional<observe::CheckLog> checks;
   ContactChecks contact_checks;
   bool has_lost_record = false;  // of --verify
+  Tracer* tracer = nullptr;      // theirs
 
   explicit Observers(const ComponentTable& components) : counters(components.size()), facts(components) {}
 
   // A sentence when a file cannot be opened.
   std::string add_to(config::Simulation& simulation, const RunOptions& options, bool has_programs) {
-    Tracer& tracer = simulation.tracer();
+    this->tracer = &simulation.tracer();
+    Tracer& tracer = *this->tracer;
     tracer.add(digest);
     tracer.add(counters);
     tracer.add(facts);
@@ -194,6 +196,7 @@ struct Observers {
     const bool has_whole_recording = !recording || recording->finish(run_json());
     if (explainer) failures = explanation.write(*explainer, components);
     if (debugger) failures.push_back(debugger->failure());
+    tracer->finish();
     if (text) text->flush();
     if (pcap) pcap->flush();
     call_list.finish([this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });

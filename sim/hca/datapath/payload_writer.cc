@@ -57,6 +57,14 @@ host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Paylo
                                                std::span<const MemoryPiece> pieces, MessageStream stream) {
   if (pieces.size() == 1 && !is_on_adapter(pieces[0].address)) [[likely]] {
     CHECK(pieces[0].length == payload.length);
+    const host::DmaPiece piece(pieces[0].length, pieces[0].address);
+    if (!payload.has_bytes() && check_ == nullptr && !adapter_.has_failed) {
+      const host::DmaWriteTimes times = adapter_.dma.write_length({&piece, 1});
+      last_left_ = times.left_adapter;
+      adapter_.tracer.record_at(times.visible, adapter_.id, TraceEvent::kDmaWrite, pieces[0].owner->program.process,
+                                pieces[0].address, pieces[0].length, 0);
+      return times;
+    }
     Placement& placement = placing_.extend();
     placement.context = context.self;
     placement.payload = payload;
@@ -64,7 +72,6 @@ host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Paylo
     placement.more.clear();
     placement.stream = stream;
     placement.check = check_;
-    const host::DmaPiece piece(pieces[0].length, pieces[0].address);
     return hand_over({&piece, 1});
   }
   Placement placement{context.self, payload, pieces[0], {}, stream, check_};

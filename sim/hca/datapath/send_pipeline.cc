@@ -181,10 +181,26 @@ void SendPipeline::read(std::uint64_t number) {
   if (gathered.piece.bytes == 0) {
     on_dma_read(number, adapter_.engine.now());
   } else if (gathered.pieces.empty()) {
-    adapter_.dma.read(gathered.piece, *this, number, std::move(trail));
+    if (!read_length(number, trail)) adapter_.dma.read(gathered.piece, *this, number, std::move(trail));
   } else {
     adapter_.dma.read(gathered.pieces, *this, number, std::move(trail));
   }
+}
+
+// It enters the packetize stage in its turn, as if its times were known when the read is issued.
+bool SendPipeline::read_length(std::uint64_t number, Trail& trail) {
+  Gathered& gathered = gathering_[number - first_gathering_];
+  const QueuePair* const qp = gathered.outgoing.qp.get();
+  if (qp == nullptr || qp->source == nullptr || !is_current(gathered.outgoing)) return false;
+  const auto times = adapter_.dma.read_length(gathered.piece, trail);
+  if (!times) return false;
+  const ib::Packet& packet = *gathered.outgoing.packet;
+  adapter_.tracer.record_at(times->touch, adapter_.id, TraceEvent::kPayloadGathered, qp->number, packet.bth.psn.value,
+                            packet.payload.length, 0);
+  gathered.complete = true;
+  gathered.at_adapter = times->at_adapter;
+  advance();
+  return true;
 }
 
 // No read passes a write of the same bytes, and what a queue pair answers says that its earlier requests are done.

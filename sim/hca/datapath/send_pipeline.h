@@ -108,6 +108,8 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void look_up(std::uint64_t number);
   void translate(std::uint64_t number);
   void read(std::uint64_t number);
+  // The same of payload without bytes; false: it has to wait as others do.
+  bool read_length(std::uint64_t number, Trail& trail);
   void release_writes_before(const Outgoing& outgoing);
   void release_what_is_acknowledged(const QueuePair& qp);
   // What the adapter lacks for a gather; on_cached() comes for each.
