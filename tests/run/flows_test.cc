@@ -101,6 +101,7 @@ TEST(Flows, a_limit_ends_them_and_says_how_far_they_are) {
   EXPECT_EQ(result.report["outcome"], "time-limit");
   EXPECT_EQ(result.report["virtual_time_ps"], 500'000'000);
   EXPECT_TRUE(result.report["flows"][0]["finish_ps"].is_null());
+  EXPECT_THAT(result.err, HasSubstr("; the next lines say which flows are not finished"));
   EXPECT_THAT(result.err, HasSubstr("flow 0, server to client is not finished: 5 MiB of 10 MiB have arrived"));
 }
 
