@@ -69,8 +69,8 @@ class Supervisor {
   // Mode::kCallByCall alone: in slices a thread that waits by asking makes few of its calls. Before run().
   void tell_calls_to(std::function<void(const ProgramCall&)> listener);
 
-  // Runs the programs until all have ended, nothing can happen any more, or a limit is reached; no process is
-  // left behind. Called once.
+  // Runs the programs until all have ended and SupervisorOptions::has_other_work says no, nothing can happen any more, or a limit
+  // is reached; no process is left behind. Called once.
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& output);
 
  private:

@@ -101,7 +101,16 @@ TEST(Flows, a_limit_ends_them_and_says_how_far_they_are) {
   EXPECT_EQ(result.report["outcome"], "time-limit");
   EXPECT_EQ(result.report["virtual_time_ps"], 500'000'000);
   EXPECT_TRUE(result.report["flows"][0]["finish_ps"].is_null());
+  EXPECT_THAT(result.err, HasSubstr("; the next lines say which flows are not finished"));
   EXPECT_THAT(result.err, HasSubstr("flow 0, server to client is not finished: 5 MiB of 10 MiB have arrived"));
+}
+
+// Explorations make many runs in one process, and a run that ends early leaves flows that have not begun.
+TEST(Flows, one_that_has_not_begun_at_the_limit_does_no_harm) {
+  const Scenario scenario(R"("flows": [{"from": "server", "to": "client", "bytes": "1 MiB", "start": "1 ms"}])");
+  const RunReport result = scenario.run({"--time-limit", "500 us", "--freedom", "spec", "--seeds", "1..4"});
+  EXPECT_EQ(result.code, 1) << result.story();
+  EXPECT_THAT(result.err + result.out, HasSubstr("seeds 1..4: 0 as expected, 4 failed"));
 }
 
 TEST(Flows, one_whose_packets_are_lost_fails_the_run) {

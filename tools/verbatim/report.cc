@@ -236,14 +236,16 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
                                         : "the programs are deadlocked at " + time_text(figures.virtual_end) +
                                               ": each of them waits for something that can no longer happen");
         break;
-      case supervisor::Outcome::kTimeLimit:
+      case supervisor::Outcome::kTimeLimit: {
         verdict.code = kLimit;
-        verdict.sentences.push_back(
-            figures.virtual_end < kEndOfTime
-                ? "the limit of " + time_text(figures.virtual_end) + " of virtual time" +
-                      " was reached; the next lines say what the programs wait for, and --time-limit sets a longer limit"
-                : "virtual time ends after 106 days; the next lines say what the programs wait for");
+        const std::string next =
+            plan.programs.empty() ? "; the next lines say which flows are not finished" : "; the next lines say what the programs wait for";
+        verdict.sentences.push_back(figures.virtual_end < kEndOfTime
+                                        ? "the limit of " + time_text(figures.virtual_end) + " of virtual time was reached" + next +
+                                              ", and --time-limit sets a longer limit"
+                                        : "virtual time ends after 106 days" + next);
         break;
+      }
       case supervisor::Outcome::kStuck:
         verdict.code = kLimit;
         verdict.sentences.push_back(

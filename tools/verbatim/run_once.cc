@@ -292,7 +292,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (plan.run_after_run == nullptr) kept = made.release();
   recorded.set_clock(simulation.engine());
   simulation.add_faults(plan.scenario.faults);
-  workload::Workload workload;
+  std::optional<workload::Workload> flows(std::in_place);
   if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);
   if (choices.is_free()) simulation.draw_failing_calls(plan.scenario.spec.failing_calls);
   Observers observers(simulation.components());
@@ -301,7 +301,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     return kUsage;
   }
   if (report != nullptr) simulation.tracer().add(observers.windows);
-  config::add_flows(simulation, plan.scenario.flows, workload);
+  config::add_flows(simulation, plan.scenario.flows, *flows);
   // Who sits at a terminal of a host, or in gdb, has it alone.
   Progress progress(options.style.is_for_people() && plan.terminal_user == nullptr && !plan.debugger);
   std::optional<RunProgress> run_progress;
@@ -392,7 +392,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (!plan.working_snapshot.entries.empty()) supervisor_options.working_snapshot = &plan.working_snapshot;
   supervisor_options.terminal_user = plan.terminal_user;
   supervisor_options.late_accesses = late_accesses;
-  if (!workload.empty()) supervisor_options.has_other_work = [&workload] { return !workload.is_done(); };
+  if (!flows->empty()) supervisor_options.has_other_work = [&flows] { return !flows->is_done(); };
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   if (plan.scenario.time_limit.count() != 0) {
@@ -416,7 +416,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   const auto wall_start = std::chrono::steady_clock::now();
   supervisor::RunResult result;
   if (plan.programs.empty()) {
-    result = run_flows(simulation.engine(), workload, supervisor_options.limits.virtual_end);
+    result = run_flows(simulation.engine(), *flows, supervisor_options.limits.virtual_end);
   } else {
     supervisor::Supervisor supervisor(simulation.engine(), simulation.tracer(), choices,
                                       simulation.components(), host_specs(simulation),
@@ -450,7 +450,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.checks = observers.checks->entries();
   figures.check_levels = check_levels;
   figures.losses = &*observers.losses;
-  figures.flows = figures_of(workload);
+  figures.flows = figures_of(*flows);
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);
@@ -517,7 +517,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
                  static_cast<unsigned long long>(figures.packets), figures.digest.c_str(),
                  result.exact ? "" : " (weak: it may depend on this machine)");
   }
-  made.reset();  // while those are there who hear of it
+  flows.reset();  // its timers are the engine's
+  made.reset();   // while those are there who hear of it
   return verdict.code;
 }
 
