@@ -26,7 +26,8 @@ std::vector<std::size_t> TopologySpec::adapters_of(std::size_t host_index) const
   const std::span<const AdapterSpec> further = all.subspan(std::min(hosts.size(), all.size()));
   // No std::ranges::equal_range: clang++-14 does not compile the subrange of libstdc++ that it returns.
   auto next = std::ranges::lower_bound(further, host_index, {}, &AdapterSpec::host);
-  for (; next != further.end() && next->host == host_index; ++next) indices.push_back(static_cast<std::size_t>(&*next - all.data()));
+  for (; next != further.end() && next->host == host_index; ++next)
+    indices.push_back(static_cast<std::size_t>(&*next - all.data()));
   return indices;
 }
 

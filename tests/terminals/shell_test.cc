@@ -354,7 +354,8 @@ TEST_F(Shell, descriptors_by_which_the_session_waits_reach_no_program) {
     const bool is_terminal = name.starts_with("/dev/pts/");
     if ((!name.starts_with("/") && name != kEventfd) || is_terminal || name.ends_with("/session.rec")) own.insert(name);
   }
-  for (const char* kind : {"anon_inode:[eventpoll]", "anon_inode:[timerfd]", "anon_inode:[eventfd]", "pipe:", "socket:", "/dev/pts/"})
+  for (const char* kind : {"anon_inode:[eventpoll]", "anon_inode:[timerfd]", "anon_inode:[eventfd]", "pipe:", "socket:",
+                           "/dev/pts/"})
     EXPECT_TRUE(std::ranges::any_of(own, [&](const std::string& name) { return name.starts_with(kind); })) << kind;
   int programs = 0;
   for (const support::Process& process : support::descendants_of(first.simulator())) {
