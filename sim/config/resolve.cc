@@ -22,9 +22,12 @@ std::optional<std::size_t> TopologySpec::host(std::string_view host_name) const 
 std::vector<std::size_t> TopologySpec::adapters_of(std::size_t host_index) const {
   std::vector<std::size_t> indices{host_index};
   // The further adapters, which follow the first ones, are in the order of their hosts.
-  const auto others = std::span(adapters).subspan(std::min(hosts.size(), adapters.size()));
-  const auto further = std::ranges::equal_range(others, host_index, {}, &AdapterSpec::host);
-  for (const AdapterSpec& adapter : further) indices.push_back(static_cast<std::size_t>(&adapter - adapters.data()));
+  const std::span<const AdapterSpec> all(adapters);
+  const std::span<const AdapterSpec> further = all.subspan(std::min(hosts.size(), all.size()));
+  // No std::ranges::equal_range: clang++-14 does not compile the subrange of libstdc++ that it returns.
+  auto next = std::ranges::lower_bound(further, host_index, {}, &AdapterSpec::host);
+  for (; next != further.end() && next->host == host_index; ++next)
+    indices.push_back(static_cast<std::size_t>(&*next - all.data()));
   return indices;
 }
 

@@ -193,16 +193,17 @@ struct ReadSlot {
 // The frame's content, of a frame that is cut off as far as it goes.
 RecordingResult decompress(std::string_view frame, std::size_t most, std::string* content) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
-  std::vector<char> block(ZSTD_DStreamOutSize());
+  const std::size_t block_size = ZSTD_DStreamOutSize();
+  const auto block = std::make_unique_for_overwrite<char[]>(block_size);
   ZSTD_inBuffer in{frame.data(), frame.size(), 0};
   for (std::size_t left = 1; left != 0;) {
-    ZSTD_outBuffer out{block.data(), block.size(), 0};
+    ZSTD_outBuffer out{block.get(), block_size, 0};
     left = ZSTD_decompressStream(context.get(), &out, &in);
     if (ZSTD_isError(left)) return damaged(ZSTD_getErrorName(left));
-    content->append(block.data(), out.pos);
+    content->append(block.get(), out.pos);
     if (content->size() > most)
       return unusable("expands to more than " + std::to_string(most >> 20) + " MiB, which is too much for a recording of its size");
-    if (left != 0 && in.pos == in.size && out.pos < block.size()) return cut_off();
+    if (left != 0 && in.pos == in.size && out.pos < block_size) return cut_off();
   }
   return in.pos == in.size ? RecordingResult{} : damaged("bytes follow its end");
 }

@@ -8,17 +8,21 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/cli/command.h"
 #include "tests/config/helpers.h"
+#include "tests/support/processes.h"
 
 namespace verbatim::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using support::descendants_of;
+using support::open_in;
+using support::Process;
+using support::process_of;
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
@@ -34,46 +38,6 @@ bool comes_true(const std::function<bool()>& condition) {
     ::usleep(kLookMs * 1000);
   }
   return false;
-}
-
-// A process that is known by when it was started: numbers are used again.
-struct Process {
-  pid_t pid = 0, parent = 0;
-  char state = '?';
-  std::string name;
-  unsigned long long started = 0;
-};
-
-Process process_of(pid_t pid) {
-  std::string stat;
-  std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), stat);  // it may end meanwhile
-  const std::size_t begin = stat.find('('), end = stat.rfind(')');
-  if (end == std::string::npos) return {};
-  Process process{.pid = pid, .name = stat.substr(begin + 1, end - begin - 1)};
-  std::istringstream fields(stat.substr(end + 2));
-  fields >> process.state >> process.parent;
-  constexpr int kBetween = 17;  // the parent is the fourth field, the start the 22nd
-  std::string skipped;
-  for (int i = 0; i < kBetween; ++i) fields >> skipped;
-  fields >> process.started;
-  return process;
-}
-
-// All below `root`, without the keepers, which outlive what they watch for a moment.
-std::vector<Process> descendants_of(pid_t root) {
-  std::map<pid_t, std::vector<Process>> children;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const pid_t pid = std::atoi(entry.path().filename().c_str());
-    if (pid <= 0) continue;
-    const Process process = process_of(pid);
-    if (process.pid != 0) children[process.parent].push_back(process);
-  }
-  std::vector<Process> all = children[root];
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::vector<Process>& below = children[all[i].pid];
-    all.insert(all.end(), below.begin(), below.end());
-  }
-  return all;
 }
 
 bool is_there(const Process& process) {
@@ -278,15 +242,6 @@ INSTANTIATE_TEST_SUITE_P(By, InterruptedRuns,
                                            Case{"SIGTERM_with_stopped_programs", SIGTERM, Stopped::kPrograms}),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// The open files of a process, as the kernel names them: "anon_inode:[eventpoll]", "pipe:[123]".
-std::set<std::string> open_in(pid_t pid) {
-  std::set<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd", error))
-    names.insert(fs::read_symlink(entry.path(), error).string());
-  return names;
-}
-
 // Whoever waits has an epoll, a timer, an event and a pipe for signals. Neither runs in processes of their own nor programs do.
 TEST_F(Interrupted, descriptors_by_which_verbatim_waits_reach_nobody_else) {
   hang();
@@ -294,14 +249,15 @@ TEST_F(Interrupted, descriptors_by_which_verbatim_waits_reach_nobody_else) {
     fs::remove(folder() + "/runs");
     start(words);
     await_program();
-    std::set<std::string> own = open_in(child_);
-    for (const std::string& inherited : open_in(::getpid())) own.erase(inherited);  // from whoever started the test
+    std::set<std::string> own;
+    for (const auto& [descriptor, name] : open_in(child_)) own.insert(name);
+    for (const auto& [descriptor, inherited] : open_in(::getpid())) own.erase(inherited);  // from whoever started the test
     EXPECT_TRUE(own.contains("anon_inode:[eventpoll]"));
     std::vector<Process> others = workers();
     EXPECT_FALSE(others.empty());
     others.insert(others.end(), programs_.begin(), programs_.end());
     for (const Process& process : others) {
-      for (const std::string& name : open_in(process.pid)) {
+      for (const auto& [descriptor, name] : open_in(process.pid)) {
         // An eventfd of the launcher's keeps numbers of programs' descriptors taken.
         EXPECT_FALSE(name == "anon_inode:[eventpoll]" || name == "anon_inode:[timerfd]") << process.name << ": " << name;
         EXPECT_FALSE(name.starts_with("pipe:") && own.contains(name)) << process.name << ": " << name;

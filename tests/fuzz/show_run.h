@@ -1,6 +1,9 @@
 // Output of the commands that show a run: the ladder in both forms, the data of the report's page, the trace for Perfetto.
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "sim/core/check.h"
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/failure_facts.h"
@@ -9,6 +12,17 @@
 #include "tools/verbatim/report_page.h"
 
 namespace verbatim::fuzz {
+
+// Whether a target shows what it has read from `input`. Showing takes milliseconds, reading microseconds: the libFuzzer program
+// shows one input in 64, chosen by its bytes. The replay program shows every one.
+inline bool is_shown(std::string_view input) {
+#ifdef VERBATIM_LIBFUZZER
+  constexpr std::size_t kReadForEachShown = 64;
+#else
+  constexpr std::size_t kReadForEachShown = 1;
+#endif
+  return std::hash<std::string_view>{}(input) % kReadForEachShown == 0;
+}
 
 inline void show_run(const cli::RecordedRun& run) {
   for (const bool is_first : {true, false}) {

@@ -8,10 +8,14 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "tests/support/processes.h"
 #include "tests/support/verbatim_run.h"
+#include "verbs_shim/protocol/layout.h"
 
 namespace verbatim {
 namespace {
@@ -183,6 +187,7 @@ class Person {
     return true;
   }
   void stop(int signal) const { kill(child_, signal); }
+  pid_t simulator() const { return child_; }
   int wait() {
     int status = 0;
     // Who does not read what appears would block it.
@@ -319,6 +324,58 @@ TEST_F(Shell, another_real_terminal_is_attached_and_gets_a_host_of_its_own) {
   }
   EXPECT_EQ(verbatim("attach client"), 2);
   EXPECT_NE(err().find("no session session.rec is going on"), std::string::npos) << err();
+}
+
+// The simulator waits by an epoll, a timer, an event, a pipe for signals and the sockets of attached terminals. A program's only
+// descriptor of the simulator's is the connection by which its shim makes calls.
+TEST_F(Shell, descriptors_by_which_the_session_waits_reach_no_program) {
+  Person first(folder_.path(), {"shell", kTopology});
+  ASSERT_TRUE(first.sees("server:~# ")) << first.seen();
+  Person second(folder_.path(), {"attach", "client"});
+  ASSERT_TRUE(second.sees("client:~# ")) << second.seen();
+  second.type("echo ready; sleep 1000 | cat\r");
+  ASSERT_TRUE(second.sees("\r\nready\r\n")) << second.seen();
+  const auto program_called = [&](const std::string& name) {
+    constexpr int kPatienceMs = 60'000, kLookMs = 10;
+    for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
+      for (const support::Process& process : support::descendants_of(first.simulator())) {
+        if (process.name == name) return true;
+      }
+      usleep(kLookMs * 1000);
+    }
+    return false;
+  };
+  ASSERT_TRUE(program_called("sleep") && program_called("cat"));
+
+  constexpr std::string_view kEventfd = "anon_inode:[eventfd]";
+  std::set<std::string> own;
+  for (const auto& [descriptor, name] : support::open_in(first.simulator())) {
+    // Files of the machine may be open in both. Before Linux 5.2 eventfds have no number and are all equal here.
+    const bool is_terminal = name.starts_with("/dev/pts/");
+    if ((!name.starts_with("/") && name != kEventfd) || is_terminal || name.ends_with("/session.rec")) own.insert(name);
+  }
+  for (const char* kind : {"anon_inode:[eventpoll]", "anon_inode:[timerfd]", "anon_inode:[eventfd]", "pipe:", "socket:",
+                           "/dev/pts/"})
+    EXPECT_TRUE(std::ranges::any_of(own, [&](const std::string& name) { return name.starts_with(kind); })) << kind;
+  int programs = 0;
+  for (const support::Process& process : support::descendants_of(first.simulator())) {
+    if (process.name == "keeper") continue;
+    ++programs;
+    const auto open = support::open_in(process.pid);
+    EXPECT_TRUE(open.contains(protocol::kUsualDescriptors)) << process.name;
+    for (const auto& [descriptor, name] : open) {
+      if (descriptor != protocol::kUsualDescriptors) {
+        EXPECT_FALSE(own.contains(name)) << process.name << ": " << descriptor << " is " << name;
+      } else {
+        EXPECT_TRUE(name.starts_with("socket:")) << process.name << ": " << name;
+      }
+    }
+  }
+  EXPECT_GE(programs, 4);  // two shells, sleep and cat
+  first.type("exit\r");
+  second.type("\x03" "exit\r");
+  EXPECT_EQ(second.wait(), 0) << second.seen();
+  EXPECT_EQ(first.wait(), 0) << first.seen();
 }
 
 }  // namespace

@@ -21,15 +21,21 @@ namespace {
 // that long runs stay below.
 constexpr std::size_t most_memory(std::size_t file_bytes) { return (std::size_t{512} << 20) + 8192 * file_bytes; }
 
+using EventsByName = std::map<std::string_view, TraceEvent>;
+
+EventsByName events_by_name() {
+  EventsByName events;
+  for (std::size_t i = 0; i < kTraceEventCount; ++i) {
+    const auto event = static_cast<TraceEvent>(i);
+    events[names_of(event).name] = event;
+  }
+  return events;
+}
+
 class RecordingReader {
  public:
   RecordingReader(RecordedRun* run, WantsEvent wants, std::size_t file_bytes)
-      : run_(run), wants_(wants), room_(most_memory(file_bytes)) {
-    for (std::size_t i = 0; i < kTraceEventCount; ++i) {
-      const auto event = static_cast<TraceEvent>(i);
-      events_[names_of(event).name] = event;
-    }
-  }
+      : run_(run), wants_(wants), room_(most_memory(file_bytes)) {}
 
   observe::RecordingVisitor visitor() {
     return {.on_entry = [this](const auto& entry, const auto& strings) { return on_entry(entry, strings); },
@@ -110,7 +116,8 @@ class RecordingReader {
     const auto text = [&](std::uint64_t number) { return number < strings.size() ? std::string_view(strings[number]) : "-"; };
     if (wants_ != nullptr && !wants_(kind)) return true;
     observe::TraceLine line{time_ps, std::string(entry.component), std::string(kind), "", ""};
-    if (const auto event = events_.find(kind); event != events_.end()) {
+    static const EventsByName events = events_by_name();
+    if (const auto event = events.find(kind); event != events.end()) {
       TraceRecord record{time_ps, 0, event->second, {}};
       std::ranges::copy(values, record.values);
       line.values = observe::values_text(record);
@@ -151,7 +158,6 @@ class RecordingReader {
   WantsEvent wants_;
   std::size_t room_;  // bytes that lines may still take
   std::string problem_;
-  std::map<std::string_view, TraceEvent> events_;
 };
 
 }  // namespace
