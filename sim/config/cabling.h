@@ -12,7 +12,7 @@
 
 namespace verbatim::config {
 
-// Which cable is in a port. The topology outlives it and stays as it is.
+// The cable in a port. The topology outlives it and stays as it is.
 class CableIndex {
  public:
   explicit CableIndex(const TopologySpec& topology);

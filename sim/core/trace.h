@@ -254,8 +254,8 @@ class Tracer {
     emit(TraceRecord{to_ps(engine_.now()), component.value, event, {a, b, c, d}}, bytes);
   }
 
-  // What will be at `when`, now or later, whatever happens until then, and has no bytes: it costs no event. Sinks that take no other
-  // order get it before the first record of a later time.
+  // A record without bytes of something that will be at `when`, now or later, whatever happens until then: it costs no event.
+  // Sinks that take no other order get it before the first record of a later time.
   void record_at(Instant when, ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                  std::uint64_t d) {
     CHECK(held_ == nullptr && when >= engine_.now());
@@ -270,7 +270,7 @@ class Tracer {
     record(component, event, a, b, c, d);
     if (packet_observers_.empty()) return;
     TraceRecord record{to_ps(engine_.now()), component.value, event, {a, b, c, d}};
-    if (component.value < next_numbers_.size()) record.number = next_numbers_[component.value] - 1;
+    if (has_sinks()) record.number = next_numbers_[component.value] - 1;
     for (PacketObserver* observer : packet_observers_) observer->on_packet(record, packet, port);
   }
 

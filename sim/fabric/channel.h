@@ -11,7 +11,7 @@
 
 namespace verbatim::fabric {
 
-// What keeps a link from overrunning the buffer at its far end (`link_flow_control.h`).
+// A policy keeps a link from overrunning the buffer at its far end (`link_flow_control.h`).
 enum class FlowControlKind : std::uint8_t {
   kCredits,  // of InfiniBand (IBA 7.9)
   kNone,     // a packet that finds the buffer full is dropped
@@ -46,7 +46,7 @@ class Channel {
   Channel(const LinkParams& params, ComponentId far_end);
 
   const LinkParams& params() const { return params_; }
-  // What the sending end has put on the line; flow control packets use the same line.
+  // All that the sending end has put on the line; flow control packets use the same line.
   LineClock& line() { return line_; }
   const LineClock& line() const { return line_; }
 

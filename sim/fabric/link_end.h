@@ -1,7 +1,7 @@
 // One end of a cable: the line of what leaves, the arrivals of what comes, and the flow control between them. A port owns it,
 // and decides what starts.
 //
-// What an end sends is known at the far end a propagation time later. Ends in one part of the fabric reach into each other: the
+// The far end knows a propagation time later what an end sends. Ends in one part of the fabric reach into each other: the
 // far end's frames of flow control are worked out when somebody asks, and an end that waits for grants learns when they will
 // arrive, before they have left; that is for setting timers alone. An end in another part gets everything by its inbox
 // (`link_inbox.h`), with the same times.
@@ -23,7 +23,7 @@
 
 namespace verbatim::fabric {
 
-// Who sends by an end of a cable.
+// The owner of an end of a cable, who sends by it.
 class LinkUser {
  public:
   // Grants for which a lane waits may arrive at another time than was known, or have become known.
@@ -33,7 +33,7 @@ class LinkUser {
   ~LinkUser() = default;
 };
 
-// What an end knows of the port that it belongs to.
+// The port that an end belongs to, as the end knows it.
 struct LinkSide {
   ComponentId id;
   PortNumber number;
@@ -59,7 +59,7 @@ class LinkEnd {
 
   // Frames of flow control that have left before now, towards the far end, are on the line.
   void advance() { advance_to(engine_.now()); }
-  // What the far end has granted up to now is known.
+  // Grants that the far end has sent up to now are known.
   void take_grants(std::size_t lane) {
     if (inbox_ == nullptr) [[likely]] far_->advance();
     flow_.take_grants(lane, engine_.now());
@@ -106,7 +106,7 @@ class LinkEnd {
   }
   void restore(std::size_t lane, std::uint32_t blocks) { flow_.restore(lane, blocks); }
 
-  // Of a cable between parts, after a window that ends at `end`, as link_inbox.h says.
+  // For a cable between parts, after a window that ends at `end`, as link_inbox.h says.
   void finish_window(Instant end);
   void take_inbox();
   // Grants leave for the far end then or later, unless something is released or starts before; kNever: no grant is due.
@@ -122,7 +122,7 @@ class LinkEnd {
   void send_due_frames(Instant now);
   Instant await_grants(std::size_t lane, std::uint32_t blocks, Instant at);
   void on_loss(const LinkInbox::Loss& loss);
-  // What the far end knew about grants to come may have changed.
+  // The far end's knowledge of grants to come may have changed.
   void notify_far_end() {
     if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user_.on_grants_changed();
   }

@@ -1,4 +1,4 @@
-// What the far end of a cable has sent during a window of time, kept for an end in another part of the fabric.
+// Everything that the far end of a cable has sent during a window of time, kept for an end in another part of the fabric.
 //
 // Parts run a window each without looking at one another. A window is no longer than the propagation of any cable between parts,
 // so that what an end does in a window has no effect at the far end before the window is over. Then, with all parts at rest:

@@ -139,7 +139,7 @@ class Port final : private LinkUser, private SpaceListener {
   // Null: no cable.
   const Port* far_end() const { return peer_; }
 
-  // Of a cable between parts, after a window that ends at `end` (`link_inbox.h`): first for all ports, then the second for all.
+  // For a cable between parts, after a window that ends at `end` (`link_inbox.h`): first for all ports, then the second for all.
   void finish_window(Instant end) { link_->finish_window(end); }
   void take_inbox() { link_->take_inbox(); }
   // The next window must not begin after this time, at which grants may leave; kNever: no grant is due.

@@ -50,7 +50,7 @@ class SpaceListener {
 
 class PerPortBuffer;
 
-// What a packet occupies.
+// The space that a packet occupies.
 struct BufferClaim {
   PerPortBuffer* buffer = nullptr;  // null: nothing
   PortNumber in;
@@ -70,7 +70,7 @@ class PerPortBuffer {
     std::uint32_t crossbar_speedup = 0;  // packets of one input that leave at a time; 0: any number
   };
 
-  // Of the ports `first`, `first` + 1 …
+  // For the ports `first`, `first` + 1 …
   PerPortBuffer(const Params& params, PortNumber first, std::size_t ports)
       : params_(params), first_(first), counts_(params.vl15_bytes > 0), inputs_(ports) {
     for (Input& input : inputs_) {

@@ -27,7 +27,7 @@ class WorkSource {
   // The completion of the oldest request that has none yet is in host memory. After an error every later request completes as
   // flushed.
   virtual void on_completed(std::uint32_t qpn, ib::WcStatus status) = 0;
-  // Likewise of a message of so many bytes that the peer has sent here by SEND.
+  // The same for a message of so many bytes that the peer has sent here by SEND.
   virtual void on_received(std::uint32_t qpn, std::uint32_t bytes) {
     static_cast<void>(qpn);
     static_cast<void>(bytes);
@@ -36,7 +36,7 @@ class WorkSource {
   virtual void on_adapter_failed(std::uint32_t qpn) = 0;
 };
 
-// What the peer of a source's queue pair has to know of it.
+// All that the peer of a source's queue pair has to know of it.
 struct SourceEnd {
   std::uint32_t number = 0;  // of the queue pair
   std::uint32_t key = 0;     // R_Key of memory without bytes that WRITEs are made to, from address 0

@@ -91,8 +91,8 @@ class DmaEngine {
     return write({&piece, 1}, client, cookie, std::move(trail));
   }
 
-  // As read() of one piece and write(), of what has a length and no bytes: no memory is touched, nobody is called, and there is no
-  // event. A read that has to wait for tags is none of these: nullopt, and nothing has happened.
+  // As read() of one piece and write(), for a length without bytes: no memory is touched, nobody is called, there is no event.
+  // nullopt: the read would have to wait for tags, and nothing has happened.
   struct ReadTimes {
     Instant touch;  // memory would be read
     Instant at_adapter;

@@ -9,7 +9,7 @@ namespace verbatim::observe {
 
 namespace {
 
-// What is hashed lies in memory as it is: no padding, little endian. Records with bytes are longer than those without, so that
+// The hash is over memory as it is: no padding, little endian. Records with bytes are longer than those without, so that
 // none is taken for another.
 struct RecordWithBytes {
   TraceRecord record;

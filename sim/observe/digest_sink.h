@@ -23,8 +23,8 @@
 
 namespace verbatim::observe {
 
-// Of the function and of what goes into it. Files that keep a digest name it (those that do not: 1), as digests of different
-// versions say nothing about each other.
+// The version of the function and of what goes into it. Files that keep a digest name it (those that do not: 1), as digests of
+// different versions say nothing about each other.
 inline constexpr int kDigestVersion = 2;
 
 class DigestSink final : public TraceSink {

@@ -57,12 +57,15 @@ class Block {
     pad();
   }
 
-  void write(std::FILE* file) {
+  void end() {
     put(kEndOfOptions, 4);
     put(0, 4);
     const auto length = static_cast<std::uint32_t>(to_.size());
     for (std::size_t i = 0; i < 4; ++i)
       to_[4 + i] = to_[length - 4 + i] = static_cast<std::byte>(length >> (8 * i));
+  }
+  void write(std::FILE* file) {
+    end();
     std::fwrite(to_.data(), 1, to_.size(), file);
     to_.clear();
   }
@@ -94,14 +97,16 @@ std::string comment_on(const TraceRecord& record, const ib::Packet& packet) {
 
 PcapSink::PcapSink(std::FILE* file, const std::vector<PcapInterface>& interfaces,
                    const std::string& application, std::uint32_t snap_length)
-    : file_(file), snap_length_(snap_length), interfaces_(interfaces) {
+    : snap_length_(snap_length), interfaces_(interfaces), order_([file](const std::vector<std::byte>& block) {
+        std::fwrite(block.data(), 1, block.size(), file);
+      }) {
   Block section(block_, kSectionHeader);
   section.put(0x1a2b'3c4d, 4);
   section.put(1, 2);  // version 1.0
   section.put(0, 2);
   section.put(~std::uint64_t{0}, 8);  // length of the section: not told
   section.option(kSectionApplication, application);
-  section.write(file_);
+  section.write(file);
   for (const PcapInterface& interface : interfaces) {
     Block block(block_, kInterface);
     block.put(interface.is_ethernet ? kLinkEthernet : kLinkErf, 2);
@@ -113,7 +118,7 @@ PcapSink::PcapSink(std::FILE* file, const std::vector<PcapInterface>& interfaces
     constexpr std::uint8_t kNanoseconds = 9;  // 10^-9 s
     block.option(kTimeResolution, kNanoseconds, 1);
     if (interface.is_ethernet) block.option(kFrameCheckLength, 0, 1);
-    block.write(file_);
+    block.write(file);
   }
   for (std::size_t i = 0; i < interfaces_.size(); ++i) {
     assign(interfaces_[i].port, static_cast<std::uint32_t>(i));
@@ -147,7 +152,7 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
     if (is_lost) add_to(comment_, words_of_drop(record));
     return;
   }
-  flush();
+  end_packet();
   CHECK(is_ethernet == packet.ethernet.has_value());
   encode(packet, packet_);
 
@@ -183,11 +188,18 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
 }
 
 void PcapSink::flush() {
+  end_packet();
+  order_.flush();
+}
+
+void PcapSink::end_packet() {
   if (block_.empty()) return;
   Block block(block_);
   if (!comment_.empty()) block.option(kComment, comment_);
   block.option(kPacketFlags, leaves_ ? kOutbound : kInbound, 4);
-  block.write(file_);
+  block.end();
+  order_.add(record_, block_);
+  block_.clear();
 }
 
 }  // namespace verbatim::observe

@@ -3,8 +3,8 @@
 // Ethernet frames without their check sequence. What only a simulator knows (dropped here, sent again) stands
 // in packet comments.
 //
-// One packet of the file for each packet-transmitted, packet-received and packet-dropped record, in their
-// order. A fault is a comment on the packet that it hits as it leaves, so a packet is written when the next
+// One packet of the file for each packet-transmitted, packet-received and packet-dropped record, in the order of traces
+// (trace_order.h). A fault is a comment on the packet that it hits as it leaves, so a packet is written when the next
 // one is known.
 //
 // On an interface of a cable each packet is written once, when it leaves one end: outbound from `port`, inbound from `far_port`.
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/observe/trace_order.h"
 
 namespace verbatim::observe {
 
@@ -48,11 +49,13 @@ class PcapSink final : public PacketObserver {
   static constexpr std::uint32_t kNone = 0xffff'ffff;
 
   void assign(ComponentId port, std::uint32_t interface);
+  // The packet that waits has its comments.
+  void end_packet();
 
-  std::FILE* file_;
   std::uint32_t snap_length_;
   std::vector<std::uint32_t> interface_of_;  // by component
   std::vector<PcapInterface> interfaces_;
+  TraceOrder<std::vector<std::byte>> order_;  // of blocks
   std::vector<std::byte> packet_;            // kept for its memory, as block_
 
   // The packet that waits to be written; empty: none.

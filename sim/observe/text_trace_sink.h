@@ -36,7 +36,7 @@ class TextTraceSink final : public TraceSink, public TraceWords {
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   void add(std::int64_t time_ps, ComponentId component, std::string text) override;
-  // What is still to come may not be of an earlier time than what has come.
+  // Everything that is still to come must not be of an earlier time than what has come.
   void flush() { order_.flush(); }
 
  private:

@@ -1,7 +1,7 @@
 // Puts what files get of a run in the order of traces: by time, component and the component's own number (comes_before()). At one
 // instant records of different components come as it happens to suit the simulator; what is written does not depend on that.
 //
-// What belongs to an instant is kept until something of a later one comes: memory is bounded by what happens at one instant.
+// Everything of an instant is kept until something of a later one comes: memory is bounded by what happens at one instant.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ class TraceOrder {
     }
     insert({record.time_ps, record.component, record.number, std::move(item)});
   }
-  // What is no record: behind those of its component that have come and belong to this time. It may be of a later time than records
-  // that follow; what comes too late is written as soon as it comes.
+  // Something that is no record goes behind those of its component that have come and belong to this time. It may be of a later
+  // time than records that follow; if it comes too late it is written as soon as it comes.
   void add_behind(std::int64_t time_ps, std::uint32_t component, Item item) {
     std::uint64_t number = 0;
     for (const Entry& entry : waiting_) {

@@ -225,7 +225,7 @@ class Planner {
     return loads;
   }
 
-  // Of the ports of ways_.
+  // The counts of the ports of ways_.
   PortNumber least_loaded(std::size_t from) {
     const RouteTable::Entry ways = ways_[from];
     if (!RouteTable::is_set(ways)) return PortNumber{static_cast<std::uint8_t>(ways)};

@@ -112,10 +112,10 @@ int measure(const Row& row) {
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("%-10s %5zu hosts  %6.2f million packet-hops/CPU-s  %5.2f events/packet-hop  set-up %5.2f s  run %6.2f s  %7.1f KB/host  %s  ends at %.3f us\n",
-              row.name, row.hosts, hops.count() / seconds / 1e6, static_cast<double>(engine.events_executed()) / hops.count(), start - begin,
-              seconds, static_cast<double>(usage.ru_maxrss) / static_cast<double>(row.hosts), digest.hex().c_str(),
-              static_cast<double>(to_ps(last)) * 1e-6);
+  std::printf("%-8s %5zu hosts  %5.2f million packet-hops/CPU-s  %4.2f events/packet-hop  set-up %4.2f s  run %4.2f s  %6.1f KB/host",
+              row.name, row.hosts, hops.count() / seconds / 1e6, static_cast<double>(engine.events_executed()) / hops.count(),
+              start - begin, seconds, static_cast<double>(usage.ru_maxrss) / static_cast<double>(row.hosts));
+  std::printf("  %s  ends at %.3f us\n", digest.hex().c_str(), static_cast<double>(to_ps(last)) * 1e-6);
   return 0;
 }
 

@@ -134,7 +134,7 @@ TEST(GenerateTest, planning_routes_takes_steps_in_proportion_to_the_tables) {
   }
 }
 
-// What planning keeps: 16 bits a destination and switch, and the sets of ports once.
+// Planning keeps 16 bits for each destination and switch, and each set of ports once.
 TEST(GenerateTest, switches_of_a_fat_tree_have_one_set_of_equal_ports) {
   const TopologySpec tree = fat_tree(1024, R"(, "link_layer": "roce")");
   const subnet::Plan plan = plan_of(tree);

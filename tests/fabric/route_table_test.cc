@@ -66,7 +66,7 @@ TEST(FlowHash, ways_get_equal_shares_whatever_their_number_and_the_salt) {
   }
 }
 
-// Of the flows that one switch sends the first of four ways, the next sends a quarter each way, unless it has the same salt.
+// The flows that one switch sends the first of four ways are sent a quarter each way by the next, unless it has the same salt.
 TEST(FlowHash, switches_with_salts_of_their_own_split_what_another_has_chosen) {
   std::vector<int> other(4), same(4);
   int all = 0;

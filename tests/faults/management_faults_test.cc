@@ -54,8 +54,8 @@ TEST_F(ManagementFaultsTest, what_a_rule_does_is_in_the_trace) {
   send(true, 0, 1, kStart);
   EXPECT_TRUE(recorded.records.empty()) << "nothing was hit";
   send(true, 0, 2, later);
-  const std::vector<TraceRecord> expected = {{0, 10, TraceEvent::kManagementFault, {2, 10, 3, 0}},
-                                             {0, 10, TraceEvent::kManagementFault, {2, 10, 0, 1}}};
+  const std::vector<TraceRecord> expected = {{0, 10, TraceEvent::kManagementFault, {2, 10, 3, 0}, 0},
+                                             {0, 10, TraceEvent::kManagementFault, {2, 10, 0, 1}, 1}};
   EXPECT_EQ(recorded.records, expected) << "each rule its own";
 }
 

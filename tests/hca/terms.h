@@ -8,7 +8,7 @@
 
 namespace verbatim::test {
 
-// What a formula is made of.
+// The terms of a formula.
 struct Terms {
   hca::HcaProfile profile;
   fabric::LinkParams link;

@@ -51,7 +51,7 @@ TEST(Digest, same_records_give_the_same_32_hex_digits) {
   EXPECT_EQ(digest.find_first_not_of("0123456789abcdef"), std::string::npos);
 }
 
-// Of any length, shorter than a block or spanning many.
+// Pieces of any length, shorter than a block or spanning many.
 TEST(Digest, is_the_same_with_wider_vectors) {
   const WideHash wide = avx2_hash();
   if (wide == nullptr) GTEST_SKIP() << "no AVX2";
@@ -90,7 +90,7 @@ TEST(Digest, one_picosecond_changes_it) {
   }
 }
 
-// Of one component: which was first is a fact.
+// Within one component it is a fact which was first.
 TEST(Digest, two_swapped_records_of_a_component_change_it) {
   for (std::size_t i = 0; i + 3 < 100; ++i) {
     auto facts = some_run();
@@ -102,7 +102,7 @@ TEST(Digest, two_swapped_records_of_a_component_change_it) {
   }
 }
 
-// Of different components: who is asked first at an instant is nothing that happens in the simulated world.
+// Among different components: who is asked first at an instant is nothing that happens in the simulated world.
 TEST(Digest, the_order_of_components_at_one_instant_does_not_change_it) {
   for (std::size_t i = 0; i < 100; i += 2) {
     auto facts = some_run();

@@ -24,7 +24,7 @@ struct KeptDigest {
 
 inline constexpr const char* kDigestVersionKey = "digest_version";
 
-// Of an object with "digest" and perhaps "digest_version". Throws what JSON throws.
+// Reads an object with "digest" and perhaps "digest_version". Throws what JSON throws.
 template <class Json>
 KeptDigest kept_digest_of(const Json& json) {
   return {json.at("digest").template get<std::string>(), json.value(kDigestVersionKey, 1)};

@@ -34,7 +34,8 @@ RunRecording::RunRecording(std::FILE* file, const ComponentTable& components)
 
 RunRecording::Item RunRecording::item(std::uint32_t slot, std::int64_t time_ps, std::span<const std::uint64_t> values,
                                       std::span<const std::byte> bytes) {
-  Item made{slot, time_ps, static_cast<std::uint32_t>(values.size()), {}, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+  Item made{slot, time_ps, static_cast<std::uint32_t>(values.size()), {}, {}};
+  made.bytes.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::ranges::copy(values, made.values);
   return made;
 }
@@ -90,7 +91,8 @@ void RunRecording::on_credits(ComponentId port, std::uint32_t lane, std::uint32_
 void RunRecording::on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
   const std::uint64_t by = std::uint64_t{qpn} << 1 | (is_response ? 1 : 0);
   const std::array<std::uint64_t, 4> values{write.values[0], write.values[1], write.values[2], by};
-  order_.add_behind(write.time_ps, write.component, item(slot(write.component, kPlacements, kPlacementName, 4), write.time_ps, values));
+  const std::uint32_t own = slot(write.component, kPlacements, kPlacementName, 4);
+  order_.add_behind(write.time_ps, write.component, item(own, write.time_ps, values));
 }
 
 void RunRecording::on_call(const supervisor::CallPlace& call) {

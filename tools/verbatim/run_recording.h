@@ -34,7 +34,7 @@ class RunRecording final : public TraceSink, public FactObserver, public observe
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
 
  private:
-  // What waits for its place: an entry, or lines of the trace.
+  // An entry, or lines of the trace, that waits for its place.
   struct Item {
     std::uint32_t slot = 0;  // kLines: lines, which are `bytes`
     std::int64_t time_ps = 0;

@@ -207,7 +207,7 @@ class Hca::Impl {
   void close_xrc_opening(Context& context, std::uint32_t handle);
 
   // work_sources.cc
-  // Of the memory without bytes that all sources of the adapter share.
+  // Names the memory without bytes that all sources of the adapter share.
   std::uint32_t source_key();
   void fail_sources();
 

@@ -9,7 +9,7 @@
 namespace verbatim::hca {
 
 struct SourceSide {
-  // Of the scatter list that a program's request for one buffer has.
+  // The size of the scatter list that a program's request for one buffer has.
   static constexpr std::uint32_t kScatterBytes = sizeof(protocol::Sge);
 
   WorkSource& source;
