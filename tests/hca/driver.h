@@ -147,7 +147,10 @@ struct World {
   }
 
   std::int64_t now_ps() const { return to_ps(engine.now()); }
-  void run() { engine.run(); }
+  void run() {
+    engine.run();
+    tracer.finish();
+  }
   void run_for(Duration duration) { engine.run_until(engine.now() + duration); }
 
   static hca::Neighbours two_neighbours() {

@@ -81,6 +81,8 @@ Times times_of(const Recorder& trace) {
     }
     times[record.component].push_back(row);
   }
+  // A source's transfers are recorded before their time, and so before others of that instant.
+  for (auto& [component, rows] : times) std::ranges::sort(rows);
   return times;
 }
 
