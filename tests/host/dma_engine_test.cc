@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "sim/core/rng.h"
@@ -201,6 +202,37 @@ TEST(DmaEngineTest, writes_become_visible_in_order_and_share_the_lane) {
     EXPECT_EQ(bench.client.seen[i].touched, bytes_ps(profile, total) + to_ps(profile.one_way_latency) +
                                                 to_ps(profile.memory_write_latency));
   }
+}
+
+// Reads and writes of lengths, in turns with others: the same times, no call and no event.
+TEST(DmaEngineTest, a_length_without_bytes_has_the_times_of_a_transfer) {
+  const PcieProfile profile;
+  Bench with_bytes(profile), lengths(profile);
+  std::size_t settled = 0;
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    const DmaPiece piece(1 + i * 37 % 4096, i * 64);
+    with_bytes.dma.read(piece, with_bytes.client, i);
+    const DmaWriteTimes written = with_bytes.dma.write(piece, with_bytes.client, 1000 + i);
+    Trail trail;
+    const auto read = lengths.dma.read_length(piece, trail);
+    if (!read) lengths.dma.read(piece, lengths.client, i);
+    const DmaWriteTimes as_length = lengths.dma.write_length({&piece, 1});
+    EXPECT_EQ(as_length.left_adapter, written.left_adapter);
+    EXPECT_EQ(as_length.visible, written.visible);
+    with_bytes.engine.run_until(instant_from_ps(std::int64_t{i + 1} * 400'000));
+    lengths.engine.run_until(instant_from_ps(std::int64_t{i + 1} * 400'000));
+    if (!read) continue;
+    with_bytes.engine.run();
+    lengths.engine.run_until(with_bytes.engine.now());
+    const auto same = std::ranges::find(with_bytes.client.seen, i, &Seen::cookie);
+    ASSERT_NE(same, with_bytes.client.seen.end());
+    EXPECT_EQ(same->touched, to_ps(read->touch));
+    EXPECT_EQ(same->at_adapter, to_ps(read->at_adapter));
+    ++settled;
+  }
+  EXPECT_GT(settled, 100u);
+  for (const Seen& seen : lengths.client.seen) EXPECT_LT(seen.cookie, 1000u) << "a write of a length calls nobody";
+  EXPECT_EQ(lengths.client.seen.size() + settled, 200u);
 }
 
 TEST(DmaEngineTest, bandwidth_of_the_published_table) {
