@@ -146,7 +146,8 @@ TEST_F(Damaged, replay_files_are_refused_by_name) {
   };
   changed(decision(0.5), "0.5 is not a whole number from 0 to 4294967295");
   changed(decision(4), "the answer of a decision is none of its alternatives");
-  changed([](auto& json) { json["fail_on"] = "("; }, "is not a whole replay file: ");
+  for (const char* pattern : {"(", "a{6666666166666666666}", "a{1,6666666166666666666}", "(a)\\6666666166666666666"})
+    changed([pattern](auto& json) { json["fail_on"] = pattern; }, "is not a whole replay file: ");
   changed([](auto& json) { json["words"] = {"--no-such-option"}; }, "has options that this version does not have");
   const auto first_with = [](nlohmann::ordered_json& json, const std::string& part) -> nlohmann::ordered_json& {
     for (auto& [name, content] : json["files"].items()) {

@@ -21,6 +21,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/explorer.h"
+#include "tools/verbatim/fail_pattern.h"
 #include "tools/verbatim/failure_text.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/junit.h"
@@ -345,7 +346,7 @@ int explore(const ExploreOptions& options) {
     return kUsage;
   }
   try {
-    const std::regex tried(options.fail_on);
+    fail_pattern(options.fail_on);
   } catch (const std::regex_error& e) {
     complain("--fail-on: " + config::in_quotes(options.fail_on) + " is not a regular expression: " + e.what());
     return kUsage;

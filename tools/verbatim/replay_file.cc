@@ -10,6 +10,7 @@
 
 #include "sim/observe/folder_content.h"
 #include "tools/verbatim/decision_json.h"
+#include "tools/verbatim/fail_pattern.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output_file.h"
 #include "tools/verbatim/whole_number.h"
@@ -84,7 +85,7 @@ std::optional<ReplayFile> parse_replay(std::string_view text, const std::string&
     json->at("working_directory").get_to(replay.working_directory);
     json->at("search_path").get_to(replay.search_path);
     json->at("fail_on").get_to(replay.fail_on);
-    if (!replay.fail_on.empty()) const std::regex tried(replay.fail_on);
+    if (!replay.fail_on.empty()) fail_pattern(replay.fail_on);
     if (const auto arguments = json->find("arguments"); arguments != json->end()) {
       for (const auto& [name, value] : arguments->items()) replay.arguments[name] = whole_number<std::int64_t>(value);
     }

@@ -13,6 +13,7 @@
 
 #include "sim/config/words.h"
 #include "sim/core/time_text.h"
+#include "tools/verbatim/fail_pattern.h"
 #include "tools/verbatim/kept_digest.h"
 #include "tools/verbatim/recorded_run.h"
 
@@ -295,7 +296,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
   }
   if (failed_flows > kMostFlows) fail("and " + std::to_string(failed_flows - kMostFlows) + " more flows");
   if (!plan.fail_on.empty()) {
-    const std::regex pattern(plan.fail_on);
+    const std::regex pattern = fail_pattern(plan.fail_on);
     for (std::size_t i = 0; i < result.programs.size(); ++i) {
       for (const std::string* text : {&output.kept(i), &output.kept_errors(i)}) {
         const std::string line = first_line_with(*text, pattern);
