@@ -79,7 +79,7 @@ struct TraceRecord {
   std::uint32_t component;
   TraceEvent event;
   std::uint64_t values[4];
-  std::uint64_t number = 0;  // of the component's records, from 0; the tracer gives it when the record reaches the sinks
+  std::uint64_t number = 0;  // of the component's records, from 0; the tracer gives it
   friend bool operator==(const TraceRecord&, const TraceRecord&) = default;
 };
 static_assert(sizeof(TraceRecord) == 56);

@@ -28,39 +28,36 @@ class TraceOrder {
       write_before(record.time_ps);
       now_ps_ = record.time_ps;
     }
-    insert({record.time_ps, record.component, record.number, std::move(item)});
+    insert({{record.time_ps, record.component, record.number}, std::move(item)});
   }
   // Something that is no record goes behind those of its component that have come and belong to this time. It may be of a later
   // time than records that follow; if it comes too late it is written as soon as it comes.
   void add_behind(std::int64_t time_ps, std::uint32_t component, Item item) {
     std::uint64_t number = 0;
     for (const Entry& entry : waiting_) {
-      if (entry.time_ps == time_ps && entry.component == component) number = std::max(number, entry.number);
+      const auto& [when, whose, own] = entry.place;
+      if (when == time_ps && whose == component) number = std::max(number, own);
     }
-    insert({time_ps, component, number, std::move(item)});
+    insert({{time_ps, component, number}, std::move(item)});
   }
   // Writes what waits.
   void flush() { write_before(std::numeric_limits<std::int64_t>::max()); }
 
  private:
   struct Entry {
-    std::int64_t time_ps = 0;
-    std::uint32_t component = 0;
-    std::uint64_t number = 0;
+    std::tuple<std::int64_t, std::uint32_t, std::uint64_t> place;  // as in comes_before()
     Item item;
   };
-  static bool comes_before(const Entry& a, const Entry& b) {
-    return std::tie(a.time_ps, a.component, a.number) < std::tie(b.time_ps, b.component, b.number);
-  }
 
   void insert(Entry entry) {
-    entry.time_ps = std::max(entry.time_ps, now_ps_);
+    std::int64_t& time_ps = std::get<0>(entry.place);
+    time_ps = std::max(time_ps, now_ps_);
     waiting_.push_back(std::move(entry));
   }
   void write_before(std::int64_t time_ps) {
-    if (waiting_.size() > 1) std::stable_sort(waiting_.begin(), waiting_.end(), comes_before);
+    if (waiting_.size() > 1) std::ranges::stable_sort(waiting_, {}, &Entry::place);
     std::size_t written = 0;
-    for (; written < waiting_.size() && waiting_[written].time_ps < time_ps; ++written) write_(waiting_[written].item);
+    for (; written < waiting_.size() && std::get<0>(waiting_[written].place) < time_ps; ++written) write_(waiting_[written].item);
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(written));
   }
 

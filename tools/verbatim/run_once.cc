@@ -522,7 +522,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   return verdict.code;
 }
 
-// What programs need of this machine. A sentence, and the exit code, when something is missing.
+// Whether this machine has what programs need; if not, a sentence and the exit code.
 std::optional<std::pair<std::string, ExitCode>> lacking_for_programs(const RunPlan& plan, const RunOptions& options) {
   if (std::string lacking = lacking_processor(plan.scenario.topology); !lacking.empty()) return {{std::move(lacking), kUsage}};
   for (const supervisor::Facility& limit : supervisor::check_limits()) {

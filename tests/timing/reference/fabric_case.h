@@ -106,7 +106,7 @@ FabricCase random_fabric(std::uint64_t seed, Buffers buffers = Buffers::kAny);
 // For people: everything about a case.
 std::string describe(const FabricCase& fabric);
 
-// What happens, sorted; tails at adapters only. `in_windows`: as if each cable with a propagation time joined two parts of the
+// All events, sorted; tails at adapters only. `in_windows`: as if each cable with a propagation time joined two parts of the
 // fabric (tests/fabric/windows.h).
 std::vector<Passing> run_event_model(const FabricCase& fabric, bool in_windows = false);
 std::vector<Passing> run_reference(const FabricCase& fabric, Occasions& met);
