@@ -34,7 +34,8 @@ CableIndex::CableIndex(const TopologySpec& topology) : topology_(topology) {
 
 std::vector<subnet::Node> nodes_of(const TopologySpec& topology) {
   std::vector<subnet::Node> nodes;
-  for (const AdapterSpec& adapter : topology.adapters) nodes.push_back({adapter.name, subnet::NodeKind::kAdapter, 1});
+  for (const AdapterSpec& adapter : topology.adapters)
+    nodes.push_back({adapter.name, subnet::NodeKind::kAdapter, 1, !topology.hca_profile(adapter).is_light()});
   for (const SwitchSpec& s : topology.switches) nodes.push_back({s.name, subnet::NodeKind::kSwitch, s.ports});
   return nodes;
 }

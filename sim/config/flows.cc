@@ -9,7 +9,7 @@ namespace verbatim::config {
 
 namespace {
 
-hca::SourcePath path_to(const hca::Hca& from, const hca::Hca& to) {
+hca::SourcePath path_to(const hca::Endpoint& from, const hca::Endpoint& to) {
   hca::SourcePath path;
   const hca::PortAddress &here = from.address(), &there = to.address();
   path.mtu = std::min(from.profile().max_mtu, to.profile().max_mtu);
@@ -37,8 +37,8 @@ hca::SourcePath path_to(const hca::Hca& from, const hca::Hca& to) {
 
 void add_flows(Simulation& simulation, const std::vector<FlowSpec>& flows, workload::Workload& workload) {
   for (const FlowSpec& flow : flows) {
-    hca::Hca& from = simulation.hca(flow.from_adapter);
-    hca::Hca& to = simulation.hca(flow.to_adapter);
+    hca::Endpoint& from = simulation.endpoint(flow.from_adapter);
+    hca::Endpoint& to = simulation.endpoint(flow.to_adapter);
     workload::FlowParams params;
     params.bytes = static_cast<std::uint64_t>(flow.bytes);
     params.start = instant_from_ps(flow.start.count());

@@ -98,6 +98,7 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
     if (program.host.empty()) continue;  // already a finding
     if (const auto host = scenario.topology.host(program.host)) {
       program.host_index = *host;
+      check_runs_programs(scenario.topology, *host, scenario.file, program.pointer + "/host", diagnostics);
     } else if (!names.empty()) {
       std::string list;
       for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -189,6 +190,13 @@ std::optional<std::string> load_text(const std::string& path, const LoadOptions&
   auto text = read_file(path, diagnostics);
   if (text) options.files->texts.emplace(path, *text);
   return text;
+}
+
+void check_runs_programs(const TopologySpec& topology, std::size_t host, const std::string& file, const std::string& pointer,
+                         Diagnostics& diagnostics) {
+  if (topology.runs_programs(host)) return;
+  diagnostics.add(file, pointer, in_quotes(topology.hosts[host].name) + " has a light endpoint, which carries flows and runs no programs",
+                  "give the host an adapter profile without \"endpoint\": \"light\"");
 }
 
 void check_foreground(const ScenarioSpec& scenario, const std::string& file, const std::string& pointer,

@@ -48,6 +48,10 @@ std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec
 // Finds the adapters that flows join, and asks what else depends on the topology. Its hosts are known.
 void resolve_flows(ScenarioSpec& scenario, Diagnostics& diagnostics);
 
+// A finding where a program is to run on a host that runs none; the host is one of the topology's.
+void check_runs_programs(const TopologySpec& topology, std::size_t host, const std::string& file, const std::string& pointer,
+                         Diagnostics& diagnostics);
+
 // A run ends when nothing but the background is left: a finding when there is nothing else.
 void check_foreground(const ScenarioSpec& scenario, const std::string& file, const std::string& pointer,
                       Diagnostics& diagnostics);

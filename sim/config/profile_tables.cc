@@ -323,6 +323,11 @@ const Object& hca_profile_table() {
          count<&P::vendor_part_id>("vendor_part_id", "PCI device id; some programs change their path on it",
                                    0, 0xffff),
          count<&P::hw_version>("hw_version", "hardware revision", 0, 0xffff),
+         bind<&P::endpoint>({.key = "endpoint",
+                             .kind = Kind::kText,
+                             .doc = "full: all of an adapter; light: flows alone, and no programs: each step of a message takes "
+                                    "what it takes an idle adapter of this profile, and a host takes kilobytes of memory",
+                             .choices = {"full", "light"}}),
          clock<&P::core_clock_hz>("core_clock", "clock of the adapter's stages"),
          bind_object<&P::pcie>({.key = "pcie", .kind = Kind::kObject, .doc = "connection to host memory"},
                                pcie_table()),

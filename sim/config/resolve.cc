@@ -65,6 +65,7 @@ class Resolver {
     adapters();
     names();
     sizes();
+    endpoints();
     addresses();
     partitions();
     if (!topology_.is_roce() && topology_.ecmp_seed != "own" && !is_wrong("/link_layer")) {
@@ -137,6 +138,15 @@ class Resolver {
     for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
       name(topology_.switches[i].name, {true, i, topology_.switches[i].pointer});
     }
+  }
+
+  void endpoints() {
+    if (topology_.manages_subnet()) return;
+    const auto is_light = [this](const AdapterSpec& adapter) { return topology_.hca_profile(adapter).is_light(); };
+    const auto first = std::ranges::find_if(topology_.adapters, is_light);
+    if (first == topology_.adapters.end()) return;
+    add(pointer_of(*first), "no subnet manager reaches the light endpoint of " + in_quotes(first->name) + ", which answers no management datagrams",
+        "set \"subnet_manager\" to \"simulated\", or give it an adapter profile without \"endpoint\": \"light\"");
   }
 
   // A subnet has 49151 unicast LIDs (IBA 4.1.3), and an event key has 20 bits for its component.

@@ -124,24 +124,32 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
 
 void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& choices) {
   const AdapterSpec& spec = topology_.adapters[index];
-  const HostSpec& host = topology_.hosts[spec.host];
   const hca::HcaProfile& profile = topology_.hca_profile(spec);
   const hca::PortAddress address = address_of(index);
   // Adapters of several hosts may have the same device name, so each gets a seed of its own, by its component's name.
   const std::string component = "hca/" + spec.name;
-  const std::uint64_t own_seed = Rng(seed, component).next();
+  const ComponentId id = components_.id(component);
   Adapter& adapter = adapters_[index];
-  adapter.hca = std::make_unique<hca::Hca>(engine_, tracer_, choices, components_.id(component), topology_.device_name(spec),
-                                        profile, address, own_seed);
   fabric::PortParams params;
   params.virtual_lanes = profile.virtual_lanes;
   params.input_buffer_bytes = profile.receive_buffer_bytes;
   params.vl15_buffer_bytes = profile.vl15_buffer_bytes;
   params.arbitration = profile.arbitration;
   params.sl_to_vl = profile.sl_to_vl;
-  adapter.port = std::make_unique<fabric::Port>(engine_, tracer_, components_.id(port_name(spec.name, 1)),
-                                             fabric::PortNumber{1}, params, *adapter.hca);
-  adapter.hca->attach(*adapter.port);
+  const auto make_port = [&](auto& owner) {
+    adapter.port = std::make_unique<fabric::Port>(engine_, tracer_, components_.id(port_name(spec.name, 1)),
+                                                  fabric::PortNumber{1}, params, owner);
+    owner.attach(*adapter.port);
+  };
+  if (profile.is_light()) {
+    adapter.light = hca::LightEndpoint::make(engine_, tracer_, choices, id, profile, address);
+    params.delivery = adapter.light->delivery();
+    make_port(*adapter.light);
+  } else {
+    adapter.hca = std::make_unique<hca::Hca>(engine_, tracer_, choices, id, topology_.device_name(spec), profile, address,
+                                             Rng(seed, component).next());
+    make_port(*adapter.hca);
+  }
   ports_[index] = {.node_guid = address.node_guid,
                    .roce = address.roce,
                    .lid = address.lid,
@@ -149,16 +157,23 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
                    .pkeys = address.pkeys,
                    .mtu = static_cast<std::uint8_t>(profile.max_mtu),
                    .rate = rate_code(address.active_width, address.active_speed)};
-  const bool is_managed = topology_.manages_subnet() && !topology_.is_roce();
-  const bool manages = is_managed && address.lid == plan_.subnet_manager;
   adapter.node = adapter_node(topology_, cables_, plan_, index, address.pkeys);
+  if (adapter.hca != nullptr) build_management(index, seed, choices);
+}
+
+void Simulation::build_management(std::size_t index, std::uint64_t seed, Choices& choices) {
+  const AdapterSpec& spec = topology_.adapters[index];
+  Adapter& adapter = adapters_[index];
+  const bool is_managed = topology_.manages_subnet() && !topology_.is_roce();
+  const bool manages = is_managed && adapter.hca->address().lid == plan_.subnet_manager;
   adapter.management = std::make_unique<HostManagement>(
-      surroundings_of("host/" + host.name, adapter.node), *adapter.hca, *adapter.port, ports_[index],
-      HostManagement::Subnet{is_managed ? plan_.subnet_manager : ib::Lid{}, manages ? &paths_ : nullptr, &view_},
-      choices, Rng(seed, "cm/" + spec.name));
+      surroundings_of("host/" + topology_.hosts[spec.host].name, adapter.node), *adapter.hca, *adapter.port, ports_[index],
+      HostManagement::Subnet{is_managed ? plan_.subnet_manager : ib::Lid{}, manages ? &paths_ : nullptr, &view_}, choices,
+      Rng(seed, "cm/" + spec.name));
 }
 
 void Simulation::build_connections(std::size_t host) {
+  if (!topology_.runs_programs(host)) return;
   std::vector<cm::AdapterSide> sides;
   for (const std::size_t adapter : topology_.adapters_of(host)) sides.push_back(adapters_[adapter].management->side());
   connections_[host] =
@@ -245,7 +260,7 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
                            : spec.of_adapter()  ? FaultKind::kAdapter
                                                 : FaultKind::kFabric);
     if (spec.of_adapter()) {
-      adapter_faults_.add(instant_from_ps(spec.at.count()), hca(spec.adapter_index));
+      adapter_faults_.add(instant_from_ps(spec.at.count()), endpoint(spec.adapter_index));
       continue;
     }
     if (spec.of_management()) {
@@ -290,8 +305,10 @@ void Simulation::draw_faults(std::int64_t budget) {
 void Simulation::draw_failing_calls(std::int64_t budget) {
   if (budget <= 0) return;
   failing_calls_.set_budget(static_cast<std::uint64_t>(budget));
-  for (std::size_t i = 0; i < adapters_.size(); ++i)
+  for (std::size_t i = 0; i < adapters_.size(); ++i) {
+    if (adapters_[i].hca == nullptr) continue;
     adapters_[i].hca->use_failing_calls(failing_calls_, host_component(topology_.adapters[i].host));
+  }
 }
 
 Duration Simulation::least_way_to(std::size_t host) const {

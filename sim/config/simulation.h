@@ -26,6 +26,7 @@
 #include "sim/faults/fault_script.h"
 #include "sim/faults/management_faults.h"
 #include "sim/hca/hca.h"
+#include "sim/hca/light_endpoint.h"
 
 namespace verbatim::config {
 
@@ -63,11 +64,15 @@ class Simulation {
   const subnet::Plan& plan() const { return plan_; }
 
   // By index into topology().adapters; the first adapter of a host has its index.
-  hca::Hca& hca(std::size_t adapter) { return *adapters_.at(adapter).hca; }
-  // What programs reach by umad.
+  hca::Endpoint& endpoint(std::size_t adapter) { return adapters_.at(adapter).endpoint(); }
+  // Of an adapter that is no light endpoint. What programs reach by verbs, and by umad.
+  hca::Hca& hca(std::size_t adapter) {
+    CHECK(adapters_.at(adapter).hca != nullptr);
+    return *adapters_[adapter].hca;
+  }
   management::PortManagement& port_management(std::size_t adapter) { return adapters_.at(adapter).management->port(); }
   fabric::Port& host_port(std::size_t adapter) { return *adapters_.at(adapter).port; }
-  // By index into topology().hosts.
+  // By index into topology().hosts; of one that runs programs.
   cm::RdmaCm& rdma_cm(std::size_t host) { return connections_.at(host)->rdma_cm(); }
   ComponentId host_component(std::size_t host) const {
     return components_.id("host/" + topology_.hosts.at(host).name);
@@ -101,14 +106,21 @@ class Simulation {
 
  private:
   struct Adapter {
-    std::unique_ptr<hca::Hca> hca;
+    std::unique_ptr<hca::Hca> hca;              // one of these two
+    std::unique_ptr<hca::LightEndpoint> light;
     std::unique_ptr<fabric::Port> port;
-    std::unique_ptr<HostManagement> management;
+    std::unique_ptr<HostManagement> management;  // of the former
     management::Node node;
+
+    hca::Endpoint& endpoint() {
+      if (hca != nullptr) return *hca;
+      return *light;
+    }
   };
 
   hca::PortAddress address_of(std::size_t adapter) const;
   void build_adapter(std::size_t index, std::uint64_t seed, Choices& choices);
+  void build_management(std::size_t index, std::uint64_t seed, Choices& choices);
   void build_connections(std::size_t host);
   void build_switch(std::size_t index, std::uint64_t seed);
   NodeSurroundings surroundings_of(const std::string& component, management::Node& node);
@@ -131,7 +143,7 @@ class Simulation {
   std::vector<const management::Node*> nodes_;           // adapters, then switches
   TopologyView view_;
   std::vector<Adapter> adapters_;
-  std::vector<std::unique_ptr<HostConnections>> connections_;  // by host
+  std::vector<std::unique_ptr<HostConnections>> connections_;  // by host; null: it runs no programs
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   std::vector<management::Node> switch_nodes_;
   std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;

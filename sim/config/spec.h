@@ -2,6 +2,7 @@
 // fail.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -212,6 +213,13 @@ struct TopologySpec {
   std::vector<ib::IpRoute> routes_of(std::size_t host_index) const;
   // Indices of a host's adapters, in the order in which programs see them.
   std::vector<std::size_t> adapters_of(std::size_t host_index) const;
+
+  // Whether a host can run programs: none of its adapters is a light endpoint.
+  bool runs_programs(std::size_t host_index) const {
+    const auto is_light = [](const FurtherAdapterSpec& adapter) { return adapter.hca_profile.is_light(); };
+    const HostSpec& of = hosts[host_index];
+    return !of.hca_profile.is_light() && std::ranges::none_of(of.further_adapters, is_light);
+  }
 
   bool is_roce() const { return link_layer == "roce"; }
   // Addresses and tables are there before the first packet; else a program has to give them.

@@ -9,26 +9,29 @@
 namespace verbatim::fabric {
 
 Arrivals::Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink,
-                   ib::PortCounters& counters)
+                   const Delivery& delivery, ib::PortCounters& counters)
     : tracer_(tracer),
       id_(id),
       number_(number),
       sink_(sink),
+      delivery_(delivery),
       counters_(counters),
       timer_(Timer::of<&Arrivals::on_arrival>(engine, id, EventClass::kArrival, this)) {}
 
 void Arrivals::expect(ib::PacketPtr&& packet, std::uint32_t wire_bytes, const ArrivalTimes& times) {
   std::size_t place = expected_.size();
-  const auto comes_last = [&times](const Expected& before) { return before.times.head <= times.head; };
+  const Instant when = delivery_.of(times);
+  const auto comes_last = [&](const Expected& before) { return delivery_.of(before.times) <= when; };
   if (Expected* const last = expected_.extend_if(comes_last); last != nullptr) [[likely]] {
     last->packet = std::move(packet);
     last->times = times;
     last->wire_bytes = wire_bytes;
   } else {
-    place = expected_.insert_sorted({std::move(packet), times, wire_bytes},
-                                    [](const Expected& a, const Expected& b) { return a.times.head < b.times.head; });
+    place = expected_.insert_sorted({std::move(packet), times, wire_bytes}, [this](const Expected& a, const Expected& b) {
+      return delivery_.of(a.times) < delivery_.of(b.times);
+    });
   }
-  if (place == 0) timer_.reschedule_at(times.head);
+  if (place == 0) timer_.reschedule_at(when);
 }
 
 ib::PacketPtr Arrivals::take_expected() {
@@ -42,7 +45,7 @@ void Arrivals::on_arrival() {
   const ArrivalTimes times = slot.times;
   const std::uint32_t wire_bytes = slot.wire_bytes;
   expected_.drop_front();
-  if (!expected_.empty()) timer_.schedule_at(expected_.front().times.head);
+  if (!expected_.empty()) timer_.schedule_at(delivery_.of(expected_.front().times));
   ++counters_.rcv_packets;
   counters_.rcv_bytes += wire_bytes - ib::kVcrcBytes;
   if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_rcv_packets;

@@ -1,5 +1,6 @@
-// The receiving end of one direction of a link: packets whose heads have not arrived yet, by arrival. One event per packet, when
-// its head arrives; its source is the receiving port, whose name orders what comes in at one instant.
+// The receiving end of one direction of a link: packets that have not been delivered to its owner, by the time at which they
+// will be. One event per packet, mostly when its head arrives; its source is the receiving port, whose name orders what comes in
+// at one instant.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,12 @@ namespace verbatim::fabric {
 class Arrivals {
  public:
   // Packets go to `sink`, as of its port `number`, and are counted in `counters`.
-  Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink, ib::PortCounters& counters);
+  Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink, const Delivery& delivery,
+           ib::PortCounters& counters);
 
-  // The head of a packet arrives at `times.head`, not before now.
+  // A packet arrives at `times`, which are not before now.
   void expect(ib::PacketPtr&& packet, std::uint32_t wire_bytes, const ArrivalTimes& times);
-  // Takes a packet whose head has not arrived; null when there is none.
+  // Takes a packet that has not been delivered; null when there is none.
   ib::PacketPtr take_expected();
 
  private:
@@ -35,9 +37,10 @@ class Arrivals {
   const ComponentId id_;
   const PortNumber number_;
   PacketSink& sink_;
+  const Delivery delivery_;
   ib::PortCounters& counters_;
-  Ring<Expected> expected_;  // by arrival of the head
-  Timer timer_;              // head of expected_.front()
+  Ring<Expected> expected_;  // by their delivery
+  Timer timer_;              // of expected_.front()
 };
 
 }  // namespace verbatim::fabric

@@ -13,7 +13,7 @@ LinkEnd::LinkEnd(Engine& engine, Tracer& tracer, const LinkParams& params, const
       counters_(near.counters),
       channel_(params, far.id),
       flow_(params, std::min(near.data_lanes, far.data_lanes), far.input_buffer_bytes / kCreditBlockBytes),
-      arrivals_(engine, tracer, near.id, near.number, near.sink, near.counters) {}
+      arrivals_(engine, tracer, near.id, near.number, near.sink, near.delivery, near.counters) {}
 
 void LinkEnd::connect(LinkEnd& far, CableKind kind) {
   far_ = &far;

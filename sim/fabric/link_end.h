@@ -38,6 +38,7 @@ struct LinkSide {
   ComponentId id;
   PortNumber number;
   PacketSink& sink;
+  Delivery delivery;
   ib::PortCounters& counters;
   LinkUser& user;
   std::uint32_t data_lanes = 1;

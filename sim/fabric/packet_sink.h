@@ -22,9 +22,18 @@ struct ArrivalTimes {
 
 using ib::DropReason;
 
+// When what comes in goes to the port's owner: when its head arrives, or, `at_tail`, so long after its last byte.
+struct Delivery {
+  bool at_tail = false;
+  Duration delay{0};
+
+  Instant of(const ArrivalTimes& times) const { return at_tail ? times.tail + delay : times.head; }
+};
+
 class PacketSink {
  public:
-  // Called at `times.head`, for a packet coming in by port `in`; the rest of it follows until `times.tail`.
+  // Called at `times.head`, for a packet coming in by port `in`; the rest of it follows until `times.tail`. An owner may
+  // choose another time for its port (Delivery).
   // The packet occupies the port's input buffer until the device gives the space back with Port::release().
   virtual void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) = 0;
 

@@ -31,6 +31,7 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       output_queue_bytes_(params.output_queue_bytes),
       input_buffer_bytes_(params.input_buffer_bytes),
       lifetime_(params.lifetime),
+      delivery_(params.delivery),
       owner_(owner),
       own_buffer_(buffer == nullptr ? own_buffer(number, params) : nullptr),
       buffer_(buffer != nullptr ? buffer : own_buffer_.get()),
@@ -54,7 +55,7 @@ void connect(Port& a, Port& b, const LinkParams& params, CableKind kind) {
   }
 }
 
-LinkSide Port::side() { return {id_, number_, owner_, counters_, *this, out_.data_lanes(), input_buffer_bytes_}; }
+LinkSide Port::side() { return {id_, number_, owner_, delivery_, counters_, *this, out_.data_lanes(), input_buffer_bytes_}; }
 
 void Port::attach(Port& peer, const LinkParams& params) {
   link_.emplace(engine_, tracer_, params, side(), peer.side());
@@ -64,12 +65,12 @@ void Port::attach(Port& peer, const LinkParams& params) {
   CHECK(!has_credits_ || input_buffer_bytes_ <= kMostInputBufferBytes);
 }
 
-void Port::send(ib::PacketPtr packet) {
+void Port::send(ib::PacketPtr packet, Instant ready) {
   const ib::VirtualLane lane = packet->lrh.lane;
   const std::uint32_t wire_bytes = packet->wire_bytes();
   if (!up_) return drop(*packet, DropReason::kLinkDown);
   if (!carries(lane)) [[unlikely]] return drop(*packet, DropReason::kNotActive);
-  enqueue(std::move(packet), {.ready = engine_.now(), .wire_bytes = wire_bytes}, nullptr, lane);
+  enqueue(std::move(packet), {.ready = ready, .wire_bytes = wire_bytes}, nullptr, lane);
 }
 
 void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arrived, Instant ready, const BufferClaim& claim,

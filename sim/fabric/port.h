@@ -49,6 +49,7 @@ struct PortParams {
   // A packet that has not left a switch so long after its head came in is dropped when it is the first of its lane (IBA
   // 18.2.5.4, SwitchLifeTime); 0: never.
   Duration lifetime{0};
+  Delivery delivery;  // of what comes in
 };
 
 class Port final : private LinkUser, private SpaceListener {
@@ -88,7 +89,9 @@ class Port final : private LinkUser, private SpaceListener {
 
   // Queues a packet on its lane, lrh.lane, which must be operational or VL15. It may start at once. Never refused:
   // asking has_room() first is the sender's duty. Without a link the packet is dropped.
-  void send(ib::PacketPtr packet);
+  void send(ib::PacketPtr packet) { send(std::move(packet), engine_.now()); }
+  // The same, and it does not start before `ready`; those that are ready sooner pass it.
+  void send(ib::PacketPtr packet, Instant ready);
   bool has_room(ib::VirtualLane lane) const { return out_.queued_bytes(lane) < output_queue_bytes_; }
   // Called when a lane of which has_room() was false has room again, from an event of this port, never from
   // send().
@@ -193,6 +196,7 @@ class Port final : private LinkUser, private SpaceListener {
   const std::uint32_t output_queue_bytes_;
   const std::uint32_t input_buffer_bytes_;
   const Duration lifetime_;
+  const Delivery delivery_;
   PacketSink& owner_;
   PacketFaults* faults_ = nullptr;
   std::unique_ptr<PerPortBuffer> own_buffer_;

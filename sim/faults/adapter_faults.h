@@ -1,12 +1,12 @@
 // The scripted faults of adapters: hardware that fails at a given time, for good. What that leads to is the
-// adapter's business (hca::Hca::fail): programs are told by IBV_EVENT_DEVICE_FATAL, and peers by silence.
+// adapter's business (hca::Endpoint::fail): programs are told by IBV_EVENT_DEVICE_FATAL, and peers by silence.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 
 #include "sim/core/engine.h"
-#include "sim/hca/hca.h"
+#include "sim/hca/endpoint.h"
 
 namespace verbatim::faults {
 
@@ -17,12 +17,12 @@ class AdapterFaults {
   AdapterFaults& operator=(const AdapterFaults&) = delete;
 
   // The next fault, from 0. The adapter outlives the last event.
-  void add(Instant at, hca::Hca& adapter) { entries_.emplace_back(engine_, at, adapter); }
+  void add(Instant at, hca::Endpoint& adapter) { entries_.emplace_back(engine_, at, adapter); }
   std::uint64_t fired(std::size_t fault) const { return entries_.at(fault).fired; }
 
  private:
   struct Entry {
-    Entry(Engine& engine, Instant at, hca::Hca& adapter)
+    Entry(Engine& engine, Instant at, hca::Endpoint& adapter)
         : adapter(adapter),
           timer(Timer::of<&Entry::on_time>(engine, adapter.component(), EventClass::kTimeout, this)) {
       timer.schedule_at(at);
@@ -32,7 +32,7 @@ class AdapterFaults {
       adapter.fail();
     }
 
-    hca::Hca& adapter;
+    hca::Endpoint& adapter;
     std::uint64_t fired = 0;
     Timer timer;
   };

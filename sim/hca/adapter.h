@@ -59,11 +59,6 @@ struct Adapter {
     return it == srqs.end() ? Ref<SharedReceiveQueue>() : it->second;
   }
 
-  // Whether a packet has this port's own address.
-  bool is_addressed_here(const ib::Packet& packet) const {
-    return address.roce ? packet.ethernet && packet.ethernet->destination == address.mac
-                        : packet.lrh.destination == address.lid;
-  }
   // 0, or why a path cannot be that of a connection or an address handle: one with a GRH comes from a GID of the table
   // that is there; on Ethernet it must have one, between addresses of one IP version, and lead to a neighbour, or, when it
   // `may_lead_to_group`, to those who have joined one.

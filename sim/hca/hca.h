@@ -18,10 +18,10 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/port.h"
+#include "sim/hca/endpoint.h"
 #include "sim/hca/hca_profile.h"
 #include "sim/hca/inspection.h"
 #include "sim/hca/neighbours.h"
-#include "sim/hca/work_source.h"
 #include "sim/host/dma_engine.h"
 #include "sim/host/program_memory.h"
 #include "sim/ib/key_violations.h"
@@ -108,20 +108,23 @@ struct PortAddress {
   std::uint16_t vlan_of(const ib::Gid& gid) const;
   // Whether the tag of a packet of RoCE, or that it has none, suits where it goes: one of the port's addresses, or a group.
   bool takes_tag_of(const ib::Packet& packet) const;
+  // Whether a packet has this port's own address.
+  bool is_destination_of(const ib::Packet& packet) const {
+    return roce ? packet.ethernet && packet.ethernet->destination == mac : packet.lrh.destination == lid;
+  }
   const Neighbours* neighbours = nullptr;  // outlives the adapter
 };
 
-class Hca final : public fabric::PacketSink {
+class Hca final : public fabric::PacketSink, public Endpoint {
  public:
   Hca(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
       const HcaProfile& profile, const PortAddress& address, std::uint64_t root_seed);
-  ~Hca();
+  ~Hca() override;
 
-  // Source of the adapter's own events.
-  ComponentId component() const;
+  ComponentId component() const override;
   const std::string& device_name() const;
-  const HcaProfile& profile() const;
-  const PortAddress& address() const;
+  const HcaProfile& profile() const override;
+  const PortAddress& address() const override;
 
   // The port packets leave by; set once, before the first event.
   void attach(fabric::Port& port);
@@ -139,9 +142,8 @@ class Hca final : public fabric::PacketSink {
   // What the port's capabilities tell of it (IBA 14.2.5.6, IsSM).
   void set_subnet_manager(bool is_one);
 
-  // The adapter's hardware fails now, for good. Programs are told (IBA 11.6.3.1, IBV_EVENT_DEVICE_FATAL) and lose every object,
-  // every command but closing answers EIO, packets are neither sent nor taken.
-  void fail();
+  // Programs get IBV_EVENT_DEVICE_FATAL (IBA 11.6.3.1) and lose every object; every command but closing answers EIO.
+  void fail() override;
   bool has_failed() const;
 
   // Which verbs of programs on `host` find no memory; none without. It outlives the adapter.
@@ -169,13 +171,9 @@ class Hca final : public fabric::PacketSink {
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time = Duration(0));
 
-  // Traffic without a program (work_source.h): a queue pair in RESET with `depth` requests at most that are posted and not
-  // completed, 1 to max_qp_wr. The source outlives the adapter's last event. The adapter has less than max_qp queue pairs.
-  SourceEnd add_source(WorkSource& source, std::uint32_t depth);
-  // To RTS, towards a peer that add_source() has made too; packets may come as soon as both ends are connected.
-  void connect_source(std::uint32_t qpn, const SourcePath& path);
-  // The doorbell for so many more requests leaves the processor now.
-  void post_source(std::uint32_t qpn, std::uint32_t count);
+  SourceEnd add_source(WorkSource& source, std::uint32_t depth) override;
+  void connect_source(std::uint32_t qpn, const SourcePath& path) override;
+  void post_source(std::uint32_t qpn, std::uint32_t count) override;
 
   // The number of the completion queue that the program knows by that handle, if nothing is in it that the program has not
   // taken; nullopt: something is, or there is no such queue of the program's own. Of a failed adapter all are empty.

@@ -30,6 +30,9 @@ struct WqeLayout {
   std::uint32_t header_bytes = 36;          // RC, UC, XRC
   std::uint32_t datagram_header_bytes = 68; // UD: with the address
   std::uint32_t receive_line_bytes = 0;     // of receives; 0: the whole ring entry is read
+
+  // What a send request of so many bytes takes, when there are lines.
+  std::uint32_t bytes_in_lines(std::uint32_t bytes) const { return (bytes + line_bytes - 1) / line_bytes * line_bytes; }
 };
 
 struct AtomicProfile {
@@ -73,6 +76,8 @@ struct HcaProfile {
   std::uint32_t vendor_id = 0x1d0f00;
   std::uint32_t vendor_part_id = 4123;
   std::uint32_t hw_version = 1;
+  std::string endpoint = "full";  // or light: light_endpoint.h
+  bool is_light() const { return endpoint == "light"; }
 
   std::uint64_t core_clock_hz = 400'000'000;
   host::PcieProfile pcie;

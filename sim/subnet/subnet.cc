@@ -83,7 +83,7 @@ class Planner {
         } else {
           plan_.findings.push_back(nodes_[node].name + ": no LID is left; a subnet has at most 49151");
         }
-        if (plan_.subnet_manager.value == 0 && !is_switch) plan_.subnet_manager = port.lid;
+        if (plan_.subnet_manager.value == 0 && !is_switch && nodes_[node].has_management) plan_.subnet_manager = port.lid;
         target.ports.push_back(port);
       }
     }

@@ -22,6 +22,7 @@ struct Node {
   std::string name;  // unique; "server/mlx5_0", "leaf0"
   NodeKind kind = NodeKind::kAdapter;
   std::uint32_t ports = 1;  // numbered from 1, at the most 254
+  bool has_management = true;  // an adapter without is no subnet manager
 };
 
 struct Attachment {
@@ -55,7 +56,7 @@ struct NodePlan {
 
 struct Plan {
   std::vector<NodePlan> nodes;  // in the order of the nodes given
-  ib::Lid subnet_manager;       // the first adapter port's
+  ib::Lid subnet_manager;       // that of the first adapter port with management; 0: there is none
   // One sentence each on what cannot talk: adapter ports without a cable, parts without a connection.
   std::vector<std::string> findings;
   // Cables followed and outputs compared for the routes: what the time of planning grows with.

@@ -7,7 +7,7 @@ namespace verbatim::workload {
 using ib::WcStatus;
 
 // The start is an event of the adapter: a doorbell leaves then, and whoever looks ahead knows how long its effects take.
-Flow::Flow(Engine& engine, hca::Hca& from, hca::Hca& to, const FlowPaths& paths, const FlowParams& params,
+Flow::Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths, const FlowParams& params,
            std::size_t& unfinished)
     : engine_(engine),
       from_(from),

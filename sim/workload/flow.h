@@ -10,7 +10,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/core/ring.h"
-#include "sim/hca/hca.h"
+#include "sim/hca/endpoint.h"
 
 namespace verbatim::workload {
 
@@ -34,7 +34,8 @@ class Flow final : public hca::WorkSource {
 
   // Before the first event. The adapters outlive the flow's last event, and the flow theirs. `unfinished` counts the flows that
   // are not done.
-  Flow(Engine& engine, hca::Hca& from, hca::Hca& to, const FlowPaths& paths, const FlowParams& params, std::size_t& unfinished);
+  Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths, const FlowParams& params,
+       std::size_t& unfinished);
 
   const FlowParams& params() const { return params_; }
   // Everything is acknowledged, or nothing more can be.
@@ -68,7 +69,7 @@ class Flow final : public hca::WorkSource {
   void on_adapter_failed(std::uint32_t qpn) override;
 
   Engine& engine_;
-  hca::Hca& from_;
+  hca::Endpoint& from_;
   const FlowParams params_;
   std::size_t& unfinished_;
   Receiver receiver_;

@@ -11,7 +11,7 @@ namespace verbatim::workload {
 class Workload {
  public:
   // Before the first event; see Flow.
-  Flow& add(Engine& engine, hca::Hca& from, hca::Hca& to, const FlowPaths& paths, const FlowParams& params) {
+  Flow& add(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths, const FlowParams& params) {
     return flows_.emplace_back(engine, from, to, paths, params, unfinished_);
   }
   // In the order in which they were added.

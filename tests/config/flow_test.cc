@@ -98,5 +98,27 @@ TEST(Flow, may_name_a_further_adapter) {
   EXPECT_EQ(spec->topology.adapters[spec->flows[0].from_adapter].name, "h0/mlx5_1");
 }
 
+TEST(Flow, light_endpoints_carry_flows_and_run_no_programs) {
+  Folder folder;
+  const std::string link = R"(, "link_layer": "infiniband", "switches": [{"name": "s"}], "links": [{"a": "full", "b": "s:1", "rate": "EDR 4x"},
+                              {"a": "light", "b": "s:2", "rate": "EDR 4x"}])";
+  const std::string hosts = R"("hosts": [{"name": "full"}, {"name": "light", "hca": "edr_light"}])";
+  folder.write("t.json", R"({"name": "t", )" + hosts + link + "}");
+  Diagnostics diagnostics;
+  const std::string scenario = R"({"name": "s", "topology": "t.json", "flows": [{"from": "full", "to": "light", "bytes": "1 MiB"}],
+      "programs": [{"host": "full", "command": "true"}, {"host": "light", "command": "true"}]})";
+  EXPECT_FALSE(load_scenario(folder.write("s.json", scenario), with_profiles(), diagnostics).has_value());
+  EXPECT_EQ(text_of(diagnostics),
+            "/programs/1/host: \"light\" has a light endpoint, which carries flows and runs no programs; give the host an adapter "
+            "profile without \"endpoint\": \"light\"\n");
+
+  const std::string unmanaged = folder.write("t.json", R"({"name": "t", "subnet_manager": "none", )" + hosts + link + "}");
+  Diagnostics of_subnet;
+  EXPECT_FALSE(load_topology(unmanaged, with_profiles(), of_subnet).has_value());
+  EXPECT_EQ(text_of(of_subnet),
+            "/hosts/1: no subnet manager reaches the light endpoint of \"light\", which answers no management datagrams; set "
+            "\"subnet_manager\" to \"simulated\", or give it an adapter profile without \"endpoint\": \"light\"\n");
+}
+
 }  // namespace
 }  // namespace verbatim::config

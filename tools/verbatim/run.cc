@@ -124,6 +124,7 @@ void parse_programs(const RunOptions& options, const config::LoadOptions& load_o
                       near.empty() ? "its hosts are " + list : "did you mean \"" + near + "\"?");
     } else {
       program.host_index = *host;
+      config::check_runs_programs(scenario.topology, *host, "command line", "", diagnostics);
     }
     scenario.programs.push_back(std::move(program));
   }

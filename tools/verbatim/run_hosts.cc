@@ -41,7 +41,9 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
     host.component = simulation.host_component(i);
     host.address = spec.address;
     std::vector<fabric::Port*> ports;
+    const bool runs_programs = simulation.topology().runs_programs(i);
     for (const std::size_t adapter : simulation.topology().adapters_of(i)) {
+      if (!runs_programs) break;
       host.devices.push_back(&simulation.hca(adapter));
       host.port_management.push_back(&simulation.port_management(adapter));
       ports.push_back(&simulation.host_port(adapter));
@@ -57,7 +59,7 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
     }
     host.from_wire = simulation.least_way_to(i);
     host.further_networks = simulation.topology().further_networks;
-    host.rdma_cm = &simulation.rdma_cm(i);
+    if (runs_programs) host.rdma_cm = &simulation.rdma_cm(i);
     host.costs = spec.cpu_profile.costs;
     host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;
     host.instruction_set = instruction_set_of(spec.cpu_profile);

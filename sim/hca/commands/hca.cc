@@ -7,8 +7,6 @@
 namespace verbatim::hca {
 
 namespace {
-// Low numbers are those of special queue pairs and of nobody.
-constexpr std::uint32_t kFirstQpn = 0x48;
 constexpr std::uint32_t kFirstCqn = 0x80;
 constexpr std::uint32_t kFirstSrqn = 0x40;
 constexpr std::uint32_t kNumberLimit = 1u << 24;
@@ -105,7 +103,7 @@ Hca::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id
                 const HcaProfile& profile, const PortAddress& address)
     : device_name(std::move(device_name)),
       adapter(engine, tracer, choices, id, profile, address),
-      qp_numbers_(kFirstQpn, kNumberLimit, profile.reuse_qp_numbers),
+      qp_numbers_(kFirstQueuePairNumber, kNumberLimit, profile.reuse_qp_numbers),
       cq_numbers_(kFirstCqn, kNumberLimit),
       srq_numbers_(kFirstSrqn, kNumberLimit),
       doorbell_stage_(adapter.clock, profile.doorbell),

@@ -54,8 +54,7 @@ bool is_type(std::uint32_t type) {
 }  // namespace
 
 std::uint32_t Hca::Impl::send_stride(const protocol::QpCapabilities& capabilities) {
-  const std::uint32_t data = std::max(capabilities.max_send_sge * kSgeBytes, capabilities.max_inline_data);
-  return round_up(static_cast<std::uint32_t>(sizeof(protocol::SendWqe)) + data, 64);
+  return send_entry_bytes(std::max(capabilities.max_send_sge * kSgeBytes, capabilities.max_inline_data));
 }
 
 std::uint32_t Hca::Impl::recv_stride(std::uint32_t max_sge) {

@@ -5,14 +5,10 @@
 
 namespace verbatim::hca {
 
-namespace {
-constexpr std::uint32_t kSourceAccess = ib::kLocalWrite | ib::kRemoteWrite;
-}  // namespace
-
 std::uint32_t Hca::Impl::source_key() {
   if (source_region_ == nullptr) {
     source_region_ = std::make_unique<MemoryRegion>();
-    source_region_->access = kSourceAccess;
+    source_region_->access = SourceSide::kAccess;
     source_region_->length = adapter.profile.max_message_bytes;
     source_region_->context = own_context_.get();
     source_region_->key = adapter.keys.add(*source_region_);
@@ -25,9 +21,7 @@ SourceEnd Hca::Impl::add_source(WorkSource& source, std::uint32_t depth) {
   QueuePairParams params;
   params.number = take_qp_number();
   // A ring of entries for one buffer each, of which there are the numbers but not the bytes.
-  protocol::QpCapabilities capabilities{};
-  capabilities.max_send_sge = 1;
-  const WorkQueue send({}, std::bit_ceil(depth), send_stride(capabilities));
+  const WorkQueue send({}, std::bit_ceil(depth), SourceSide::ring_entry_bytes());
   const Ref<QueuePair> ref = qp_pool_.create(adapter, *own_context_.get(), params, send, WorkQueue());
   add_qp(ref);
   QueuePair& qp = *ref.get();
@@ -40,18 +34,7 @@ void Hca::Impl::connect_source(std::uint32_t qpn, const SourcePath& path) {
   QueuePair* qp = adapter.qp_by_number(ib::Qpn{qpn});
   CHECK(qp != nullptr && qp->source != nullptr);
   qp->source->peer_key = path.peer.key;
-  protocol::QpAttributes to{};
-  to.port_num = 1;
-  to.pkey_index = path.pkey_index;
-  to.qp_access_flags = kSourceAccess;
-  to.path = path.address;
-  to.path_mtu = path.mtu;
-  to.dest_qp_num = path.peer.number;
-  to.rq_psn = to.sq_psn = path.first_psn;
-  to.min_rnr_timer = path.min_rnr_timer;
-  to.timeout = path.timeout;
-  to.retry_cnt = path.retry_cnt;
-  to.rnr_retry = path.rnr_retry;
+  protocol::QpAttributes to = attributes_of(path);
   const auto move_to = [&](ib::QpState state, std::uint32_t mask) {
     to.qp_state = static_cast<std::uint32_t>(state);
     CHECK(qp->modify(to, ib::kQpState | mask) == 0);
@@ -75,8 +58,12 @@ void Hca::Impl::post_source(std::uint32_t qpn, std::uint32_t count) {
 
 void Hca::Impl::fail_sources() {
   for (const Ref<QueuePair>& ref : sources_) {
-    if (const QueuePair* qp = ref.get(); qp != nullptr) qp->source->source.on_adapter_failed(qp->number);
+    QueuePair& qp = *ref.get();
+    qp.source->source.on_adapter_failed(qp.number);
+    --qp_count_;
+    destroy_numbered(qp);
   }
+  sources_.clear();
 }
 
 SourceEnd Hca::add_source(WorkSource& source, std::uint32_t depth) { return impl_->add_source(source, depth); }

@@ -59,11 +59,7 @@ void tell_match(const TagMatch& match, protocol::Cqe& entry) {
 }  // namespace
 
 ActionExecutor::ActionExecutor(QueuePair& qp)
-    : qp_(qp),
-      ack_timer_(Timer::of<&ActionExecutor::on_ack_timer>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout,
-                                                          this)),
-      rnr_timer_(Timer::of<&ActionExecutor::on_rnr_timer>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout,
-                                                          this)) {}
+    : qp_(qp), timers_(qp.adapter.engine, qp.adapter.choices, qp.adapter.id, *this) {}
 
 Instant ActionExecutor::now() const { return qp_.adapter.engine.now(); }
 
@@ -114,20 +110,10 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
         adapter.payloads.release_stream(message_stream(qp_.number, true));
         break;
       case Action::Kind::kArmAckTimer:
-        arm_ack_timer(action.duration);
-        break;
       case Action::Kind::kCancelAckTimer:
-        ack_deadline_ = kNever;
-        ack_timer_.cancel();
-        break;
-      case Action::Kind::kArmRnrTimer: {
-        // IBA 9.7.5.2.8: at least the time asked for.
-        const auto factor = 1 + adapter.choices.choose(freedom::kRnrTimer, adapter.id, freedom::kRnrTimerFactors);
-        rnr_timer_.schedule_after(action.duration * factor);
-        break;
-      }
+      case Action::Kind::kArmRnrTimer:
       case Action::Kind::kCancelRnrTimer:
-        rnr_timer_.cancel();
+        timers_.execute(action, now());
         break;
       case Action::Kind::kRecord:
         adapter.tracer.record(adapter.id, action.event, qp_.number, action.values[0], action.values[1],
@@ -275,35 +261,13 @@ void ActionExecutor::execute_atomic(const ib::Packet& packet) {
   qp_.adapter.atomics.execute(qp_, qp_.owner_of(atomic.key), atomic);
 }
 
-void ActionExecutor::stop_timers() {
-  ack_deadline_ = kNever;
-  ack_timer_.cancel();
-  rnr_timer_.cancel();
-}
-
-void ActionExecutor::arm_ack_timer(Duration interval) {
-  ack_interval_ = interval;
-  ack_deadline_ = now() + interval;
-  const bool was_late = std::exchange(ack_is_late_, false);
-  if (!ack_timer_.scheduled()) return ack_timer_.schedule_at(ack_deadline_);
-  if (was_late && ack_timer_.when() > ack_deadline_) ack_timer_.reschedule_at(ack_deadline_);
-}
-
-void ActionExecutor::on_ack_timer() {
-  if (ack_deadline_ > now()) return ack_timer_.schedule_at(ack_deadline_);
-  // IBA 9.7.6.1.3: the timer expires after one to four times the configured time.
-  if (!std::exchange(ack_is_late_, true)) {
-    const auto longer = qp_.adapter.choices.choose(freedom::kAckTimeout, qp_.adapter.id, freedom::kAckTimeoutFactors);
-    ack_deadline_ += ack_interval_ * std::int64_t{longer};
-    if (longer > 0) return ack_timer_.schedule_at(ack_deadline_);
-  }
-  ack_is_late_ = false;
+void ActionExecutor::on_ack_timeout() {
   Actions actions;
   qp_.requester.on_ack_timeout(now(), actions);
   execute(actions);
 }
 
-void ActionExecutor::on_rnr_timer() {
+void ActionExecutor::on_rnr_timeout() {
   Actions actions;
   qp_.requester.on_rnr_timeout(now(), actions);
   execute(actions);

@@ -6,6 +6,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/hca/datapath/receive_pipeline.h"
+#include "sim/hca/datapath/transport_timers.h"
 #include "sim/hca/transport/actions.h"
 #include "sim/hca/transport/requester.h"
 #include "sim/hca/transport/responder.h"
@@ -14,7 +15,7 @@ namespace verbatim::hca {
 
 class QueuePair;
 
-class ActionExecutor {
+class ActionExecutor : private TransportTimers::Listener {
  public:
   explicit ActionExecutor(QueuePair& qp);
 
@@ -24,7 +25,7 @@ class ActionExecutor {
   }
   // With the packet that brought its message, or none.
   void complete_receive(const Responder::Received& received, const Incoming* incoming);
-  void stop_timers();
+  void stop_timers() { timers_.stop(); }
 
  private:
   void execute_all(const Actions& actions, Incoming* incoming);
@@ -34,17 +35,12 @@ class ActionExecutor {
   void end_rendezvous(const Requester::Finished& read);
   void acknowledge(const Action& action);
   void execute_atomic(const ib::Packet& packet);
-  void arm_ack_timer(Duration interval);
-  void on_ack_timer();
-  void on_rnr_timer();
+  void on_ack_timeout() override;
+  void on_rnr_timeout() override;
   Instant now() const;
 
   QueuePair& qp_;
-  Instant ack_deadline_ = kNever;  // may be later than the timer, which then only moves on
-  Duration ack_interval_{};
-  bool ack_is_late_ = false;  // the deadline is beyond the interval
-  Timer ack_timer_;
-  Timer rnr_timer_;
+  TransportTimers timers_;
 };
 
 }  // namespace verbatim::hca

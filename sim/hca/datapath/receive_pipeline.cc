@@ -66,7 +66,7 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   if (packet.is_frame) [[unlikely]] return adapter_.steering.receive(std::move(incoming));
   if (GeneralServices::is_subnet_management(packet)) [[unlikely]] return to_subnet_management(std::move(incoming));
   const bool to_group = ib::is_to_group(packet);
-  if (!to_group && !adapter_.is_addressed_here(packet)) {
+  if (!to_group && !adapter_.address.is_destination_of(packet)) {
     return drop(incoming, DropReason::kWrongLid);
   }
   if (packet.ethernet && !adapter_.address.takes_tag_of(packet)) return drop(incoming, DropReason::kWrongVlan);
@@ -93,7 +93,7 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
 // IBA 14.2.2: a datagram whose route is written in it comes to the permissive LID.
 void ReceivePipeline::to_subnet_management(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
-  if (packet.lrh.destination != ib::kPermissiveLid && !adapter_.is_addressed_here(packet)) {
+  if (packet.lrh.destination != ib::kPermissiveLid && !adapter_.address.is_destination_of(packet)) {
     return drop(incoming, DropReason::kWrongLid);
   }
   if (!adapter_.services.takes(packet)) return drop(incoming, DropReason::kUnknownQp);

@@ -312,7 +312,7 @@ bool SendPipeline::is_current(const Outgoing& outgoing) const {
 }
 
 bool SendPipeline::is_own(const ib::Packet& packet) const {
-  return adapter_.is_addressed_here(packet);
+  return adapter_.address.is_destination_of(packet);
 }
 
 bool SendPipeline::has_room(const ib::Packet& packet) const {

@@ -45,7 +45,7 @@ std::uint32_t WorkFetcher::bytes_of(const QueuePair& qp, std::uint32_t first, st
   for (std::uint32_t number = first; number != first + count; ++number) {
     const std::uint32_t data =
         qp.source != nullptr ? SourceSide::kScatterBytes : send_data_bytes(qp.send_queue.entry(number));
-    bytes += (header + data + layout.line_bytes - 1) / layout.line_bytes * layout.line_bytes;
+    bytes += layout.bytes_in_lines(header + data);
   }
   return bytes;
 }

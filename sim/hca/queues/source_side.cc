@@ -16,6 +16,11 @@ ScatterList one_buffer(std::uint32_t length, std::uint32_t key) {
 
 }  // namespace
 
+std::uint32_t SourceSide::fetched_bytes(const HcaProfile& profile) {
+  const WqeLayout& layout = profile.wqe_layout;
+  return layout.line_bytes == 0 ? ring_entry_bytes() : layout.bytes_in_lines(layout.header_bytes + kScatterBytes);
+}
+
 SendWork SourceSide::next_work(std::uint32_t qpn, std::uint32_t number) const {
   const SourceWork wanted = source.next_work(qpn);
   SendWork work;
@@ -37,6 +42,22 @@ RecvWork SourceSide::take_receive() {
   work.capacity = capacity;
   work.sges = one_buffer(static_cast<std::uint32_t>(capacity), key);
   return work;
+}
+
+protocol::QpAttributes attributes_of(const SourcePath& path) {
+  protocol::QpAttributes to{};
+  to.port_num = 1;
+  to.pkey_index = path.pkey_index;
+  to.qp_access_flags = SourceSide::kAccess;
+  to.path = path.address;
+  to.path_mtu = path.mtu;
+  to.dest_qp_num = path.peer.number;
+  to.rq_psn = to.sq_psn = path.first_psn;
+  to.min_rnr_timer = path.min_rnr_timer;
+  to.timeout = path.timeout;
+  to.retry_cnt = path.retry_cnt;
+  to.rnr_retry = path.rnr_retry;
+  return to;
 }
 
 }  // namespace verbatim::hca

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "sim/hca/hca_profile.h"
 #include "sim/hca/queues/work_request.h"
 #include "sim/hca/work_source.h"
 
@@ -11,6 +12,11 @@ namespace verbatim::hca {
 struct SourceSide {
   // The size of the scatter list that a program's request for one buffer has.
   static constexpr std::uint32_t kScatterBytes = sizeof(protocol::Sge);
+  // What one of its requests takes of a ring, and what an adapter reads to fetch it alone, in bytes.
+  static std::uint32_t ring_entry_bytes() { return send_entry_bytes(kScatterBytes); }
+  static std::uint32_t fetched_bytes(const HcaProfile& profile);
+
+  static constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite;  // to its memory
 
   WorkSource& source;
   std::uint32_t key = 0;        // of the memory without bytes here
@@ -24,5 +30,8 @@ struct SourceSide {
   // A receive for the SEND that begins now.
   RecvWork take_receive();
 };
+
+// What a queue pair of a source, which its peer may write to, is set up with: of the connection and its retries.
+protocol::QpAttributes attributes_of(const SourcePath& path);
 
 }  // namespace verbatim::hca

@@ -87,6 +87,12 @@ struct RecvWork {
 std::string_view name_of(protocol::WqeOpcode opcode);
 std::string_view name_of(ib::QpType type);
 
+// Bytes of a ring entry of a send queue whose requests have so many bytes of scatter entries or inline data at the most.
+constexpr std::uint32_t send_entry_bytes(std::uint32_t data) {
+  constexpr std::uint32_t kUnit = 64;
+  return (static_cast<std::uint32_t>(sizeof(protocol::SendWqe)) + data + kUnit - 1) / kUnit * kUnit;
+}
+
 // `entry` is one ring entry, read once.
 SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number);
 // Bytes behind the header of a send entry: scatter entries or inline data, as far as they lie within it.

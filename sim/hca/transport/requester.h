@@ -100,6 +100,8 @@ class Requester {
   bool waits_for_receive() const { return rnr_waiting_; }
   std::uint64_t rnr_naks() const { return rnr_naks_; }
   std::uint32_t timeouts() const { return timeouts_; }
+  // Another number: packets are made anew from an earlier one on.
+  std::uint32_t epoch() const { return epoch_; }
   // The oldest that has not been told.
   Finished take_finished() { return finished_.pop_front(); }
 

@@ -128,7 +128,7 @@ void Person::take_keys() {
 void Person::open_for(const AttachmentServer::Event& event) {
   const auto host = std::ranges::find(hosts_, event.text.empty() ? hosts_[own_.front()] : event.text);
   if (host == hosts_.end()) {
-    server_.write(event.client, "the topology has no host " + event.text + "\r\n");
+    server_.write(event.client, "the topology has no host " + event.text + " that runs programs\r\n");
     return server_.close(event.client);
   }
   TerminalInput& input = add(TerminalInput::Kind::kOpen, 0);

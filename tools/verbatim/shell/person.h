@@ -83,7 +83,7 @@ class Person final : public SessionUser {
   std::deque<supervisor::TerminalInput> typed_;
   bool is_gone_ = false;
   AttachmentServer server_;
-  std::vector<std::string> hosts_;
+  std::vector<std::string> hosts_;  // by index; empty: it runs no programs
   std::vector<std::size_t> own_;
   std::deque<std::size_t> opening_;                     // clients whose terminals are about to be opened
   std::map<std::size_t, std::size_t> clients_;          // by terminal

@@ -159,7 +159,9 @@ int shell(ShellOptions asked) {
     const std::size_t terminals = plan->programs.size();
     if (at_terminal) {
       std::vector<std::string> hosts;
-      for (const config::HostSpec& host : plan->scenario.topology.hosts) hosts.push_back(host.name);
+      const config::TopologySpec& topology = plan->scenario.topology;
+      for (std::size_t i = 0; i < topology.hosts.size(); ++i)
+        hosts.push_back(topology.runs_programs(i) ? topology.hosts[i].name : std::string());
       std::vector<std::size_t> own;
       for (const supervisor::ProgramSpec& program : plan->programs) own.push_back(program.host);
       std::fputs(greeting(asked.hosts).c_str(), stdout);

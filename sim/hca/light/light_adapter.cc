@@ -1,0 +1,157 @@
+#include "sim/hca/light/light_adapter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/ib/group_address.h"
+#include "sim/ib/opcode.h"
+#include "sim/ib/packet_trace.h"
+
+namespace verbatim::hca {
+
+LightAdapter::LightAdapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, const HcaProfile& profile,
+                             PortAddress address)
+    : engine_(engine),
+      tracer_(tracer),
+      choices_(choices),
+      id_(id),
+      profile_(profile),
+      delays_(profile),
+      address_(std::move(address)),
+      doorbells_(DelayLine<Doorbell>::of<&LightAdapter::on_doorbell>(engine, id, EventClass::kStage, this)),
+      completions_(DelayLine<Completion>::of<&LightAdapter::on_completion>(engine, id, EventClass::kStage, this)) {}
+
+std::unique_ptr<LightEndpoint> LightEndpoint::make(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id,
+                                                   const HcaProfile& profile, const PortAddress& address) {
+  return std::make_unique<LightAdapter>(engine, tracer, choices, id, profile, address);
+}
+
+void LightAdapter::attach(fabric::Port& port) {
+  port_ = &port;
+  port.set_room_listener(this, &LightAdapter::on_room);
+}
+
+SourceEnd LightAdapter::add_source(WorkSource& source, std::uint32_t depth) {
+  CHECK(qps_.size() < profile_.max_qp && depth > 0 && depth <= profile_.max_qp_wr);
+  const auto number = kFirstQueuePairNumber + static_cast<std::uint32_t>(qps_.size());
+  return qps_.emplace_back(*this, number, source, depth).end();
+}
+
+LightQueuePair* LightAdapter::find(std::uint32_t number) {
+  const std::uint32_t index = number - kFirstQueuePairNumber;
+  return number >= kFirstQueuePairNumber && index < qps_.size() ? &qps_[index] : nullptr;
+}
+
+void LightAdapter::connect_source(std::uint32_t qpn, const SourcePath& path) {
+  LightQueuePair* const qp = find(qpn);
+  CHECK(qp != nullptr);
+  qp->connect(path);
+}
+
+void LightAdapter::post_source(std::uint32_t qpn, std::uint32_t count) {
+  if (has_failed_) return;
+  LightQueuePair* const qp = find(qpn);
+  CHECK(qp != nullptr);
+  doorbells_.push(now() + delays_.request, {qp, qp->announce(count)});
+}
+
+void LightAdapter::fail() {
+  if (std::exchange(has_failed_, true)) return;
+  for (LightQueuePair& qp : qps_) {
+    qp.stop();
+    qp.source().on_adapter_failed(qp.number);
+  }
+}
+
+void LightAdapter::on_completion(Completion&& completion) {
+  if (has_failed_) return;
+  const std::uint32_t number = completion.qp->number;
+  tracer_.record(id_, TraceEvent::kCompletion, 0, number, completion.wr_id, static_cast<std::uint64_t>(completion.status));
+  if (!completion.is_receive) {
+    completion.qp->source().on_completed(number, completion.status);
+  } else if (completion.status == ib::WcStatus::kSuccess) {
+    completion.qp->source().on_received(number, completion.bytes);
+  }
+}
+
+void LightAdapter::activate(LightQueuePair& qp) {
+  if (has_failed_ || qp.is_listed || !qp.has_packet()) return;
+  qp.gathers_since = now();
+  pump(enlist(qp));
+}
+
+ib::VirtualLane LightAdapter::enlist(LightQueuePair& qp) {
+  const ib::VirtualLane lane = port_->lane_of(qp.next_service_level());
+  if (turns_.size() <= lane.value) turns_.resize(lane.value + std::size_t{1});
+  turns_[lane.value].push_back(&qp);
+  qp.is_listed = true;
+  return lane;
+}
+
+// Without a link each queue pair loses one packet and is silent then: its transport timer brings the next, and the link all.
+void LightAdapter::pump(ib::VirtualLane lane) {
+  const std::uint32_t bit = 1u << lane.value;
+  if ((pumping_ & bit) != 0) return;
+  pumping_ |= bit;
+  while (!turns_[lane.value].empty() && !has_failed_ && port_->has_room(lane)) {
+    LightQueuePair& qp = *turns_[lane.value].pop_front();
+    if (qp.has_packet()) {
+      Instant ready{};
+      const auto handed_over_at = [&](std::uint32_t bytes) {
+        return ready = std::max(now(), qp.gathers_since + delays_.send(bytes));
+      };
+      ib::PacketPtr packet = qp.take_packet(now(), handed_over_at);
+      send(std::move(packet), ready);
+    }
+    qp.is_listed = false;
+    if (qp.has_packet() && port_->is_up()) enlist(qp);
+  }
+  pumping_ &= ~bit;
+}
+
+// To a service level that has no lane nothing is sent (IBA 7.6.6).
+void LightAdapter::send(ib::PacketPtr packet, Instant ready) {
+  packet->lrh.lane = port_->lane_of(packet->lrh.service_level);
+  if (packet->lrh.lane == fabric::kManagementLane) return drop(*packet, DropReason::kNoLane);
+  port_->send(std::move(packet), ready);
+}
+
+void LightAdapter::on_room(void* self, ib::VirtualLane lane) {
+  auto* const adapter = static_cast<LightAdapter*>(self);
+  if (lane.value < adapter->turns_.size()) adapter->pump(lane);
+}
+
+void LightAdapter::drop(const ib::Packet& packet, DropReason reason) const {
+  ib::record_drop(tracer_, id_, packet, reason, port_->id());
+}
+
+void LightAdapter::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes) {
+  const ib::VirtualLane lane = packet->lrh.lane;
+  if (!port_->admit(*packet)) {
+    return ib::record_drop(tracer_, port_->id(), *packet, fabric::full_buffer_reason(lane), port_->id());
+  }
+  has_failed_ ? drop(*packet, DropReason::kUnknownQp) : deal_with(*packet);
+  port_->release(lane, packet->wire_bytes(), now());
+}
+
+void LightAdapter::deal_with(ib::Packet& packet) {
+  if (packet.corrupted) {
+    ++port_->counters().rcv_errors;
+    return drop(packet, DropReason::kCorrupted);
+  }
+  if (ib::is_to_group(packet)) return drop(packet, DropReason::kUnknownQp);  // no queue pair here joins one
+  if (!address_.is_destination_of(packet)) return drop(packet, DropReason::kWrongLid);
+  if (packet.ethernet && !address_.takes_tag_of(packet)) return drop(packet, DropReason::kWrongVlan);
+  const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
+  if (!operation.defined) return drop(packet, DropReason::kUndefinedOpcode);
+  LightQueuePair* const qp = find(packet.bth.destination.value);
+  if (qp == nullptr) return drop(packet, DropReason::kUnknownQp);
+  qp->receive(packet, operation);
+}
+
+void LightAdapter::link_changed(fabric::PortNumber, bool up) {
+  if (!up) return;
+  for (LightQueuePair& qp : qps_) activate(qp);
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,92 @@
+// What is behind a light endpoint: its queue pairs, whose turn it is, and the delays of its steps.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "sim/core/choice.h"
+#include "sim/core/delay_line.h"
+#include "sim/core/engine.h"
+#include "sim/core/ring.h"
+#include "sim/core/trace.h"
+#include "sim/fabric/packet_sink.h"
+#include "sim/fabric/port.h"
+#include "sim/hca/light_endpoint.h"
+#include "sim/hca/light/light_delays.h"
+#include "sim/hca/light/light_queue_pair.h"
+
+namespace verbatim::hca {
+
+class LightAdapter final : public LightEndpoint {
+ public:
+  LightAdapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, const HcaProfile& profile,
+                PortAddress address);
+
+  void attach(fabric::Port& port) override;
+  fabric::Delivery delivery() const override { return {.at_tail = true, .delay = delays_.receive}; }
+
+  ComponentId component() const override { return id_; }
+  const HcaProfile& profile() const override { return profile_; }
+  const PortAddress& address() const override { return address_; }
+  SourceEnd add_source(WorkSource& source, std::uint32_t depth) override;
+  void connect_source(std::uint32_t qpn, const SourcePath& path) override;
+  void post_source(std::uint32_t qpn, std::uint32_t count) override;
+  void fail() override;
+
+  void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override;
+  void link_changed(fabric::PortNumber port, bool up) override;
+
+  // For queue pairs.
+  struct Completion {
+    LightQueuePair* qp = nullptr;
+    std::uint64_t wr_id = 0;
+    std::uint32_t bytes = 0;
+    ib::WcStatus status = ib::WcStatus::kSuccess;
+    bool is_receive = false;
+  };
+  Engine& engine() { return engine_; }
+  Tracer& tracer() { return tracer_; }
+  Choices& choices() { return choices_; }
+  Instant now() const { return engine_.now(); }
+  // It may have a packet to send now.
+  void activate(LightQueuePair& qp);
+  void acknowledge(ib::PacketPtr packet) { send(std::move(packet), now() + delays_.acknowledge); }
+  void complete(const Completion& completion) { completions_.push(now() + delays_.complete, completion); }
+  void drop(const ib::Packet& packet, DropReason reason) const;
+
+ private:
+  struct Doorbell {
+    LightQueuePair* qp = nullptr;
+    std::uint32_t producer = 0;
+  };
+
+  void on_doorbell(Doorbell&& doorbell) { doorbell.qp->on_doorbell(doorbell.producer); }
+  void on_completion(Completion&& completion);
+  static void on_room(void* self, ib::VirtualLane lane);
+  // The queue pair is the last in the list of the lane of its next packet.
+  ib::VirtualLane enlist(LightQueuePair& qp);
+  // Sends what the lane's queue pairs have, packet by packet in turns, as far as the port has room.
+  void pump(ib::VirtualLane lane);
+  void send(ib::PacketPtr packet, Instant ready);
+  void deal_with(ib::Packet& packet);
+  LightQueuePair* find(std::uint32_t number);
+
+  Engine& engine_;
+  Tracer& tracer_;
+  Choices& choices_;
+  const ComponentId id_;
+  const HcaProfile& profile_;
+  const LightDelays delays_;
+  const PortAddress address_;
+  fabric::Port* port_ = nullptr;
+  bool has_failed_ = false;
+  std::uint32_t pumping_ = 0;  // bit n: lane n
+  std::deque<LightQueuePair> qps_;           // by number
+  std::vector<Ring<LightQueuePair*>> turns_;  // by lane: those that may have something to send, each once
+  DelayLine<Doorbell> doorbells_;
+  DelayLine<Completion> completions_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,226 @@
+#include "sim/hca/light/light_queue_pair.h"
+
+#include <bit>
+#include <utility>
+
+#include "sim/hca/light/light_adapter.h"
+#include "sim/ib/partition.h"
+
+namespace verbatim::hca {
+
+using ib::QpState;
+
+namespace {
+constexpr std::uint32_t kMemoryKey = 1;  // of memory without bytes, the same in every light endpoint
+}  // namespace
+
+LightQueuePair::LightQueuePair(LightAdapter& adapter, std::uint32_t number, WorkSource& source, std::uint32_t depth)
+    : Connection(adapter.component(), adapter.profile(), adapter.address(), number, ib::QpType::kRc, false),
+      adapter_(adapter),
+      side_{.source = source, .key = kMemoryKey, .capacity = adapter.profile().max_message_bytes},
+      queue_({}, std::bit_ceil(depth), 0),
+      requester_(*this, queue_, *this),
+      responder_(*this, responses_, *this),
+      responses_(*this, *this),
+      timers_(adapter.engine(), adapter.choices(), adapter.component(), *this) {}
+
+void LightQueuePair::connect(const SourcePath& path) {
+  side_.peer_key = path.peer.key;
+  attributes = attributes_of(path);
+  pkey_ = address.pkey(path.pkey_index);
+  path_mtu_ = ib::mtu_bytes(path.mtu);
+  set_state(QpState::kRts);
+  responder_.start({attributes.rq_psn});
+  requester_.start({attributes.sq_psn});
+}
+
+void LightQueuePair::set_state(QpState to) {
+  adapter_.tracer().record(component, TraceEvent::kQpState, number, static_cast<std::uint64_t>(state_),
+                            static_cast<std::uint64_t>(to));
+  state_ = to;
+}
+
+std::uint32_t LightQueuePair::announce(std::uint32_t count) {
+  side_.producer += count;
+  CHECK(side_.producer - queue_.retired() <= queue_.entries());
+  return side_.producer;
+}
+
+void LightQueuePair::on_doorbell(std::uint32_t producer) {
+  Actions actions;
+  requester_.on_doorbell(producer, false, {}, actions);
+  execute(actions);
+}
+
+// The checks of IBA 9.6.1: transport, state, partition and peer; what does not pass is dropped in silence.
+void LightQueuePair::receive(ib::Packet& packet, const ib::OpcodeInfo& operation) {
+  if (transport_of(packet.bth.opcode) != transport()) return adapter_.drop(packet, DropReason::kWrongTransport);
+  if (!(operation.is_request ? can_receive() : state_ == QpState::kRts)) return adapter_.drop(packet, DropReason::kWrongState);
+  if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) return adapter_.drop(packet, DropReason::kWrongPkey);
+  if (!is_from_peer(packet)) return adapter_.drop(packet, DropReason::kWrongSource);
+  operation.is_request ? to_responder(packet) : to_requester(packet);
+}
+
+void LightQueuePair::to_responder(ib::Packet& packet) {
+  Actions actions;
+  Responder::Need need = responder_.receive(packet, adapter_.now(), actions);
+  if (need == Responder::Need::kReceive) need = responder_.on_receive(side_.take_receive(), packet, actions);
+  execute(actions, &packet);
+  if (need == Responder::Need::kPlacement) {
+    Actions placed;
+    responder_.execute(packet, true, placed);
+    execute(placed, &packet);
+  }
+  responder_.on_dealt_with();
+}
+
+void LightQueuePair::to_requester(const ib::Packet& packet) {
+  Actions actions;
+  const Requester::Placement placement = requester_.receive(packet, adapter_.now(), actions);
+  CHECK(placement.list == nullptr);  // a source asks for nothing
+  note_going_back();
+  execute(actions, &packet);
+  requester_.on_dealt_with();
+}
+
+// What was gathered is for nothing.
+void LightQueuePair::note_going_back() {
+  if (requester_.epoch() == epoch_) return;
+  epoch_ = requester_.epoch();
+  gathers_since = adapter_.now();
+}
+
+void LightQueuePair::execute(const Actions& actions, const ib::Packet* packet) {
+  if (!actions.empty()) execute(actions, packet, adapter_.now());
+}
+
+void LightQueuePair::execute(const Actions& actions, const ib::Packet* packet, Instant from) {
+  for (const Action& action : actions) {
+    switch (action.kind) {
+      case Action::Kind::kFetch:
+        fetch(action.number, action.count);
+        break;
+      case Action::Kind::kFetchMore: {
+        Actions fetches;
+        requester_.fetch_more(fetches);
+        execute(fetches);
+        break;
+      }
+      case Action::Kind::kComplete:
+        complete(action.count);
+        break;
+      case Action::Kind::kActivate:
+        adapter_.activate(*this);
+        break;
+      case Action::Kind::kAcknowledge:
+        acknowledge(action);
+        break;
+      case Action::Kind::kDrop:
+        adapter_.drop(*packet, action.reason);
+        break;
+      case Action::Kind::kCompleteReceive:
+        complete_receive(responder_.received());
+        break;
+      case Action::Kind::kArmAckTimer:
+      case Action::Kind::kCancelAckTimer:
+      case Action::Kind::kArmRnrTimer:
+      case Action::Kind::kCancelRnrTimer:
+        timers_.execute(action, from);
+        break;
+      case Action::Kind::kRecord:
+        adapter_.tracer().record(component, action.event, number, action.values[0], action.values[1], action.values[2]);
+        break;
+      case Action::Kind::kEnterError:
+        enter_error();
+        break;
+      case Action::Kind::kRelease:        // the buffer is freed when the packet has been dealt with, which is at once
+      case Action::Kind::kDiagnose:       // a source learns of errors by its completions
+      case Action::Kind::kRaise:          // likewise
+      case Action::Kind::kEndMessage:     // nothing is held back
+      case Action::Kind::kCheckDrained:   // there is no SQD
+      case Action::Kind::kWatchReceives:  // there is always a receive
+        break;
+      case Action::Kind::kTakePushed:
+      case Action::Kind::kExecuteAtomic:
+      case Action::Kind::kCountQkeyViolation:
+      case Action::Kind::kMigratePath:
+      case Action::Kind::kEnterSendError:
+      case Action::Kind::kFailFatally:
+        CHECK(false);  // of what no source does, and has given its peer no right to
+    }
+  }
+}
+
+void LightQueuePair::fetch(std::uint32_t first, std::uint32_t count) {
+  for (std::uint32_t entry = first; entry != first + count; ++entry) {
+    SendWork work = side_.next_work(number, entry);
+    work.fault = requester_.check(work);
+    Actions actions;
+    requester_.on_work(std::move(work), adapter_.now(), actions);
+    execute(actions);
+  }
+}
+
+void LightQueuePair::complete(std::uint32_t count) {
+  for (; count > 0; --count) {
+    const Requester::Finished finished = requester_.take_finished();
+    adapter_.complete({this, finished.wr_id, finished.length, finished.status, false});
+  }
+}
+
+void LightQueuePair::complete_receive(const Responder::Received& received) {
+  adapter_.complete({this, received.wr_id, received.bytes, received.status, true});
+}
+
+void LightQueuePair::acknowledge(const Action& action) {
+  ib::PacketPtr packet = make_packet(make_opcode(transport(), ib::Operation::kAcknowledge), ib::Psn{action.number});
+  packet->aeth = {static_cast<std::uint8_t>(action.values[0]), action.values[1]};
+  adapter_.tracer().record(component, TraceEvent::kAckSent, number, action.number, action.values[0], action.values[1]);
+  adapter_.acknowledge(std::move(packet));
+}
+
+void LightQueuePair::enter_error() {
+  if (state_ == QpState::kErr) return;
+  set_state(QpState::kErr);
+  timers_.stop();
+  Actions actions;
+  requester_.flush_all(adapter_.now(), actions);
+  execute(actions);
+  responses_.abandon();
+  if (const std::optional<RecvWork> current = responder_.abandon()) {
+    complete_receive({current->wr_id, current->number, ib::WcStatus::kWorkRequestFlushed, false, false, 0, nullptr});
+  }
+}
+
+void LightQueuePair::on_ack_timeout() {
+  Actions actions;
+  requester_.on_ack_timeout(adapter_.now(), actions);
+  note_going_back();
+  execute(actions);
+}
+
+void LightQueuePair::on_rnr_timeout() {
+  Actions actions;
+  requester_.on_rnr_timeout(adapter_.now(), actions);
+  note_going_back();
+  execute(actions);
+}
+
+std::optional<host::ProgramAddress> LightQueuePair::check_remote(const Ref<SharedReceiveQueue>*, std::uint32_t rkey,
+                                                                 std::uint64_t va, std::uint32_t length, std::uint32_t access) {
+  const bool is_inside = va <= side_.capacity && length <= side_.capacity - va;
+  if (rkey != side_.key || !is_inside || (access & ~std::uint32_t{ib::kRemoteWrite}) != 0) return std::nullopt;
+  return va;
+}
+
+const Ref<SharedReceiveQueue>& LightQueuePair::target_ref() const {
+  static const Ref<SharedReceiveQueue> kNone;
+  return kNone;
+}
+
+std::uint32_t LightQueuePair::unused_receives() const {
+  constexpr std::uint32_t kMany = 1 << 15;  // there is always one more
+  return kMany;
+}
+
+}  // namespace verbatim::hca

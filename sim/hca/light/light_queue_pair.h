@@ -1,0 +1,110 @@
+// A queue pair of a light endpoint: the requester and responder of every queue pair (transport/), a work source, and nothing of a
+// program's. What the two want done is done at once, or behind the adapter's delays.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/hca/datapath/transport_timers.h"
+#include "sim/hca/queues/source_side.h"
+#include "sim/hca/queues/work_queue.h"
+#include "sim/hca/transport/connection.h"
+#include "sim/hca/transport/local_operations.h"
+#include "sim/hca/transport/requester.h"
+#include "sim/hca/transport/responder.h"
+#include "sim/hca/transport/responder_surroundings.h"
+#include "sim/hca/transport/response_queue.h"
+
+namespace verbatim::hca {
+
+class LightAdapter;
+
+class LightQueuePair final : public Connection,
+                             private LocalOperations,
+                             private ResponderSurroundings,
+                             private TransportTimers::Listener {
+ public:
+  // `depth`: requests that are posted and not completed, at the most.
+  LightQueuePair(LightAdapter& adapter, std::uint32_t number, WorkSource& source, std::uint32_t depth);
+
+  WorkSource& source() const { return side_.source; }
+  SourceEnd end() const { return {number, side_.key}; }
+  // From RESET to RTS.
+  void connect(const SourcePath& path);
+
+  // The source announces so many more requests. Returns the producer number that the doorbell brings.
+  std::uint32_t announce(std::uint32_t count);
+  void on_doorbell(std::uint32_t producer);
+
+  // One that is addressed to this queue pair and undamaged, all of which has come.
+  void receive(ib::Packet& packet, const ib::OpcodeInfo& operation);
+  // The adapter has failed: no timer runs.
+  void stop() { timers_.stop(); }
+
+  // For turns between queue pairs; responses and requests of one take turns.
+  bool has_packet() const { return responses_.has_packet() || requester_.has_packet(); }
+  ib::ServiceLevel next_service_level() const {
+    return is_response_next() ? service_level() : requester_.next_service_level();
+  }
+  // The next packet, which is handed to the port at the time that handed_over_at(its payload's bytes) gives.
+  template <class HandedOverAt>
+  ib::PacketPtr take_packet(Instant now, HandedOverAt handed_over_at);
+
+  bool is_listed = false;  // in the adapter's list
+  Instant gathers_since{};  // its payload is gathered ahead of the port from then on
+
+ private:
+  bool is_response_next() const { return responses_.has_packet() && (!was_response_ || !requester_.has_packet()); }
+  void execute(const Actions& actions, const ib::Packet* packet, Instant from);
+  void execute(const Actions& actions, const ib::Packet* packet = nullptr);
+  void fetch(std::uint32_t first, std::uint32_t count);
+  void complete(std::uint32_t count);
+  void complete_receive(const Responder::Received& received);
+  void acknowledge(const Action& action);
+  void to_responder(ib::Packet& packet);
+  void to_requester(const ib::Packet& packet);
+  void note_going_back();
+  void set_state(ib::QpState to);
+  void enter_error();
+  void on_ack_timeout() override;
+  void on_rnr_timeout() override;
+
+  ib::WcStatus execute_local(const SendWork&) override { CHECK(false); }  // a source makes none
+  std::optional<host::ProgramAddress> check_remote(const Ref<SharedReceiveQueue>* target, std::uint32_t rkey, std::uint64_t va,
+                                                   std::uint32_t length, std::uint32_t access) override;
+  bool invalidate(std::uint32_t) override { return false; }
+  const Ref<SharedReceiveQueue>& target_ref() const override;
+  void set_target(const Ref<SharedReceiveQueue>&) override {}
+  Ref<SharedReceiveQueue> find_target(std::uint32_t) const override { return {}; }
+  std::uint32_t unused_receives() const override;
+  std::uint32_t placed_bytes(const ib::Packet&) const override { CHECK(false); }  // of raw frames
+
+  LightAdapter& adapter_;
+  SourceSide side_;
+  WorkQueue queue_;  // its numbers: there is no ring
+  Requester requester_;
+  Responder responder_;
+  ResponseQueue responses_;
+  TransportTimers timers_;
+  bool was_response_ = false;  // the packet before
+  std::uint32_t epoch_ = 0;    // of the requester
+};
+
+template <class HandedOverAt>
+ib::PacketPtr LightQueuePair::take_packet(Instant now, HandedOverAt handed_over_at) {
+  Actions made;
+  was_response_ = is_response_next();
+  Outgoing outgoing = was_response_ ? responses_.next_packet(now, made) : requester_.next_packet(now, made);
+  execute(made);
+  const Instant when = handed_over_at(outgoing.packet->payload.length);
+  if (was_response_) {
+    responses_.on_transmit(outgoing);
+  } else {
+    Actions sent;
+    requester_.on_transmit(outgoing, when, sent);
+    execute(sent, nullptr, when);
+  }
+  return std::move(outgoing.packet);
+}
+
+}  // namespace verbatim::hca

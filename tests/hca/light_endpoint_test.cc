@@ -1,0 +1,386 @@
+// Light endpoints: packets have the times that they have between whole adapters whose stages, bus and caches hold nothing up.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sim/hca/light/light_adapter.h"
+#include "sim/observe/digest_sink.h"
+#include "tests/hca/driver.h"
+
+namespace verbatim::test {
+namespace {
+
+using hca::Endpoint;
+using hca::SourceWork;
+using ib::WcStatus;
+
+// Edges of the clock are a picosecond apart, stages take one packet after the other, and the bus is faster than the cable: an
+// adapter that adds nothing to the time of each step.
+hca::HcaProfile unhindered() {
+  hca::HcaProfile profile = test_profile();
+  profile.core_clock_hz = 1'000'000'000'000;
+  profile.doorbell = {10'000, 1};
+  profile.wqe_decode = {25'000, 1};
+  profile.packetize = {20'000, 1};
+  profile.receive_check = {30'000, 1};
+  profile.acknowledge = {15'000, 1};
+  profile.completion = {12'500, 1};
+  profile.pcie.generation = 5;
+  profile.pcie.outstanding_reads = 1024;
+  profile.gather_buffer_bytes = 1 << 18;
+  return profile;
+}
+
+// Loses the packets with these numbers, from 0, of those that leave a port.
+struct Losses final : fabric::PacketFaults {
+  std::set<std::uint64_t> numbers;
+  std::uint64_t seen = 0;
+  fabric::PacketFate on_packet(const fabric::Port&, ib::Packet&) override { return {.is_lost = numbers.contains(seen++)}; }
+};
+
+struct Traffic final : hca::WorkSource {
+  SourceWork each{SourceWork::Operation::kWrite, 100'000};
+  const Engine* engine = nullptr;
+  std::vector<std::pair<std::int64_t, WcStatus>> completed;
+  std::vector<std::uint32_t> received;
+  bool has_adapter_failed = false;
+
+  SourceWork next_work(std::uint32_t) override { return each; }
+  void on_completed(std::uint32_t, WcStatus status) override { completed.emplace_back(to_ps(engine->now()), status); }
+  void on_received(std::uint32_t, std::uint32_t bytes) override { received.push_back(bytes); }
+  void on_adapter_failed(std::uint32_t) override { has_adapter_failed = true; }
+};
+
+struct Setting {
+  bool is_light = true;         // the first of them,
+  bool is_far_end_light = true;  // and the second
+  bool roce = false;
+  fabric::LinkParams link = test_link();
+  hca::HcaProfile profile = unhindered();
+};
+
+// Two endpoints, LIDs 1 and 2, with a switch between them and a connection of sources.
+struct EndpointNet {
+  explicit EndpointNet(const Setting& setting = {}) : setting(setting), components(World::component_names()) {
+    tracer.add(trace);
+    ends[0] = make("client", 1, setting.is_light);
+    ends[1] = make("server", 2, setting.is_far_end_light);
+    device = std::make_unique<fabric::Switch>(engine, tracer, components.id("switch"), fabric::SwitchProfile(),
+                                              std::vector{components.id("switch/p1"), components.id("switch/p2")});
+    for (std::uint8_t i = 0; i < 2; ++i) connect(*ports[i], device->port(fabric::PortNumber{std::uint8_t(i + 1)}), setting.link);
+    device->set_forwarding_table({fabric::Switch::kNoRoute, fabric::PortNumber{1}, fabric::PortNumber{2}});
+    if (setting.roce) {
+      fabric::RouteTable routes(3);
+      for (std::uint8_t i = 1; i <= 2; ++i) routes.set(i, i);
+      device->set_ethernet_routes(ib::MacAddress{0}, std::make_shared<fabric::RouteTable>(routes));
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+      sources[i].engine = &engine;
+      at[i] = ends[i]->add_source(sources[i], 64);
+    }
+    join(at[0], at[1]);
+  }
+
+  void join(hca::SourceEnd first, hca::SourceEnd second) {
+    const hca::SourceEnd own[] = {first, second};
+    for (std::size_t i = 0; i < 2; ++i) {
+      hca::SourcePath path;
+      path.address.dlid = static_cast<std::uint16_t>(2 - i);
+      path.address.port = 1;
+      path.address.is_global = setting.roce;
+      path.address.dgid[15] = setting.roce ? static_cast<std::uint8_t>(2 - i) : 0;
+      path.peer = own[1 - i];
+      path.first_psn = 1000;
+      ends[i]->connect_source(own[i].number, path);
+    }
+  }
+
+  std::unique_ptr<Endpoint> make(const std::string& name, std::uint16_t lid, bool is_light) {
+    hca::PortAddress address;
+    address.lid = ib::Lid{lid};
+    address.gids.emplace_back().raw[15] = static_cast<std::uint8_t>(lid);
+    address.roce = setting.roce;
+    address.mac = ib::MacAddress{lid};
+    address.neighbours = &neighbours;
+    const ComponentId id = components.id(name + "/hca");
+    fabric::PortParams params = World::port_params(setting.profile);
+    auto& port = ports[lid - 1];
+    const auto give_port = [&](auto& owner) {
+      port = std::make_unique<fabric::Port>(engine, tracer, components.id(name + "/p1"), fabric::PortNumber{1}, params, owner);
+      owner.attach(*port);
+    };
+    if (!is_light) {
+      auto hca = std::make_unique<hca::Hca>(engine, tracer, choices, id, "mlx5_0", setting.profile, address, 1);
+      give_port(*hca);
+      return hca;
+    }
+    auto light = hca::LightEndpoint::make(engine, tracer, choices, id, setting.profile, address);
+    params.delivery = light->delivery();
+    give_port(*light);
+    return light;
+  }
+
+  void post(std::uint32_t count, std::size_t end = 0) { ends[end]->post_source(at[end].number, count); }
+  void run() {
+    engine.run();
+    tracer.finish();
+  }
+  void run_for(Duration duration) { engine.run_until(engine.now() + duration); }
+
+  const Setting setting;
+  const hca::Neighbours neighbours = World::two_neighbours();
+  Engine engine;
+  Tracer tracer{engine};
+  DefaultChoices choices;
+  ComponentTable components;
+  Recorder trace;
+  Traffic sources[2];
+  std::unique_ptr<Endpoint> ends[2];
+  std::unique_ptr<fabric::Port> ports[2];
+  std::unique_ptr<fabric::Switch> device;
+  hca::SourceEnd at[2];
+};
+
+// When packets leave each port, with their opcodes and PSNs.
+std::vector<std::vector<std::uint64_t>> departures(const EndpointNet& net) {
+  std::vector<std::vector<std::uint64_t>> rows;
+  for (const TraceRecord& record : net.trace.all(TraceEvent::kPacketTransmitted)) {
+    const auto when = static_cast<std::uint64_t>(record.time_ps);
+    rows.push_back({record.component, when, record.values[0], record.values[1], record.values[2]});
+  }
+  std::ranges::sort(rows);
+  return rows;
+}
+
+struct Pattern {
+  std::string name;
+  Setting setting;
+  std::uint32_t length = 100'000;
+  std::vector<std::uint32_t> posts = {1};  // messages, each row 3 us after the one before
+  std::set<std::uint64_t> lost;            // of the packets that the first end sends
+  std::set<std::uint64_t> lost_back;       // and the second
+  bool both_ways = false;
+};
+
+std::vector<Pattern> patterns() {
+  std::vector<Pattern> all = {{"a packet", {}, 4096},
+                           {"a message", {}, 1 << 20},
+                           {"messages behind each other", {}, 40'960, {1, 1, 1, 1, 1, 1}},
+                           {"a lost packet", {}, 1 << 20, {1}, {40}},
+                           {"lost packets and acknowledgements", {}, 40'960, {1, 1, 1, 1}, {3, 9, 17, 18, 33}, {0, 2}},
+                           {"the last packet is lost", {}, 40'960, {1}, {9, 10}},
+                           {"SENDs", {}, 40'960, {1, 1}}};
+  Setting fast;
+  fast.link.byte_time = ByteTime{20, 1};
+  all.push_back({"400 Gb/s", fast, 1 << 20, {1, 1}});
+  Setting roce;
+  roce.roce = true;
+  all.push_back({"RoCE", roce, 1 << 20, {1, 1}, {77, 200}});
+  return all;
+}
+
+TEST(LightEndpointTest, packets_leave_when_those_of_a_whole_adapter_do) {
+  for (const Pattern& one : patterns()) {
+    SCOPED_TRACE(one.name);
+    std::vector<std::vector<std::vector<std::uint64_t>>> seen;
+    std::vector<std::vector<std::pair<std::int64_t, WcStatus>>> completed;
+    for (const bool is_light : {false, true}) {
+      Setting setting = one.setting;
+      setting.is_light = setting.is_far_end_light = is_light;
+      EndpointNet net(setting);
+      Losses losses[2];
+      losses[0].numbers = one.lost;
+      losses[1].numbers = one.lost_back;
+      for (std::size_t i = 0; i < 2; ++i) net.ports[i]->set_faults(&losses[i]);
+      net.sources[0].each = {one.name == "SENDs" ? SourceWork::Operation::kSend : SourceWork::Operation::kWrite, one.length};
+      for (const std::uint32_t count : one.posts) {
+        net.post(count);
+        net.run_for(Duration(3'000'000));
+      }
+      net.run();
+      seen.push_back(departures(net));
+      completed.push_back(net.sources[0].completed);
+      EXPECT_EQ(net.sources[0].completed.size(), one.posts.size());
+      EXPECT_EQ(net.sources[1].received.size(), one.name == "SENDs" ? one.posts.size() : 0);
+    }
+    EXPECT_GT(seen[0].size(), 3u);
+    const auto [whole, other] = std::ranges::mismatch(seen[0], seen[1]);
+    EXPECT_TRUE(seen[0] == seen[1]) << "from the packet on that leaves at " << (whole == seen[0].end() ? 0 : (*whole)[1]) << " ps";
+    // Entries of requests that one acknowledgement completes follow each other over the bus of a whole adapter.
+    constexpr std::int64_t kEntry = 1'500;
+    for (std::size_t i = 0; i < completed[0].size(); ++i) {
+      EXPECT_EQ(completed[1][i].second, WcStatus::kSuccess);
+      EXPECT_LE(completed[1][i].first, completed[0][i].first);
+      EXPECT_LE(completed[0][i].first, completed[1][i].first + kEntry);
+    }
+  }
+}
+
+// The first end, and then the second, is a light endpoint.
+std::vector<Setting> pairs() {
+  std::vector<Setting> all;
+  for (const bool is_light : {false, true}) {
+    for (const bool is_far_end_light : {false, true}) all.push_back({.is_light = is_light, .is_far_end_light = is_far_end_light});
+  }
+  return all;
+}
+
+TEST(LightEndpointTest, talks_with_whole_adapters) {
+  std::set<std::int64_t> ends;
+  for (const Setting& setting : pairs()) {
+    EndpointNet net(setting);
+    for (std::size_t end = 0; end < 2; ++end) {
+      net.sources[end].each = {SourceWork::Operation::kSend, 300'000};
+      net.post(3, end);
+    }
+    net.run();
+    for (const Traffic& source : net.sources) {
+      EXPECT_EQ(source.completed.size(), 3u);
+      EXPECT_EQ(source.received, (std::vector<std::uint32_t>{300'000, 300'000, 300'000}));
+    }
+    ends.insert(net.sources[0].completed.back().first);
+  }
+  EXPECT_LT(*ends.rbegin() - *ends.begin(), 100'000) << "both ways at once, the order of packets and answers may differ";
+}
+
+TEST(LightEndpointTest, a_packet_that_it_sends_or_takes_costs_no_event_but_those_of_ports) {
+  EndpointNet net;
+  net.sources[0].each.length = 1 << 22;
+  net.post(4);
+  net.run();
+  const std::size_t packets = net.trace.count(TraceEvent::kPacketTransmitted);
+  EXPECT_EQ(packets, 2 * (4 * 1024 + 4u));
+  EXPECT_LT(net.engine.events_executed(), 2 * packets + 20);
+}
+
+TEST(LightEndpointTest, queue_pairs_take_turns_packet_by_packet) {
+  EndpointNet net;
+  Traffic second;
+  second.engine = &net.engine;
+  second.each = net.sources[0].each = {SourceWork::Operation::kWrite, 40'960};
+  const hca::SourceEnd here = net.ends[0]->add_source(second, 4), there = net.ends[1]->add_source(net.sources[1], 4);
+  net.join(here, there);
+  net.post(1);
+  net.ends[0]->post_source(here.number, 1);
+  net.run();
+  std::vector<std::uint64_t> to;
+  for (const TraceRecord& record : net.trace.all(TraceEvent::kPacketTransmitted)) {
+    if (record.component == net.ports[0]->id().value) to.push_back(record.values[1]);
+  }
+  ASSERT_EQ(to.size(), 20u);
+  // The first has the port's queue for itself when it begins.
+  for (std::size_t i = 6; i + 6 < to.size(); ++i) EXPECT_NE(to[i], to[i + 1]) << i;
+}
+
+TEST(LightEndpointTest, without_an_answer_the_request_fails_and_the_others_are_flushed) {
+  EndpointNet net;
+  Losses all;
+  for (std::uint64_t i = 0; i < 100'000; ++i) all.numbers.insert(i);
+  net.ports[0]->set_faults(&all);
+  net.post(6);
+  net.run();
+  ASSERT_EQ(net.sources[0].completed.size(), 6u);
+  EXPECT_EQ(net.sources[0].completed.front().second, WcStatus::kRetryExceeded);
+  EXPECT_EQ(net.sources[0].completed.back().second, WcStatus::kWorkRequestFlushed);
+}
+
+TEST(LightEndpointTest, a_link_that_is_down_for_a_while_costs_retries_and_one_that_stays_down_the_flow) {
+  for (const bool comes_back : {true, false}) {
+    EndpointNet net;
+    net.sources[0].each.length = 1 << 20;
+    net.post(2);
+    net.run_for(Duration(30'000'000));
+    set_link(*net.ports[0], false);
+    net.run_for(Duration(200'000'000));
+    if (comes_back) set_link(*net.ports[0], true);
+    net.run();
+    ASSERT_EQ(net.sources[0].completed.size(), 2u);
+    EXPECT_EQ(net.sources[0].completed[0].second, comes_back ? WcStatus::kSuccess : WcStatus::kRetryExceeded);
+    EXPECT_LT(net.engine.events_executed(), 10'000u);
+  }
+}
+
+TEST(LightEndpointTest, an_adapter_that_fails_is_silent_and_its_peer_finds_out_by_retries) {
+  for (const Setting& setting : pairs()) {
+    SCOPED_TRACE(testing::Message() << setting.is_light << setting.is_far_end_light);
+    EndpointNet net(setting);
+    net.sources[0].each.length = net.sources[1].each.length = 1 << 20;
+    net.post(3, 0);
+    net.post(3, 1);
+    net.run_for(Duration(50'000'000));
+    net.ends[0]->fail();
+    EXPECT_TRUE(net.sources[0].has_adapter_failed);
+    const std::size_t before = net.sources[0].completed.size();
+    net.post(1);  // leads to nothing
+    net.run();
+    EXPECT_EQ(net.sources[0].completed.size(), before);
+    ASSERT_EQ(net.sources[1].completed.size(), 3u);
+    EXPECT_EQ(net.sources[1].completed.back().second, WcStatus::kWorkRequestFlushed);
+  }
+}
+
+TEST(LightEndpointTest, what_is_not_for_it_is_dropped_with_a_reason_and_its_buffer_is_free_again) {
+  EndpointNet net;
+  ib::PacketPtr sent;
+  const auto receive = [&](const std::function<void(ib::Packet&)>& change) {
+    auto packet = std::make_unique<ib::Packet>();
+    packet->lrh.source = ib::Lid{1};
+    packet->lrh.destination = ib::Lid{2};
+    packet->bth.opcode = make_opcode(ib::Transport::kRc, ib::Operation::kSendOnly);
+    packet->bth.pkey = ib::kDefaultPkey;
+    packet->bth.destination = ib::Qpn{net.at[1].number};
+    packet->bth.psn = ib::Psn{1000};
+    packet->payload.length = 100;
+    change(*packet);
+    const std::size_t before = net.trace.count(TraceEvent::kPacketDropped);
+    net.ports[0]->send(std::move(packet));
+    net.run();
+    const auto drops = net.trace.all(TraceEvent::kPacketDropped);
+    return drops.size() == before ? ib::DropReason() : static_cast<ib::DropReason>(drops.back().values[3]);
+  };
+  using enum ib::DropReason;
+  const auto nothing = [](ib::Packet&) {};
+  const std::uint32_t credits = net.device->port(fabric::PortNumber{2}).credits(ib::VirtualLane{0});
+  EXPECT_EQ(receive([](ib::Packet& packet) { packet.corrupted = true; }), kCorrupted);
+  EXPECT_EQ(receive([](ib::Packet& packet) { packet.bth.opcode = ib::Opcode{0x1f}; }), kUndefinedOpcode);
+  EXPECT_EQ(receive([](ib::Packet& packet) { packet.bth.destination = ib::Qpn{1}; }), kUnknownQp);
+  EXPECT_EQ(receive([](ib::Packet& packet) { packet.bth.destination = ib::Qpn{0xffffff}; }), kUnknownQp);
+  EXPECT_EQ(receive([](ib::Packet& packet) { packet.bth.pkey = 0x8001; }), kWrongPkey);
+  EXPECT_EQ(receive([](ib::Packet& packet) { packet.lrh.source = ib::Lid{7}; }), kWrongSource);
+  EXPECT_EQ(receive([](ib::Packet& packet) { packet.bth.opcode = make_opcode(ib::Transport::kUd, ib::Operation::kSendOnly); }),
+            kWrongTransport);
+  net.run_for(Duration(1'000'000));
+  EXPECT_EQ(net.device->port(fabric::PortNumber{2}).credits(ib::VirtualLane{0}), credits);
+  EXPECT_EQ(receive(nothing), ib::DropReason());
+  EXPECT_EQ(net.sources[1].received, std::vector<std::uint32_t>{100});
+}
+
+// Requests that no source makes, as a program with the number of the queue pair could.
+TEST(LightEndpointTest, a_peer_that_asks_for_what_it_has_no_right_to_is_refused) {
+  for (const ib::Operation operation : {ib::Operation::kReadRequest, ib::Operation::kFetchAdd, ib::Operation::kWriteOnly}) {
+    EndpointNet net;
+    auto packet = std::make_unique<ib::Packet>();
+    packet->lrh.source = ib::Lid{1};
+    packet->lrh.destination = ib::Lid{2};
+    packet->bth.opcode = make_opcode(ib::Transport::kRc, operation);
+    packet->bth.pkey = ib::kDefaultPkey;
+    packet->bth.destination = ib::Qpn{net.at[1].number};
+    packet->bth.psn = ib::Psn{1000};
+    packet->reth = {ib::RemoteVa{0}, ib::RKey{net.at[1].key + (operation == ib::Operation::kWriteOnly ? 1 : 0)}, 8};
+    packet->atomic = {ib::RemoteVa{0}, ib::RKey{net.at[1].key}, 1, 0};
+    packet->payload.length = operation == ib::Operation::kWriteOnly ? 8 : 0;
+    net.ports[0]->send(std::move(packet));
+    net.run();
+    const auto sent = net.trace.all(TraceEvent::kAckSent);
+    ASSERT_EQ(sent.size(), 1u);
+    EXPECT_EQ(ib::ack_kind(static_cast<std::uint8_t>(sent[0].values[2])), ib::AckKind::kNak);
+  }
+}
+
+TEST(LightEndpointTest, takes_kilobytes) {
+  EXPECT_LE(sizeof(hca::LightAdapter), 1024u);
+  EXPECT_LE(sizeof(hca::LightQueuePair), 2048u);
+}
+
+}  // namespace
+}  // namespace verbatim::test
