@@ -24,11 +24,6 @@ namespace {
 bool comes_after(const TraceRecord& a, const TraceRecord& b) { return comes_before(b, a); }
 }  // namespace
 
-void Tracer::give_number(TraceRecord& record) {
-  if (record.component >= next_numbers_.size()) next_numbers_.resize(record.component + std::size_t{1});
-  record.number = next_numbers_[record.component]++;
-}
-
 void Tracer::emit_early(TraceRecord record) {
   give_number(record);
   for (TraceSink* sink : any_order_sinks_) sink->on_record(record, {});
@@ -54,7 +49,10 @@ void Tracer::emit(TraceRecord record, std::span<const std::byte> bytes) {
     return;
   }
   give_number(record);
-  for (TraceSink* sink : any_order_sinks_) sink->on_record(record, bytes);
+  give_to_sinks(record, bytes);
+}
+
+void Tracer::give_in_order(const TraceRecord& record, std::span<const std::byte> bytes) {
   if (next_early_ps_ <= record.time_ps) [[unlikely]] release_up_to(record.time_ps);
   for (TraceSink* sink : sinks_) sink->on_record(record, bytes);
 }

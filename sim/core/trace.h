@@ -267,10 +267,13 @@ class Tracer {
   void record_packet(ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                      std::uint64_t d, const ib::Packet& packet, ComponentId port) {
     CHECK(held_ == nullptr);
-    record(component, event, a, b, c, d);
-    if (packet_observers_.empty()) return;
+    const bool is_recorded = has_sinks();
+    if (!is_recorded && packet_observers_.empty()) return;
     TraceRecord record{to_ps(engine_.now()), component.value, event, {a, b, c, d}};
-    if (has_sinks()) record.number = next_numbers_[component.value] - 1;
+    if (is_recorded) {
+      give_number(record);
+      give_to_sinks(record, {});
+    }
     for (PacketObserver* observer : packet_observers_) observer->on_packet(record, packet, port);
   }
 
@@ -280,7 +283,15 @@ class Tracer {
   bool has_sinks() const { return !sinks_.empty() || !any_order_sinks_.empty(); }
   void emit(TraceRecord record, std::span<const std::byte> bytes);
   void emit_early(TraceRecord record);
-  void give_number(TraceRecord& record);
+  void give_number(TraceRecord& record) {
+    if (record.component >= next_numbers_.size()) [[unlikely]] next_numbers_.resize(record.component + std::size_t{1});
+    record.number = next_numbers_[record.component]++;
+  }
+  void give_to_sinks(const TraceRecord& record, std::span<const std::byte> bytes) {
+    for (TraceSink* sink : any_order_sinks_) sink->on_record(record, bytes);
+    if (!sinks_.empty()) give_in_order(record, bytes);
+  }
+  void give_in_order(const TraceRecord& record, std::span<const std::byte> bytes);
   // Records that were made before their time, up to this one.
   void release_up_to(std::int64_t time_ps);
 

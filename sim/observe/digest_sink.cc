@@ -3,6 +3,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "sim/observe/record_hash.h"
 #include "sim/observe/wide_hash.h"
 
 namespace verbatim::observe {
@@ -16,23 +17,22 @@ struct RecordWithBytes {
   std::uint64_t length = 0;
   std::uint64_t hash_low = 0, hash_high = 0;  // XXH3-128 of the bytes
 };
-static_assert(std::has_unique_object_representations_v<TraceRecord>);
 static_assert(std::has_unique_object_representations_v<RecordWithBytes>);
 static_assert(std::endian::native == std::endian::little);
 
-XXH128_hash_t hash_of(const TraceRecord& record, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return XXH3_128bits(&record, sizeof record);
-  const XXH128_hash_t hash = widest_hash()(bytes.data(), bytes.size());
-  const RecordWithBytes whole{record, bytes.size(), hash.low64, hash.high64};
-  return XXH3_128bits(&whole, sizeof whole);
+RecordHash hash_of(const TraceRecord& record, std::span<const std::byte> bytes) {
+  const XXH128_hash_t of_bytes = widest_hash()(bytes.data(), bytes.size());
+  const RecordWithBytes whole{record, bytes.size(), of_bytes.low64, of_bytes.high64};
+  const XXH128_hash_t hash = XXH3_128bits(&whole, sizeof whole);
+  return {hash.low64, hash.high64};
 }
 
 }  // namespace
 
 void DigestSink::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
-  const XXH128_hash_t hash = hash_of(record, bytes);
-  low_ += hash.low64;
-  high_ += hash.high64 + (low_ < hash.low64 ? 1 : 0);
+  const RecordHash hash = bytes.empty() ? hash_of(record) : hash_of(record, bytes);
+  low_ += hash.low;
+  high_ += hash.high + (low_ < hash.low ? 1 : 0);
 }
 
 std::string DigestSink::hex() const {

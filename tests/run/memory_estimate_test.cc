@@ -36,6 +36,14 @@ TEST(MemoryEstimate, grows_with_hosts_and_with_traffic) {
   EXPECT_GT(estimate_memory(star(1000, 0, 1000), checks).total(), idle.total() + 20 * kMib);
 }
 
+TEST(MemoryEstimate, light_endpoints_take_less_than_half) {
+  config::ScenarioSpec scenario = star(1000, 0, 1000);
+  const std::uint64_t whole = estimate_memory(scenario, CheckLevels()).total();
+  for (config::HostSpec& host : scenario.topology.hosts) host.hca_profile.endpoint = "light";
+  for (std::size_t i = 0; i < scenario.topology.adapters.size(); ++i) scenario.topology.adapters[i].host = i;
+  EXPECT_LT(estimate_memory(scenario, CheckLevels()).total(), whole / 2);
+}
+
 TEST(MemoryEstimate, what_checks_know_of_each_pair_of_hosts_counts_where_there_are_programs) {
   EXPECT_EQ(estimate_memory(star(1000, 1, 0), CheckLevels()).check_bytes, 12'000'000u);
   EXPECT_EQ(estimate_memory(star(1000, 1, 0), CheckLevels({"remote-race=off"})).check_bytes, 8'000'000u);

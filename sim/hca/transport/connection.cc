@@ -70,17 +70,30 @@ ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const prot
   packet->bth.pkey = pkey();
   packet->bth.destination = to;
   packet->bth.psn = psn;
-  if (path.is_global != 0) {
-    ib::Grh& grh = packet->grh.emplace();
-    const auto& gids = address.gids;
-    grh.source = gids[path.sgid_index < gids.size() ? path.sgid_index : 0];
-    std::memcpy(grh.destination.raw, path.dgid, sizeof(grh.destination.raw));
-    grh.flow_label = path.flow_label;
-    grh.traffic_class = path.traffic_class;
-    grh.hop_limit = path.hop_limit;
+  if (!address.roce) {
+    if (path.is_global != 0) add_global_headers(*packet, path);
+    return packet;
   }
-  if (address.roce) set_ethernet(*packet, address, number);
+  if (!newest_.are_of(path, to)) {
+    if (path.is_global != 0) add_global_headers(*packet, path);
+    set_ethernet(*packet, address, number);
+    newest_ = {true, path, to, *packet->grh, *packet->ethernet};
+    return packet;
+  }
+  packet->lrh.source = packet->lrh.destination = {};
+  packet->grh = newest_.grh;
+  packet->ethernet = newest_.ethernet;
   return packet;
+}
+
+void Connection::add_global_headers(ib::Packet& packet, const protocol::AddressVector& path) const {
+  ib::Grh& grh = packet.grh.emplace();
+  const auto& gids = address.gids;
+  grh.source = gids[path.sgid_index < gids.size() ? path.sgid_index : 0];
+  std::memcpy(grh.destination.raw, path.dgid, sizeof(grh.destination.raw));
+  grh.flow_label = path.flow_label;
+  grh.traffic_class = path.traffic_class;
+  grh.hop_limit = path.hop_limit;
 }
 
 }  // namespace verbatim::hca

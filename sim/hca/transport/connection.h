@@ -2,7 +2,9 @@
 // they read it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "sim/core/ids.h"
 #include "sim/hca/hca.h"
@@ -61,6 +63,24 @@ class Connection {
     return attributes.path_mig_state == static_cast<std::uint32_t>(MigrationState::kMigrated);
   }
   bool is_armed() const { return attributes.path_mig_state == static_cast<std::uint32_t>(MigrationState::kArmed); }
+
+ private:
+  // What all packets of a path to one queue pair have in common on Ethernet, where a port keeps its address.
+  struct EthernetHeaders {
+    bool is_known = false;
+    protocol::AddressVector path{};
+    ib::Qpn to;
+    ib::Grh grh;
+    ib::Ethernet ethernet;
+
+    bool are_of(const protocol::AddressVector& other, ib::Qpn destination) const {
+      constexpr std::size_t kBytes = offsetof(protocol::AddressVector, port) + sizeof path.port;
+      return is_known && to == destination && std::memcmp(&path, &other, kBytes) == 0;
+    }
+  };
+  void add_global_headers(ib::Packet& packet, const protocol::AddressVector& path) const;
+
+  mutable EthernetHeaders newest_;  // that were made
 
  protected:
   const ib::Transport transport_;
