@@ -9,35 +9,35 @@
 namespace verbatim::fabric {
 
 Arrivals::Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink,
-                   ib::PortCounters& counters)
+                   ib::PortCounters& counters, LossListener& losses)
     : tracer_(tracer),
       id_(id),
       number_(number),
       sink_(sink),
       counters_(counters),
+      losses_(losses),
       timer_(Timer::of<&Arrivals::on_arrival>(engine, id, EventClass::kArrival, this)) {}
 
-void Arrivals::expect(ib::PacketPtr&& packet, std::uint32_t wire_bytes, const ArrivalTimes& times) {
+void Arrivals::expect(PacketOnLine&& coming) {
   std::size_t place = expected_.size();
-  const auto comes_last = [&times](const Expected& before) { return before.times.head <= times.head; };
-  if (Expected* const last = expected_.extend_if(comes_last); last != nullptr) [[likely]] {
-    last->packet = std::move(packet);
-    last->times = times;
-    last->wire_bytes = wire_bytes;
+  const Instant head = coming.times.head;
+  const auto comes_last = [head](const PacketOnLine& before) { return before.times.head <= head; };
+  if (PacketOnLine* const last = expected_.extend_if(comes_last); last != nullptr) [[likely]] {
+    *last = std::move(coming);
   } else {
-    place = expected_.insert_sorted({std::move(packet), times, wire_bytes},
-                                    [](const Expected& a, const Expected& b) { return a.times.head < b.times.head; });
+    place = expected_.insert_sorted(std::move(coming),
+                                    [](const PacketOnLine& a, const PacketOnLine& b) { return a.times.head < b.times.head; });
   }
-  if (place == 0) timer_.reschedule_at(times.head);
-}
-
-ib::PacketPtr Arrivals::take_expected() {
-  timer_.cancel();
-  return expected_.empty() ? nullptr : expected_.pop_front().packet;
+  if (place == 0) timer_.reschedule_at(head);
 }
 
 void Arrivals::on_arrival() {
-  Expected& slot = expected_.front();
+  if (const PacketOnLine& next = expected_.front(); next.failures != failures_ || next.is_faulty) [[unlikely]] {
+    const PacketOnLine lost = expected_.pop_front();
+    if (!expected_.empty()) timer_.schedule_at(expected_.front().times.head);
+    return lose(lost);
+  }
+  PacketOnLine& slot = expected_.front();
   ib::PacketPtr packet = std::move(slot.packet);
   const ArrivalTimes times = slot.times;
   const std::uint32_t wire_bytes = slot.wire_bytes;
@@ -48,6 +48,15 @@ void Arrivals::on_arrival() {
   if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_rcv_packets;
   ib::record(tracer_, id_, TraceEvent::kPacketReceived, *packet, wire_bytes);
   sink_.receive(number_, std::move(packet), times);
+}
+
+void Arrivals::lose(const PacketOnLine& lost) {
+  if (lost.failures == failures_) {
+    ++counters_.rcv_errors;
+  } else if (!lost.is_faulty) {
+    ib::record_drop(tracer_, id_, *lost.packet, DropReason::kLostOnLink, id_);
+  }
+  losses_.on_loss(lost.packet->lrh.lane, lost.wire_bytes, lost.times.tail);
 }
 
 }  // namespace verbatim::fabric

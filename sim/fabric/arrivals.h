@@ -1,5 +1,9 @@
 // The receiving end of one direction of a link: packets whose heads have not arrived yet, by arrival. One event per packet, when
 // its head arrives; its source is the receiving port, whose name orders what comes in at one instant.
+//
+// A packet that was on a link when it failed is lost here, at the time at which its head would have arrived. Both ends count the
+// failures of their link, and a packet has the number that its sender had counted when it started: here it is lost if that is
+// another number by then.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +16,49 @@
 
 namespace verbatim::fabric {
 
+struct PacketOnLine {
+  ib::PacketPtr packet;
+  ArrivalTimes times;
+  std::uint32_t wire_bytes = 0;
+  std::uint32_t failures : 31 = 0;  // of the link, as the sender has counted them
+  std::uint32_t is_faulty : 1 = 0;  // a scripted fault loses it, and its sender has recorded that
+};
+
+// Learns of packets that were expected and are lost.
+class LossListener {
+ public:
+  // The packet would have taken space in the input buffer until `tail`.
+  virtual void on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) = 0;
+
+ protected:
+  ~LossListener() = default;
+};
+
 class Arrivals {
  public:
   // Packets go to `sink`, as of its port `number`, and are counted in `counters`.
-  Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink, ib::PortCounters& counters);
+  Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink, ib::PortCounters& counters,
+           LossListener& losses);
 
   // The head of a packet arrives at `times.head`, not before now.
-  void expect(ib::PacketPtr&& packet, std::uint32_t wire_bytes, const ArrivalTimes& times);
-  // Takes a packet whose head has not arrived; null when there is none.
-  ib::PacketPtr take_expected();
+  void expect(PacketOnLine&& coming);
+
+  // What is on the link now is lost, in both directions.
+  void fail() { ++failures_; }
+  std::uint32_t failures() const { return failures_; }
 
  private:
-  struct Expected {
-    ib::PacketPtr packet;
-    ArrivalTimes times;
-    std::uint32_t wire_bytes = 0;
-  };
-
   void on_arrival();
+  void lose(const PacketOnLine& lost);
 
   Tracer& tracer_;
   const ComponentId id_;
   const PortNumber number_;
   PacketSink& sink_;
   ib::PortCounters& counters_;
-  Ring<Expected> expected_;  // by arrival of the head
+  LossListener& losses_;
+  std::uint32_t failures_ = 0;
+  Ring<PacketOnLine> expected_;  // by arrival of the head
   Timer timer_;              // head of expected_.front()
 };
 

@@ -165,7 +165,8 @@ TEST(FaultScript, a_link_that_fails_loses_what_is_queued_and_on_the_line_and_com
     EXPECT_EQ(line.b.numbers.size(), through) << shift;
     EXPECT_FALSE(line.a.port.is_up());
     EXPECT_FALSE(line.b.port.is_up());
-    EXPECT_EQ(line.simulation.trace.of(TraceEvent::kPacketDropped).size(), 10 - through);
+    const std::size_t on_line = shift < 0 ? 1 : 0;  // lost at the time at which it would have arrived
+    EXPECT_EQ(line.simulation.trace.of(TraceEvent::kPacketDropped).size(), 10 - through - on_line);
     line.a.port.send(make_packet(2, 0, 50));
     line.b.port.send(make_packet(1, 0, 51));
     line.simulation.engine.run_until(rule.up - Duration(1));
