@@ -107,6 +107,7 @@ class LinkEnd final : private LossListener {
   // For a cable between parts, after a window that ends at `end`, as link_inbox.h says.
   void finish_window(Instant end);
   void take_inbox();
+  const LinkInbox* inbox() const { return inbox_.get(); }
   // Grants leave for the far end then or later, unless something is released or starts before; kNever: no grant is due.
   Instant next_grant_departure() const {
     const Instant next = flow_.next_grant_departure();

@@ -148,6 +148,8 @@ class Port final : private LinkUser, private SpaceListener {
   // For a cable between parts, after a window that ends at `end` (`link_inbox.h`): first for all ports, then the second for all.
   void finish_window(Instant end) { link_->finish_window(end); }
   void take_inbox() { link_->take_inbox(); }
+  // Null: the far end is in this part.
+  const LinkInbox* inbox() const { return link_->inbox(); }
   // The next window must not begin after this time, at which grants may leave; kNever: no grant is due.
   Instant next_grant_departure() const { return link_->next_grant_departure(); }
 

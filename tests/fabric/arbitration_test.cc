@@ -74,7 +74,7 @@ TEST(Port, management_packets_need_no_credits_and_go_first) {
   params.input_buffer_bytes = 66 * 64;
   Host a(simulation, 0, params), b(simulation, 1, params);
   b.release = false;
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, Duration(0)});
   a.port.send(make_packet(2, 4096, 0, 0));
   a.port.send(make_packet(2, 4096, 1, 0));
   a.port.send(make_packet(2, 256, 2, 1));
@@ -90,7 +90,7 @@ struct TwoWays {
   Host a, b;
   explicit TwoWays(const LinkParams& link, std::uint32_t lanes = 1)
       : a(simulation, 0, of(lanes)), b(simulation, 1, of(lanes)) {
-    connect(a.port, b.port, link);
+    simulation.connect(a.port, b.port, link);
   }
   static PortParams of(std::uint32_t lanes) {
     PortParams params;
@@ -125,7 +125,7 @@ TEST(FlowControl, waits_for_the_packet_on_the_line) {
     small.input_buffer_bytes = 66 * 64;
     Host a(simulation, 0), b(simulation, 1, small);
     b.release = false;
-    connect(a.port, b.port, {kEdr4x, Duration(0)});
+    simulation.connect(a.port, b.port, {kEdr4x, Duration(0)});
     a.port.send(make_packet(2, 4096, 0));
     a.port.send(make_packet(2, 4096, 1));
     simulation.engine.run_until(at(1'000'000));
@@ -171,7 +171,7 @@ TEST(FlowControl, tells_everything_at_once) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
   b.release = false;
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, Duration(0)});
   for (std::uint32_t i = 0; i < 3; ++i) a.port.send(make_packet(2, 64, i));
   simulation.engine.run();
   b.port.send(make_packet(1, 4096));
@@ -195,9 +195,9 @@ TEST(Crossbar, reads_as_many_packets_of_an_input_as_its_speedup) {
     Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile,
                {ComponentId{3}, ComponentId{4}, ComponentId{5}});
     hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}, PortNumber{3}});
-    connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(10'000)});
-    connect(two.port, hub.port(PortNumber{2}), {kQdr4x, Duration(10'000)});
-    connect(three.port, hub.port(PortNumber{3}), {kQdr4x, Duration(10'000)});
+    simulation.connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(10'000)});
+    simulation.connect(two.port, hub.port(PortNumber{2}), {kQdr4x, Duration(10'000)});
+    simulation.connect(three.port, hub.port(PortNumber{3}), {kQdr4x, Duration(10'000)});
     one.port.send(make_packet(2, 1024));
     one.port.send(make_packet(3, 1024));
     simulation.engine.run();
@@ -216,8 +216,8 @@ struct BlockedSwitch {
       : hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}}) {
     two.release = false;
     hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
-    connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-    connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+    simulation.connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+    simulation.connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
   }
   static PortParams least_buffer() {
     PortParams params;
@@ -298,8 +298,8 @@ TEST(Vl15, drops_what_finds_no_room_in_its_buffer) {
     Host from(simulation, 0), to(simulation, 1);
     Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
     hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
-    connect(from.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-    connect(to.port, hub.port(PortNumber{2}), {kQdr4x, Duration(0)});
+    simulation.connect(from.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+    simulation.connect(to.port, hub.port(PortNumber{2}), {kQdr4x, Duration(0)});
     for (std::uint32_t i = 0; i < 2; ++i) from.port.send(make_packet(2, 264, i, 15));
     // The first head comes at 640 ps and starts at the edge of 2500; its last byte leaves 290 x 250 ps later.
     constexpr std::int64_t kFirstLeaves = 2'500 + 290 * 250;
@@ -326,9 +326,9 @@ TEST(Vl15, has_no_lifetime) {
   Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile,
              {ComponentId{3}, ComponentId{4}, ComponentId{5}});
   hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}, PortNumber{3}});
-  connect(from.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-  connect(other.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
-  connect(to.port, hub.port(PortNumber{3}), {kQdr4x, Duration(0)});
+  simulation.connect(from.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+  simulation.connect(other.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  simulation.connect(to.port, hub.port(PortNumber{3}), {kQdr4x, Duration(0)});
   from.port.send(make_packet(3, 4096));
   simulation.engine.run_until(at(10'000));
   other.port.send(make_packet(3, 264, 1, 15));
@@ -378,8 +378,8 @@ TEST(LaneTable, of_a_switch_s_output_chooses_the_lane_or_drops) {
   Host one(simulation, 0, four), two(simulation, 1, four);
   Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
   hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
-  connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-  connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  simulation.connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+  simulation.connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
   for (std::uint8_t level = 0; level < 3; ++level) one.port.send(make_packet(2, 64, level, level));
   simulation.engine.run();
   EXPECT_EQ(two.numbers, (std::vector<std::uint32_t>{0, 1}));

@@ -30,10 +30,10 @@ struct Spread {
     LinkParams link;
     link.byte_time = kEdr4x;
     link.header_bytes = 62;
-    connect(sender.port, hub.port(PortNumber{1}), link);
-    connect(a.port, hub.port(PortNumber{2}), link);
-    connect(b.port, hub.port(PortNumber{3}), link);
-    connect(c.port, hub.port(PortNumber{4}), link);
+    simulation.connect(sender.port, hub.port(PortNumber{1}), link);
+    simulation.connect(a.port, hub.port(PortNumber{2}), link);
+    simulation.connect(b.port, hub.port(PortNumber{3}), link);
+    simulation.connect(c.port, hub.port(PortNumber{4}), link);
     RouteTable routes(3);
     routes.set(0, routes.add(std::vector{PortNumber{2}, PortNumber{3}, PortNumber{4}}));
     routes.set(2, routes.add(std::vector{PortNumber{3}}));

@@ -12,7 +12,7 @@ constexpr std::int64_t kWire = 4096 + 26;  // make_packet(…, 4096)
 // Two hosts and a cable without a way.
 struct Cable {
   explicit Cable(std::uint32_t blocks = 1024) : a(simulation, 0), b(simulation, 1, room_for(blocks)) {
-    connect(a.port, b.port, {kEdr4x, Duration(0)});
+    simulation.connect(a.port, b.port, {kEdr4x, Duration(0)});
   }
   static PortParams room_for(std::uint32_t blocks) {
     PortParams params;
@@ -67,7 +67,7 @@ TEST(PortCountersTest, a_packet_that_is_dropped_has_waited_too) {
   dies.head_lifetime = Duration(100'000);
   Host a(simulation, 0, dies), b(simulation, 1, Cable::room_for(66));
   b.release = false;
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, Duration(0)});
   a.port.send(make_packet(2, 4096, 0));
   a.port.send(make_packet(2, 4096, 1));
   simulation.engine.run();
@@ -123,7 +123,7 @@ TEST(PortCountersTest, a_switch_counts_what_it_cannot_forward_at_the_input_and_w
   Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{10}, ComponentId{11}});
   hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}, Switch::kNoRoute});
   Host host(simulation, 0);
-  connect(host.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+  simulation.connect(host.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
   host.port.send(make_packet(3, 64));      // nobody knows the way
   host.port.send(make_packet(2, 64));      // there is no cable
   host.port.send(make_packet(0, 64));      // to the switch itself, which forwards nothing then

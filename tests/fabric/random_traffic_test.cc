@@ -156,7 +156,7 @@ struct ChangingEnd {
 struct Fabric {
   Fabric(const Shape& shape, std::uint64_t seed, bool reversed, bool in_windows = false,
          const std::vector<LinkChange>& changes = {})
-      : shape(shape), windows(in_windows) {
+      : shape(shape), windows(simulation.engine, in_windows) {
     const subnet::Plan plan = subnet::plan(shape.nodes, shape.cables);
     std::vector<std::string> names;
     for (const subnet::Node& node : shape.nodes) {
@@ -234,7 +234,7 @@ struct Fabric {
     for (const std::size_t i : order) {
       if (hosts[i]) hosts[i]->start(std::move(outgoing[i]));
     }
-    windows.run(simulation.engine);
+    windows.run();
   }
 
   static std::string port_name(const std::string& node, std::uint32_t port) {
