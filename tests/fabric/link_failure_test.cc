@@ -4,13 +4,13 @@
 namespace verbatim::fabric {
 namespace {
 
-constexpr Duration kWay{100'000};
+constexpr Duration kLongWay{100'000};
 constexpr Duration kHead{8 * 80};
 constexpr std::int64_t kPacket = 26 * 80;  // make_packet(…, 0)
 
 struct FailingCable {
   explicit FailingCable(std::uint32_t blocks = 1024) : a(simulation, 0, room_for(blocks)), b(simulation, 1, room_for(blocks)) {
-    simulation.connect(a.port, b.port, {kEdr4x, kWay});
+    simulation.connect(a.port, b.port, {kEdr4x, kLongWay});
   }
   static PortParams room_for(std::uint32_t blocks) {
     PortParams params;
@@ -48,7 +48,7 @@ TEST(LinkFailure, loses_what_is_queued_at_once_and_what_is_on_the_line_when_it_w
   set_link(cable.b.port, false);
   EXPECT_EQ(cable.drops(), (Drops{{fails, 0, 2, DropReason::kLinkDown}}));
   cable.simulation.engine.run();
-  const std::int64_t head = to_ps(at(0) + kHead + kWay);
+  const std::int64_t head = to_ps(at(0) + kHead + kLongWay);
   EXPECT_EQ(cable.drops(), (Drops{{fails, 0, 2, DropReason::kLinkDown},
                                   {head, 1, 0, DropReason::kLostOnLink},
                                   {head + kPacket, 1, 1, DropReason::kLostOnLink}}));
@@ -63,7 +63,7 @@ TEST(LinkFailure, spares_a_packet_whose_head_has_arrived) {
   for (const std::int64_t early : {0, 1}) {
     FailingCable cable;
     cable.a.port.send(make_packet(2, 0));
-    cable.run_until(to_ps(at(0) + kHead + kWay) - early);
+    cable.run_until(to_ps(at(0) + kHead + kLongWay) - early);
     set_link(cable.a.port, false);
     cable.simulation.engine.run();
     EXPECT_EQ(cable.b.arrivals.size(), early == 0 ? 1u : 0u);
@@ -79,7 +79,7 @@ TEST(LinkFailure, loses_what_left_before_it_though_the_link_is_up_again_and_noth
   cable.a.port.send(make_packet(2, 0, 1));
   cable.simulation.engine.run();
   EXPECT_EQ(cable.b.numbers, std::vector<std::uint32_t>{1});
-  EXPECT_EQ(cable.drops(), (Drops{{to_ps(at(0) + kHead + kWay), 1, 0, DropReason::kLostOnLink}}));
+  EXPECT_EQ(cable.drops(), (Drops{{to_ps(at(0) + kHead + kLongWay), 1, 0, DropReason::kLostOnLink}}));
 }
 
 // The buffer holds one packet. The space of the lost one is granted at its tail.
@@ -91,8 +91,8 @@ TEST(LinkFailure, grants_the_space_of_lost_packets_when_they_would_have_arrived)
   cable.run_until(2'000);
   set_link(cable.a.port, true);
   cable.a.port.send(make_packet(2, 4096, 1));
-  const Instant starts = at(4122 * 80) + kWay + Duration(8 * 80) + kWay;
-  expect_arrival_at(cable.simulation, cable.b, 1, starts + kHead + kWay);
+  const Instant starts = at(4122 * 80) + kLongWay + Duration(8 * 80) + kLongWay;
+  expect_arrival_at(cable.simulation, cable.b, 1, starts + kHead + kLongWay);
 }
 
 TEST(LinkFailure, of_a_packet_that_a_fault_has_lost_is_no_second_loss) {
@@ -112,7 +112,7 @@ TEST(LinkFailure, of_a_packet_that_a_fault_has_lost_is_no_second_loss) {
 
 TEST(DisabledPort, is_down_at_once_and_its_far_end_a_propagation_later) {
   FailingCable cable;
-  const std::int64_t disabled = 10'000, enabled = 500'000, way = to_ps(at(0) + kWay);
+  const std::int64_t disabled = 10'000, enabled = 500'000, way = to_ps(at(0) + kLongWay);
   cable.run_until(disabled);
   cable.a.port.set_enabled(false);
   EXPECT_FALSE(cable.a.port.is_up());
@@ -122,7 +122,7 @@ TEST(DisabledPort, is_down_at_once_and_its_far_end_a_propagation_later) {
   cable.run_until(disabled + way);
   EXPECT_FALSE(cable.b.port.is_up());
   cable.run_until(enabled);
-  EXPECT_EQ(cable.drops(), (Drops{{to_ps(at(disabled - 1) + kWay + kHead + kWay), 0, 7, DropReason::kLostOnLink}}));
+  EXPECT_EQ(cable.drops(), (Drops{{to_ps(at(disabled - 1) + kLongWay + kHead + kLongWay), 0, 7, DropReason::kLostOnLink}}));
   cable.a.port.set_enabled(true);
   cable.a.port.send(make_packet(2, 0, 8));
   cable.run_until(enabled + way - 1);

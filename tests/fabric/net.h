@@ -24,6 +24,10 @@ inline constexpr ByteTime kEdr4x{80, 1};
 inline constexpr ByteTime kFdr4x{440, 3};
 inline constexpr ByteTime kQdr4x{250, 1};
 
+// The propagation of cables whose length does not matter.
+inline constexpr std::int64_t kWayPs = 10'000;
+inline constexpr Duration kWay{kWayPs};
+
 // A middle packet of an RC SEND: 26 bytes of headers and CRCs around the payload.
 inline ib::PacketPtr make_packet(std::uint16_t lid, std::uint32_t payload, std::uint32_t number = 0,
                                  std::uint8_t lane = 0) {
