@@ -154,6 +154,27 @@ TEST(DisabledPort, stays_down_until_it_is_enabled_and_the_cable_is_intact) {
   }
 }
 
+// The far end sees the cable fail and be repaired before it knows that the port is disabled.
+TEST(DisabledPort, whose_cable_fails_within_a_propagation_carries_packets_again) {
+  FailingCable cable;
+  cable.a.port.set_enabled(false);
+  cable.run_until(1'000);
+  set_link(cable.a.port, false);
+  cable.run_until(2'000);
+  set_link(cable.a.port, true);
+  EXPECT_FALSE(cable.a.port.is_up());
+  EXPECT_TRUE(cable.b.port.is_up());
+  cable.run_until(1'000'000);
+  EXPECT_FALSE(cable.b.port.is_up());
+  cable.a.port.set_enabled(true);
+  cable.run_until(2'000'000);
+  cable.a.port.send(make_packet(2, 0, 1));
+  cable.b.port.send(make_packet(1, 0, 2));
+  cable.simulation.engine.run();
+  EXPECT_EQ(cable.b.numbers, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(cable.a.numbers, std::vector<std::uint32_t>{2});
+}
+
 // Each has failed once when the packet leaves, but not for the same cause.
 TEST(DisabledPort, at_both_ends_within_a_propagation_loses_what_leaves_between) {
   FailingCable cable;
