@@ -355,7 +355,9 @@ std::vector<LinkChange> random_changes(const Shape& shape, std::uint64_t seed) {
     if (shape.links[i].propagation > Duration(0)) window = std::min(window, shape.links[i].propagation);
   }
   Rng rng(seed, "changes");
-  const auto below = [&rng](std::int64_t bound) { return Duration(static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(bound)))); };
+  const auto below = [&rng](std::int64_t bound) {
+    return Duration(static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(bound))));
+  };
   std::vector<LinkChange> changes;
   for (std::size_t i = 0; i < 16; ++i) {
     LinkChange down{at(0) + below(records.back().time_ps), rng.below(shape.cables.size())};
