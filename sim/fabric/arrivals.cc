@@ -32,12 +32,9 @@ void Arrivals::expect(PacketOnLine&& coming) {
 }
 
 void Arrivals::on_arrival() {
-  if (const PacketOnLine& next = expected_.front(); next.failures != failures_ || next.is_faulty) [[unlikely]] {
-    const PacketOnLine lost = expected_.pop_front();
-    if (!expected_.empty()) timer_.schedule_at(expected_.front().times.head);
-    return lose(lost);
-  }
   PacketOnLine& slot = expected_.front();
+  if (slot.failures != failures_) [[unlikely]]
+    return lose_next();
   ib::PacketPtr packet = std::move(slot.packet);
   const ArrivalTimes times = slot.times;
   const std::uint32_t wire_bytes = slot.wire_bytes;
@@ -50,10 +47,12 @@ void Arrivals::on_arrival() {
   sink_.receive(number_, std::move(packet), times);
 }
 
-void Arrivals::lose(const PacketOnLine& lost) {
-  if (lost.failures == failures_) {
+void Arrivals::lose_next() {
+  const PacketOnLine lost = expected_.pop_front();
+  if (!expected_.empty()) timer_.schedule_at(expected_.front().times.head);
+  if (lost.failures == PacketOnLine::kFaulty) {
     ++counters_.rcv_errors;
-  } else if (!lost.is_faulty) {
+  } else {
     ib::record_drop(tracer_, id_, *lost.packet, DropReason::kLostOnLink, id_);
   }
   losses_.on_loss(lost.packet->lrh.lane, lost.wire_bytes, lost.times.tail);

@@ -17,11 +17,13 @@
 namespace verbatim::fabric {
 
 struct PacketOnLine {
+  // Instead of a number of failures: a scripted fault loses the packet, and its sender has recorded that.
+  static constexpr std::uint32_t kFaulty = ~0u;
+
   ib::PacketPtr packet;
   ArrivalTimes times;
   std::uint32_t wire_bytes = 0;
-  std::uint32_t failures : 31 = 0;  // of the link, as the sender has counted them
-  std::uint32_t is_faulty : 1 = 0;  // a scripted fault loses it, and its sender has recorded that
+  std::uint32_t failures = 0;  // of the link, as the sender has counted them
 };
 
 // Learns of packets that were expected and are lost.
@@ -49,7 +51,7 @@ class Arrivals {
 
  private:
   void on_arrival();
-  void lose(const PacketOnLine& lost);
+  void lose_next();
 
   Tracer& tracer_;
   const ComponentId id_;

@@ -79,7 +79,8 @@ class LinkEnd final : private LossListener {
   // A packet starts. Returns when its last byte leaves. A faulty one never arrives; the far end counts an error.
   Instant transmit(ib::PacketPtr&& packet, std::uint32_t wire_bytes, Duration delay, bool is_faulty) {
     const PassageTimes times = channel_.transmit(engine_.now(), wire_bytes, packet->trail, delay);
-    PacketOnLine sent{std::move(packet), times.arrival, wire_bytes, arrivals_.failures(), is_faulty};
+    const std::uint32_t failures = is_faulty ? PacketOnLine::kFaulty : arrivals_.failures();
+    PacketOnLine sent{std::move(packet), times.arrival, wire_bytes, failures};
     if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) [[unlikely]] {
       inbox->packets.push_back(std::move(sent));
     } else {
