@@ -225,12 +225,12 @@ class Port final : private LinkUser, private SpaceListener {
 // needs a propagation above zero.
 void connect(Port& a, Port& b, const LinkParams& params, CableKind kind = CableKind::kWithinPart);
 
-// The cable in `end` breaks or is repaired, at both ends. For callers at rest: no event is being executed, or both ends are in one
-// part of the fabric.
+// The cable in `end` breaks or is repaired, at both ends. For callers at rest: no event is being executed, or both ends are in
+// one part of the fabric.
 //
 // When a link fails, packets queued at its ends are dropped, and those on it are lost at the receiver, unless their heads have
-// arrived. Flow control goes on: space that lost packets would have taken is granted again when they would have arrived, and the
-// ends of a link that comes up know each other's free space as of a propagation ago (IBA 7.9.4).
+// arrived. Flow control goes on: space that lost packets would have taken is granted again when they would have arrived, and
+// the ends of a link that comes up know each other's free space as of a propagation ago (IBA 7.9.4).
 void set_link(Port& end, bool up);
 
 }  // namespace verbatim::fabric

@@ -128,7 +128,10 @@ struct LinkChange {
 // Changes of one end of a cable, in events of its own.
 struct ChangingEnd {
   ChangingEnd(Engine& engine, Port& port, int end)
-      : engine(engine), port(port), end(end), timer(Timer::of<&ChangingEnd::fire>(engine, port.id(), EventClass::kTimeout, this)) {}
+      : engine(engine),
+        port(port),
+        end(end),
+        timer(Timer::of<&ChangingEnd::fire>(engine, port.id(), EventClass::kTimeout, this)) {}
 
   void add(const LinkChange& change) {
     if (change.end == end || change.end == LinkChange::kBothEnds) changes.push_back(change);

@@ -60,7 +60,9 @@ class Windows {
       const LinkInbox& inbox = *port->inbox();
       if (!inbox.packets.empty() || !inbox.switchings.empty()) return true;
       has_grants |= !inbox.grants.empty() || port->next_grant_departure() != kNever;
-      for (std::uint8_t lane = 0; lane < port->operational_lanes(); ++lane) has_waiting |= port->has_queued(ib::VirtualLane{lane});
+      for (std::uint8_t lane = 0; lane < port->operational_lanes(); ++lane) {
+        has_waiting |= port->has_queued(ib::VirtualLane{lane});
+      }
     }
     return has_grants && has_waiting;
   }
