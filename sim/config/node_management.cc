@@ -74,7 +74,7 @@ management::PortCounts counts_of(const ib::PortCounters& counted) {
 }
 
 void set_link_of(fabric::Port& port, bool up) {
-  if (port.connected()) fabric::set_link(port, up);
+  if (port.connected()) port.set_enabled(up);
 }
 
 }  // namespace

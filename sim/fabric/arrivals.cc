@@ -1,5 +1,6 @@
 #include "sim/fabric/arrivals.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/ib/group_address.h"
@@ -9,38 +10,34 @@
 namespace verbatim::fabric {
 
 Arrivals::Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink,
-                   const Delivery& delivery, ib::PortCounters& counters)
+                   const Delivery& delivery, ib::PortCounters& counters, LossListener& losses)
     : tracer_(tracer),
       id_(id),
       number_(number),
       sink_(sink),
       delivery_(delivery),
       counters_(counters),
+      losses_(losses),
       timer_(Timer::of<&Arrivals::on_arrival>(engine, id, EventClass::kArrival, this)) {}
 
-void Arrivals::expect(ib::PacketPtr&& packet, std::uint32_t wire_bytes, const ArrivalTimes& times) {
+void Arrivals::expect(PacketOnLine&& coming) {
   std::size_t place = expected_.size();
-  const Instant when = delivery_.of(times);
-  const auto comes_last = [&](const Expected& before) { return delivery_.of(before.times) <= when; };
-  if (Expected* const last = expected_.extend_if(comes_last); last != nullptr) [[likely]] {
-    last->packet = std::move(packet);
-    last->times = times;
-    last->wire_bytes = wire_bytes;
+  const Instant when = delivery_.of(coming.times);
+  const auto comes_last = [&](const PacketOnLine& before) { return delivery_.of(before.times) <= when; };
+  if (PacketOnLine* const last = expected_.extend_if(comes_last); last != nullptr) [[likely]] {
+    *last = std::move(coming);
   } else {
-    place = expected_.insert_sorted({std::move(packet), times, wire_bytes}, [this](const Expected& a, const Expected& b) {
+    place = expected_.insert_sorted(std::move(coming), [this](const PacketOnLine& a, const PacketOnLine& b) {
       return delivery_.of(a.times) < delivery_.of(b.times);
     });
   }
   if (place == 0) timer_.reschedule_at(when);
 }
 
-ib::PacketPtr Arrivals::take_expected() {
-  timer_.cancel();
-  return expected_.empty() ? nullptr : expected_.pop_front().packet;
-}
-
 void Arrivals::on_arrival() {
-  Expected& slot = expected_.front();
+  PacketOnLine& slot = expected_.front();
+  if (slot.failures != failures_) [[unlikely]]
+    return lose_next();
   ib::PacketPtr packet = std::move(slot.packet);
   const ArrivalTimes times = slot.times;
   const std::uint32_t wire_bytes = slot.wire_bytes;
@@ -51,6 +48,17 @@ void Arrivals::on_arrival() {
   if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_rcv_packets;
   ib::record(tracer_, id_, TraceEvent::kPacketReceived, *packet, wire_bytes);
   sink_.receive(number_, std::move(packet), times);
+}
+
+void Arrivals::lose_next() {
+  const PacketOnLine lost = expected_.pop_front();
+  if (!expected_.empty()) timer_.schedule_at(delivery_.of(expected_.front().times));
+  if (lost.failures == PacketOnLine::kFaulty) {
+    ++counters_.rcv_errors;
+  } else {
+    ib::record_drop(tracer_, id_, *lost.packet, DropReason::kLostOnLink, id_);
+  }
+  losses_.on_loss(lost.packet->lrh.lane, lost.wire_bytes, std::max(lost.times.tail, delivery_.of(lost.times)));
 }
 
 }  // namespace verbatim::fabric

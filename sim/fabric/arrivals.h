@@ -1,6 +1,10 @@
 // The receiving end of one direction of a link: packets that have not been delivered to its owner, by the time at which they
 // will be. One event per packet, mostly when its head arrives; its source is the receiving port, whose name orders what comes in
 // at one instant.
+//
+// A packet that was on a link when it failed is lost here, at the time at which it would have been delivered. Both ends count the
+// failures of their link, and a packet has the number that its sender had counted when it started: here it is lost if that is
+// another number by then.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +17,42 @@
 
 namespace verbatim::fabric {
 
+struct PacketOnLine {
+  // Instead of a number of failures: a scripted fault loses the packet, and its sender has recorded that.
+  static constexpr std::uint32_t kFaulty = ~0u;
+
+  ib::PacketPtr packet;
+  ArrivalTimes times;
+  std::uint32_t wire_bytes = 0;
+  std::uint32_t failures = 0;  // of the link, as the sender has counted them
+};
+
+// Learns of packets that were expected and are lost.
+class LossListener {
+ public:
+  // The packet would have taken space in the input buffer until `tail`.
+  virtual void on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) = 0;
+
+ protected:
+  ~LossListener() = default;
+};
+
 class Arrivals {
  public:
   // Packets go to `sink`, as of its port `number`, and are counted in `counters`.
   Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink, const Delivery& delivery,
-           ib::PortCounters& counters);
+           ib::PortCounters& counters, LossListener& losses);
 
-  // A packet arrives at `times`, which are not before now.
-  void expect(ib::PacketPtr&& packet, std::uint32_t wire_bytes, const ArrivalTimes& times);
-  // Takes a packet that has not been delivered; null when there is none.
-  ib::PacketPtr take_expected();
+  // A packet arrives at its times, which are not before now.
+  void expect(PacketOnLine&& coming);
+
+  // What is on the link now is lost, in both directions.
+  void fail() { ++failures_; }
+  std::uint32_t failures() const { return failures_; }
 
  private:
-  struct Expected {
-    ib::PacketPtr packet;
-    ArrivalTimes times;
-    std::uint32_t wire_bytes = 0;
-  };
-
   void on_arrival();
+  void lose_next();
 
   Tracer& tracer_;
   const ComponentId id_;
@@ -39,8 +60,10 @@ class Arrivals {
   PacketSink& sink_;
   const Delivery delivery_;
   ib::PortCounters& counters_;
-  Ring<Expected> expected_;  // by their delivery
-  Timer timer_;              // of expected_.front()
+  LossListener& losses_;
+  std::uint32_t failures_ = 0;
+  Ring<PacketOnLine> expected_;  // by their delivery
+  Timer timer_;                  // of expected_.front()
 };
 
 }  // namespace verbatim::fabric

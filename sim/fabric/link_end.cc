@@ -10,10 +10,10 @@ namespace verbatim::fabric {
 LinkEnd::LinkEnd(Engine& engine, Tracer& tracer, const LinkParams& params, const LinkSide& near, const LinkSide& far)
     : engine_(engine),
       user_(near.user),
-      counters_(near.counters),
       channel_(params, far.id),
       flow_(params, std::min(near.data_lanes, far.data_lanes), far.input_buffer_bytes / kCreditBlockBytes),
-      arrivals_(engine, tracer, near.id, near.number, near.sink, near.delivery, near.counters) {}
+      arrivals_(engine, tracer, near.id, near.number, near.sink, near.delivery, near.counters, *this),
+      id_(near.id) {}
 
 void LinkEnd::connect(LinkEnd& far, CableKind kind) {
   far_ = &far;
@@ -32,23 +32,36 @@ void LinkEnd::send_due_frames(Instant now) {
   });
 }
 
-Instant LinkEnd::transmit_lost(ib::Packet& packet, ib::VirtualLane lane, std::uint32_t wire_bytes) {
-  const PassageTimes times = channel_.transmit(engine_.now(), wire_bytes, packet.trail);
-  const LinkInbox::Loss loss{lane, blocks_of(wire_bytes), times.arrival.tail};
-  if (far_->inbox_ != nullptr) {
-    far_->inbox_->losses.push_back(loss);
-  } else {
-    far_->on_loss(loss);
-    notify_far_end();
-  }
-  return times.leaves;
+void LinkEnd::on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) {
+  if (lane == kManagementLane) return;
+  on_release(lane.value, blocks_of(wire_bytes), tail);
+  user_.on_grants_changed();  // its flow control packet may go before this end's data
 }
 
-void LinkEnd::on_loss(const LinkInbox::Loss& loss) {
-  ++counters_.rcv_errors;
-  if (loss.lane == kManagementLane) return;
-  on_release(loss.lane.value, loss.blocks, loss.when);
-  user_.on_grants_changed();  // its flow control packet may go before this end's data
+void LinkEnd::announce(bool is_enabled) {
+  const LinkInbox::Switching switching{engine_.now() + params().propagation, is_enabled};
+  if (far_->inbox_ != nullptr) {
+    far_->inbox_->switchings.push_back(switching);
+  } else {
+    far_->expect_switching(switching);
+  }
+}
+
+void LinkEnd::expect_switching(const LinkInbox::Switching& switching) {
+  if (announced_ == nullptr) {
+    // After the arrivals of its instant, as scripted failures are.
+    announced_.reset(new Announced{{}, Timer::of<&LinkEnd::on_switching>(engine_, id_, EventClass::kTimeout, this)});
+  }
+  announced_->switchings.push_back(switching);
+  if (!announced_->timer.scheduled()) announced_->timer.schedule_at(switching.when);
+}
+
+void LinkEnd::on_switching() {
+  Ring<LinkInbox::Switching>& switchings = announced_->switchings;
+  while (!switchings.empty() && switchings.front().when == engine_.now()) {
+    user_.on_far_end_enabled(switchings.pop_front().is_enabled);
+  }
+  if (!switchings.empty()) announced_->timer.schedule_at(switchings.front().when);
 }
 
 Instant LinkEnd::await_grants(std::size_t lane, std::uint32_t blocks, Instant at) {
@@ -60,13 +73,13 @@ Instant LinkEnd::await_grants(std::size_t lane, std::uint32_t blocks, Instant at
 void LinkEnd::finish_window(Instant end) { advance_to(end); }
 
 void LinkEnd::take_inbox() {
-  const bool has_news = !inbox_->grants.empty() || !inbox_->losses.empty();
-  for (LinkInbox::Packet& packet : inbox_->packets) arrivals_.expect(std::move(packet.packet), packet.wire_bytes, packet.times);
+  const bool has_news = !inbox_->grants.empty();
+  for (PacketOnLine& packet : inbox_->packets) arrivals_.expect(std::move(packet));
   for (const LinkInbox::Grant& grant : inbox_->grants) flow_.add_grant(grant.lane, grant.grant);
-  for (const LinkInbox::Loss& loss : inbox_->losses) on_loss(loss);
+  for (const LinkInbox::Switching& switching : inbox_->switchings) expect_switching(switching);
   inbox_->packets.clear();
   inbox_->grants.clear();
-  inbox_->losses.clear();
+  inbox_->switchings.clear();
   if (has_news) user_.on_grants_changed();
 }
 

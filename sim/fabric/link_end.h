@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/core/check.h"
 #include "sim/core/engine.h"
+#include "sim/core/ring.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/arrivals.h"
 #include "sim/fabric/channel.h"
@@ -28,6 +28,8 @@ class LinkUser {
  public:
   // Grants for which a lane waits may arrive at another time than was known, or have become known.
   virtual void on_grants_changed() = 0;
+  // The far end was disabled or enabled a propagation ago.
+  virtual void on_far_end_enabled(bool is_enabled) = 0;
 
  protected:
   ~LinkUser() = default;
@@ -48,7 +50,7 @@ struct LinkSide {
 // Where the ends of a cable are.
 enum class CableKind : std::uint8_t { kWithinPart, kBetweenParts };
 
-class LinkEnd {
+class LinkEnd final : private LossListener {
  public:
   LinkEnd(Engine& engine, Tracer& tracer, const LinkParams& params, const LinkSide& near, const LinkSide& far);
   // Both ends exist.
@@ -75,20 +77,19 @@ class LinkEnd {
   Instant data_start(Instant at) const { return flow_.data_start(channel_.line(), at); }
   void stop_awaiting_grants() { awaits_grants_ = false; }
 
-  // A packet starts. Returns when its last byte leaves.
-  Instant transmit(ib::PacketPtr&& packet, std::uint32_t wire_bytes, Duration delay) {
+  // A packet starts. Returns when its last byte leaves. A faulty one never arrives; the far end counts an error.
+  Instant transmit(ib::PacketPtr&& packet, std::uint32_t wire_bytes, Duration delay, bool is_faulty) {
     const PassageTimes times = channel_.transmit(engine_.now(), wire_bytes, packet->trail, delay);
+    const std::uint32_t failures = is_faulty ? PacketOnLine::kFaulty : arrivals_.failures();
+    PacketOnLine sent{std::move(packet), times.arrival, wire_bytes, failures};
     if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) [[unlikely]] {
-      inbox->packets.push_back({std::move(packet), wire_bytes, times.arrival});
+      inbox->packets.push_back(std::move(sent));
     } else {
-      far_->arrivals_.expect(std::move(packet), wire_bytes, times.arrival);
+      far_->arrivals_.expect(std::move(sent));
       notify_far_end();
     }
     return times.leaves;
   }
-  // The same, and it never arrives. Flow control counts what was sent, not what came (IBA 7.9.4.4): the far end finds its space
-  // unused, and counts an error.
-  Instant transmit_lost(ib::Packet& packet, ib::VirtualLane lane, std::uint32_t wire_bytes);
   // Data of this end takes credits.
   void on_start(std::size_t lane, std::uint32_t blocks) { flow_.on_start(lane, blocks); }
   std::uint32_t credits(std::size_t lane) const { return flow_.credits(lane); }
@@ -99,17 +100,16 @@ class LinkEnd {
     notify_far_end();
   }
 
-  // Takes a packet that this end has sent and whose head has not arrived; null when there is none. Within a part of the fabric
-  // alone: a cable between parts cannot fail yet.
-  ib::PacketPtr take_in_flight() {
-    CHECK(inbox_ == nullptr);
-    return far_->arrivals_.take_expected();
-  }
-  void restore(std::size_t lane, std::uint32_t blocks) { flow_.restore(lane, blocks); }
+  // The link fails at this end: packets whose heads have not arrived are lost at their receivers (`arrivals.h`). Each failure is
+  // one at both ends.
+  void fail() { arrivals_.fail(); }
+  // The far end learns a propagation later that this end has been disabled or enabled.
+  void announce(bool is_enabled);
 
   // For a cable between parts, after a window that ends at `end`, as link_inbox.h says.
   void finish_window(Instant end);
   void take_inbox();
+  const LinkInbox* inbox() const { return inbox_.get(); }
   // Grants leave for the far end then or later, unless something is released or starts before; kNever: no grant is due.
   Instant next_grant_departure() const {
     const Instant next = flow_.next_grant_departure();
@@ -122,20 +122,30 @@ class LinkEnd {
   }
   void send_due_frames(Instant now);
   Instant await_grants(std::size_t lane, std::uint32_t blocks, Instant at);
-  void on_loss(const LinkInbox::Loss& loss);
+  // Flow control counts what was sent, not what came (IBA 7.9.4.4): the space of what is lost is granted again.
+  void on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) override;
+  void expect_switching(const LinkInbox::Switching& switching);
+  void on_switching();
   // The far end's knowledge of grants to come may have changed.
   void notify_far_end() {
     if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user_.on_grants_changed();
   }
 
+  // What the far end has announced.
+  struct Announced {
+    Ring<LinkInbox::Switching> switchings;  // by time
+    Timer timer;                            // the first one
+  };
+
   Engine& engine_;
   LinkUser& user_;
-  ib::PortCounters& counters_;
   LinkEnd* far_ = nullptr;
   std::unique_ptr<LinkInbox> inbox_;  // null: the far end is in this part
   Channel channel_;
   LinkFlowControl flow_;
   Arrivals arrivals_;
+  std::unique_ptr<Announced> announced_;  // null: nothing ever
+  const ComponentId id_;
   bool awaits_grants_ = false;  // a lane waits for grants that have not left the far end
 };
 

@@ -72,8 +72,6 @@ class CreditFlowControl {
       CHECK(lane.credits <= capacity_);
     }
   }
-  // Packets of a lane that the far end has never received.
-  void restore(std::size_t lane, std::uint32_t blocks) { outgoing_[lane].credits += blocks; }
   std::uint32_t credits(std::size_t lane) const { return outgoing_[lane].credits; }
   std::uint32_t capacity() const { return capacity_; }
 
@@ -116,7 +114,6 @@ class NoFlowControl {
   void on_release(std::size_t, std::uint32_t, Instant) {}
   void add_grant(std::size_t, const CreditGrant&) {}
   void take_grants(std::size_t, Instant) {}
-  void restore(std::size_t, std::uint32_t) {}
   std::uint32_t credits(std::size_t) const { return 0; }
   std::uint32_t capacity() const { return 0; }
   bool is_due(const LineClock&, Instant) const { return false; }
@@ -163,9 +160,6 @@ class LinkFlowControl {
   }
   void take_grants(std::size_t lane, Instant now) {
     with([&](auto& policy) { policy.take_grants(lane, now); });
-  }
-  void restore(std::size_t lane, std::uint32_t blocks) {
-    with([&](auto& policy) { policy.restore(lane, blocks); });
   }
   std::uint32_t credits(std::size_t lane) const {
     return with([&](const auto& policy) { return policy.credits(lane); });

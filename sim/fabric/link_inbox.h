@@ -9,35 +9,28 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
+#include "sim/core/time.h"
+#include "sim/fabric/arrivals.h"
 #include "sim/fabric/link_flow_control.h"
-#include "sim/fabric/packet_sink.h"
-#include "sim/ib/packet.h"
 
 namespace verbatim::fabric {
 
 struct LinkInbox {
-  struct Packet {
-    ib::PacketPtr packet;
-    std::uint32_t wire_bytes = 0;
-    ArrivalTimes times;
-  };
   struct Grant {
     std::size_t lane = 0;
     CreditGrant grant;
   };
-  // A packet that a fault has lost: this end's buffer has its space unused from `when` on.
-  struct Loss {
-    ib::VirtualLane lane;
-    std::uint32_t blocks = 0;
+  // The far end has been disabled or enabled, which is known here at `when`.
+  struct Switching {
     Instant when;
+    bool is_enabled = false;
   };
 
-  std::vector<Packet> packets;
+  std::vector<PacketOnLine> packets;
   std::vector<Grant> grants;
-  std::vector<Loss> losses;
+  std::vector<Switching> switchings;  // by time
 };
 
 }  // namespace verbatim::fabric

@@ -151,6 +151,7 @@ bool Port::expire() {
 }
 
 void Port::count_wait() {
+  link_->advance();
   const Instant since = std::max({out_.waiting_since(), waited_until_, link_->line().busy_until()});
   const Instant now = engine_.now();
   if (since >= now) return;
@@ -184,13 +185,9 @@ void Port::start(ib::VirtualLane lane) {
     fate = faults_->on_packet(*this, *packet);
   if (fate.is_duplicated) [[unlikely]]
     queue_copy(*packet, first, lane);
-  Instant leaves;
-  if (fate.is_lost) [[unlikely]] {
+  if (fate.is_lost) [[unlikely]]
     drop(*packet, DropReason::kFault);
-    leaves = link_->transmit_lost(*packet, lane, first.wire_bytes);
-  } else {
-    leaves = link_->transmit(std::move(packet), first.wire_bytes, fate.delay);
-  }
+  const Instant leaves = link_->transmit(std::move(packet), first.wire_bytes, fate.delay, fate.is_lost);
   last_period_ = link_->line().busy_since();
   if (first.claim.buffer != nullptr) first.claim.buffer->add_read(first.claim.in, leaves);
   PerPortBuffer::release(first.claim, shared.get(), first.wire_bytes, leaves);
@@ -208,9 +205,22 @@ void Port::drop(const ib::Packet& packet, DropReason reason) {
 
 void set_link(Port& end, bool up) {
   CHECK(end.connected());
-  if (end.up_ == up) return;
-  end.set_up(up);
-  end.peer_->set_up(up);
+  end.set_cable(up);
+  end.far_end()->set_cable(up);
+}
+
+void Port::set_enabled(bool is_enabled) {
+  if (set_down(DownCause::kDisabled, !is_enabled)) link_->announce(is_enabled);
+}
+
+bool Port::set_down(DownCause cause, bool is_down) {
+  CHECK(connected());
+  const auto bit = static_cast<std::uint8_t>(cause);
+  if (((down_causes_ & bit) != 0) == is_down) return false;
+  down_causes_ ^= bit;
+  if (is_down) link_->fail();
+  if (up_ != (down_causes_ == 0)) set_up(down_causes_ == 0);
+  return true;
 }
 
 void Port::set_up(bool up) {
@@ -219,16 +229,12 @@ void Port::set_up(bool up) {
   if (!up) {
     count_wait();
     ++counters_.link_downed;
-    lose_everything();
+    lose_queued();
   }
   owner_.link_changed(number_, up);
 }
 
-void Port::lose_everything() {
-  while (const ib::PacketPtr packet = link_->take_in_flight()) {
-    drop(*packet, DropReason::kLinkDown);
-    if (packet->lrh.lane != kManagementLane) link_->restore(packet->lrh.lane.value, blocks_of(packet->wire_bytes()));
-  }
+void Port::lose_queued() {
   stop_waking();
   out_.drain(
       [this](const QueuedPacket& lost) {

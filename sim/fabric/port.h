@@ -66,8 +66,14 @@ class Port final : private LinkUser, private SpaceListener {
   ComponentId id() const { return id_; }
   PortNumber number() const { return number_; }
   bool connected() const { return link_.has_value(); }
-  // Connected, and the cable carries packets.
+  // Connected, and the link carries packets: the cable is intact and both ends are enabled, as far as this end knows.
   bool is_up() const { return up_; }
+
+  // The cable breaks or is repaired. To be called for both ends at one instant, for each in an event of its own or outside of
+  // events (`set_link`).
+  void set_cable(bool is_intact) { set_down(DownCause::kBrokenCable, !is_intact); }
+  // This end is disabled or enabled. The far end knows a propagation later.
+  void set_enabled(bool is_enabled);
   // Whether packets of a lane may leave and come in: those of data lanes once the subnet manager has made the port active
   // (IBA 7.2.7), which it is unless somebody says otherwise.
   bool carries(ib::VirtualLane lane) const { return active_ || lane == kManagementLane; }
@@ -140,11 +146,13 @@ class Port final : private LinkUser, private SpaceListener {
   }
   bool has_queued(ib::VirtualLane lane) const { return !out_.is_empty(lane); }
   // Null: no cable.
-  const Port* far_end() const { return peer_; }
+  Port* far_end() const { return peer_; }
 
   // For a cable between parts, after a window that ends at `end` (`link_inbox.h`): first for all ports, then the second for all.
   void finish_window(Instant end) { link_->finish_window(end); }
   void take_inbox() { link_->take_inbox(); }
+  // Null: the far end is in this part.
+  const LinkInbox* inbox() const { return link_->inbox(); }
   // The next window must not begin after this time, at which grants may leave; kNever: no grant is due.
   Instant next_grant_departure() const { return link_->next_grant_departure(); }
 
@@ -156,7 +164,8 @@ class Port final : private LinkUser, private SpaceListener {
 
  private:
   friend void connect(Port& a, Port& b, const LinkParams& params, CableKind kind);
-  friend void set_link(Port& end, bool up);
+
+  enum class DownCause : std::uint8_t { kBrokenCable = 1, kDisabled = 2, kFarEndDisabled = 4 };
 
   LinkSide side();
   void attach(Port& peer, const LinkParams& params);
@@ -172,9 +181,10 @@ class Port final : private LinkUser, private SpaceListener {
   void drop(const ib::Packet& packet, DropReason reason);
   // Counts the time since which a packet could have been sent and none was.
   void count_wait();
-  // What is queued here or on its way to the far end is lost.
-  void lose_everything();
+  // One of the causes for which the link is down begins or ends; false: it had already.
+  bool set_down(DownCause cause, bool is_down);
   void set_up(bool up);
+  void lose_queued();
   // Starts what can start now and sets the timer for what cannot yet.
   void pump();
   void set_wake();
@@ -183,6 +193,7 @@ class Port final : private LinkUser, private SpaceListener {
   void on_grants_changed() override {
     if (out_.waiting() != 0) set_wake();
   }
+  void on_far_end_enabled(bool is_enabled) override { set_down(DownCause::kFarEndDisabled, !is_enabled); }
   void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) override;
   ComponentId input_id() const override { return id_; }
 
@@ -191,6 +202,7 @@ class Port final : private LinkUser, private SpaceListener {
   const ComponentId id_;
   const PortNumber number_;
   bool up_ = false;
+  std::uint8_t down_causes_ = 0;  // of the link
   bool active_ = true;
   bool has_credits_ = true;  // the link's flow control
   const std::uint32_t output_queue_bytes_;
@@ -217,9 +229,12 @@ class Port final : private LinkUser, private SpaceListener {
 // needs a propagation above zero.
 void connect(Port& a, Port& b, const LinkParams& params, CableKind kind = CableKind::kWithinPart);
 
-// The cable in `end` stops carrying packets, in both directions, or does so again. Down, everything that is
-// queued at its ends or on its way is lost, unless its head has arrived; up, the ends know each other's free
-// buffer space, as link initialisation tells it (IBA 7.9.4).
+// The cable in `end` breaks or is repaired, at both ends. For callers at rest: no event is being executed, or both ends are in
+// one part of the fabric.
+//
+// When a link fails, packets queued at its ends are dropped, and those on it are lost at the receiver, unless their heads have
+// arrived. Flow control goes on: space that lost packets would have taken is granted again when they would have arrived, and
+// the ends of a link that comes up know each other's free space as of a propagation ago (IBA 7.9.4).
 void set_link(Port& end, bool up);
 
 }  // namespace verbatim::fabric

@@ -21,33 +21,35 @@ void flip_bit(ib::Payload& payload, std::uint64_t byte) {
 
 }  // namespace
 
-FaultScript::Entry::Entry(FaultScript& script, std::size_t index, const Rule& rule, fabric::Port& port)
-    : script(script),
-      index(index),
-      rule(rule),
+FaultScript::FailingEnd::FailingEnd(Engine& engine, const Rule& rule, fabric::Port& port, std::uint64_t* fired)
+    : rule(rule),
       port(port),
+      fired(fired),
       // After the arrivals of its instant: a packet whose head comes when the link fails is through.
-      timer(Timer::of<&Entry::on_time>(script.engine_, port.id(), EventClass::kTimeout, this)) {}
+      timer(Timer::of<&FailingEnd::on_time>(engine, port.id(), EventClass::kTimeout, this)) {
+  CHECK(rule.down < rule.up);
+  timer.schedule_at(rule.down);
+}
 
 void FaultScript::add(const Rule& rule, fabric::Port& port) {
   CHECK(port.connected());
-  Entry& entry = entries_.emplace_back(*this, entries_.size(), rule, port);
+  Entry& entry = entries_.emplace_back(entries_.size(), rule, port);
   if (rule.action == Action::kLinkDown) {
-    CHECK(rule.down < rule.up);
-    entry.timer.schedule_at(rule.down);
+    failing_ends_.emplace_back(engine_, rule, port, &entry.fired);
+    failing_ends_.emplace_back(engine_, rule, *port.far_end(), nullptr);
     return;
   }
   CHECK(rule.selection.first > 0 && rule.selection.every > 0);
   port.set_faults(this);
 }
 
-void FaultScript::Entry::on_time() {
-  const bool up = script.engine_.now() == rule.up;
-  if (!up) {
-    ++fired;
+void FaultScript::FailingEnd::on_time() {
+  is_down = !is_down;
+  if (is_down) {
+    if (fired != nullptr) ++*fired;
     if (rule.up != kNever) timer.schedule_at(rule.up);
   }
-  set_link(port, up);
+  port.set_cable(!is_down);
 }
 
 bool Selection::hits(std::uint64_t number) const {

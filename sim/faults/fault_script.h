@@ -64,16 +64,22 @@ class FaultScript final : public fabric::PacketFaults {
 
  private:
   struct Entry {
-    Entry(FaultScript& script, std::size_t index, const Rule& rule, fabric::Port& port);
-    void on_time();
-
-    FaultScript& script;
     const std::size_t index;
     const Rule rule;
     fabric::Port& port;
     std::uint64_t seen = 0;
     std::uint64_t fired = 0;
-    Timer timer;  // kLinkDown
+  };
+  // An end of a cable that fails.
+  struct FailingEnd {
+    FailingEnd(Engine& engine, const Rule& rule, fabric::Port& port, std::uint64_t* fired);
+    void on_time();
+
+    const Rule rule;
+    fabric::Port& port;
+    std::uint64_t* const fired;  // by one of the two ends; null: by the other
+    bool is_down = false;
+    Timer timer;
   };
 
   static bool may_hit(const Rule& rule, const ib::Packet& packet);
@@ -82,6 +88,7 @@ class FaultScript final : public fabric::PacketFaults {
   Engine& engine_;
   Tracer& tracer_;
   std::deque<Entry> entries_;  // in the order of the rules
+  std::deque<FailingEnd> failing_ends_;
 };
 
 }  // namespace verbatim::faults

@@ -12,7 +12,7 @@ namespace verbatim::ib {
 #define VERBATIM_DROP_REASONS(X)                                                                             \
   X(kNoRoute, 1, "the switch knows no port for the destination")                                             \
   X(kOwnLid, 2, "addressed to the switch itself, which has no agent")                                        \
-  X(kLinkDown, 3, "its output port has no link, or the link failed")                    \
+  X(kLinkDown, 3, "its output port has no link, or the link failed")                                         \
   X(kFault, 4, "a scripted fault")                                                                           \
   X(kHeadLifetime, 5, "waited too long at the head of an output queue")                   /* IBA 18.2.5.4 */ \
   X(kNoLane, 6, "its service level has no lane at its output port")         /* IBA 7.6.6 */    \
@@ -20,6 +20,7 @@ namespace verbatim::ib {
   X(kManagementBuffer, 8, "the buffer of VL15 is full")                                   /* IBA 7.6.4 */    \
   X(kNotActive, 9, "before it is active, the port carries only subnet management")  /* IBA 7.2.7 */   \
   X(kInputBuffer, 10, "the input buffer is full, and the link has no flow control")                          \
+  X(kLostOnLink, 11, "the link failed while it was on its way")                                              \
   X(kCorrupted, 16, "the ICRC does not match")                                                               \
   X(kWrongLid, 17, "addressed to another port")                                                                       \
   X(kUnknownQp, 18, "no such queue pair")                                                                    \

@@ -21,7 +21,8 @@ struct PortCounters {
   std::uint64_t multicast_xmit_packets = 0, multicast_rcv_packets = 0;
   // Which were not sent: the port was down, or they had waited for too long.
   std::uint64_t xmit_discards = 0;
-  // Which came with an error: a fault of the cable has lost them, or the ICRC did not match.
+  // Which came with an error: a fault of the cable has lost them, or the ICRC did not match. Those that are lost because the link
+  // fails while they are on it are not counted.
   std::uint64_t rcv_errors = 0;
   // Which came into a switch and could not be forwarded: there is no route, or no lane at the output.
   std::uint64_t rcv_switch_relay_errors = 0;
@@ -36,6 +37,8 @@ struct PortCounters {
   std::uint64_t excessive_buffer_overruns = 0;   // credits forbid them
   std::uint64_t xmit_constraint_errors = 0, rcv_constraint_errors = 0;  // switches enforce no partitions
   std::uint64_t qp1_dropped = 0;  // the receives of queue pair 1 never run out
+
+  friend bool operator==(const PortCounters&, const PortCounters&) = default;
 };
 
 }  // namespace verbatim::ib

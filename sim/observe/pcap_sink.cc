@@ -181,10 +181,11 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
   block.pad();
   record_ = record;
   comment_ = comment_on(record, packet);
-  // A port drops what cannot leave, the device behind it what has come in.
+  // A port drops packets that cannot leave and those lost on the link to it; the device behind it drops what has come in.
   leaves_ = is_of_cable ? port == interfaces_[interface].port
                         : record.event == TraceEvent::kPacketTransmitted ||
-                              (record.event == TraceEvent::kPacketDropped && record.component == port.value);
+                              (record.event == TraceEvent::kPacketDropped && record.component == port.value &&
+                               record.values[3] != static_cast<std::uint64_t>(ib::DropReason::kLostOnLink));
 }
 
 void PcapSink::flush() {

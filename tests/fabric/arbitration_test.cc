@@ -74,7 +74,7 @@ TEST(Port, management_packets_need_no_credits_and_go_first) {
   params.input_buffer_bytes = 66 * 64;
   Host a(simulation, 0, params), b(simulation, 1, params);
   b.release = false;
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, kWay});
   a.port.send(make_packet(2, 4096, 0, 0));
   a.port.send(make_packet(2, 4096, 1, 0));
   a.port.send(make_packet(2, 256, 2, 1));
@@ -90,14 +90,14 @@ struct TwoWays {
   Host a, b;
   explicit TwoWays(const LinkParams& link, std::uint32_t lanes = 1)
       : a(simulation, 0, of(lanes)), b(simulation, 1, of(lanes)) {
-    connect(a.port, b.port, link);
+    simulation.connect(a.port, b.port, link);
   }
   static PortParams of(std::uint32_t lanes) {
     PortParams params;
     params.virtual_lanes = lanes;
     return params;
   }
-  // a's packet of 26 bytes is released by b at its tail, 26 * 80; b's own packet is sent at `when`.
+  // a's packet of 26 bytes is released by b at its tail, 26 * 80 + kWayPs; b's own packet is sent at `when`.
   Instant head_of_answer(std::int64_t when) {
     a.port.send(make_packet(2, 0));
     simulation.engine.run_until(at(when));
@@ -110,11 +110,11 @@ struct TwoWays {
 // The flow control packet takes 8 bytes from the release at r: a data packet sent at r goes before it, one
 // sent in (r, r + 8 * byte time) waits for its end.
 TEST(FlowControl, takes_its_bytes_on_the_way_back) {
-  const std::int64_t r = 26 * 80;
-  EXPECT_EQ(TwoWays({kEdr4x, Duration(0)}).head_of_answer(r), at(r + 8 * 80));
-  EXPECT_EQ(TwoWays({kEdr4x, Duration(0)}).head_of_answer(r + 1), at(r + 8 * 80 + 8 * 80));
-  EXPECT_EQ(TwoWays({kEdr4x, Duration(0)}).head_of_answer(r + 639), at(r + 8 * 80 + 8 * 80));
-  EXPECT_EQ(TwoWays({kEdr4x, Duration(0)}).head_of_answer(r + 640), at(r + 640 + 8 * 80));
+  const std::int64_t r = 26 * 80 + kWayPs;
+  EXPECT_EQ(TwoWays({kEdr4x, kWay}).head_of_answer(r), at(r + 8 * 80 + kWayPs));
+  EXPECT_EQ(TwoWays({kEdr4x, kWay}).head_of_answer(r + 1), at(r + 8 * 80 + 8 * 80 + kWayPs));
+  EXPECT_EQ(TwoWays({kEdr4x, kWay}).head_of_answer(r + 639), at(r + 8 * 80 + 8 * 80 + kWayPs));
+  EXPECT_EQ(TwoWays({kEdr4x, kWay}).head_of_answer(r + 640), at(r + 640 + 8 * 80 + kWayPs));
 }
 
 // Behind a data packet that started before: the credits come with its end, and 8 bytes.
@@ -125,7 +125,7 @@ TEST(FlowControl, waits_for_the_packet_on_the_line) {
     small.input_buffer_bytes = 66 * 64;
     Host a(simulation, 0), b(simulation, 1, small);
     b.release = false;
-    connect(a.port, b.port, {kEdr4x, Duration(0)});
+    simulation.connect(a.port, b.port, {kEdr4x, kWay});
     a.port.send(make_packet(2, 4096, 0));
     a.port.send(make_packet(2, 4096, 1));
     simulation.engine.run_until(at(1'000'000));
@@ -133,14 +133,14 @@ TEST(FlowControl, waits_for_the_packet_on_the_line) {
     simulation.engine.run_until(at(1'000'001));
     b.port.release(*b.kept[0]);
     const std::int64_t leaves = other_way_is_busy ? 1'000'000 + 1050 * 80 : 1'000'001;
-    expect_arrival_at(simulation, b, 2, at(leaves + 8 * 80 + 8 * 80));
+    expect_arrival_at(simulation, b, 2, at(leaves + 8 * 80 + 8 * 80 + 2 * kWayPs));
   }
 }
 
 // With a refresh interval R one leaves at R, 2 R, … though nothing is to be told; each delays what is sent
 // behind it.
 TEST(FlowControl, is_repeated_at_the_refresh_interval) {
-  LinkParams link{kEdr4x, Duration(0)};
+  LinkParams link{kEdr4x, kWay};
   link.credit_refresh_interval = Duration(20'971'520);
   for (const std::int64_t round : {1, 2, 1000}) {
     const std::int64_t due = round * 20'971'520;
@@ -150,13 +150,13 @@ TEST(FlowControl, is_repeated_at_the_refresh_interval) {
       two.b.port.send(make_packet(1, 0));
       two.simulation.engine.run();
       const std::int64_t start = sent == due ? due : due + 640;
-      EXPECT_EQ(two.a.arrivals.at(0).head, at(start + 8 * 80)) << round << " " << sent - due;
+      EXPECT_EQ(two.a.arrivals.at(0).head, at(start + 8 * 80 + kWayPs)) << round << " " << sent - due;
     }
   }
 }
 
 TEST(FlowControl, costs_no_event_while_nobody_waits) {
-  LinkParams link{kEdr4x, Duration(0)};
+  LinkParams link{kEdr4x, kWay};
   link.credit_refresh_interval = Duration(20'971'520);
   TwoWays two(link, 4);
   for (std::uint32_t i = 0; i < 10; ++i)
@@ -171,7 +171,7 @@ TEST(FlowControl, tells_everything_at_once) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
   b.release = false;
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, kWay});
   for (std::uint32_t i = 0; i < 3; ++i) a.port.send(make_packet(2, 64, i));
   simulation.engine.run();
   b.port.send(make_packet(1, 4096));
@@ -195,9 +195,9 @@ TEST(Crossbar, reads_as_many_packets_of_an_input_as_its_speedup) {
     Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile,
                {ComponentId{3}, ComponentId{4}, ComponentId{5}});
     hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}, PortNumber{3}});
-    connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(10'000)});
-    connect(two.port, hub.port(PortNumber{2}), {kQdr4x, Duration(10'000)});
-    connect(three.port, hub.port(PortNumber{3}), {kQdr4x, Duration(10'000)});
+    simulation.connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(10'000)});
+    simulation.connect(two.port, hub.port(PortNumber{2}), {kQdr4x, Duration(10'000)});
+    simulation.connect(three.port, hub.port(PortNumber{3}), {kQdr4x, Duration(10'000)});
     one.port.send(make_packet(2, 1024));
     one.port.send(make_packet(3, 1024));
     simulation.engine.run();
@@ -216,8 +216,8 @@ struct BlockedSwitch {
       : hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}}) {
     two.release = false;
     hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
-    connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-    connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+    simulation.connect(one.port, hub.port(PortNumber{1}), {kEdr4x, kWay});
+    simulation.connect(two.port, hub.port(PortNumber{2}), {kEdr4x, kWay});
   }
   static PortParams least_buffer() {
     PortParams params;
@@ -242,17 +242,17 @@ TEST(HeadLifetime, drops_what_blocks_an_output_and_stalls_its_lane) {
   BlockedSwitch blocked(profile);
   auto& [simulation, one, two, hub] = blocked;
   for (std::uint32_t i = 0; i < 4; ++i) one.port.send(make_packet(2, 4096, i));
-  const auto ready = [](std::int64_t sent) { return (sent + 8 * 80 + 2499) / 2500 * 2500 + 36 * 2500; };
+  const auto ready = [](std::int64_t sent) { return (sent + 8 * 80 + kWayPs + 2499) / 2500 * 2500 + 36 * 2500; };
   simulation.engine.run();
   const std::int64_t first = ready(4122 * 80) + 4'096'000, second = first + 4'096'000;
-  simulation.engine.run_until(at(second + 8 * 4'096'000 - 100'000));
+  simulation.engine.run_until(at(second + 8 * 4'096'000 - 200'000));
   one.port.send(make_packet(2, 0, 4));
   const std::int64_t late = second + 8 * 4'096'000;
   simulation.engine.run_until(at(late));
   one.port.send(make_packet(2, 4096, 5));
   simulation.engine.run();
   const auto drops = simulation.trace.of(TraceEvent::kPacketDropped);
-  const std::vector<std::int64_t> times = {first, second, second, ready(second + 8 * 4'096'000 - 100'000),
+  const std::vector<std::int64_t> times = {first, second, second, ready(second + 8 * 4'096'000 - 200'000),
                                            ready(late) + 4'096'000};
   ASSERT_EQ(drops.size(), times.size());
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -275,9 +275,9 @@ TEST(HeadLifetime, a_stall_is_over_in_the_instant_in_which_it_ends) {
   BlockedSwitch blocked(profile);
   auto& [simulation, one, two, hub] = blocked;
   for (std::uint32_t i = 0; i < 2; ++i) one.port.send(make_packet(2, 4096, i));
-  const std::int64_t dropped = (4122 * 80 + 8 * 80 + 2499) / 2500 * 2500 + 36 * 2500 + kLifetime;
+  const std::int64_t dropped = (4122 * 80 + 8 * 80 + kWayPs + 2499) / 2500 * 2500 + 36 * 2500 + kLifetime;
   const std::int64_t over = dropped + 8 * kLifetime;
-  simulation.engine.run_until(at(over - 36 * 2500 - 8 * 80));
+  simulation.engine.run_until(at(over - 36 * 2500 - 8 * 80 - kWayPs));
   one.port.send(make_packet(2, 4096, 2));
   simulation.engine.run();
   const auto drops = simulation.trace.of(TraceEvent::kPacketDropped);
@@ -298,12 +298,12 @@ TEST(Vl15, drops_what_finds_no_room_in_its_buffer) {
     Host from(simulation, 0), to(simulation, 1);
     Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
     hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
-    connect(from.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-    connect(to.port, hub.port(PortNumber{2}), {kQdr4x, Duration(0)});
+    simulation.connect(from.port, hub.port(PortNumber{1}), {kEdr4x, kWay});
+    simulation.connect(to.port, hub.port(PortNumber{2}), {kQdr4x, kWay});
     for (std::uint32_t i = 0; i < 2; ++i) from.port.send(make_packet(2, 264, i, 15));
-    // The first head comes at 640 ps and starts at the edge of 2500; its last byte leaves 290 x 250 ps later.
-    constexpr std::int64_t kFirstLeaves = 2'500 + 290 * 250;
-    simulation.engine.run_until(at(kFirstLeaves - 8 * 80 + (first_has_left ? 1 : 0)));
+    // The first head comes at 640 ps + kWayPs and starts at the next edge; its last byte leaves 290 x 250 ps later.
+    constexpr std::int64_t kFirstLeaves = 12'500 + 290 * 250;
+    simulation.engine.run_until(at(kFirstLeaves - 8 * 80 - kWayPs + (first_has_left ? 1 : 0)));
     from.port.send(make_packet(2, 264, 2, 15));
     simulation.engine.run();
     EXPECT_EQ(to.numbers.size(), first_has_left ? 3u : 2u);
@@ -326,9 +326,9 @@ TEST(Vl15, has_no_lifetime) {
   Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile,
              {ComponentId{3}, ComponentId{4}, ComponentId{5}});
   hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}, PortNumber{3}});
-  connect(from.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-  connect(other.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
-  connect(to.port, hub.port(PortNumber{3}), {kQdr4x, Duration(0)});
+  simulation.connect(from.port, hub.port(PortNumber{1}), {kEdr4x, kWay});
+  simulation.connect(other.port, hub.port(PortNumber{2}), {kEdr4x, kWay});
+  simulation.connect(to.port, hub.port(PortNumber{3}), {kQdr4x, kWay});
   from.port.send(make_packet(3, 4096));
   simulation.engine.run_until(at(10'000));
   other.port.send(make_packet(3, 264, 1, 15));
@@ -349,7 +349,7 @@ TEST(SwitchLifetime, drops_what_has_been_in_the_switch_for_so_long) {
   const auto drops = simulation.trace.of(TraceEvent::kPacketDropped);
   ASSERT_EQ(drops.size(), 3u);
   for (std::size_t i = 0; i < drops.size(); ++i) {
-    EXPECT_EQ(drops[i].time_ps, static_cast<std::int64_t>((i + 1) * 4122 + 8) * 80 + 4'096'000) << i;
+    EXPECT_EQ(drops[i].time_ps, static_cast<std::int64_t>((i + 1) * 4122 + 8) * 80 + kWayPs + 4'096'000) << i;
     EXPECT_EQ(drops[i].component, 4u);
     EXPECT_EQ(drops[i].values[2], i + 1);
     EXPECT_EQ(drops[i].values[3], static_cast<std::uint64_t>(DropReason::kSwitchLifetime));
@@ -378,8 +378,8 @@ TEST(LaneTable, of_a_switch_s_output_chooses_the_lane_or_drops) {
   Host one(simulation, 0, four), two(simulation, 1, four);
   Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
   hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
-  connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-  connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  simulation.connect(one.port, hub.port(PortNumber{1}), {kEdr4x, kWay});
+  simulation.connect(two.port, hub.port(PortNumber{2}), {kEdr4x, kWay});
   for (std::uint8_t level = 0; level < 3; ++level) one.port.send(make_packet(2, 64, level, level));
   simulation.engine.run();
   EXPECT_EQ(two.numbers, (std::vector<std::uint32_t>{0, 1}));

@@ -27,9 +27,9 @@ struct RingOfSwitches {
       }
       switches.back()->set_forwarding_table(std::move(table));
       hosts.push_back(std::make_unique<Host>(simulation, i + 1));
-      connect(hosts.back()->port, port(i, kToHost), kLink);
+      simulation.connect(hosts.back()->port, port(i, kToHost), kLink);
     }
-    for (std::uint32_t i = 0; i < count; ++i) connect(port(i, kClockwise), port((i + 1) % count, kBack), kLink);
+    for (std::uint32_t i = 0; i < count; ++i) simulation.connect(port(i, kClockwise), port((i + 1) % count, kBack), kLink);
   }
 
   Port& port(std::uint32_t at, std::uint32_t number) { return switches[at]->port(PortNumber{static_cast<std::uint8_t>(number)}); }

@@ -29,11 +29,12 @@ struct Spread {
   Spread() {
     LinkParams link;
     link.byte_time = kEdr4x;
+    link.propagation = kWay;
     link.header_bytes = 62;
-    connect(sender.port, hub.port(PortNumber{1}), link);
-    connect(a.port, hub.port(PortNumber{2}), link);
-    connect(b.port, hub.port(PortNumber{3}), link);
-    connect(c.port, hub.port(PortNumber{4}), link);
+    simulation.connect(sender.port, hub.port(PortNumber{1}), link);
+    simulation.connect(a.port, hub.port(PortNumber{2}), link);
+    simulation.connect(b.port, hub.port(PortNumber{3}), link);
+    simulation.connect(c.port, hub.port(PortNumber{4}), link);
     RouteTable routes(3);
     routes.set(0, routes.add(std::vector{PortNumber{2}, PortNumber{3}, PortNumber{4}}));
     routes.set(2, routes.add(std::vector{PortNumber{3}}));
@@ -73,7 +74,7 @@ TEST(Ethernet, an_unknown_address_is_dropped) {
   EXPECT_EQ(drops[0].values[3], static_cast<std::uint64_t>(DropReason::kNoRoute));
 }
 
-// Formula: first byte out = edge(62 header bytes at 80 ps have come) + cut-through; the frame has Ethernet
+// Formula: first byte out = edge(62 header bytes at 80 ps and the propagation) + cut-through; the frame has Ethernet
 // 14, IPv6 40, UDP 8, BTH 12, payload 1000, ICRC 4 and check sequence 4 bytes.
 TEST(Ethernet, a_switch_waits_for_the_headers_up_to_udp) {
   Spread spread;
@@ -82,7 +83,7 @@ TEST(Ethernet, a_switch_waits_for_the_headers_up_to_udp) {
   const auto sent = spread.simulation.trace.of(TraceEvent::kPacketTransmitted);
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[0].values[3], 1082u);
-  const std::int64_t heard = 62 * 80, cycle = 2500, cut_through = 36;  // 400 MHz
+  const std::int64_t heard = 62 * 80 + kWayPs, cycle = 2500, cut_through = 36;  // 400 MHz
   EXPECT_EQ(sent[1].time_ps, ((heard + cycle - 1) / cycle + cut_through) * cycle);
 }
 

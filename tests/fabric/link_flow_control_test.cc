@@ -85,8 +85,8 @@ TEST(NoFlowControl, a_full_buffer_drops_what_arrives) {
     hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
     LinkParams lossy = cable(FlowControlKind::kNone), slow = lossy;
     slow.byte_time = ByteTime{80'000, 1};
-    connect(from.port, hub.port(PortNumber{1}), lossy);
-    connect(to.port, hub.port(PortNumber{2}), slow);
+    simulation.connect(from.port, hub.port(PortNumber{1}), lossy);
+    simulation.connect(to.port, hub.port(PortNumber{2}), slow);
     from.port.send(make_packet(2, 4096, 0));
     from.port.send(make_packet(2, 4096, 1));
     simulation.engine.run();

@@ -1,4 +1,7 @@
 // What the fabric tests share: an engine with a kept trace, packets, and hosts that take what arrives.
+//
+// They are compiled twice. With FABRIC_IN_WINDOWS every cable with a propagation time is one between parts of the fabric, which
+// are executed in windows (`windows.h`).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,12 +16,17 @@
 #include "sim/fabric/port.h"
 #include "sim/fabric/switch.h"
 #include "tests/core/at.h"
+#include "tests/fabric/windows.h"
 
 namespace verbatim::fabric {
 
 inline constexpr ByteTime kEdr4x{80, 1};
 inline constexpr ByteTime kFdr4x{440, 3};
 inline constexpr ByteTime kQdr4x{250, 1};
+
+// The propagation of cables whose length does not matter.
+inline constexpr std::int64_t kWayPs = 10'000;
+inline constexpr Duration kWay{kWayPs};
 
 // A middle packet of an RC SEND: 26 bytes of headers and CRCs around the payload.
 inline ib::PacketPtr make_packet(std::uint16_t lid, std::uint32_t payload, std::uint32_t number = 0,
@@ -47,12 +55,29 @@ struct Keeper final : TraceSink {
   }
 };
 
+#ifdef FABRIC_IN_WINDOWS
+inline constexpr bool kInWindows = true;
+#else
+inline constexpr bool kInWindows = false;
+#endif
+
+class FabricEngine : public Engine {
+ public:
+  void connect(Port& a, Port& b, const LinkParams& link) { windows_.connect(a, b, link); }
+  void run() { windows_.run(); }
+  void run_until(Instant end) { windows_.run_until(end); }
+
+ private:
+  Windows windows_{*this, kInWindows};
+};
+
 // Component names are given in sorted order by the test: ids are their places.
 struct Simulation {
-  Engine engine;
+  FabricEngine engine;
   Tracer tracer{engine};
   Keeper trace;
   Simulation() { tracer.add(trace); }
+  void connect(Port& a, Port& b, const LinkParams& link) { engine.connect(a, b, link); }
 };
 
 // An end node. Gives buffer space back at the packet's tail, unless told to keep it.

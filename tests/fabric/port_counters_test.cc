@@ -9,10 +9,10 @@ namespace {
 
 constexpr std::int64_t kWire = 4096 + 26;  // make_packet(…, 4096)
 
-// Two hosts and a cable without a way.
+// Two hosts and a cable.
 struct Cable {
   explicit Cable(std::uint32_t blocks = 1024) : a(simulation, 0), b(simulation, 1, room_for(blocks)) {
-    connect(a.port, b.port, {kEdr4x, Duration(0)});
+    simulation.connect(a.port, b.port, {kEdr4x, kWay});
   }
   static PortParams room_for(std::uint32_t blocks) {
     PortParams params;
@@ -67,7 +67,7 @@ TEST(PortCountersTest, a_packet_that_is_dropped_has_waited_too) {
   dies.head_lifetime = Duration(100'000);
   Host a(simulation, 0, dies), b(simulation, 1, Cable::room_for(66));
   b.release = false;
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, kWay});
   a.port.send(make_packet(2, 4096, 0));
   a.port.send(make_packet(2, 4096, 1));
   simulation.engine.run();
@@ -92,7 +92,7 @@ TEST(PortCountersTest, a_link_that_fails_is_counted_at_both_ends_and_what_was_qu
   Cable cable;
   cable.a.port.send(make_packet(2, 4096, 0));
   cable.a.port.send(make_packet(2, 4096, 1));
-  cable.simulation.engine.run_until(at(8 * 80));  // the head of the first is there
+  cable.simulation.engine.run_until(at(8 * 80 + kWayPs));  // the head of the first is there
   set_link(cable.b.port, false);
   cable.a.port.send(make_packet(2, 64, 2));
   set_link(cable.b.port, true);
@@ -123,7 +123,7 @@ TEST(PortCountersTest, a_switch_counts_what_it_cannot_forward_at_the_input_and_w
   Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{10}, ComponentId{11}});
   hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}, Switch::kNoRoute});
   Host host(simulation, 0);
-  connect(host.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+  simulation.connect(host.port, hub.port(PortNumber{1}), {kEdr4x, kWay});
   host.port.send(make_packet(3, 64));      // nobody knows the way
   host.port.send(make_packet(2, 64));      // there is no cable
   host.port.send(make_packet(0, 64));      // to the switch itself, which forwards nothing then

@@ -13,7 +13,7 @@ TEST(Link, a_packet_takes_its_bytes_over_the_rate_and_the_propagation) {
   Host a(simulation, 0), b(simulation, 1);
   LinkParams link{kEdr4x, Duration(23'000)};
   link.bytes_before = 1;
-  connect(a.port, b.port, link);
+  simulation.connect(a.port, b.port, link);
   simulation.engine.run_until(at(1'000));
   a.port.send(make_packet(2, 4096));
   expect_arrival_at(simulation, b, 1, at(1'000 + (1 + 8) * 80 + 23'000));
@@ -27,7 +27,7 @@ TEST(Link, a_packet_takes_its_bytes_over_the_rate_and_the_propagation) {
 TEST(Link, fdr_rounds_once_per_busy_period) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
-  connect(a.port, b.port, {kFdr4x, Duration(5'000)});
+  simulation.connect(a.port, b.port, {kFdr4x, Duration(5'000)});
   for (std::uint32_t i = 0; i < 10; ++i) a.port.send(make_packet(2, 1028, i));
   simulation.engine.run();
   ASSERT_EQ(b.arrivals.size(), 10u);
@@ -40,27 +40,27 @@ TEST(Link, fdr_rounds_once_per_busy_period) {
 TEST(Link, a_busy_period_starts_anew_after_a_gap) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
-  connect(a.port, b.port, {kFdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kFdr4x, kWay});
   a.port.send(make_packet(2, 0, 0));  // 26 bytes: 3813.3 ps
   simulation.engine.run_until(at(3'815));
   a.port.send(make_packet(2, 0, 1));
   simulation.engine.run();
-  EXPECT_EQ(b.arrivals[0].tail, at(3'814));
-  EXPECT_EQ(b.arrivals[1].tail, at(3'815 + 3'814));
+  EXPECT_EQ(b.arrivals[0].tail, at(3'814 + kWayPs));
+  EXPECT_EQ(b.arrivals[1].tail, at(3'815 + 3'814 + kWayPs));
 }
 
 // The next packet starts behind the gap: t0 + (before + wire + after) * byte time.
 TEST(Link, the_gap_behind_a_packet_delays_the_next_and_not_its_own_tail) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
-  LinkParams link{kEdr4x, Duration(0)};
+  LinkParams link{kEdr4x, kWay};
   link.bytes_after = 12;
-  connect(a.port, b.port, link);
+  simulation.connect(a.port, b.port, link);
   a.port.send(make_packet(2, 64, 0));
   a.port.send(make_packet(2, 64, 1));
   simulation.engine.run();
-  EXPECT_EQ(b.arrivals[0].tail, at(90 * 80));
-  EXPECT_EQ(b.arrivals[1].head, at((90 + 12 + 8) * 80));
+  EXPECT_EQ(b.arrivals[0].tail, at(90 * 80 + kWayPs));
+  EXPECT_EQ(b.arrivals[1].head, at((90 + 12 + 8) * 80 + kWayPs));
 }
 
 // 4122 bytes are 65 blocks; a buffer of 129 blocks holds one. The second packet starts when the credits of
@@ -72,7 +72,7 @@ TEST(Credits, a_packet_waits_until_the_far_end_has_room_for_all_of_it) {
     params.input_buffer_bytes = blocks * 64;
     Host a(simulation, 0), b(simulation, 1, params);
     b.release = false;
-    connect(a.port, b.port, {kEdr4x, Duration(23'000)});
+    simulation.connect(a.port, b.port, {kEdr4x, Duration(23'000)});
     a.port.send(make_packet(2, 4096, 0));
     a.port.send(make_packet(2, 4096, 1));
     if (blocks == 130) {  // no credits missing: back to back
@@ -95,14 +95,14 @@ TEST(Credits, may_be_promised_for_later_and_come_in_any_order) {
   params.input_buffer_bytes = 130 * 64;
   Host a(simulation, 0), b(simulation, 1, params);
   b.release = false;
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, kWay});
   for (std::uint32_t i = 0; i < 4; ++i) a.port.send(make_packet(2, 4096, i));
   simulation.engine.run_until(at(1'000'000));
   ASSERT_EQ(b.arrivals.size(), 2u);
   b.port.release(ib::VirtualLane{0}, 4122, at(5'000'000));
   b.port.release(ib::VirtualLane{0}, 4122, at(3'000'000));
-  expect_arrival_at(simulation, b, 3, at(3'000'000 + 8 * 80 + 8 * 80));
-  expect_arrival_at(simulation, b, 4, at(5'000'000 + 8 * 80 + 8 * 80));
+  expect_arrival_at(simulation, b, 3, at(3'000'000 + 8 * 80 + 8 * 80 + 2 * kWayPs));
+  expect_arrival_at(simulation, b, 4, at(5'000'000 + 8 * 80 + 8 * 80 + 2 * kWayPs));
 }
 
 // With an update interval I the release at t is told at ceil(t / I) * I.
@@ -111,13 +111,13 @@ TEST(Credits, updates_leave_at_multiples_of_their_interval) {
   PortParams params;
   params.input_buffer_bytes = 66 * 64;
   Host a(simulation, 0), b(simulation, 1, params);
-  LinkParams link{kEdr4x, Duration(0)};
+  LinkParams link{kEdr4x, kWay};
   link.credit_update_interval = Duration(4'096'000);
-  connect(a.port, b.port, link);
+  simulation.connect(a.port, b.port, link);
   a.port.send(make_packet(2, 4096, 0));
   a.port.send(make_packet(2, 4096, 1));
-  expect_arrival_at(simulation, b, 1, at(8 * 80));
-  expect_arrival_at(simulation, b, 2, at(4'096'000 + 8 * 80 + 8 * 80));
+  expect_arrival_at(simulation, b, 1, at(8 * 80 + kWayPs));
+  expect_arrival_at(simulation, b, 2, at(4'096'000 + 8 * 80 + 8 * 80 + 2 * kWayPs));
 }
 
 TEST(Credits, of_one_lane_do_not_stop_another) {
@@ -127,7 +127,7 @@ TEST(Credits, of_one_lane_do_not_stop_another) {
   params.input_buffer_bytes = 66 * 64;
   Host a(simulation, 0, params), b(simulation, 1, params);
   b.release = false;
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, kWay});
   a.port.send(make_packet(2, 4096, 0, 0));
   a.port.send(make_packet(2, 4096, 1, 0));
   a.port.send(make_packet(2, 64, 2, 1));
@@ -141,7 +141,7 @@ TEST(Port, lanes_take_turns_by_the_tables) {
   params.virtual_lanes = 3;
   params.arbitration.low = {{0, 1}, {1, 1}, {2, 1}};
   Host a(simulation, 0, params), b(simulation, 1, params);
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, kWay});
   for (std::uint32_t i = 0; i < 9; ++i) a.port.send(make_packet(2, 64, i, static_cast<std::uint8_t>(i / 3)));
   simulation.engine.run();
   EXPECT_EQ(b.numbers, (std::vector<std::uint32_t>{0, 3, 6, 1, 4, 7, 2, 5, 8}));
@@ -154,7 +154,7 @@ TEST(Port, service_levels_share_the_lanes_that_both_ends_have) {
   two.virtual_lanes = 2;
   Host a(simulation, 0, four), b(simulation, 1, two);
   EXPECT_EQ(a.port.lane_of(ib::ServiceLevel{7}).value, 3);
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, kWay});
   EXPECT_EQ(a.port.operational_lanes(), 2u);
   EXPECT_EQ(a.port.lane_of(ib::ServiceLevel{7}).value, 1);
 }
@@ -173,7 +173,7 @@ TEST(Port, tells_when_a_full_queue_has_room_again) {
   PortParams params;
   params.output_queue_bytes = 2 * 4122;
   Host a(simulation, 0, params), b(simulation, 1);
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, kWay});
   RoomLog log{{}, &simulation.engine};
   a.port.set_room_listener(&log, RoomLog::on_room);
   for (std::uint32_t i = 0; i < 3; ++i) {  // the first one leaves the queue at once
@@ -196,7 +196,7 @@ TEST(Port, tells_of_room_also_when_another_lane_is_sent_to_at_that_instant) {
   params.input_buffer_bytes = 66 * 64;
   Host a(simulation, 0, params), b(simulation, 1, params);
   b.release = false;
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, kWay});
   RoomLog log{{}, &simulation.engine};
   a.port.set_room_listener(&log, RoomLog::on_room);
   a.port.send(make_packet(2, 4096, 0, 0));
@@ -204,7 +204,7 @@ TEST(Port, tells_of_room_also_when_another_lane_is_sent_to_at_that_instant) {
   a.port.send(make_packet(2, 4096, 1, 0));
   simulation.engine.run_until(at(1'000'000));
   b.port.release(*b.kept[0]);
-  const Instant back = at(1'000'000 + 8 * 80);
+  const Instant back = at(1'000'000 + 8 * 80 + kWayPs);
   struct Sender {
     Port& port;
     void fire() { port.send(make_packet(2, 64, 2, 1)); }
@@ -231,7 +231,7 @@ TEST(Port, without_a_cable_drops_what_is_sent) {
 TEST(PortDeathTest, giving_back_more_than_was_taken_is_a_bug_of_ours) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
-  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  simulation.connect(a.port, b.port, {kEdr4x, kWay});
   a.port.send(make_packet(2, 64));
   simulation.engine.run();
   b.port.release(*b.kept[0]);
@@ -243,7 +243,7 @@ TEST(PortDeathTest, giving_back_more_than_was_taken_is_a_bug_of_ours) {
 TEST(Port, a_packet_costs_two_events_at_the_most) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
-  connect(a.port, b.port, {kEdr4x, Duration(10'000)});
+  simulation.connect(a.port, b.port, {kEdr4x, Duration(10'000)});
   for (std::uint32_t i = 0; i < 500; ++i) a.port.send(make_packet(2, 1024, i));
   simulation.engine.run();
   EXPECT_EQ(b.arrivals.size(), 500u);

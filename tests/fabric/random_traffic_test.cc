@@ -1,9 +1,10 @@
 // Random traffic over random trees of switches: every packet arrives exactly once and in order per flow, no
 // input buffer ever holds more than its size, nothing deadlocks; the same seed gives the same trace whatever
-// the order of construction and connection.
+// the order of construction and connection, and whether ends of cables meet at once or between windows. Cables may fail.
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include "sim/core/rng.h"
@@ -73,7 +74,7 @@ struct RandomHost final : PacketSink {
     while (sent < outgoing.size()) {
       ib::PacketPtr& packet = outgoing[sent];
       packet->lrh.lane = port.lane_of(packet->lrh.service_level);
-      if (!port.has_room(packet->lrh.lane)) {
+      if (!port.is_up() || !port.has_room(packet->lrh.lane)) {
         stopped = true;
         return;
       }
@@ -94,6 +95,10 @@ struct RandomHost final : PacketSink {
     released[packet->bth.psn.value] = release;
   }
 
+  void link_changed(PortNumber, bool up) override {
+    if (up && stopped) send_next();
+  }
+
   struct Arrival {
     std::uint16_t from;
     std::uint8_t level;
@@ -110,8 +115,51 @@ struct RandomHost final : PacketSink {
   std::map<std::uint32_t, Instant> released;  // by packet number
 };
 
+// A cable that fails or is repaired, or one of its ends that is disabled or enabled.
+struct LinkChange {
+  Instant when;
+  std::size_t cable = 0;
+  int end = 0;  // 0 or 1; kBothEnds: the cable
+  bool up = false;
+
+  static constexpr int kBothEnds = 2;
+};
+
+// Changes of one end of a cable, in events of its own.
+struct ChangingEnd {
+  ChangingEnd(Engine& engine, Port& port, int end)
+      : engine(engine),
+        port(port),
+        end(end),
+        timer(Timer::of<&ChangingEnd::fire>(engine, port.id(), EventClass::kTimeout, this)) {}
+
+  void add(const LinkChange& change) {
+    if (change.end == end || change.end == LinkChange::kBothEnds) changes.push_back(change);
+    if (!changes.empty() && !timer.scheduled()) timer.schedule_at(changes.front().when);
+  }
+  void fire() {
+    for (; next < changes.size() && changes[next].when == engine.now(); ++next) {
+      if (changes[next].end == LinkChange::kBothEnds) {
+        port.set_cable(changes[next].up);
+      } else {
+        port.set_enabled(changes[next].up);
+      }
+    }
+    if (next < changes.size()) timer.schedule_at(changes[next].when);
+  }
+
+  Engine& engine;
+  Port& port;
+  const int end;
+  std::vector<LinkChange> changes;  // by time
+  std::size_t next = 0;
+  Timer timer;
+};
+
 struct Fabric {
-  Fabric(const Shape& shape, std::uint64_t seed, bool reversed, bool in_windows = false) : shape(shape), windows(in_windows) {
+  Fabric(const Shape& shape, std::uint64_t seed, bool reversed, bool in_windows = false,
+         const std::vector<LinkChange>& changes = {})
+      : shape(shape), windows(simulation.engine, in_windows) {
     const subnet::Plan plan = subnet::plan(shape.nodes, shape.cables);
     std::vector<std::string> names;
     for (const subnet::Node& node : shape.nodes) {
@@ -157,6 +205,13 @@ struct Fabric {
         windows.connect(a, b, shape.links[i]);
       }
       rates[a.id().value] = rates[b.id().value] = shape.links[i].byte_time;
+      if (changes.empty()) continue;
+      for (const int end : {0, 1}) {
+        ChangingEnd& changing = *ends.emplace_back(std::make_unique<ChangingEnd>(simulation.engine, end == 0 ? a : b, end));
+        for (const LinkChange& change : changes) {
+          if (change.cable == i) changing.add(change);
+        }
+      }
     }
 
     Rng rng(seed, "packets");
@@ -182,7 +237,7 @@ struct Fabric {
     for (const std::size_t i : order) {
       if (hosts[i]) hosts[i]->start(std::move(outgoing[i]));
     }
-    windows.run(simulation.engine);
+    windows.run();
   }
 
   static std::string port_name(const std::string& node, std::uint32_t port) {
@@ -197,6 +252,7 @@ struct Fabric {
   Windows windows;
   std::vector<std::unique_ptr<RandomHost>> hosts;
   std::vector<std::unique_ptr<Switch>> switches;
+  std::vector<std::unique_ptr<ChangingEnd>> ends;
   std::map<std::uint32_t, ByteTime> rates;  // by component of the port
   std::map<std::tuple<std::uint16_t, std::uint16_t, std::uint8_t>, std::vector<std::uint32_t>> expected;
   std::map<std::size_t, std::uint16_t> lids;
@@ -287,6 +343,101 @@ TEST_P(RandomTraffic, gives_the_same_trace_when_ends_of_cables_meet_between_wind
   const Fabric at_once(shape, GetParam(), false), in_windows(shape, GetParam(), false, true);
   EXPECT_GT(in_windows.windows.count(), 10u);
   EXPECT_EQ(at_once.simulation.trace.records, in_windows.simulation.trace.records);
+}
+
+// Changes at any time, and at those at which something happens in a fabric without them: a packet is on the cable, or one starts
+// or arrives anywhere, or a window may end.
+std::vector<LinkChange> random_changes(const Shape& shape, std::uint64_t seed) {
+  Fabric undisturbed(shape, seed, false);
+  const std::vector<TraceRecord>& records = undisturbed.simulation.trace.records;
+  const std::vector<TraceRecord> starts = undisturbed.simulation.trace.of(TraceEvent::kPacketTransmitted);
+  std::map<std::uint32_t, std::size_t> cables;  // by component of the port
+  Duration window = Duration::max();
+  for (std::size_t i = 0; i < shape.cables.size(); ++i) {
+    cables[undisturbed.port(shape.cables[i].a).id().value] = cables[undisturbed.port(shape.cables[i].b).id().value] = i;
+    if (shape.links[i].propagation > Duration(0)) window = std::min(window, shape.links[i].propagation);
+  }
+  Rng rng(seed, "changes");
+  const auto below = [&rng](std::int64_t bound) {
+    return Duration(static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(bound))));
+  };
+  std::vector<LinkChange> changes;
+  for (std::size_t i = 0; i < 16; ++i) {
+    LinkChange down{at(0) + below(records.back().time_ps), rng.below(shape.cables.size())};
+    if (rng.chance(2, 3)) {
+      const TraceRecord& start = starts[rng.below(starts.size())];
+      down.cable = cables.at(start.component);
+      down.when = at(start.time_ps) + below(1 + shape.links[down.cable].propagation / Duration(1));
+    } else if (rng.chance(2, 3)) {
+      const Instant happens = at(records[rng.below(records.size())].time_ps);
+      down.when = std::max(at(0), happens + below(3) - Duration(1) + (rng.chance(1, 2) ? window : Duration(0)));
+    }
+    down.end = rng.chance(1, 2) ? LinkChange::kBothEnds : static_cast<int>(rng.below(2));
+    LinkChange up = down;
+    up.up = true;
+    // Often before the far end knows of it, or before packets and grants on the line have arrived.
+    if (!rng.chance(1, 4)) up.when += below(rng.chance(1, 2) ? 100'000 : 5'000'000);
+    changes.push_back(down);
+    changes.push_back(up);
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const LinkChange& a, const LinkChange& b) { return a.when < b.when; });
+  return changes;
+}
+
+TEST_P(RandomTraffic, a_packet_arrives_or_is_dropped_once_whatever_fails_and_all_credits_return) {
+  const Shape shape = random_tree(GetParam());
+  Fabric fabric(shape, GetParam(), false, false, random_changes(shape, GetParam()));
+  std::multiset<std::uint64_t> ended, all;
+  for (const auto& [flow, numbers] : fabric.expected) all.insert(numbers.begin(), numbers.end());
+  for (const TraceRecord& drop : fabric.simulation.trace.of(TraceEvent::kPacketDropped)) ended.insert(drop.values[2]);
+  for (const auto& host : fabric.hosts) {
+    if (host == nullptr) continue;
+    for (const RandomHost::Arrival& arrival : host->arrived) ended.insert(arrival.number);
+  }
+  EXPECT_EQ(ended, all);
+  fabric.simulation.engine.run_until(fabric.simulation.engine.now() + Duration(10'000'000));
+  for (const auto& end : fabric.ends) {
+    EXPECT_TRUE(end->port.is_up());
+    for (std::uint8_t lane = 0; lane < shape.lanes; ++lane) {
+      EXPECT_EQ(end->port.credits(ib::VirtualLane{lane}), shape.buffer_bytes / kCreditBlockBytes);
+    }
+  }
+}
+
+TEST_P(RandomTraffic, gives_the_same_losses_when_ends_of_cables_meet_between_windows_alone) {
+  const Shape shape = random_tree(GetParam());
+  const std::vector<LinkChange> changes = random_changes(shape, GetParam());
+  Fabric at_once(shape, GetParam(), false, false, changes), in_windows(shape, GetParam(), false, true, changes);
+  EXPECT_EQ(at_once.simulation.trace.records, in_windows.simulation.trace.records);
+  ASSERT_EQ(at_once.ends.size(), in_windows.ends.size());
+  const Instant end = std::max(at_once.simulation.engine.now(), in_windows.simulation.engine.now());
+  at_once.simulation.engine.run_until(end);
+  in_windows.simulation.engine.run_until(end);
+  for (std::size_t i = 0; i < at_once.ends.size(); ++i) {
+    EXPECT_TRUE(at_once.ends[i]->port.counters() == in_windows.ends[i]->port.counters()) << "end " << i;
+  }
+}
+
+// The seeds above meet losses in queues, at switches and on lines, at both ends of a cable and at one.
+TEST(RandomChanges, lose_packets_everywhere) {
+  std::map<std::uint64_t, std::uint64_t> drops;  // by reason
+  std::uint64_t lost_between_switches = 0;
+  for (std::uint64_t seed = 1; seed < 41; ++seed) {
+    const Shape shape = random_tree(seed);
+    Fabric fabric(shape, seed, false, false, random_changes(shape, seed));
+    std::set<std::uint32_t> at_hosts;
+    for (const auto& host : fabric.hosts) {
+      if (host != nullptr) at_hosts.insert(host->port.id().value);
+    }
+    for (const TraceRecord& drop : fabric.simulation.trace.of(TraceEvent::kPacketDropped)) {
+      ++drops[drop.values[3]];
+      const bool is_lost = drop.values[3] == static_cast<std::uint64_t>(DropReason::kLostOnLink);
+      lost_between_switches += is_lost && at_hosts.count(drop.component) == 0;
+    }
+  }
+  EXPECT_GT(drops[static_cast<std::uint64_t>(DropReason::kLinkDown)], 100u);
+  EXPECT_GT(drops[static_cast<std::uint64_t>(DropReason::kLostOnLink)], 50u);
+  EXPECT_GT(lost_between_switches, 20u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomTraffic, testing::Range<std::uint64_t>(1, 41));

@@ -18,7 +18,7 @@ struct Star {
       const PortNumber number{static_cast<std::uint8_t>(i + 1)};
       table.push_back(number);
       hosts.push_back(std::make_unique<Host>(simulation, i + 1, host_params));
-      connect(hosts.back()->port, hub->port(number), links[i]);
+      simulation.connect(hosts.back()->port, hub->port(number), links[i]);
     }
     hub->set_forwarding_table(table);
   }
@@ -238,8 +238,8 @@ TEST(Switch, each_link_has_its_own_lane_for_a_service_level) {
   PortParams four;
   four.virtual_lanes = 4;
   Host one(simulation, 0), other(simulation, 1, four);
-  connect(one.port, hub.port(PortNumber{1}), kEdrLink);
-  connect(other.port, hub.port(PortNumber{2}), kEdrLink);
+  simulation.connect(one.port, hub.port(PortNumber{1}), kEdrLink);
+  simulation.connect(other.port, hub.port(PortNumber{2}), kEdrLink);
   for (std::uint8_t level = 0; level < 16; ++level) {
     ib::PacketPtr packet = make_packet(2, 4096, level);
     packet->lrh.service_level = ib::ServiceLevel{level};
@@ -279,7 +279,7 @@ TEST(Switch, drops_what_should_leave_by_a_port_without_a_cable) {
              {ComponentId{10}, ComponentId{11}});
   hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
   Host host(simulation, 0);
-  connect(host.port, hub.port(PortNumber{1}), kEdrLink);
+  simulation.connect(host.port, hub.port(PortNumber{1}), kEdrLink);
   host.port.send(make_packet(2, 64));
   simulation.engine.run();
   ASSERT_EQ(simulation.trace.of(TraceEvent::kPacketDropped).size(), 1u);

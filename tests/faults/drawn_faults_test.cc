@@ -11,7 +11,7 @@ using fabric::make_packet;
 
 struct DrawnLine {
   DrawnLine(std::uint64_t seed, std::uint64_t budget) : choices(seed, {"a", "b"}) {
-    connect(a.port, b.port, {fabric::kEdr4x, Duration(1'000)});
+    simulation.connect(a.port, b.port, {fabric::kEdr4x, Duration(1'000)});
     drawn.add(a.port);
     drawn.set_budget(budget);
   }

@@ -151,7 +151,7 @@ std::vector<Passing> run_event_model(const FabricCase& fabric_case, bool in_wind
     return adapters[device] ? adapters[device]->port
                             : switches[device]->port(fabric::PortNumber{static_cast<std::uint8_t>(number)});
   };
-  fabric::Windows windows(in_windows);
+  fabric::Windows windows(engine, in_windows);
   for (const LinkCase& link : fabric_case.links) {
     fabric::LinkParams params{ByteTime{link.rate.ps, link.rate.per_bytes}, Duration(link.propagation_ps)};
     params.bytes_before = link.bytes_before;
@@ -161,7 +161,7 @@ std::vector<Passing> run_event_model(const FabricCase& fabric_case, bool in_wind
     params.credit_refresh_interval = Duration(link.refresh_interval_ps);
     windows.connect(port(link.device[0], link.port[0]), port(link.device[1], link.port[1]), params);
   }
-  windows.run(engine);
+  windows.run();
   std::sort(log.passings.begin(), log.passings.end());
   return log.passings;
 }
