@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sim/core/engine.h"
+#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
@@ -21,6 +22,8 @@ class Arrivals {
   void expect(ib::PacketPtr&& packet, std::uint32_t wire_bytes, const ArrivalTimes& times);
   // Takes a packet whose head has not arrived; null when there is none.
   ib::PacketPtr take_expected();
+  // For Timer::Prefetch: where the next packet is put.
+  void prefetch_end() const { prefetch(expected_.end_slot(), sizeof(Expected)); }
 
  private:
   struct Expected {
@@ -28,8 +31,10 @@ class Arrivals {
     ArrivalTimes times;
     std::uint32_t wire_bytes = 0;
   };
+  static_assert(sizeof(Expected) == 32);
 
   void on_arrival();
+  void prefetch_arrival(int step) const;
 
   Tracer& tracer_;
   const ComponentId id_;
