@@ -242,7 +242,8 @@ void Simulation::build_link(const LinkSpec& link) {
     if (!near.is_switch || far.is_switch) continue;
     port_of(near).set_head_lifetime(topology_.switches[near.node].switch_profile.leaf_head_lifetime);
   }
-  fabric::connect(port_of(link.end_a), port_of(link.end_b), params);
+  if (link_params_ == nullptr || *link_params_ != params) link_params_ = std::make_shared<const fabric::LinkParams>(params);
+  fabric::connect(port_of(link.end_a), port_of(link.end_b), link_params_);
 }
 
 void Simulation::add_faults(const std::vector<FaultSpec>& faults) {

@@ -145,6 +145,7 @@ class Simulation {
   std::vector<Adapter> adapters_;
   std::vector<std::unique_ptr<HostConnections>> connections_;  // by host; null: it runs no programs
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
+  fabric::SharedLinkParams link_params_;  // of the last cable; the next one mostly has the same
   std::vector<management::Node> switch_nodes_;
   std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;
   faults::FaultScript faults_{engine_, tracer_};

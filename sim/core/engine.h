@@ -21,13 +21,24 @@ class Engine;
 class Timer : private Queueable {
  public:
   using Callback = void (*)(void* owner);
+  // Fetches into the processor's caches what the callback will read. It is called a few events before the callback, with
+  // `step` 0, 1 … kPrefetchSteps - 1: a step follows the pointers that the steps before have fetched. It changes nothing, may be
+  // left out, and its owner may change between steps.
+  using Prefetch = void (*)(const void* owner, int step);
+  static constexpr int kPrefetchSteps = 8;
 
-  Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback);
+  Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback, Prefetch prefetch = nullptr);
 
   // Timer t = Timer::of<&Port::on_transmit_done>(engine, id, EventClass::kTransmitDone, this);
   template <auto Method, class Owner>
   static Timer of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
     return Timer(engine, source, event_class, owner, [](void* p) { (static_cast<Owner*>(p)->*Method)(); });
+  }
+  // Timer::of<&Port::on_wake, &Port::prefetch_wake>: the second method is const and takes the step.
+  template <auto Method, auto Fetch, class Owner>
+  static Timer of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
+    return Timer(engine, source, event_class, owner, [](void* p) { (static_cast<Owner*>(p)->*Method)(); },
+                 [](const void* p, int step) { (static_cast<const Owner*>(p)->*Fetch)(step); });
   }
 
   ~Timer() { cancel(); }
@@ -43,10 +54,10 @@ class Timer : private Queueable {
     schedule_at(when);
   }
   void cancel();
-  bool scheduled() const { return place != kIdle; }
+  bool scheduled() const { return slot != kIdle; }
   Instant when() const {
     CHECK(scheduled());
-    return key_.when;
+    return when_;
   }
 
  private:
@@ -54,12 +65,12 @@ class Timer : private Queueable {
 
   Engine& engine_;
   const std::uint64_t order_;  // of its keys, all but the number
-  EventKey key_{};
-  const ComponentId source_;
-  const EventClass event_class_;
+  Instant when_{};
   void* owner_;
   Callback callback_;
+  Prefetch prefetch_;  // null: nothing
 };
+static_assert(sizeof(Timer) <= 56);
 
 class Engine {
  public:
@@ -142,8 +153,12 @@ class Engine {
   // The next event of the queue, which has one.
   void execute_next(EventQueue& queue);
   void insert(Timer& timer, Instant when);
-  void remove(Timer& timer) { queue_of(timer.event_class_).remove(timer); }
-  EventQueue& queue_of(EventClass event_class) { return event_class == EventClass::kProgram ? programs_ : hardware_; }
+  void remove(Timer& timer) { queue_of(timer).remove(timer); }
+  EventQueue& queue_of(const Timer& timer) {
+    return EventKey{{}, timer.order_}.event_class() == EventClass::kProgram ? programs_ : hardware_;
+  }
+  // For the events that follow.
+  static void prefetch_upcoming(const EventQueue& queue);
   // Not both queues are empty.
   bool a_program_is_next() const {
     if (programs_.empty()) return false;
@@ -163,13 +178,13 @@ class Engine {
 inline void Engine::insert(Timer& timer, Instant when) {
   CHECK(!timer.scheduled());
   CHECK(when >= now_);
-  const std::uint64_t number = ++next_numbers_[timer.source_.value];
+  const std::uint64_t number = ++next_numbers_[EventKey{{}, timer.order_}.source().value];
   CHECK(number < (1ull << EventKey::kNumberBits));
   const EventKey key{when, timer.order_ | number};
-  timer.key_ = key;
+  timer.when_ = when;
   if (when < earliest_inserted_) [[unlikely]]
     earliest_inserted_ = when;
-  queue_of(timer.event_class_).insert(key, timer);
+  queue_of(timer).insert(key, timer);
 }
 
 inline void Timer::schedule_at(Instant when) { engine_.insert(*this, when); }

@@ -1,58 +1,46 @@
 #include "sim/core/event_queue.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "sim/core/check.h"
 
 namespace verbatim {
 
-void EventQueue::insert_among(EventKey key, Queueable* event) {
+void EventQueue::add_slot() {
+  free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
+  slots_.emplace_back();
+}
+
+void EventQueue::insert_among(const Entry& entry) {
+  const Entry latest = near_[0];
+  if (latest.key < entry.key) return insert_far(entry);
   if (near_count_ == kNearEvents) {
-    const Entry latest = near_[0];
-    if (!(key < latest.key)) return insert_far(key, event);
     // Its latest makes room.
-    insert_far(latest.key, latest.event);
+    insert_far(latest);
     std::copy(near_.begin() + 1, near_.end(), near_.begin());
     --near_count_;
-  } else if (insert_behind_far(key, event)) {
-    return;
   }
-  insert_near(key, event);
+  insert_near(entry);
 }
 
-bool EventQueue::insert_behind_far(EventKey key, Queueable* event) {
-  if (!front_is_spent_) {
-    if (far_.empty() || key < far_.front().key) return false;
-    insert_far(key, event);
-    return true;
-  }
-  if (far_.size() == 1) return false;
-  const std::uint32_t least = least_child(1, static_cast<std::uint32_t>(far_.size()));
-  if (key < far_[least].key) return false;
-  front_is_spent_ = false;
-  place(0, far_[least].key, far_[least].event);
-  sift_down(least, key, event);
-  return true;
-}
-
-void EventQueue::insert_far(EventKey key, Queueable* event) {
-  if (std::exchange(front_is_spent_, false)) return sift_down(0, key, event);
+void EventQueue::insert_far(const Entry& entry) {
   far_.emplace_back();
-  sift_up(static_cast<std::uint32_t>(far_.size() - 1), key, event);
+  sift_up(static_cast<std::uint32_t>(far_.size() - 1), entry);
 }
 
 void EventQueue::remove(Queueable& event) {
-  const std::uint32_t place = std::exchange(event.place, Queueable::kIdle);
-  if (place != Queueable::kNear) return remove_far(place);
+  const std::uint32_t slot = event.slot;
+  const std::uint32_t place = slots_[slot].place;
+  give_back_slot(slot);
+  if (place != kNear) return remove_far(place);
   std::size_t at = near_count_;
   do {
     CHECK(at > 0);
     --at;
-  } while (near_[at].event != &event);
+  } while (near_[at].slot != slot);
   std::copy(near_.begin() + static_cast<std::ptrdiff_t>(at) + 1,
             near_.begin() + static_cast<std::ptrdiff_t>(near_count_), near_.begin() + static_cast<std::ptrdiff_t>(at));
-  if (--near_count_ == 0) refill();
+  if (--near_count_ < kLeastNear && !far_.empty()) refill();
 }
 
 void EventQueue::remove_far(std::uint32_t hole) {
@@ -61,32 +49,32 @@ void EventQueue::remove_far(std::uint32_t hole) {
   far_.pop_back();
   if (hole == far_.size()) return;
   if (hole > 0 && last.key < far_[(hole - 1) / kArity].key) {
-    sift_up(hole, last.key, last.event);
+    sift_up(hole, last);
   } else {
-    sift_down(hole, last.key, last.event);
+    sift_down(hole, last);
   }
 }
 
 void EventQueue::refill() {
-  if (std::exchange(front_is_spent_, false)) remove_far(0);
-  if (far_.empty()) return;
-  if (far_.size() > kNearEvents / 2) {
-    insert_near(far_.front().key, far_.front().event);
-    front_is_spent_ = true;
-    return;
+  const std::size_t moved = std::min(kRefilledNear - near_count_, far_.size());
+  std::copy_backward(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(near_count_),
+                     near_.begin() + static_cast<std::ptrdiff_t>(near_count_ + moved));
+  near_count_ += moved;
+  for (std::size_t at = moved; at > 0; --at) {
+    near_[at - 1] = far_.front();
+    slots_[far_.front().slot].place = kNear;
+    remove_far(0);
   }
-  for (const Entry& entry : far_) insert_near(entry.key, entry.event);
-  far_.clear();
 }
 
-void EventQueue::sift_up(std::uint32_t index, EventKey key, Queueable* event) {
+void EventQueue::sift_up(std::uint32_t index, const Entry& entry) {
   while (index > 0) {
     const std::uint32_t parent = (index - 1) / kArity;
-    if (!(key < far_[parent].key)) break;
-    place(index, far_[parent].key, far_[parent].event);
+    if (!(entry.key < far_[parent].key)) break;
+    place(index, far_[parent]);
     index = parent;
   }
-  place(index, key, event);
+  place(index, entry);
 }
 
 std::uint32_t EventQueue::least_child(std::uint32_t first, std::uint32_t size) const {
@@ -98,15 +86,15 @@ std::uint32_t EventQueue::least_child(std::uint32_t first, std::uint32_t size) c
   return least;
 }
 
-void EventQueue::sift_down(std::uint32_t index, EventKey key, Queueable* event) {
+void EventQueue::sift_down(std::uint32_t index, const Entry& entry) {
   const auto size = static_cast<std::uint32_t>(far_.size());
   for (std::uint32_t first = index * kArity + 1; first < size; first = index * kArity + 1) {
     const std::uint32_t least = least_child(first, size);
-    if (!(far_[least].key < key)) break;
-    place(index, far_[least].key, far_[least].event);
+    if (!(far_[least].key < entry.key)) break;
+    place(index, far_[least]);
     index = least;
   }
-  place(index, key, event);
+  place(index, entry);
 }
 
 }  // namespace verbatim

@@ -1,4 +1,5 @@
 // The queue of one kind of events of the engine: the next ones in a sorted array, those behind them in a heap.
+// The array always has the next `kLeastNear` events, if so many are scheduled, so that others can see what comes next.
 #pragma once
 
 #include <array>
@@ -37,34 +38,41 @@ struct EventKey {
 // What can be put in the queue, in one place at a time.
 struct Queueable {
   static constexpr std::uint32_t kIdle = std::numeric_limits<std::uint32_t>::max();
-  static constexpr std::uint32_t kNear = kIdle - 1;  // else its place in the heap
-  std::uint32_t place = kIdle;
+  std::uint32_t slot = kIdle;  // its number in the queue
 };
 
 class EventQueue {
  public:
-  struct Entry {  // the key is kept beside the pointer: comparisons stay within the queue's own cache lines
+  struct Entry {  // the key is kept here: comparisons stay within the queue's own cache lines
     EventKey key;
-    Queueable* event;
+    std::uint32_t slot;
   };
+  static_assert(sizeof(Entry) == 24);
 
   bool empty() const { return near_count_ == 0; }
   // The next event; the queue must not be empty.
   const Entry& front() const { return near_[near_count_ - 1]; }
+  Queueable& front_event() const { return *slots_[front().slot].event; }
 
   // The event must be idle.
   void insert(EventKey key, Queueable& event) {
-    if (near_count_ == kNearEvents || !far_.empty()) [[unlikely]]
-      return insert_among(key, &event);
-    insert_near(key, &event);
+    const Entry entry{key, take_slot(event)};
+    if (near_count_ == kNearEvents || !far_.empty()) return insert_among(entry);
+    insert_near(entry);
   }
   // The event must be in this queue.
   void remove(Queueable& event);
   // Takes off the next event.
   void pop() {
-    front().event->place = Queueable::kIdle;
-    if (--near_count_ == 0) refill();
+    give_back_slot(front().slot);
+    if (--near_count_ < kLeastNear && !far_.empty()) refill();
   }
+  // The event with `before` events ahead of it, which is below kLeastNear; null: none, or the array does not have it.
+  Queueable* upcoming(std::size_t before) const {
+    return before < near_count_ ? slots_[near_[near_count_ - 1 - before].slot].event : nullptr;
+  }
+  // Events behind those in the array.
+  std::size_t far_count() const { return far_.size(); }
 
   // Calls visit(entry) for events before `limit`, in no particular order. visit() returns the new limit, which may be
   // earlier; what lies behind it is not visited. Returns the last limit.
@@ -74,7 +82,7 @@ class EventQueue {
     // What lies below an event of the heap does not come before it.
     const auto visit_heap = [&](const auto& self, std::size_t at) -> void {
       if (at >= far_.size() || far_[at].key.when >= limit) return;
-      if (at > 0 || !front_is_spent_) limit = visit(far_[at]);
+      limit = visit(far_[at]);
       for (std::size_t child = kArity * at + 1; child <= kArity * at + kArity; ++child) self(self, child);
     };
     visit_heap(visit_heap, 0);
@@ -82,40 +90,56 @@ class EventQueue {
   }
 
  private:
-  void insert_near(EventKey key, Queueable* event) {
+  static constexpr std::uint32_t kNear = std::numeric_limits<std::uint32_t>::max();
+
+  // A scheduled event. Moving an entry in the heap writes its place here and not to the event, as events lie all over the memory.
+  struct Slot {
+    Queueable* event = nullptr;
+    std::uint32_t place = kNear;  // in the heap
+  };
+
+  std::uint32_t take_slot(Queueable& event) {
+    if (free_slots_.empty()) [[unlikely]] add_slot();
+    event.slot = free_slots_.back();
+    free_slots_.pop_back();
+    slots_[event.slot].event = &event;
+    return event.slot;
+  }
+  void add_slot();
+  void give_back_slot(std::uint32_t slot) {
+    slots_[slot].event->slot = Queueable::kIdle;
+    free_slots_.push_back(slot);
+  }
+  void insert_near(const Entry& entry) {
     Entry* at = near_.data() + near_count_;
-    for (; at > near_.data() && at[-1].key < key; --at) at[0] = at[-1];
-    *at = {key, event};
+    for (; at > near_.data() && at[-1].key < entry.key; --at) at[0] = at[-1];
+    *at = entry;
     ++near_count_;
-    event->place = Queueable::kNear;
+    slots_[entry.slot].place = kNear;
   }
   // Into the array or the heap, when the array is full or the heap is not empty.
-  void insert_among(EventKey key, Queueable* event);
-  void insert_far(EventKey key, Queueable* event);
+  void insert_among(const Entry& entry);
+  void insert_far(const Entry& entry);
   void remove_far(std::uint32_t hole);
-  // Where an event belongs that comes behind one of the heap; false for another, which goes nowhere.
-  bool insert_behind_far(EventKey key, Queueable* event);
-  // Moves the next event from the heap to the empty array, or all when they are few.
+  // Moves the next events from the heap, which is not empty, to the end of the array.
   void refill();
-  void sift_up(std::uint32_t index, EventKey key, Queueable* event);
-  void sift_down(std::uint32_t index, EventKey key, Queueable* event);
+  void sift_up(std::uint32_t index, const Entry& entry);
+  void sift_down(std::uint32_t index, const Entry& entry);
   std::uint32_t least_child(std::uint32_t first, std::uint32_t size) const;
-  void place(std::uint32_t index, EventKey key, Queueable* event) {
-    far_[index] = {key, event};
-    event->place = index;
+  void place(std::uint32_t index, const Entry& entry) {
+    far_[index] = entry;
+    slots_[entry.slot].place = index;
   }
 
   // The next events, the very next at the end, and a 4-ary heap of those behind them. Where little is scheduled, or for
-  // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap. The array is
-  // empty only when nothing is scheduled.
-  static constexpr std::size_t kNearEvents = 24;
+  // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap.
+  static constexpr std::size_t kNearEvents = 32, kLeastNear = 12, kRefilledNear = 20;
   std::array<Entry, kNearEvents> near_;
   std::size_t near_count_ = 0;
   static constexpr std::uint32_t kArity = 4;
   std::vector<Entry> far_;
-  // The heap's front has gone to the array. The next that comes to the heap takes its place, which costs one descent
-  // where removing and adding would cost two.
-  bool front_is_spent_ = false;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
 };
 
 }  // namespace verbatim

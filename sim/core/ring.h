@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -50,10 +51,10 @@ class Ring {
     if (size_ == capacity()) grow();
     std::size_t place = size_;
     while (place > 0 && before(value, (*this)[place - 1])) {
-      slots_[(first_ + place) & mask_] = std::move((*this)[place - 1]);
+      (*this)[place] = std::move((*this)[place - 1]);
       --place;
     }
-    slots_[(first_ + place) & mask_] = std::move(value);
+    (*this)[place] = std::move(value);
     ++size_;
     return place;
   }
@@ -63,6 +64,10 @@ class Ring {
     drop_front();
     return value;
   }
+
+  // Where the front and the end are, or will be: for prefetches; null: there are no places yet.
+  const T* front_slot() const { return slots_ == nullptr ? nullptr : &slots_[first_]; }
+  const T* end_slot() const { return slots_ == nullptr ? nullptr : &slots_[(first_ + size_) & mask_]; }
 
   // As pop_front(), but the element stays where it is, with what it owns, until its place is taken.
   void drop_front() {
@@ -79,20 +84,22 @@ class Ring {
 
  private:
   // A power of two, or 0 at first.
-  std::size_t capacity() const { return mask_ + 1; }
+  std::uint32_t capacity() const { return mask_ + 1; }
   void grow() {
-    const std::size_t larger_capacity = capacity() == 0 ? 8 : capacity() * 2;
+    CHECK(capacity() < std::uint32_t{1} << 31);
+    const std::uint32_t larger_capacity = capacity() == 0 ? 8 : capacity() * 2;
     auto larger = std::make_unique<T[]>(larger_capacity);
-    for (std::size_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
+    for (std::uint32_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
     slots_ = std::move(larger);
     mask_ = larger_capacity - 1;
     first_ = 0;
   }
 
   std::unique_ptr<T[]> slots_;
-  std::size_t mask_ = ~std::size_t{0};  // of places; without any, so that capacity() is 0
-  std::size_t first_ = 0;
-  std::size_t size_ = 0;
+  std::uint32_t mask_ = ~std::uint32_t{0};  // of places; without any, so that capacity() is 0
+  std::uint32_t first_ = 0;
+  std::uint32_t size_ = 0;
 };
+static_assert(sizeof(Ring<int>) == 24);
 
 }  // namespace verbatim

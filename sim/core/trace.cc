@@ -24,6 +24,9 @@ namespace {
 bool comes_after(const TraceRecord& a, const TraceRecord& b) { return comes_before(b, a); }
 }  // namespace
 
+// Apart, so that the rest of give_number() is short.
+void Tracer::add_numbers(std::size_t size) { next_numbers_.resize(size); }
+
 void Tracer::emit_early(TraceRecord record) {
   give_number(record);
   for (TraceSink* sink : any_order_sinks_) sink->on_record(record, {});

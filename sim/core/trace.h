@@ -283,8 +283,9 @@ class Tracer {
   bool has_sinks() const { return !sinks_.empty() || !any_order_sinks_.empty(); }
   void emit(TraceRecord record, std::span<const std::byte> bytes);
   void emit_early(TraceRecord record);
+  void add_numbers(std::size_t size);
   void give_number(TraceRecord& record) {
-    if (record.component >= next_numbers_.size()) [[unlikely]] next_numbers_.resize(record.component + std::size_t{1});
+    if (record.component >= next_numbers_.size()) [[unlikely]] add_numbers(record.component + std::size_t{1});
     record.number = next_numbers_[record.component]++;
   }
   void give_to_sinks(const TraceRecord& record, std::span<const std::byte> bytes) {

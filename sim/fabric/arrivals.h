@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "sim/core/engine.h"
+#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
@@ -26,6 +27,7 @@ struct PacketOnLine {
   std::uint32_t wire_bytes = 0;
   std::uint32_t failures = 0;  // of the link, as the sender has counted them
 };
+static_assert(sizeof(PacketOnLine) == 32);
 
 // Learns of packets that were expected and are lost.
 class LossListener {
@@ -45,6 +47,8 @@ class Arrivals {
 
   // A packet arrives at its times, which are not before now.
   void expect(PacketOnLine&& coming);
+  // For Timer::Prefetch: where the next packet is put.
+  void prefetch_end() const { prefetch(expected_.end_slot(), sizeof(PacketOnLine)); }
 
   // What is on the link now is lost, in both directions.
   void fail() { ++failures_; }
@@ -52,6 +56,7 @@ class Arrivals {
 
  private:
   void on_arrival();
+  void prefetch_arrival(int step) const;
   void lose_next();
 
   Tracer& tracer_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "sim/core/ids.h"
 #include "sim/core/trail.h"
@@ -32,7 +33,11 @@ struct LinkParams {
   Duration credit_update_interval{0};
   Duration credit_refresh_interval{0};
   FlowControlKind flow_control = FlowControlKind::kCredits;
+
+  friend bool operator==(const LinkParams&, const LinkParams&) = default;
 };
+// Ends of all cables of a kind share one copy.
+using SharedLinkParams = std::shared_ptr<const LinkParams>;
 
 // When the bytes of a packet pass both ends.
 struct PassageTimes {
@@ -43,9 +48,9 @@ struct PassageTimes {
 class Channel {
  public:
   // `far_end`: the receiving port, which the trails of packets name.
-  Channel(const LinkParams& params, ComponentId far_end);
+  Channel(SharedLinkParams params, ComponentId far_end);
 
-  const LinkParams& params() const { return params_; }
+  const LinkParams& params() const { return *params_; }
   // All that the sending end has put on the line; flow control packets use the same line.
   LineClock& line() { return line_; }
   const LineClock& line() const { return line_; }
@@ -57,9 +62,9 @@ class Channel {
  private:
   void add_to(Trail& trail, Instant head, Duration delay) const;
 
-  const LinkParams params_;
-  const ComponentId far_end_;
   LineClock line_;
+  const SharedLinkParams params_;
+  const ComponentId far_end_;
 };
 
 }  // namespace verbatim::fabric

@@ -5,16 +5,11 @@
 namespace verbatim::fabric {
 
 FlowControlPackets::FlowControlPackets(const LinkParams& link, std::size_t lanes)
-    : interval_(link.credit_update_interval),
-      refresh_interval_(link.credit_refresh_interval),
-      propagation_(link.propagation),
-      packet_bytes_(link.credit_update_bytes),
-      packet_time_(link.byte_time.time_for(link.credit_update_bytes)),
-      lanes_(lanes) {
-  CHECK(lanes >= 1 && lanes <= kLanes && packet_bytes_ > 0);
+    : link_(link), lanes_(lanes) {
+  CHECK(lanes >= 1 && lanes <= kLanes && link.credit_update_bytes > 0);
   const auto room = static_cast<std::int64_t>(lanes + 1);
-  CHECK(refresh_interval_ == Duration(0) || refresh_interval_ > room * packet_time_);
-  earliest_ = refresh_interval_ == Duration(0) ? kNever : Instant{} + refresh_interval_;
+  CHECK(refresh_interval() == Duration(0) || refresh_interval() > room * packet_time());
+  earliest_ = refresh_interval() == Duration(0) ? kNever : Instant{} + refresh_interval();
   for (Lane& lane : lanes_) lane.refresh = earliest_;
 }
 
@@ -54,30 +49,30 @@ bool FlowControlPackets::step(Walk& walk, Instant end, CreditUpdate* packet) con
        reported < lane.releases.size() && lane.releases[reported].when <= start; ++reported) {
     blocks += lane.releases[reported].blocks;
   }
-  if (refresh_interval_ > Duration(0)) walk.refresh[number] = start + refresh_interval_;
+  if (refresh_interval() > Duration(0)) walk.refresh[number] = start + refresh_interval();
   walk.line.begin(start);
-  walk.line.pass(packet_bytes_);
-  *packet = {number, blocks, walk.line.busy_until() + propagation_};
+  walk.line.pass(link_.credit_update_bytes);
+  *packet = {number, blocks, walk.line.busy_until() + link_.propagation};
   return true;
 }
 
 // Once the refreshes of all lanes have places of their own in the interval, every round is like the one before.
 void FlowControlPackets::skip_rounds(Walk& walk, Instant end) const {
-  if (refresh_interval_ == Duration(0)) return;
+  if (refresh_interval() == Duration(0)) return;
   const std::size_t count = lanes_.size();
   Instant first = kNever;
   for (std::size_t i = 0; i < count; ++i) {
     first = std::min(first, walk.refresh[i]);
     if (walk.reported[i] < lanes_[i].releases.size()) end = std::min(end, lanes_[i].releases[walk.reported[i]].when);
   }
-  if (first < walk.line.busy_until() || end - first <= 2 * refresh_interval_) return;
+  if (first < walk.line.busy_until() || end - first <= 2 * refresh_interval()) return;
   for (std::size_t i = 0; i < count; ++i) {
-    if (walk.refresh[i] - first > refresh_interval_ - packet_time_) return;
+    if (walk.refresh[i] - first > refresh_interval() - packet_time()) return;
     for (std::size_t j = 0; j < i; ++j) {
-      if (std::chrono::abs(walk.refresh[i] - walk.refresh[j]) < packet_time_) return;
+      if (std::chrono::abs(walk.refresh[i] - walk.refresh[j]) < packet_time()) return;
     }
   }
-  const Duration skipped = ((end - first) / refresh_interval_ - 1) * refresh_interval_;
+  const Duration skipped = ((end - first) / refresh_interval() - 1) * refresh_interval();
   for (std::size_t i = 0; i < count; ++i) walk.refresh[i] += skipped;
 }
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
 #include "sim/fabric/channel.h"
@@ -32,6 +33,7 @@ class FlowControlPackets {
     Instant arrival{};
   };
 
+  // `link` outlives this.
   FlowControlPackets(const LinkParams& link, std::size_t lanes);
 
   // `blocks` of a lane are free at `when`, now or later.
@@ -62,6 +64,10 @@ class FlowControlPackets {
     return next;
   }
 
+  // For Timer::Prefetch, in this order: the lane's state, and where its next release is put.
+  void prefetch_lane(std::size_t lane) const { prefetch(&lanes_[lane], sizeof(Lane)); }
+  void prefetch_releases(std::size_t lane) const { prefetch(lanes_[lane].releases.end_slot()); }
+
   // Flow control packets that have left; those repeated in idle times are not among them.
   std::uint64_t sent() const { return sent_; }
 
@@ -84,7 +90,7 @@ class FlowControlPackets {
   // As advance(), when something is due.
   template <class Receiver>
   void advance_past_due(LineClock& line, Instant now, Receiver& deliver) {
-    if (refresh_interval_ == Duration(0) || now - earliest_ <= 2 * refresh_interval_) {
+    if (refresh_interval() == Duration(0) || now - earliest_ <= 2 * refresh_interval()) {
       return advance_in_place(line, now, deliver);
     }
     Walk walk = begin(line);
@@ -116,14 +122,14 @@ class FlowControlPackets {
         releases.drop_front();
       }
       line.begin(start);
-      line.pass(packet_bytes_);
+      line.pass(link_.credit_update_bytes);
       ++sent_;
-      if (refresh_interval_ > Duration(0)) reported_lane.refresh = start + refresh_interval_;
+      if (refresh_interval() > Duration(0)) reported_lane.refresh = start + refresh_interval();
       earliest_ = due(reported_lane, 0, reported_lane.refresh);
       if (lanes_.size() > 1) {
         for (const Lane& lane : lanes_) earliest_ = std::min(earliest_, due(lane, 0, lane.refresh));
       }
-      deliver(CreditUpdate{number, blocks, line.busy_until() + propagation_});
+      deliver(CreditUpdate{number, blocks, line.busy_until() + link_.propagation});
     }
   }
   Walk begin(const LineClock& line) const;
@@ -131,8 +137,8 @@ class FlowControlPackets {
   Instant due(const Lane& lane, std::size_t reported, Instant refresh) const {
     if (reported == lane.releases.size()) return refresh;
     Instant when = lane.releases[reported].when;
-    if (interval_ > Duration(0)) {
-      const std::int64_t interval = to_ps(interval_);
+    if (link_.credit_update_interval > Duration(0)) {
+      const std::int64_t interval = to_ps(link_.credit_update_interval);
       when = instant_from_ps((to_ps(when) + interval - 1) / interval * interval);
     }
     return std::min(when, refresh);
@@ -147,11 +153,12 @@ class FlowControlPackets {
   void skip_rounds(Walk& walk, Instant end) const;
   void commit(const Walk& walk);
 
-  const Duration interval_, refresh_interval_, propagation_;
-  const std::uint32_t packet_bytes_;
-  const Duration packet_time_;
-  std::vector<Lane> lanes_;
+  Duration packet_time() const { return link_.byte_time.time_for(link_.credit_update_bytes); }
+  Duration refresh_interval() const { return link_.credit_refresh_interval; }
+
+  const LinkParams& link_;
   Instant earliest_;  // when the next packet is due
+  std::vector<Lane> lanes_;
   std::uint64_t sent_ = 0;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -22,24 +21,28 @@ class LaneTable {
  public:
   // Levels that are left out have the lanes that OpenSM gives them (qos_sl2vl 0,1,2, … 14,7).
   explicit LaneTable(const std::vector<LevelMapping>& given) {
-    for (std::size_t level = 0; level < lanes_.size(); ++level) lanes_[level] = static_cast<std::uint8_t>(level);
-    lanes_[15] = 7;
+    for (std::uint32_t level = 0; level < kLevels; ++level) set(level, level);
+    set(15, 7);
     for (const LevelMapping& mapping : given) {
-      CHECK(mapping.level < lanes_.size() && mapping.lane <= kManagementLane.value);
-      lanes_[mapping.level] = static_cast<std::uint8_t>(mapping.lane);
+      CHECK(mapping.level < kLevels && mapping.lane <= kManagementLane.value);
+      set(mapping.level, mapping.lane);
     }
   }
 
   // kManagementLane: there is none, the packet is to be dropped. Of `operational` lanes the others are, as OpenSM writes
   // tables, those modulo that number.
   ib::VirtualLane of(ib::ServiceLevel level, std::uint32_t operational) const {
-    const std::uint8_t lane = lanes_[level.value % lanes_.size()];
+    const std::uint64_t lane = lanes_ >> 4 * (level.value % kLevels) & 15;
     if (lane == kManagementLane.value) return kManagementLane;
     return ib::VirtualLane{static_cast<std::uint8_t>(lane % operational)};
   }
 
  private:
-  std::array<std::uint8_t, 16> lanes_{};
+  static constexpr std::uint32_t kLevels = 16;
+
+  void set(std::uint32_t level, std::uint64_t lane) { lanes_ = (lanes_ & ~(15ull << 4 * level)) | lane << 4 * level; }
+
+  std::uint64_t lanes_ = 0;  // four bits a level
 };
 
 }  // namespace verbatim::fabric

@@ -7,11 +7,11 @@
 
 namespace verbatim::fabric {
 
-LinkEnd::LinkEnd(Engine& engine, Tracer& tracer, const LinkParams& params, const LinkSide& near, const LinkSide& far)
+LinkEnd::LinkEnd(Engine& engine, Tracer& tracer, const SharedLinkParams& params, const LinkSide& near, const LinkSide& far)
     : engine_(engine),
       user_(near.user),
       channel_(params, far.id),
-      flow_(params, std::min(near.data_lanes, far.data_lanes), far.input_buffer_bytes / kCreditBlockBytes),
+      flow_(*params, std::min(near.data_lanes, far.data_lanes), far.input_buffer_bytes / kCreditBlockBytes),
       arrivals_(engine, tracer, near.id, near.number, near.sink, near.delivery, near.counters, *this),
       id_(near.id) {}
 

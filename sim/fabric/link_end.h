@@ -52,7 +52,7 @@ enum class CableKind : std::uint8_t { kWithinPart, kBetweenParts };
 
 class LinkEnd final : private LossListener {
  public:
-  LinkEnd(Engine& engine, Tracer& tracer, const LinkParams& params, const LinkSide& near, const LinkSide& far);
+  LinkEnd(Engine& engine, Tracer& tracer, const SharedLinkParams& params, const LinkSide& near, const LinkSide& far);
   // Both ends exist.
   void connect(LinkEnd& far, CableKind kind);
 
@@ -116,6 +116,17 @@ class LinkEnd final : private LossListener {
     return next == kNever ? kNever : std::max(next, line().busy_until());
   }
 
+  // For Timer::Prefetch of a packet that starts on a lane, or leaves this end's input buffer, in this order.
+  void prefetch_ends(std::size_t lane) const {
+    prefetch(far_, sizeof(LinkEnd));
+    flow_.prefetch_lane(lane);
+  }
+  void prefetch_rings(std::size_t lane) const {
+    flow_.prefetch_rings(lane);
+    far_->arrivals_.prefetch_end();
+    far_->flow_.prefetch_lane(lane);
+  }
+
  private:
   void advance_to(Instant now) {
     if (flow_.is_due(channel_.line(), now)) send_due_frames(now);
@@ -141,12 +152,12 @@ class LinkEnd final : private LossListener {
   LinkUser& user_;
   LinkEnd* far_ = nullptr;
   std::unique_ptr<LinkInbox> inbox_;  // null: the far end is in this part
+  bool awaits_grants_ = false;        // a lane waits for grants that have not left the far end
   Channel channel_;
   LinkFlowControl flow_;
   Arrivals arrivals_;
   std::unique_ptr<Announced> announced_;  // null: nothing ever
   const ComponentId id_;
-  bool awaits_grants_ = false;  // a lane waits for grants that have not left the far end
 };
 
 }  // namespace verbatim::fabric

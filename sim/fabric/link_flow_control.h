@@ -13,9 +13,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "sim/core/check.h"
 #include "sim/core/ring.h"
@@ -33,10 +33,10 @@ struct CreditGrant {
 
 class CreditFlowControl {
  public:
-  // `far_blocks`: the far end's input buffer, per lane.
+  // `link` outlives this. `far_blocks`: the far end's input buffer, per lane.
   CreditFlowControl(const LinkParams& link, std::size_t lanes, std::uint32_t far_blocks)
-      : packets_(link, lanes), outgoing_(lanes), capacity_(far_blocks) {
-    for (Outgoing& lane : outgoing_) lane.credits = far_blocks;
+      : packets_(link, lanes), outgoing_(std::make_unique<Outgoing[]>(lanes)), capacity_(far_blocks) {
+    for (std::size_t i = 0; i < lanes; ++i) outgoing_[i].credits = far_blocks;
   }
 
   // When a packet of so many blocks may start on a lane that is otherwise ready at `at`, by the grants that are known; kNever:
@@ -95,6 +95,16 @@ class CreditFlowControl {
   Instant next_grant_departure() const { return packets_.next_report(); }
   std::uint64_t frames_sent() const { return packets_.sent(); }
 
+  // For Timer::Prefetch, in this order: a lane's states, and the places of its next release and grant.
+  void prefetch_lane(std::size_t lane) const {
+    prefetch(&outgoing_[lane], sizeof(Outgoing));
+    packets_.prefetch_lane(lane);
+  }
+  void prefetch_rings(std::size_t lane) const {
+    prefetch(outgoing_[lane].granted.front_slot());
+    packets_.prefetch_releases(lane);
+  }
+
  private:
   struct Outgoing {
     Ring<CreditGrant> granted;   // by time; not yet credits
@@ -102,7 +112,7 @@ class CreditFlowControl {
   };
 
   FlowControlPackets packets_;
-  std::vector<Outgoing> outgoing_;  // by data lane
+  std::unique_ptr<Outgoing[]> outgoing_;  // by data lane
   const std::uint32_t capacity_;
 };
 
@@ -123,6 +133,8 @@ class NoFlowControl {
   Instant next_grant_arrival(const LineClock&, std::size_t, std::uint32_t) const { return kNever; }
   Instant next_grant_departure() const { return kNever; }
   std::uint64_t frames_sent() const { return 0; }
+  void prefetch_lane(std::size_t) const {}
+  void prefetch_rings(std::size_t) const {}
 };
 
 // One of the policies; functions as theirs.
@@ -185,6 +197,12 @@ class LinkFlowControl {
   }
   std::uint64_t frames_sent() const {
     return with([](const auto& policy) { return policy.frames_sent(); });
+  }
+  void prefetch_lane(std::size_t lane) const {
+    with([&](const auto& policy) { policy.prefetch_lane(lane); });
+  }
+  void prefetch_rings(std::size_t lane) const {
+    with([&](const auto& policy) { policy.prefetch_rings(lane); });
   }
   bool has_credits() const { return std::holds_alternative<CreditFlowControl>(policy_); }
 

@@ -2,17 +2,19 @@
 
 namespace verbatim::fabric {
 
-OutputScheduler::OutputScheduler(const Params& params, const ArbitrationTables& arbitration)
-    : stall_count_(params.stall_count), has_switch_lifetime_(params.has_switch_lifetime), arbiter_(arbitration.or_default()) {
+OutputScheduler::OutputScheduler(const Params& params, const ArbitrationTables& arbitration, SharedArbiterTables shared)
+    : has_switch_lifetime_(params.has_switch_lifetime),
+      stall_count_(params.stall_count),
+      arbiter_(shared != nullptr ? std::move(shared) : std::make_shared<const ArbiterTables>(arbitration.or_default())) {
   set_data_lanes(params.data_lanes);
   set_head_lifetime(params.head_lifetime);
-  served_ = served_by(arbitration);
+  served_ = served_by(arbiter_.tables());
 }
 
 void OutputScheduler::set_data_lanes(std::uint32_t lanes) {
   CHECK(lanes >= 1 && lanes <= 15 && waiting_ == 0);
   lanes_ = std::make_unique<Lane[]>(lanes + 1);
-  data_lanes_ = lanes;
+  data_lanes_ = static_cast<std::uint8_t>(lanes);
 }
 
 void OutputScheduler::set_head_lifetime(Duration lifetime) {
@@ -21,10 +23,10 @@ void OutputScheduler::set_head_lifetime(Duration lifetime) {
 }
 
 void OutputScheduler::set_arbitration(const ArbitrationTables& tables) {
-  const ArbitrationTables all = tables.or_default();
-  if (arbiter_.has(all)) return;
-  arbiter_ = VlArbiter(all);
-  served_ = served_by(tables);
+  auto all = std::make_shared<const ArbiterTables>(tables.or_default());
+  if (arbiter_.tables() == *all) return;
+  arbiter_ = VlArbiter(std::move(all));
+  served_ = served_by(arbiter_.tables());
   waiting_ = 0;
   for (std::uint32_t i = 0; i <= data_lanes_; ++i) {
     const std::uint32_t number = i < data_lanes_ ? i : kManagementLane.value;

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "sim/core/check.h"
+#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
 #include "sim/fabric/packet_sink.h"
@@ -40,6 +41,7 @@ struct QueuedPacket {
   QueuedState state;
   std::shared_ptr<SharedClaim> shared;  // null: the claim is its own
 };
+static_assert(sizeof(QueuedPacket) == 64);
 
 class OutputScheduler {
  public:
@@ -50,7 +52,8 @@ class OutputScheduler {
     bool has_switch_lifetime = false;
   };
 
-  OutputScheduler(const Params& params, const ArbitrationTables& arbitration);
+  // `shared`: the tables that ports share, made of `arbitration` or its defaults; null: this makes its own.
+  OutputScheduler(const Params& params, const ArbitrationTables& arbitration, SharedArbiterTables shared = nullptr);
 
   // Before the first packet.
   void set_data_lanes(std::uint32_t lanes);
@@ -80,6 +83,19 @@ class OutputScheduler {
     const Ring<QueuedPacket>& queue = at(lane).queue;
     for (std::size_t i = 0; i < queue.size(); ++i) visit(queue[i]);
   }
+  // For Timer::Prefetch: the lane that is next, its state, the place of its next packet, and its first packet, which is null when
+  // there is none.
+  ib::VirtualLane likely_lane() const {
+    return ib::VirtualLane{static_cast<std::uint8_t>(waiting_ == 0 ? 0 : std::countr_zero(waiting_))};
+  }
+  void prefetch_lane() const { prefetch(&at(likely_lane()), sizeof(Lane)); }
+  void prefetch_end() const { prefetch(at(likely_lane()).queue.end_slot(), sizeof(QueuedPacket)); }
+  void prefetch_front() const { prefetch(at(likely_lane()).queue.front_slot(), sizeof(QueuedPacket)); }
+  const QueuedPacket* likely_first() const {
+    const Lane& lane = at(likely_lane());
+    return lane.queue.empty() ? nullptr : &lane.queue.front();
+  }
+
   // Since when the first packet of a waiting lane has been the first and ready; kNever: no lane waits.
   Instant waiting_since() const;
 
@@ -122,9 +138,7 @@ class OutputScheduler {
   Lane& at(ib::VirtualLane lane) { return lanes_[index(lane)]; }
   const Lane& at(ib::VirtualLane lane) const { return lanes_[index(lane)]; }
   static constexpr std::uint32_t bit(ib::VirtualLane lane) { return 1u << lane.value; }
-  static std::uint32_t served_by(const ArbitrationTables& tables) {
-    return tables.or_default().served_lanes() | bit(kManagementLane);
-  }
+  static std::uint32_t served_by(const ArbiterTables& tables) { return tables.served_lanes | bit(kManagementLane); }
   // The lane has another first packet.
   static void note_head(Lane& lane, Instant now) {
     if (!lane.queue.empty()) lane.head_since = std::max(now, lane.queue.front().state.ready);
@@ -145,14 +159,14 @@ class OutputScheduler {
   }
 
   std::unique_ptr<Lane[]> lanes_;  // data lanes, and VL15 as the last
-  std::uint32_t data_lanes_ = 0;
   std::uint32_t waiting_ = 0;
   std::uint32_t served_ = 0;
-  Duration head_lifetime_;
-  const std::uint32_t stall_count_;
+  std::uint8_t data_lanes_ = 0;
   const bool has_switch_lifetime_;
   bool has_lifetime_ = false;
+  const std::uint32_t stall_count_;
   VlArbiter arbiter_;
+  Duration head_lifetime_;
 };
 
 template <class Drop, class Drained>

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "sim/core/engine.h"
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
 #include "sim/ib/drop_reason.h"
@@ -36,6 +37,15 @@ class PacketSink {
   // choose another time for its port (Delivery).
   // The packet occupies the port's input buffer until the device gives the space back with Port::release().
   virtual void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) = 0;
+
+  // Fetches into the caches what receive() will read for this packet, a few events before it (Timer::Prefetch); `step` 0 …
+  // kPrefetchReceiveSteps - 1.
+  static constexpr int kPrefetchReceiveSteps = Timer::kPrefetchSteps - 3;
+  virtual void prefetch_receive(PortNumber in, const ib::Packet& packet, int step) const {
+    (void)in;
+    (void)packet;
+    (void)step;
+  }
 
   // The cable in port `port` has stopped carrying anything, or does again.
   virtual void link_changed(PortNumber port, bool up) {

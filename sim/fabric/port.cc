@@ -30,19 +30,20 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       number_(number),
       output_queue_bytes_(params.output_queue_bytes),
       input_buffer_bytes_(params.input_buffer_bytes),
-      lifetime_(params.lifetime),
-      delivery_(params.delivery),
-      owner_(owner),
       own_buffer_(buffer == nullptr ? own_buffer(number, params) : nullptr),
       buffer_(buffer != nullptr ? buffer : own_buffer_.get()),
-      out_({params.virtual_lanes, params.head_lifetime, params.stall_count, params.lifetime > Duration(0)}, params.arbitration),
       sl_to_vl_(params.sl_to_vl),
-      wake_(Timer::of<&Port::on_wake>(engine, id, EventClass::kTransmitDone, this)) {
+      lifetime_(params.lifetime),
+      out_({params.virtual_lanes, params.head_lifetime, params.stall_count, params.lifetime > Duration(0)}, params.arbitration,
+           params.shared_arbitration),
+      wake_(Timer::of<&Port::on_wake, &Port::prefetch_wake>(engine, id, EventClass::kTransmitDone, this)),
+      owner_(owner),
+      delivery_(params.delivery) {
   CHECK(params.input_buffer_bytes >= kLeastInputBufferBytes && params.output_queue_bytes > 0);
   buffer_->attach(number, *this);
 }
 
-void connect(Port& a, Port& b, const LinkParams& params, CableKind kind) {
+void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind) {
   CHECK(&a != &b && !a.connected() && !b.connected());
   a.attach(b, params);
   b.attach(a, params);
@@ -57,7 +58,7 @@ void connect(Port& a, Port& b, const LinkParams& params, CableKind kind) {
 
 LinkSide Port::side() { return {id_, number_, owner_, delivery_, counters_, *this, out_.data_lanes(), input_buffer_bytes_}; }
 
-void Port::attach(Port& peer, const LinkParams& params) {
+void Port::attach(Port& peer, const SharedLinkParams& params) {
   link_.emplace(engine_, tracer_, params, side(), peer.side());
   peer_ = &peer;
   up_ = true;
@@ -67,7 +68,8 @@ void Port::attach(Port& peer, const LinkParams& params) {
 
 void Port::send(ib::PacketPtr packet, Instant ready) {
   const ib::VirtualLane lane = packet->lrh.lane;
-  const std::uint32_t wire_bytes = packet->wire_bytes();
+  const std::uint32_t wire_bytes = packet->sent_bytes = packet->wire_bytes();
+  packet->flow_hash = 0;
   if (!up_) return drop(*packet, DropReason::kLinkDown);
   if (!carries(lane)) [[unlikely]] return drop(*packet, DropReason::kNotActive);
   enqueue(std::move(packet), {.ready = ready, .wire_bytes = wire_bytes}, nullptr, lane);
@@ -285,6 +287,46 @@ void Port::set_wake() {
   }
   if (wake_.scheduled() && wake_.when() == at) return;
   wake_.reschedule_at(at);
+}
+
+void Port::prefetch_wake(int step) const {
+  if (step == 0) return prefetch(this, kHotBytes);
+  if (!up_) return;
+  if (step == 1) {
+    out_.prefetch_lane();
+    link_->prefetch_ends(0);
+    prefetch(buffer_, sizeof(PerPortBuffer));
+    return prefetch(&counters_, sizeof counters_.xmit_bytes);
+  }
+  if (step == 2) {
+    out_.prefetch_front();
+    return link_->prefetch_rings(0);
+  }
+  const QueuedPacket* const first = out_.likely_first();
+  if (first == nullptr) return;
+  if (step == 3) prefetch(first->packet.get(), ib::kPacketHotBytes);
+  PerPortBuffer::prefetch_release(first->state.claim, step - 3);
+}
+
+void Port::prefetch_forward(int step) const {
+  if (step == 0) return prefetch(this, kHotBytes);
+  if (step == 1) return out_.prefetch_lane();
+  out_.prefetch_end();
+}
+
+// The far end mostly waits for the credits that this brings.
+void Port::prefetch_released(ib::VirtualLane, int step) const {
+  if (!connected()) return;
+  switch (step) {
+    case 0:
+      link_->prefetch_ends(0);
+      return prefetch(peer_, kHotBytes);
+    case 1:
+      link_->prefetch_rings(0);
+      return peer_->out_.prefetch_lane();
+    default:
+      return peer_->out_.prefetch_front();
+  }
 }
 
 void Port::on_wake() {

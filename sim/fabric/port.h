@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sim/core/engine.h"
+#include "sim/core/prefetch.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/lane_table.h"
 #include "sim/fabric/link_end.h"
@@ -40,6 +41,7 @@ struct PortParams {
   std::uint32_t vl15_buffer_bytes = 0;       // of VL15 at a port with a buffer of its own; 0: everything fits
   std::uint32_t output_queue_bytes = 16384;  // per lane; has_room() is false while as much is queued
   ArbitrationTables arbitration;             // of what leaves by this port
+  SharedArbiterTables shared_arbitration;    // the same, for ports that share it; null: the port makes its own
   std::vector<LevelMapping> sl_to_vl;        // likewise
   // A packet that has been the first of its lane for so long is dropped (IBA 18.2.5.4, HOQLife); 0: never. After
   // `stall_count` such drops in a row (VLStallCount; 0: never) the lane stalls: for eight lifetimes every packet that
@@ -159,16 +161,20 @@ class Port final : private LinkUser, private SpaceListener {
   // Instead of the parameter, before the first packet.
   void set_head_lifetime(Duration lifetime) { out_.set_head_lifetime(lifetime); }
 
+  // For Timer::Prefetch of a packet that comes in by this port, and of one that is queued at it (`step` 0 … 2).
+  void prefetch_input() const { prefetch(this, kHotBytes); }
+  void prefetch_forward(int step) const;
+
   // Asked about every packet that leaves by this port from now on; null: nobody.
   void set_faults(PacketFaults* faults) { faults_ = faults; }
 
  private:
-  friend void connect(Port& a, Port& b, const LinkParams& params, CableKind kind);
+  friend void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind);
 
   enum class DownCause : std::uint8_t { kBrokenCable = 1, kDisabled = 2, kFarEndDisabled = 4 };
 
   LinkSide side();
-  void attach(Port& peer, const LinkParams& params);
+  void attach(Port& peer, const SharedLinkParams& params);
   bool admit_counted(const ib::Packet& packet);
   void enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane);
   // When the first packet of a lane may start as far as it, the crossbar and flow control permit; kNever: not known yet.
@@ -190,12 +196,17 @@ class Port final : private LinkUser, private SpaceListener {
   void set_wake();
   void stop_waking();
   void on_wake();
+  void prefetch_wake(int step) const;
   void on_grants_changed() override {
     if (out_.waiting() != 0) set_wake();
   }
   void on_far_end_enabled(bool is_enabled) override { set_down(DownCause::kFarEndDisabled, !is_enabled); }
   void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) override;
   ComponentId input_id() const override { return id_; }
+  void prefetch_released(ib::VirtualLane lane, int step) const override;
+
+  // What every packet needs comes first, up to the link's line and flow control.
+  static constexpr std::size_t kHotBytes = 9 * kCacheLineBytes;
 
   Engine& engine_;
   Tracer& tracer_;
@@ -207,27 +218,32 @@ class Port final : private LinkUser, private SpaceListener {
   bool has_credits_ = true;  // the link's flow control
   const std::uint32_t output_queue_bytes_;
   const std::uint32_t input_buffer_bytes_;
-  const Duration lifetime_;
-  const Delivery delivery_;
-  PacketSink& owner_;
-  PacketFaults* faults_ = nullptr;
   std::unique_ptr<PerPortBuffer> own_buffer_;
   PerPortBuffer* const buffer_;
-  OutputScheduler out_;
+  PacketFaults* faults_ = nullptr;
   LaneTable sl_to_vl_;
-  ib::PortCounters counters_;
-  std::optional<LinkEnd> link_;
-  Port* peer_ = nullptr;
+  const Duration lifetime_;
+  OutputScheduler out_;
+  Timer wake_;
+  RoomListener room_listener_ = nullptr;
   Instant waited_until_{};  // what was waited before is counted
   Instant last_period_{};   // the line's busy period of the last packet
+  Port* peer_ = nullptr;
+  std::optional<LinkEnd> link_;
+  ib::PortCounters counters_;
+  PacketSink& owner_;
+  const Delivery delivery_;
   void* room_owner_ = nullptr;
-  RoomListener room_listener_ = nullptr;
-  Timer wake_;
 };
+
+static_assert(sizeof(Port) <= 728);
 
 // Joins two ports by a cable, once, before the first packet. Each end learns the other's input buffer. A cable between parts
 // needs a propagation above zero.
-void connect(Port& a, Port& b, const LinkParams& params, CableKind kind = CableKind::kWithinPart);
+void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind = CableKind::kWithinPart);
+inline void connect(Port& a, Port& b, const LinkParams& params, CableKind kind = CableKind::kWithinPart) {
+  connect(a, b, std::make_shared<const LinkParams>(params), kind);
+}
 
 // The cable in `end` breaks or is repaired, at both ends. For callers at rest: no event is being executed, or both ends are in
 // one part of the fabric.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/core/check.h"
+#include "sim/core/prefetch.h"
 #include "sim/fabric/flow_hash.h"
 #include "sim/ib/group_address.h"
 #include "sim/ib/lid_ranges.h"
@@ -26,6 +27,7 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
   params.stall_count = profile.stall_count;
   params.lifetime = profile.lifetime;
   params.arbitration = profile.arbitration;
+  params.shared_arbitration = std::make_shared<const ArbiterTables>(profile.arbitration.or_default());
   params.sl_to_vl = profile.sl_to_vl;
   inputs_.reserve(port_ids.size());
   for (std::size_t i = 0; i < port_ids.size(); ++i) {
@@ -36,7 +38,7 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
 
 void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   Input& input = inputs_[in.value - 1u];
-  const std::uint32_t wire_bytes = packet->wire_bytes();
+  const std::uint32_t wire_bytes = packet->sent_bytes;
   if (!input.port->admit(*packet)) {
     return ib::record_drop(tracer_, input.port->id(), *packet, full_buffer_reason(packet->lrh.lane), input.port->id());
   }
@@ -76,7 +78,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   out.forward(std::move(packet), wire_bytes, times.head, ready, {&buffer_, in, in_lane});
 }
 
-bool Switch::is_for_agent(const ib::Packet& packet) const {
+bool Switch::is_for_agent(ib::Packet& packet) const {
   if (agent_ == nullptr || packet.ethernet) return false;
   if (packet.lrh.destination == ib::kPermissiveLid) return packet.lrh.lane == kManagementLane;
   constexpr std::uint32_t kSpecialQueues = 2;
@@ -94,6 +96,7 @@ void Switch::send(PortNumber out, ib::PacketPtr packet) {
 }
 
 void Switch::send(ib::PacketPtr packet) {
+  packet->flow_hash = 0;
   const PortNumber out = output_for(*packet);
   send(out, std::move(packet));
 }
@@ -156,13 +159,30 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
   }
 }
 
-PortNumber Switch::output_for(const ib::Packet& packet) const {
-  const std::uint64_t destination =
-      packet.ethernet ? packet.ethernet->destination.value - mac_base_.value : packet.lrh.destination.value;
-  const RouteTable::Entry entry = routes_->entry(destination);
+PortNumber Switch::output_for(ib::Packet& packet) const {
+  const RouteTable::Entry entry = route_of(packet);
   if (!RouteTable::is_set(entry)) return PortNumber{static_cast<std::uint8_t>(entry)};
-  const std::span<const PortNumber> ports = routes_->ports_of(entry);
-  return ports[way_of(flow_hash(packet), ecmp_salt_, static_cast<std::uint32_t>(ports.size()))];
+  if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
+  return output_among(routes_->ports_of(entry), packet);
+}
+
+PortNumber Switch::output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const {
+  return ports[way_of(packet.flow_hash, ecmp_salt_, static_cast<std::uint32_t>(ports.size()))];
+}
+
+void Switch::prefetch_receive(PortNumber in, const ib::Packet& packet, int step) const {
+  if (step == 0) {
+    routes_->prefetch_entry(destination_of(packet));
+    return prefetch(&inputs_[in.value - 1u]);
+  }
+  if (step == 1) inputs_[in.value - 1u].port->prefetch_input();
+  const RouteTable::Entry entry = route_of(packet);
+  const bool is_set = RouteTable::is_set(entry);
+  if (is_set && packet.flow_hash == 0) return;
+  const PortNumber out = is_set ? output_among(routes_->ports_of(entry), packet) : PortNumber{static_cast<std::uint8_t>(entry)};
+  if (out.value == 0 || out.value > inputs_.size()) return;
+  if (step == 1) return prefetch(&inputs_[out.value - 1u]);
+  inputs_[out.value - 1u].port->prefetch_forward(step - 2);
 }
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,

@@ -99,6 +99,7 @@ class Switch final : public PacketSink {
   void send(ib::PacketPtr packet);
 
   void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) override;
+  void prefetch_receive(PortNumber in, const ib::Packet& packet, int step) const override;
   void link_changed(PortNumber port, bool up) override;
 
  private:
@@ -115,9 +116,16 @@ class Switch final : public PacketSink {
   void replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_bytes, std::int64_t lookup,
                  ArrivalTimes times);
   const std::vector<PortNumber>& group_ports(const ib::Packet& packet) const;
-  bool is_for_agent(const ib::Packet& packet) const;
+  RouteTable::Entry route_of(const ib::Packet& packet) const { return routes_->entry(destination_of(packet)); }
+  // In the route table.
+  std::uint64_t destination_of(const ib::Packet& packet) const {
+    return packet.ethernet ? packet.ethernet->destination.value - mac_base_.value : packet.lrh.destination.value;
+  }
+  // The one of several outputs that the hash of the packet's flow chooses; the packet has it.
+  PortNumber output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const;
+  bool is_for_agent(ib::Packet& packet) const;
   // 0: this switch itself, kNoRoute: none.
-  PortNumber output_for(const ib::Packet& packet) const;
+  PortNumber output_for(ib::Packet& packet) const;
   void drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason);
 
   Tracer& tracer_;

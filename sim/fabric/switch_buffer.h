@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sim/core/check.h"
+#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
 #include "sim/fabric/packet_sink.h"
@@ -43,6 +44,11 @@ class SpaceListener {
   virtual ComponentId input_id() const = 0;
   // A packet that came in on `lane` has left, or will have at `when`.
   virtual void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) = 0;
+  // Fetches into the caches what on_space_released() will read (Timer::Prefetch); `step` 0 … 2.
+  virtual void prefetch_released(ib::VirtualLane lane, int step) const {
+    (void)lane;
+    (void)step;
+  }
 
  protected:
   ~SpaceListener() = default;
@@ -74,6 +80,7 @@ class PerPortBuffer {
   PerPortBuffer(const Params& params, PortNumber first, std::size_t ports)
       : params_(params), first_(first), counts_(params.vl15_bytes > 0), inputs_(ports) {
     for (Input& input : inputs_) {
+      if (limits_reads()) input.reads = std::make_unique<std::vector<Instant>>();
       if (counts_) input.management = std::make_unique<Space>(Space{.capacity = params.vl15_bytes / kCreditBlockBytes});
     }
   }
@@ -98,10 +105,10 @@ class PerPortBuffer {
   // Whether the crossbar reads a limited number of packets of an input at a time.
   bool limits_reads() const { return params_.crossbar_speedup > 0; }
   // When it can read one more packet of an input.
-  Instant next_read(PortNumber in, Instant now) { return limits_reads() ? next_free_read(at(in).reads, now) : now; }
+  Instant next_read(PortNumber in, Instant now) { return limits_reads() ? next_free_read(*at(in).reads, now) : now; }
   // It reads one until `end`.
   void add_read(PortNumber in, Instant end) {
-    if (limits_reads()) at(in).reads.push_back(end);
+    if (limits_reads()) at(in).reads->push_back(end);
   }
 
   // The space of a packet is free at `when`, now or later.
@@ -122,7 +129,18 @@ class PerPortBuffer {
     claim.buffer->release(claim.in, claim.lane, wire_bytes, when);
   }
 
+  // For Timer::Prefetch of release(), `step` 0 … 4.
+  static void prefetch_release(const BufferClaim& claim, int step) {
+    if (claim.buffer == nullptr) return;
+    const Input& input = claim.buffer->inputs_[claim.buffer->place(claim.in)];
+    if (step == 0) return prefetch(&input);
+    if (step == 1) return prefetch(input.port, kListenerHotBytes);
+    input.port->prefetch_released(claim.lane, step - 2);
+  }
+
  private:
+  static constexpr std::size_t kListenerHotBytes = 6 * kCacheLineBytes;  // of the port that listens
+
   struct Release {
     Instant when;
     std::uint32_t blocks = 0;
@@ -146,7 +164,7 @@ class PerPortBuffer {
     SpaceListener* port = nullptr;
     std::unique_ptr<Space> management;  // null: not counted
     std::unique_ptr<Space[]> lanes;     // likewise
-    std::vector<Instant> reads;         // ends of the packets that are leaving
+    std::unique_ptr<std::vector<Instant>> reads;  // ends of the packets that are leaving; null: any number may
   };
 
   std::size_t place(PortNumber in) const { return static_cast<std::size_t>(in.value - first_.value); }

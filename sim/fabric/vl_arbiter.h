@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/core/check.h"
@@ -48,45 +50,16 @@ struct ArbitrationTables {
   }
 };
 
-class VlArbiter {
+// Tables in the form in which arbiters read them; those of many ports share one.
+class ArbiterTables {
  public:
-  explicit VlArbiter(const ArbitrationTables& tables)
-      : high_(tables.high), low_(tables.low), high_limit_(tables.high_limit) {
-    CHECK(high_limit_ <= 255);
-    reset_high();
-  }
-
-  // Whether it serves by these tables.
-  bool has(const ArbitrationTables& tables) const {
-    return high_limit_ == tables.high_limit && high_.entries == Table(tables.high).entries &&
-           low_.entries == Table(tables.low).entries;
-  }
-
-  // `eligible` has bit n set when lane n has a packet that may start now; not 0, and the lanes are in the tables.
-  // The packet starts, and charge() tells how large it is.
-  ib::VirtualLane pick(std::uint32_t eligible) {
-    CHECK(eligible != 0);
-    charged_ = nullptr;
-    if ((eligible >> kManagementLane.value & 1) != 0) return kManagementLane;
-    if (high_left_ > 0 && high_.find(eligible)) return turn(high_);
-    reset_high();
-    if (low_.find(eligible)) return turn(low_);
-    CHECK(high_.find(eligible));
-    return turn(high_);
-  }
-  void charge(std::uint32_t wire_bytes) {
-    if (charged_ == nullptr) return;
-    const std::int64_t bytes = wire_bytes / 4 * 4;  // without the VCRC, two bytes of the last four
-    charged_->left -= bytes;
-    if (charged_ == &high_ && high_limit_ != kNoLimit) high_left_ -= bytes;
-  }
-
-  // The line stood still for want of packets.
-  void pause() { reset_high(); }
-
- private:
   static constexpr std::uint32_t kNoLimit = 255;
 
+  struct Entry {
+    std::uint8_t lane = 0;
+    std::uint8_t weight = 0;  // in units of 64 bytes, 1 or more
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
   struct Table {
     explicit Table(const std::vector<ArbitrationEntry>& given) {
       entries.reserve(given.size());
@@ -96,45 +69,92 @@ class VlArbiter {
         lanes |= 1u << entry.lane;
         entries.push_back({static_cast<std::uint8_t>(entry.lane), static_cast<std::uint8_t>(entry.weight)});
       }
-      if (!entries.empty()) left = weight_of(0);
     }
-    std::int64_t weight_of(std::size_t place) const { return std::int64_t{entries[place].weight} * 64; }
-    bool can_send(std::size_t place, std::uint32_t eligible) const {
-      return (eligible >> entries[place].lane & 1) != 0;
-    }
+    std::int32_t weight_of(std::size_t place) const { return std::int32_t{entries[place].weight} * 64; }
+    bool can_send(std::size_t place, std::uint32_t eligible) const { return (eligible >> entries[place].lane & 1) != 0; }
+    friend bool operator==(const Table&, const Table&) = default;
+
+    std::vector<Entry> entries;
+    std::uint32_t lanes = 0;  // that have entries
+  };
+
+  explicit ArbiterTables(const ArbitrationTables& tables)
+      : high(tables.high), low(tables.low), high_limit(tables.high_limit), served_lanes(tables.served_lanes()) {
+    CHECK(high_limit <= 255);
+  }
+  friend bool operator==(const ArbiterTables&, const ArbiterTables&) = default;
+
+  Table high, low;
+  std::uint32_t high_limit;    // in units of 4096 bytes
+  std::uint32_t served_lanes;  // of both, bit n for lane n
+};
+using SharedArbiterTables = std::shared_ptr<const ArbiterTables>;
+
+class VlArbiter {
+ public:
+  explicit VlArbiter(SharedArbiterTables tables)
+      : tables_(std::move(tables)), high_(tables_->high), low_(tables_->low) {
+    reset_high();
+  }
+  explicit VlArbiter(const ArbitrationTables& tables) : VlArbiter(std::make_shared<const ArbiterTables>(tables)) {}
+
+  const ArbiterTables& tables() const { return *tables_; }
+
+  // `eligible` has bit n set when lane n has a packet that may start now; not 0, and the lanes are in the tables.
+  // The packet starts, and charge() tells how large it is.
+  ib::VirtualLane pick(std::uint32_t eligible) {
+    CHECK(eligible != 0);
+    charged_ = Charged::kNone;
+    if ((eligible >> kManagementLane.value & 1) != 0) return kManagementLane;
+    if (high_left_ > 0 && high_.find(tables_->high, eligible)) return turn(Charged::kHigh);
+    reset_high();
+    if (low_.find(tables_->low, eligible)) return turn(Charged::kLow);
+    CHECK(high_.find(tables_->high, eligible));
+    return turn(Charged::kHigh);
+  }
+  void charge(std::uint32_t wire_bytes) {
+    if (charged_ == Charged::kNone) return;
+    const auto bytes = static_cast<std::int32_t>(wire_bytes / 4 * 4);  // without the VCRC, two bytes of the last four
+    (charged_ == Charged::kHigh ? high_ : low_).left -= bytes;
+    if (charged_ == Charged::kHigh && tables_->high_limit != ArbiterTables::kNoLimit) high_left_ -= bytes;
+  }
+
+  // The line stood still for want of packets.
+  void pause() { reset_high(); }
+
+ private:
+  enum class Charged : std::uint8_t { kNone, kHigh, kLow };
+
+  // A place in a table.
+  struct Turns {
+    explicit Turns(const ArbiterTables::Table& table) : left(table.entries.empty() ? 0 : table.weight_of(0)) {}
     // Moves to the entry that sends next; false when none can.
-    bool find(std::uint32_t eligible) {
-      if ((eligible & lanes) == 0) return false;
-      if (left > 0 && can_send(current, eligible)) return true;
+    bool find(const ArbiterTables::Table& table, std::uint32_t eligible) {
+      if ((eligible & table.lanes) == 0) return false;
+      if (left > 0 && table.can_send(current, eligible)) return true;
       do {
-        current = current + 1 == entries.size() ? 0 : current + 1;
-      } while (!can_send(current, eligible));
-      left = weight_of(current);
+        current = current + 1 == table.entries.size() ? 0 : current + 1;
+      } while (!table.can_send(current, eligible));
+      left = table.weight_of(current);
       return true;
     }
 
-    struct Entry {
-      std::uint8_t lane = 0;
-      std::uint8_t weight = 0;  // in units of 64 bytes, 1 or more
-      friend bool operator==(const Entry&, const Entry&) = default;
-    };
-    std::vector<Entry> entries;
-    std::uint32_t lanes = 0;  // that have entries
+    std::int32_t left;  // weight of the current entry, in bytes
     std::uint32_t current = 0;
-    std::int64_t left = 0;  // weight of the current entry, in bytes
   };
 
-  ib::VirtualLane turn(Table& table) {
-    charged_ = &table;
-    return ib::VirtualLane{static_cast<std::uint8_t>(table.entries[table.current].lane)};
+  ib::VirtualLane turn(Charged table) {
+    charged_ = table;
+    const auto& entries = table == Charged::kHigh ? tables_->high.entries : tables_->low.entries;
+    return ib::VirtualLane{entries[(table == Charged::kHigh ? high_ : low_).current].lane};
   }
   // With a limit of 0 one packet is sent all the same.
-  void reset_high() { high_left_ = high_limit_ == 0 ? 1 : std::int64_t{high_limit_} * 4096; }
+  void reset_high() { high_left_ = tables_->high_limit == 0 ? 1 : static_cast<std::int32_t>(tables_->high_limit) * 4096; }
 
-  Table high_, low_;
-  std::uint32_t high_limit_;
-  std::int64_t high_left_ = 0;  // bytes that the high priority table may still begin with
-  Table* charged_ = nullptr;
+  SharedArbiterTables tables_;
+  Turns high_, low_;
+  std::int32_t high_left_ = 0;  // bytes that the high priority table may still begin with
+  Charged charged_ = Charged::kNone;
 };
 
 }  // namespace verbatim::fabric

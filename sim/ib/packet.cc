@@ -8,6 +8,8 @@
 
 namespace verbatim::ib {
 
+static_assert(offsetof(Packet, ethernet) + sizeof(Packet::ethernet) == kPacketHotBytes);
+
 namespace {
 
 class PacketPool {

@@ -3,6 +3,8 @@
 // ICRC) are made only for those who look, from these fields.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,15 +31,18 @@ using ServiceLevel = Id<struct ServiceLevelTag, std::uint8_t>;
 
 struct Gid {
   std::uint8_t raw[16] = {};
-  friend bool operator==(const Gid&, const Gid&) = default;
+
+  // The bytes as they are in memory, to be compared four at a time: several addresses are looked at for each packet.
+  constexpr std::array<std::uint32_t, 4> words() const;
+  friend constexpr bool operator==(const Gid& a, const Gid& b) { return a.words() == b.words(); }
 };
+constexpr std::array<std::uint32_t, 4> Gid::words() const { return std::bit_cast<std::array<std::uint32_t, 4>>(*this); }
 
 // ::ffff:a.b.c.d
 constexpr bool is_ipv4_mapped(const Gid& gid) {
-  for (int i = 0; i < 10; ++i) {
-    if (gid.raw[i] != 0) return false;
-  }
-  return gid.raw[10] == 0xff && gid.raw[11] == 0xff;
+  constexpr Gid kPrefix{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
+  const std::array<std::uint32_t, 4> words = gid.words(), prefix = kPrefix.words();
+  return ((words[0] ^ prefix[0]) | (words[1] ^ prefix[1]) | (words[2] ^ prefix[2])) == 0;
 }
 
 struct Lrh {
@@ -106,27 +111,33 @@ struct AtomicEth {
 };
 
 struct Packet {
+  // Ports and switches read the members up to `ethernet` at every link, and nothing else: kPacketHotBytes.
   Lrh lrh;
+  // An Ethernet frame as its program wrote it, with nothing of RoCE: all of it is payload, up to where the frame check
+  // sequence follows, and `ethernet` has its addresses. Of the BTH and its headers nothing counts.
+  bool is_frame = false;
+  bool corrupted = false;  // a fault flipped a bit: the ICRC does not match
   Bth bth;
+  // wire_bytes() as the first port that sends it has computed it, for the switches behind.
+  std::uint32_t sent_bytes = 0;
+  std::uint32_t immediate = 0;  // network byte order
+  // Hash of its flow (sim/fabric/flow_hash.h) as the first switch that needs it has computed it; 0: none has.
+  std::uint64_t flow_hash = 0;
+  // Its way from the call that posted the message, for observers; empty unless someone asks.
+  Trail trail;
+  Payload payload;
+  std::optional<Ethernet> ethernet;  // on a RoCE link, and then with a GRH
+
   Reth reth;  // valid when has_reth(bth.opcode); likewise below
   Aeth aeth;
   Deth deth;
   AtomicEth atomic;
   std::uint64_t atomic_ack = 0;
-  std::uint32_t immediate = 0;  // network byte order
   std::uint32_t invalidate_rkey = 0;
   std::uint32_t xrc_srqn = 0;
   std::optional<Grh> grh;
-  std::optional<Ethernet> ethernet;  // on a RoCE link, and then with a GRH
-  Payload payload;
-  // An Ethernet frame as its program wrote it, with nothing of RoCE: all of it is payload, up to where the frame check
-  // sequence follows, and `ethernet` has its addresses. Of the BTH and its headers nothing counts.
-  bool is_frame = false;
-  bool corrupted = false;  // a fault flipped a bit: the ICRC does not match
   // How often its PSN was sent before; for observers, not on the wire.
   std::uint8_t retransmission = 0;
-  // Its way from the call that posted the message, likewise; empty unless someone asks.
-  Trail trail;
 
   // Bytes between the first byte of the LRH and the last of the VCRC (IBA 7.7): headers, payload padded to
   // four bytes, ICRC and VCRC; on Ethernet from the destination address to the frame check sequence. Framing
@@ -137,6 +148,10 @@ struct Packet {
   static void* operator new(std::size_t size);
   static void operator delete(void* packet) noexcept;
 };
+
+// Up to the end of Packet::ethernet.
+inline constexpr std::size_t kPacketHotBytes = 96;
+static_assert(sizeof(Packet) <= 224);
 
 // A RoCEv2 packet between IPv4 addresses.
 inline bool is_over_ipv4(const Packet& packet) {

@@ -8,6 +8,24 @@ namespace {
 
 // head = t0 + ceil((before + 8) * byte time) + propagation; tail = t0 + ceil((before + wire) * byte time) +
 // the same.
+TEST(Port, a_packet_that_is_sent_again_has_its_size_and_flow_anew) {
+  Simulation simulation;
+  Host first(simulation, 0), second(simulation, 1);
+  connect(first.port, second.port, {kEdr4x, Duration(1'000)});
+  first.port.send(make_packet(1, 64));
+  simulation.engine.run();
+  ASSERT_EQ(second.kept.size(), 1u);
+  ib::PacketPtr packet = std::move(second.kept.back());
+  EXPECT_EQ(packet->sent_bytes, packet->wire_bytes());
+  packet->flow_hash = 1;
+  packet->payload.length = 128;
+  second.port.send(std::move(packet));
+  simulation.engine.run();
+  ASSERT_EQ(first.kept.size(), 1u);
+  EXPECT_EQ(first.kept.back()->sent_bytes, first.kept.back()->wire_bytes());
+  EXPECT_EQ(first.kept.back()->flow_hash, 0u);
+}
+
 TEST(Link, a_packet_takes_its_bytes_over_the_rate_and_the_propagation) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
