@@ -143,7 +143,6 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
   };
   if (profile.is_light()) {
     adapter.light = hca::LightEndpoint::make(engine_, tracer_, choices, id, profile, address);
-    params.delivery = adapter.light->delivery();
     make_port(*adapter.light);
   } else {
     adapter.hca = std::make_unique<hca::Hca>(engine_, tracer_, choices, id, topology_.device_name(spec), profile, address,

@@ -10,12 +10,12 @@
 namespace verbatim::fabric {
 
 Arrivals::Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink,
-                   const Delivery& delivery, ib::PortCounters& counters, LossListener& losses)
+                   ib::PortCounters& counters, LossListener& losses)
     : tracer_(tracer),
       id_(id),
       number_(number),
       sink_(sink),
-      delivery_(delivery),
+      delivery_(sink.delivery()),
       counters_(counters),
       losses_(losses),
       timer_(Timer::of<&Arrivals::on_arrival, &Arrivals::prefetch_arrival>(engine, id, EventClass::kArrival, this)) {}

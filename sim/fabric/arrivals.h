@@ -42,9 +42,10 @@ class LossListener {
 class Arrivals {
  public:
   // Packets go to `sink`, as of its port `number`, and are counted in `counters`.
-  Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink, const Delivery& delivery,
-           ib::PortCounters& counters, LossListener& losses);
+  Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink, ib::PortCounters& counters,
+           LossListener& losses);
 
+  ComponentId id() const { return id_; }
   // A packet arrives at its times, which are not before now.
   void expect(PacketOnLine&& coming);
   // For Timer::Prefetch: where the next packet is put.

@@ -12,8 +12,7 @@ LinkEnd::LinkEnd(Engine& engine, Tracer& tracer, const SharedLinkParams& params,
       user_(near.user),
       channel_(params, far.id),
       flow_(*params, std::min(near.data_lanes, far.data_lanes), far.input_buffer_bytes / kCreditBlockBytes),
-      arrivals_(engine, tracer, near.id, near.number, near.sink, near.delivery, near.counters, *this),
-      id_(near.id) {}
+      arrivals_(engine, tracer, near.id, near.number, near.sink, near.counters, near.user) {}
 
 void LinkEnd::connect(LinkEnd& far, CableKind kind) {
   far_ = &far;
@@ -50,7 +49,7 @@ void LinkEnd::announce(bool is_enabled) {
 void LinkEnd::expect_switching(const LinkInbox::Switching& switching) {
   if (announced_ == nullptr) {
     // After the arrivals of its instant, as scripted failures are.
-    announced_.reset(new Announced{{}, Timer::of<&LinkEnd::on_switching>(engine_, id_, EventClass::kTimeout, this)});
+    announced_.reset(new Announced{{}, Timer::of<&LinkEnd::on_switching>(engine_, arrivals_.id(), EventClass::kTimeout, this)});
   }
   announced_->switchings.push_back(switching);
   if (!announced_->timer.scheduled()) announced_->timer.schedule_at(switching.when);

@@ -24,7 +24,7 @@
 namespace verbatim::fabric {
 
 // The owner of an end of a cable, who sends by it.
-class LinkUser {
+class LinkUser : public LossListener {
  public:
   // Grants for which a lane waits may arrive at another time than was known, or have become known.
   virtual void on_grants_changed() = 0;
@@ -40,7 +40,6 @@ struct LinkSide {
   ComponentId id;
   PortNumber number;
   PacketSink& sink;
-  Delivery delivery;
   ib::PortCounters& counters;
   LinkUser& user;
   std::uint32_t data_lanes = 1;
@@ -50,7 +49,7 @@ struct LinkSide {
 // Where the ends of a cable are.
 enum class CableKind : std::uint8_t { kWithinPart, kBetweenParts };
 
-class LinkEnd final : private LossListener {
+class LinkEnd {
  public:
   LinkEnd(Engine& engine, Tracer& tracer, const SharedLinkParams& params, const LinkSide& near, const LinkSide& far);
   // Both ends exist.
@@ -100,6 +99,8 @@ class LinkEnd final : private LossListener {
     notify_far_end();
   }
 
+  // As LossListener. Flow control counts what was sent, not what came (IBA 7.9.4.4): the space of what is lost is granted again.
+  void on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail);
   // The link fails at this end: packets whose heads have not arrived are lost at their receivers (`arrivals.h`). Each failure is
   // one at both ends.
   void fail() { arrivals_.fail(); }
@@ -133,8 +134,6 @@ class LinkEnd final : private LossListener {
   }
   void send_due_frames(Instant now);
   Instant await_grants(std::size_t lane, std::uint32_t blocks, Instant at);
-  // Flow control counts what was sent, not what came (IBA 7.9.4.4): the space of what is lost is granted again.
-  void on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) override;
   void expect_switching(const LinkInbox::Switching& switching);
   void on_switching();
   // The far end's knowledge of grants to come may have changed.
@@ -157,7 +156,6 @@ class LinkEnd final : private LossListener {
   LinkFlowControl flow_;
   Arrivals arrivals_;
   std::unique_ptr<Announced> announced_;  // null: nothing ever
-  const ComponentId id_;
 };
 
 }  // namespace verbatim::fabric

@@ -23,18 +23,18 @@ struct ArrivalTimes {
 
 using ib::DropReason;
 
-// When what comes in goes to the port's owner: when its head arrives, or, `at_tail`, so long after its last byte.
+// When what comes in goes to the port's owner: when its head arrives, or so long after its last byte.
 struct Delivery {
-  bool at_tail = false;
-  Duration delay{0};
+  static constexpr Duration kAtHead{-1};
+  Duration behind_tail = kAtHead;
 
-  Instant of(const ArrivalTimes& times) const { return at_tail ? times.tail + delay : times.head; }
+  Instant of(const ArrivalTimes& times) const { return behind_tail == kAtHead ? times.head : times.tail + behind_tail; }
 };
 
 class PacketSink {
  public:
-  // Called at `times.head`, for a packet coming in by port `in`; the rest of it follows until `times.tail`. An owner may
-  // choose another time for its port (Delivery).
+  // Called when delivery() says, mostly at `times.head`, for a packet coming in by port `in`; the rest of it follows until
+  // `times.tail`.
   // The packet occupies the port's input buffer until the device gives the space back with Port::release().
   virtual void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) = 0;
 
@@ -46,6 +46,9 @@ class PacketSink {
     (void)packet;
     (void)step;
   }
+
+  // Asked once, when a cable is put into a port.
+  virtual Delivery delivery() const { return {}; }
 
   // The cable in port `port` has stopped carrying anything, or does again.
   virtual void link_changed(PortNumber port, bool up) {

@@ -37,8 +37,7 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       out_({params.virtual_lanes, params.head_lifetime, params.stall_count, params.lifetime > Duration(0)}, params.arbitration,
            params.shared_arbitration),
       wake_(Timer::of<&Port::on_wake, &Port::prefetch_wake>(engine, id, EventClass::kTransmitDone, this)),
-      owner_(owner),
-      delivery_(params.delivery) {
+      owner_(owner) {
   CHECK(params.input_buffer_bytes >= kLeastInputBufferBytes && params.output_queue_bytes > 0);
   buffer_->attach(number, *this);
 }
@@ -56,7 +55,7 @@ void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind) {
   }
 }
 
-LinkSide Port::side() { return {id_, number_, owner_, delivery_, counters_, *this, out_.data_lanes(), input_buffer_bytes_}; }
+LinkSide Port::side() { return {id_, number_, owner_, counters_, *this, out_.data_lanes(), input_buffer_bytes_}; }
 
 void Port::attach(Port& peer, const SharedLinkParams& params) {
   link_.emplace(engine_, tracer_, params, side(), peer.side());

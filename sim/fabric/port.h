@@ -51,7 +51,6 @@ struct PortParams {
   // A packet that has not left a switch so long after its head came in is dropped when it is the first of its lane (IBA
   // 18.2.5.4, SwitchLifeTime); 0: never.
   Duration lifetime{0};
-  Delivery delivery;  // of what comes in
 };
 
 class Port final : private LinkUser, private SpaceListener {
@@ -200,6 +199,7 @@ class Port final : private LinkUser, private SpaceListener {
   void on_grants_changed() override {
     if (out_.waiting() != 0) set_wake();
   }
+  void on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) override { link_->on_loss(lane, wire_bytes, tail); }
   void on_far_end_enabled(bool is_enabled) override { set_down(DownCause::kFarEndDisabled, !is_enabled); }
   void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) override;
   ComponentId input_id() const override { return id_; }
@@ -232,7 +232,6 @@ class Port final : private LinkUser, private SpaceListener {
   std::optional<LinkEnd> link_;
   ib::PortCounters counters_;
   PacketSink& owner_;
-  const Delivery delivery_;
   void* room_owner_ = nullptr;
 };
 

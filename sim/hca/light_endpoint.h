@@ -25,9 +25,8 @@ class LightEndpoint : public fabric::PacketSink, public Endpoint {
   static std::unique_ptr<LightEndpoint> make(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id,
                                              const HcaProfile& profile, const PortAddress& address);
 
-  // The port packets leave by; set once, before the first event. It is made with delivery().
+  // The port packets leave by; set once, before the first event.
   virtual void attach(fabric::Port& port) = 0;
-  virtual fabric::Delivery delivery() const = 0;
 };
 
 }  // namespace verbatim::hca

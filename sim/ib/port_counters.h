@@ -26,17 +26,17 @@ struct PortCounters {
   std::uint64_t rcv_errors = 0;
   // Which came into a switch and could not be forwarded: there is no route, or no lane at the output.
   std::uint64_t rcv_switch_relay_errors = 0;
-  std::uint64_t vl15_dropped = 0;  // management packets for which there was no buffer
-  std::uint64_t link_downed = 0;
+  std::uint32_t vl15_dropped = 0;  // management packets for which there was no buffer
+  std::uint32_t link_downed = 0;
   // Time for which there was something to send, the line was free and nothing was sent: there were no credits, a lane was
   // stalled, or the crossbar was busy. As registers show it, in ticks (PortXmitWait).
   Duration xmit_wait{0};
 
-  std::uint64_t symbol_errors = 0, link_error_recoveries = 0, local_link_integrity_errors = 0;  // cables have no bit errors
-  std::uint64_t rcv_remote_physical_errors = 0;  // no packet is marked as bad on its way
-  std::uint64_t excessive_buffer_overruns = 0;   // credits forbid them
-  std::uint64_t xmit_constraint_errors = 0, rcv_constraint_errors = 0;  // switches enforce no partitions
-  std::uint64_t qp1_dropped = 0;  // the receives of queue pair 1 never run out
+  std::uint32_t symbol_errors = 0, link_error_recoveries = 0, local_link_integrity_errors = 0;  // cables have no bit errors
+  std::uint32_t rcv_remote_physical_errors = 0;  // no packet is marked as bad on its way
+  std::uint32_t excessive_buffer_overruns = 0;   // credits forbid them
+  std::uint32_t xmit_constraint_errors = 0, rcv_constraint_errors = 0;  // switches enforce no partitions
+  std::uint32_t qp1_dropped = 0;  // the receives of queue pair 1 never run out
 
   friend bool operator==(const PortCounters&, const PortCounters&) = default;
 };

@@ -115,7 +115,6 @@ struct EndpointNet {
       return hca;
     }
     auto light = hca::LightEndpoint::make(engine, tracer, choices, id, setting.profile, address);
-    params.delivery = light->delivery();
     give_port(*light);
     return light;
   }

@@ -25,7 +25,7 @@ class LightAdapter final : public LightEndpoint {
                 PortAddress address);
 
   void attach(fabric::Port& port) override;
-  fabric::Delivery delivery() const override { return {.at_tail = true, .delay = delays_.receive}; }
+  fabric::Delivery delivery() const override { return {delays_.receive}; }
 
   ComponentId component() const override { return id_; }
   const HcaProfile& profile() const override { return profile_; }

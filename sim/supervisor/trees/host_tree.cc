@@ -121,7 +121,7 @@ void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& 
       return std::to_string(value(host.port_counters ? host.port_counters(device) : PortCounters{})) + "\n";
     });
   };
-  const auto add_count = [&](const char* name, std::uint64_t PortCounters::*counter) {
+  const auto add_count = [&](const char* name, auto counter) {
     add(name, [counter](const PortCounters& counters) { return counters.*counter; });
   };
   // IBA 16.1.3.5 counts data in words.
