@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "sim/core/engine.h"
-#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 
 namespace verbatim {
@@ -19,7 +18,7 @@ class DelayLine {
   DelayLine(Engine& engine, ComponentId source, EventClass event_class, void* owner, Deliver deliver)
       : owner_(owner),
         deliver_(deliver),
-        timer_(Timer::of<&DelayLine::on_timer, &DelayLine::prefetch_timer>(engine, source, event_class, this)) {}
+        timer_(Timer::of<&DelayLine::on_timer>(engine, source, event_class, this)) {}
 
   // DelayLine<T>::of<&Requester::on_decoded>(engine, id, EventClass::kStage, this): the method takes a T.
   template <auto Method, class Owner>
@@ -75,17 +74,6 @@ class DelayLine {
     deliver_(owner_, std::move(item));
     delivering_ = false;
     if (!items_.empty()) timer_.schedule_at(items_.front().when);
-  }
-
-  void prefetch_timer(int step) const {
-    if (step == 2) return prefetch(this, sizeof *this);
-    if (step == 4) {
-      prefetch(items_.front_slot(), sizeof(Entry));
-      return prefetch(owner_, 2 * kCacheLineBytes);
-    }
-    if constexpr (requires(const T& item) { item.packet.get(); }) {
-      if (step == 6 && !items_.empty()) prefetch(items_.front().item.packet.get(), 2 * kCacheLineBytes);
-    }
   }
 
   void* owner_;

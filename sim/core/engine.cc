@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/core/prefetch.h"
 
 namespace verbatim {
 
@@ -11,13 +10,12 @@ constexpr int kNumberBits = EventKey::kNumberBits;
 constexpr int kSourceBits = EventKey::kSourceBits;
 }  // namespace
 
-Timer::Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback, Prefetch prefetch)
+Timer::Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback)
     : engine_(engine),
       order_(static_cast<std::uint64_t>(event_class) << (kSourceBits + kNumberBits) |
              static_cast<std::uint64_t>(source.value) << kNumberBits),
       owner_(owner),
-      callback_(callback),
-      prefetch_(prefetch) {
+      callback_(callback) {
   engine.add_source(source);
 }
 
@@ -42,23 +40,7 @@ void Engine::execute_next(EventQueue& queue) {
   ++events_executed_;
   current_order_ = timer.order_;
   check_context = {to_ps(now_), EventKey{{}, timer.order_}.source().value};
-  // A small simulation stays in the caches by itself, and prefetches would only cost instructions: a fabric of 128 hosts loses by
-  // them, one of 1,024 gains.
-  constexpr std::size_t kManyEvents = 3'000;
-  if (queue.far_count() > kManyEvents) prefetch_upcoming(queue);
   timer.callback_(timer.owner_);
-}
-
-void Engine::prefetch_upcoming(const EventQueue& queue) {
-  static_assert(Timer::kPrefetchSteps + 2 < 12);
-  if (const Queueable* const event = queue.upcoming(Timer::kPrefetchSteps + 2); event != nullptr) {
-    prefetch(event, sizeof(Timer));
-  }
-  for (int step = 0; step < Timer::kPrefetchSteps; ++step) {
-    const auto before = static_cast<std::size_t>(Timer::kPrefetchSteps - 1 - step);
-    const auto* const timer = static_cast<const Timer*>(queue.upcoming(before));
-    if (timer != nullptr && timer->prefetch_ != nullptr) timer->prefetch_(timer->owner_, step);
-  }
 }
 
 void Engine::run_until(Instant end) {

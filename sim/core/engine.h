@@ -21,26 +21,13 @@ class Engine;
 class Timer : private Queueable {
  public:
   using Callback = void (*)(void* owner);
-  // Fetches into the processor's caches what the callback will read. It is called a few events before the callback, with
-  // `step` 0, 1 … kPrefetchSteps - 1: a step follows the pointers that the steps before have fetched. It changes nothing, may be
-  // left out, and its owner may change between steps.
-  using Prefetch = void (*)(const void* owner, int step);
-  static constexpr int kPrefetchSteps = 8;
-
-  Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback, Prefetch prefetch = nullptr);
+  Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback);
 
   // Timer t = Timer::of<&Port::on_transmit_done>(engine, id, EventClass::kTransmitDone, this);
   template <auto Method, class Owner>
   static Timer of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
     return Timer(engine, source, event_class, owner, [](void* p) { (static_cast<Owner*>(p)->*Method)(); });
   }
-  // Timer::of<&Port::on_wake, &Port::prefetch_wake>: the second method is const and takes the step.
-  template <auto Method, auto Fetch, class Owner>
-  static Timer of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
-    return Timer(engine, source, event_class, owner, [](void* p) { (static_cast<Owner*>(p)->*Method)(); },
-                 [](const void* p, int step) { (static_cast<const Owner*>(p)->*Fetch)(step); });
-  }
-
   ~Timer() { cancel(); }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
@@ -68,9 +55,8 @@ class Timer : private Queueable {
   Instant when_{};
   void* owner_;
   Callback callback_;
-  Prefetch prefetch_;  // null: nothing
 };
-static_assert(sizeof(Timer) <= 56);
+static_assert(sizeof(Timer) <= 48);
 
 class Engine {
  public:
@@ -157,8 +143,6 @@ class Engine {
   EventQueue& queue_of(const Timer& timer) {
     return EventKey{{}, timer.order_}.event_class() == EventClass::kProgram ? programs_ : hardware_;
   }
-  // For the events that follow.
-  static void prefetch_upcoming(const EventQueue& queue);
   // Not both queues are empty.
   bool a_program_is_next() const {
     if (programs_.empty()) return false;

@@ -1,5 +1,4 @@
 // The queue of one kind of events of the engine: the next ones in a sorted array, those behind them in a heap.
-// The array always has the next `kLeastNear` events, if so many are scheduled, so that others can see what comes next.
 #pragma once
 
 #include <array>
@@ -65,14 +64,8 @@ class EventQueue {
   // Takes off the next event.
   void pop() {
     give_back_slot(front().slot);
-    if (--near_count_ < kLeastNear && !far_.empty()) refill();
+    if (--near_count_ == 0 && !far_.empty()) refill();
   }
-  // The event with `before` events ahead of it, which is below kLeastNear; null: none, or the array does not have it.
-  Queueable* upcoming(std::size_t before) const {
-    return before < near_count_ ? slots_[near_[near_count_ - 1 - before].slot].event : nullptr;
-  }
-  // Events behind those in the array.
-  std::size_t far_count() const { return far_.size(); }
 
   // Calls visit(entry) for events before `limit`, in no particular order. visit() returns the new limit, which may be
   // earlier; what lies behind it is not visited. Returns the last limit.
@@ -121,7 +114,7 @@ class EventQueue {
   void insert_among(const Entry& entry);
   void insert_far(const Entry& entry);
   void remove_far(std::uint32_t hole);
-  // Moves the next events from the heap, which is not empty, to the end of the array.
+  // Moves the next events from the heap, which is not empty, to the array, which is.
   void refill();
   void sift_up(std::uint32_t index, const Entry& entry);
   void sift_down(std::uint32_t index, const Entry& entry);
@@ -132,8 +125,9 @@ class EventQueue {
   }
 
   // The next events, the very next at the end, and a 4-ary heap of those behind them. Where little is scheduled, or for
-  // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap.
-  static constexpr std::size_t kNearEvents = 32, kLeastNear = 12, kRefilledNear = 20;
+  // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap. The array is
+  // empty only when nothing is scheduled.
+  static constexpr std::size_t kNearEvents = 32, kRefilledNear = 16;
   std::array<Entry, kNearEvents> near_;
   std::size_t near_count_ = 0;
   static constexpr std::uint32_t kArity = 4;

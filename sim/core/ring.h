@@ -65,10 +65,6 @@ class Ring {
     return value;
   }
 
-  // Where the front and the end are, or will be: for prefetches; null: there are no places yet.
-  const T* front_slot() const { return slots_ == nullptr ? nullptr : &slots_[first_]; }
-  const T* end_slot() const { return slots_ == nullptr ? nullptr : &slots_[(first_ + size_) & mask_]; }
-
   // As pop_front(), but the element stays where it is, with what it owns, until its place is taken.
   void drop_front() {
     CHECK(size_ > 0);

@@ -18,20 +18,7 @@ Arrivals::Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber nu
       delivery_(sink.delivery()),
       counters_(counters),
       losses_(losses),
-      timer_(Timer::of<&Arrivals::on_arrival, &Arrivals::prefetch_arrival>(engine, id, EventClass::kArrival, this)) {}
-
-void Arrivals::prefetch_arrival(int step) const {
-  if (step == 0) return prefetch(this, sizeof *this);
-  const PacketOnLine* const first = expected_.front_slot();
-  if (step == 1) {
-    prefetch(first, sizeof(PacketOnLine));
-    prefetch(&counters_, sizeof counters_.rcv_bytes);
-    return prefetch(&sink_);
-  }
-  if (expected_.empty()) return;
-  if (step == 2) return prefetch(first->packet.get(), ib::kPacketHotBytes);
-  sink_.prefetch_receive(number_, *first->packet, step - 3);
-}
+      timer_(Timer::of<&Arrivals::on_arrival>(engine, id, EventClass::kArrival, this)) {}
 
 void Arrivals::expect(PacketOnLine&& coming) {
   std::size_t place = expected_.size();

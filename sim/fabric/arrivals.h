@@ -10,7 +10,6 @@
 #include <cstdint>
 
 #include "sim/core/engine.h"
-#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
@@ -48,8 +47,6 @@ class Arrivals {
   ComponentId id() const { return id_; }
   // A packet arrives at its times, which are not before now.
   void expect(PacketOnLine&& coming);
-  // For Timer::Prefetch: where the next packet is put.
-  void prefetch_end() const { prefetch(expected_.end_slot(), sizeof(PacketOnLine)); }
 
   // What is on the link now is lost, in both directions.
   void fail() { ++failures_; }
@@ -57,7 +54,6 @@ class Arrivals {
 
  private:
   void on_arrival();
-  void prefetch_arrival(int step) const;
   void lose_next();
 
   Tracer& tracer_;

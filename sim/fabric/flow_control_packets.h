@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
 #include "sim/fabric/channel.h"
@@ -63,10 +62,6 @@ class FlowControlPackets {
     }
     return next;
   }
-
-  // For Timer::Prefetch, in this order: the lane's state, and where its next release is put.
-  void prefetch_lane(std::size_t lane) const { prefetch(&lanes_[lane], sizeof(Lane)); }
-  void prefetch_releases(std::size_t lane) const { prefetch(lanes_[lane].releases.end_slot()); }
 
   // Flow control packets that have left; those repeated in idle times are not among them.
   std::uint64_t sent() const { return sent_; }

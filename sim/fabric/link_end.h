@@ -117,17 +117,6 @@ class LinkEnd {
     return next == kNever ? kNever : std::max(next, line().busy_until());
   }
 
-  // For Timer::Prefetch of a packet that starts on a lane, or leaves this end's input buffer, in this order.
-  void prefetch_ends(std::size_t lane) const {
-    prefetch(far_, sizeof(LinkEnd));
-    flow_.prefetch_lane(lane);
-  }
-  void prefetch_rings(std::size_t lane) const {
-    flow_.prefetch_rings(lane);
-    far_->arrivals_.prefetch_end();
-    far_->flow_.prefetch_lane(lane);
-  }
-
  private:
   void advance_to(Instant now) {
     if (flow_.is_due(channel_.line(), now)) send_due_frames(now);

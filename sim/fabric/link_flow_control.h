@@ -95,16 +95,6 @@ class CreditFlowControl {
   Instant next_grant_departure() const { return packets_.next_report(); }
   std::uint64_t frames_sent() const { return packets_.sent(); }
 
-  // For Timer::Prefetch, in this order: a lane's states, and the places of its next release and grant.
-  void prefetch_lane(std::size_t lane) const {
-    prefetch(&outgoing_[lane], sizeof(Outgoing));
-    packets_.prefetch_lane(lane);
-  }
-  void prefetch_rings(std::size_t lane) const {
-    prefetch(outgoing_[lane].granted.front_slot());
-    packets_.prefetch_releases(lane);
-  }
-
  private:
   struct Outgoing {
     Ring<CreditGrant> granted;   // by time; not yet credits
@@ -133,8 +123,6 @@ class NoFlowControl {
   Instant next_grant_arrival(const LineClock&, std::size_t, std::uint32_t) const { return kNever; }
   Instant next_grant_departure() const { return kNever; }
   std::uint64_t frames_sent() const { return 0; }
-  void prefetch_lane(std::size_t) const {}
-  void prefetch_rings(std::size_t) const {}
 };
 
 // One of the policies; functions as theirs.
@@ -197,12 +185,6 @@ class LinkFlowControl {
   }
   std::uint64_t frames_sent() const {
     return with([](const auto& policy) { return policy.frames_sent(); });
-  }
-  void prefetch_lane(std::size_t lane) const {
-    with([&](const auto& policy) { policy.prefetch_lane(lane); });
-  }
-  void prefetch_rings(std::size_t lane) const {
-    with([&](const auto& policy) { policy.prefetch_rings(lane); });
   }
   bool has_credits() const { return std::holds_alternative<CreditFlowControl>(policy_); }
 

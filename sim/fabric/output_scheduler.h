@@ -18,7 +18,6 @@
 #include <utility>
 
 #include "sim/core/check.h"
-#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
 #include "sim/fabric/packet_sink.h"
@@ -83,19 +82,6 @@ class OutputScheduler {
     const Ring<QueuedPacket>& queue = at(lane).queue;
     for (std::size_t i = 0; i < queue.size(); ++i) visit(queue[i]);
   }
-  // For Timer::Prefetch: the lane that is next, its state, the place of its next packet, and its first packet, which is null when
-  // there is none.
-  ib::VirtualLane likely_lane() const {
-    return ib::VirtualLane{static_cast<std::uint8_t>(waiting_ == 0 ? 0 : std::countr_zero(waiting_))};
-  }
-  void prefetch_lane() const { prefetch(&at(likely_lane()), sizeof(Lane)); }
-  void prefetch_end() const { prefetch(at(likely_lane()).queue.end_slot(), sizeof(QueuedPacket)); }
-  void prefetch_front() const { prefetch(at(likely_lane()).queue.front_slot(), sizeof(QueuedPacket)); }
-  const QueuedPacket* likely_first() const {
-    const Lane& lane = at(likely_lane());
-    return lane.queue.empty() ? nullptr : &lane.queue.front();
-  }
-
   // Since when the first packet of a waiting lane has been the first and ready; kNever: no lane waits.
   Instant waiting_since() const;
 

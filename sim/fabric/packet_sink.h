@@ -38,15 +38,6 @@ class PacketSink {
   // The packet occupies the port's input buffer until the device gives the space back with Port::release().
   virtual void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) = 0;
 
-  // Fetches into the caches what receive() will read for this packet, a few events before it (Timer::Prefetch); `step` 0 …
-  // kPrefetchReceiveSteps - 1.
-  static constexpr int kPrefetchReceiveSteps = Timer::kPrefetchSteps - 3;
-  virtual void prefetch_receive(PortNumber in, const ib::Packet& packet, int step) const {
-    (void)in;
-    (void)packet;
-    (void)step;
-  }
-
   // Asked once, when a cable is put into a port.
   virtual Delivery delivery() const { return {}; }
 

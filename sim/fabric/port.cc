@@ -36,7 +36,7 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       lifetime_(params.lifetime),
       out_({params.virtual_lanes, params.head_lifetime, params.stall_count, params.lifetime > Duration(0)}, params.arbitration,
            params.shared_arbitration),
-      wake_(Timer::of<&Port::on_wake, &Port::prefetch_wake>(engine, id, EventClass::kTransmitDone, this)),
+      wake_(Timer::of<&Port::on_wake>(engine, id, EventClass::kTransmitDone, this)),
       owner_(owner) {
   CHECK(params.input_buffer_bytes >= kLeastInputBufferBytes && params.output_queue_bytes > 0);
   buffer_->attach(number, *this);
@@ -286,46 +286,6 @@ void Port::set_wake() {
   }
   if (wake_.scheduled() && wake_.when() == at) return;
   wake_.reschedule_at(at);
-}
-
-void Port::prefetch_wake(int step) const {
-  if (step == 0) return prefetch(this, kHotBytes);
-  if (!up_) return;
-  if (step == 1) {
-    out_.prefetch_lane();
-    link_->prefetch_ends(0);
-    prefetch(buffer_, sizeof(PerPortBuffer));
-    return prefetch(&counters_, sizeof counters_.xmit_bytes);
-  }
-  if (step == 2) {
-    out_.prefetch_front();
-    return link_->prefetch_rings(0);
-  }
-  const QueuedPacket* const first = out_.likely_first();
-  if (first == nullptr) return;
-  if (step == 3) prefetch(first->packet.get(), ib::kPacketHotBytes);
-  PerPortBuffer::prefetch_release(first->state.claim, step - 3);
-}
-
-void Port::prefetch_forward(int step) const {
-  if (step == 0) return prefetch(this, kHotBytes);
-  if (step == 1) return out_.prefetch_lane();
-  out_.prefetch_end();
-}
-
-// The far end mostly waits for the credits that this brings.
-void Port::prefetch_released(ib::VirtualLane, int step) const {
-  if (!connected()) return;
-  switch (step) {
-    case 0:
-      link_->prefetch_ends(0);
-      return prefetch(peer_, kHotBytes);
-    case 1:
-      link_->prefetch_rings(0);
-      return peer_->out_.prefetch_lane();
-    default:
-      return peer_->out_.prefetch_front();
-  }
 }
 
 void Port::on_wake() {

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "sim/core/engine.h"
-#include "sim/core/prefetch.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/lane_table.h"
 #include "sim/fabric/link_end.h"
@@ -160,10 +159,6 @@ class Port final : private LinkUser, private SpaceListener {
   // Instead of the parameter, before the first packet.
   void set_head_lifetime(Duration lifetime) { out_.set_head_lifetime(lifetime); }
 
-  // For Timer::Prefetch of a packet that comes in by this port, and of one that is queued at it (`step` 0 … 2).
-  void prefetch_input() const { prefetch(this, kHotBytes); }
-  void prefetch_forward(int step) const;
-
   // Asked about every packet that leaves by this port from now on; null: nobody.
   void set_faults(PacketFaults* faults) { faults_ = faults; }
 
@@ -195,7 +190,6 @@ class Port final : private LinkUser, private SpaceListener {
   void set_wake();
   void stop_waking();
   void on_wake();
-  void prefetch_wake(int step) const;
   void on_grants_changed() override {
     if (out_.waiting() != 0) set_wake();
   }
@@ -203,10 +197,6 @@ class Port final : private LinkUser, private SpaceListener {
   void on_far_end_enabled(bool is_enabled) override { set_down(DownCause::kFarEndDisabled, !is_enabled); }
   void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) override;
   ComponentId input_id() const override { return id_; }
-  void prefetch_released(ib::VirtualLane lane, int step) const override;
-
-  // What every packet needs comes first, up to the link's line and flow control.
-  static constexpr std::size_t kHotBytes = 9 * kCacheLineBytes;
 
   Engine& engine_;
   Tracer& tracer_;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "sim/core/check.h"
-#include "sim/core/prefetch.h"
 #include "sim/fabric/packet_sink.h"
 
 namespace verbatim::fabric {
@@ -43,9 +42,6 @@ class RouteTable {
 
   // kNone for destinations beyond the end.
   Entry entry(std::uint64_t destination) const { return destination < entries_.size() ? entries_[destination] : kNone; }
-  void prefetch_entry(std::uint64_t destination) const {
-    if (destination < entries_.size()) prefetch(&entries_[destination]);
-  }
   static bool is_set(Entry entry) { return entry >= kSets; }
   // `entry` is a set.
   std::span<const PortNumber> ports_of(Entry entry) const {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "sim/core/check.h"
-#include "sim/core/prefetch.h"
 #include "sim/fabric/flow_hash.h"
 #include "sim/ib/group_address.h"
 #include "sim/ib/lid_ranges.h"
@@ -168,21 +167,6 @@ PortNumber Switch::output_for(ib::Packet& packet) const {
 
 PortNumber Switch::output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const {
   return ports[way_of(packet.flow_hash, ecmp_salt_, static_cast<std::uint32_t>(ports.size()))];
-}
-
-void Switch::prefetch_receive(PortNumber in, const ib::Packet& packet, int step) const {
-  if (step == 0) {
-    routes_->prefetch_entry(destination_of(packet));
-    return prefetch(&inputs_[in.value - 1u]);
-  }
-  if (step == 1) inputs_[in.value - 1u].port->prefetch_input();
-  const RouteTable::Entry entry = route_of(packet);
-  const bool is_set = RouteTable::is_set(entry);
-  if (is_set && packet.flow_hash == 0) return;
-  const PortNumber out = is_set ? output_among(routes_->ports_of(entry), packet) : PortNumber{static_cast<std::uint8_t>(entry)};
-  if (out.value == 0 || out.value > inputs_.size()) return;
-  if (step == 1) return prefetch(&inputs_[out.value - 1u]);
-  inputs_[out.value - 1u].port->prefetch_forward(step - 2);
 }
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,

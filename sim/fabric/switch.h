@@ -99,7 +99,6 @@ class Switch final : public PacketSink {
   void send(ib::PacketPtr packet);
 
   void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) override;
-  void prefetch_receive(PortNumber in, const ib::Packet& packet, int step) const override;
   void link_changed(PortNumber port, bool up) override;
 
  private:

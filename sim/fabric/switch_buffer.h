@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "sim/core/check.h"
-#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
 #include "sim/fabric/packet_sink.h"
@@ -44,11 +43,6 @@ class SpaceListener {
   virtual ComponentId input_id() const = 0;
   // A packet that came in on `lane` has left, or will have at `when`.
   virtual void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) = 0;
-  // Fetches into the caches what on_space_released() will read (Timer::Prefetch); `step` 0 … 2.
-  virtual void prefetch_released(ib::VirtualLane lane, int step) const {
-    (void)lane;
-    (void)step;
-  }
 
  protected:
   ~SpaceListener() = default;
@@ -129,18 +123,8 @@ class PerPortBuffer {
     claim.buffer->release(claim.in, claim.lane, wire_bytes, when);
   }
 
-  // For Timer::Prefetch of release(), `step` 0 … 4.
-  static void prefetch_release(const BufferClaim& claim, int step) {
-    if (claim.buffer == nullptr) return;
-    const Input& input = claim.buffer->inputs_[claim.buffer->place(claim.in)];
-    if (step == 0) return prefetch(&input);
-    if (step == 1) return prefetch(input.port, kListenerHotBytes);
-    input.port->prefetch_released(claim.lane, step - 2);
-  }
 
  private:
-  static constexpr std::size_t kListenerHotBytes = 6 * kCacheLineBytes;  // of the port that listens
-
   struct Release {
     Instant when;
     std::uint32_t blocks = 0;

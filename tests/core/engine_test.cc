@@ -137,38 +137,6 @@ TEST(Engine, an_event_may_schedule_at_its_own_instant) {
   EXPECT_EQ(engine.now(), at(7));
 }
 
-// Counts the prefetches before its event. The first events of a run lack their first steps.
-struct Fetched {
-  Fetched(Engine& engine, std::uint32_t source)
-      : timer(Timer::of<&Fetched::fire, &Fetched::prefetch>(engine, ComponentId{source}, EventClass::kStage, this)) {}
-  void fire() { fired = true; }
-  void prefetch(int step) const {
-    steps = step == steps && !fired ? steps + 1 : -Timer::kPrefetchSteps;
-  }
-  Timer timer;
-  bool fired = false;
-  mutable int steps = 0;
-};
-
-TEST(Engine, events_are_prefetched_step_by_step_where_many_are_scheduled) {
-  for (const int count : {100, 10'000}) {
-    Engine engine;
-    std::vector<std::unique_ptr<Fetched>> items;
-    for (int i = 0; i < count; ++i) {
-      items.push_back(std::make_unique<Fetched>(engine, 1));
-      items.back()->timer.schedule_at(at(i * 7919 % count));
-    }
-    engine.run();
-    int fetched = 0;
-    for (const auto& item : items) {
-      EXPECT_TRUE(item->fired);
-      fetched += item->steps == Timer::kPrefetchSteps ? 1 : 0;
-    }
-    EXPECT_GE(fetched, count == 100 ? 0 : count / 2);
-    EXPECT_LE(fetched, count == 100 ? 0 : count);
-  }
-}
-
 TEST(EngineDeathTest, scheduling_in_the_past_or_twice_is_a_bug_of_ours) {
   Engine engine;
   std::vector<std::string> log;
