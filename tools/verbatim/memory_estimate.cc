@@ -44,7 +44,8 @@ MemoryEstimate estimate_memory(const config::ScenarioSpec& scenario, const Check
   MemoryEstimate estimate;
   estimate.hosts = topology.hosts.size();
   const auto is_light = [&](std::size_t adapter) { return topology.hca_profile(topology.adapters[adapter]).is_light(); };
-  for (std::size_t i = 0; i < topology.adapters.size(); ++i) estimate.model_bytes += is_light(i) ? kLightAdapterBytes : kAdapterBytes;
+  for (std::size_t i = 0; i < topology.adapters.size(); ++i)
+    estimate.model_bytes += is_light(i) ? kLightAdapterBytes : kAdapterBytes;
   for (const config::SwitchSpec& one : topology.switches) estimate.model_bytes += one.ports * kSwitchPortBytes;
   std::vector<bool> has_traffic(topology.adapters.size());
   for (const config::FlowSpec& flow : scenario.flows) {
