@@ -134,7 +134,8 @@ subnet::LaneOf lanes_of(const TopologySpec& topology) {
 }
 
 void warn_of_credit_loop(const TopologySpec& topology, Diagnostics& diagnostics) {
-  if (!topology.manages_subnet() || !has_circle(topology)) return;
+  const auto has_credits = [](const LinkSpec& link) { return link.flow_control == "credits"; };
+  if (!topology.manages_subnet() || std::ranges::none_of(topology.links, has_credits) || !has_circle(topology)) return;
   const std::vector<subnet::Node> nodes = nodes_of(topology);
   const subnet::Route loop = subnet::find_credit_loop(nodes, cables_of(topology), plan_of(topology), lanes_of(topology));
   if (loop.empty()) return;

@@ -113,6 +113,16 @@ const Object& switch_table() {
   return table;
 }
 
+// Of cables, one or all.
+template <auto Member>
+Field flow_control_row() {
+  return bind<Member>({.key = "flow_control",
+                       .kind = Kind::kText,
+                       .doc = "credits: no packet is lost for want of space; none, on Ethernet: one that finds the input buffer of its "
+                              "port full is dropped",
+                       .choices = {"credits", "none"}});
+}
+
 const Object& link_table() {
   using L = LinkSpec;
   static const Object table = make_object<L>(
@@ -162,6 +172,7 @@ const Object& link_table() {
             .doc = "symbols of a lane from one SKIP ordered set of four symbols, which makes up for clocks that differ, to the next; "
                    "its time is spread over all bytes; 0: SKIP sets take no time",
             .max = 65536}),
+       flow_control_row<&L::flow_control>(),
        bind<&L::credit_update_bytes>({.key = "credit_update_bytes",
                                       .kind = Kind::kInteger,
                                       .doc = "line bytes of a flow control packet (IBA 7.9.4)",
@@ -233,7 +244,8 @@ const Object& generator_table() {
                                   .kind = Kind::kDelayPerLength,
                                   .doc = "of every cable; copper 4.6 ns/m, fibre 4.96 ns/m",
                                   .min = 0,
-                                  .max = 100'000})});
+                                  .max = 100'000}),
+       flow_control_row<&G::flow_control>()});
   return table;
 }
 

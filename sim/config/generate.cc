@@ -115,6 +115,7 @@ class Generator {
     link.b = b;
     link.rate = spec_.rate;
     link.length_mm = spec_.length_mm;
+    link.flow_control = spec_.flow_control;
     link.delay_fs_per_mm = spec_.delay_fs_per_mm;
     link.pointer = "/generate";
     topology_.links.push_back(link);

@@ -411,6 +411,10 @@ class Resolver {
       add(link.pointer + "/fec", std::string(link.rate.speed) + " links have no forward error correction",
           "leave it out, or choose a faster link");
     }
+    const bool is_lossy = link.flow_control == "none" && !topology_.is_roce() && !is_wrong("/link_layer");
+    if (is_lossy && lossy_.insert(link.pointer).second) {
+      add(link.pointer + "/flow_control", "links of InfiniBand have credits", "leave it out, or choose the link layer \"roce\"");
+    }
     // Between two refreshes of a lane there must be time for one flow control packet of each lane.
     constexpr std::uint64_t kLanes = 16, kMostSymbols = 65'536;  // IBA 7.9.4
     const Duration least = link.rate.byte_time.time_for(kLanes * link.credit_update_bytes);
@@ -470,6 +474,7 @@ class Resolver {
   TopologySpec& topology_;
   Diagnostics& diagnostics_;
   std::set<std::string> wrong_;  // pointers of the file's findings so far
+  std::set<std::string> lossy_;  // where links without credits have been refused: of a generator they have one place
   bool knows_names_ = true;      // of all hosts and switches
   std::map<std::string, Node> nodes_;
   std::map<Endpoint, std::string> cables_;

@@ -226,6 +226,7 @@ void Simulation::build_link(const LinkSpec& link) {
   params.fec = fec_block_time(link.rate, link.fec);
   params.bytes_before = link.start_bytes;
   params.bytes_after = link.end_bytes;
+  if (link.flow_control == "none") params.flow_control = fabric::FlowControlKind::kNone;
   params.credit_update_bytes = link.credit_update_bytes;
   params.credit_update_interval = link.credit_update_interval;
   params.credit_refresh_interval = link.credit_refresh_interval;

@@ -107,6 +107,7 @@ struct LinkSpec {
   Duration credit_refresh_interval{kLatestRefresh};
   std::uint32_t skip_interval_symbols = 0;
   std::string fec = "none";
+  std::string flow_control = "credits";  // or none
   std::string pointer;
 
   Endpoint end_a, end_b;  // resolved
@@ -130,6 +131,7 @@ struct GeneratorSpec {
   LinkRate rate;
   std::int64_t length_mm = 2'000;
   std::int64_t delay_fs_per_mm = 4'600;
+  std::string flow_control = "credits";  // of every cable
 };
 
 // Hosts that may talk with each other.

@@ -120,5 +120,22 @@ TEST(Flow, light_endpoints_carry_flows_and_run_no_programs) {
             "\"subnet_manager\" to \"simulated\", or give it an adapter profile without \"endpoint\": \"light\"\n");
 }
 
+TEST(LossyLinks, are_of_ethernet) {
+  Folder folder;
+  for (const bool is_roce : {false, true}) {
+    Diagnostics diagnostics;
+    const std::string layer = is_roce ? "roce" : "infiniband";
+    const std::string generate = R"(, "generate": {"shape": "star", "hosts": 2, "rate": "100 Gbps", "flow_control": "none"}})";
+    const std::string file = folder.write("t.json", R"({"name": "t", "link_layer": ")" + layer + "\"" + generate);
+    const auto topology = load_topology(file, with_profiles(), diagnostics);
+    EXPECT_EQ(text_of(diagnostics),
+              is_roce ? "" : "/generate/flow_control: links of InfiniBand have credits; leave it out, or choose the link layer \"roce\"\n");
+    if (is_roce) {
+      ASSERT_TRUE(topology.has_value());
+      EXPECT_EQ(topology->links.at(1).flow_control, "none");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace verbatim::config

@@ -163,4 +163,23 @@ TEST(Flows, all_that_the_specification_allows_may_happen_to_them) {
 }
 
 }  // namespace
+// Four hosts send to one at once, by links that lose what finds no space, with whole adapters and with light endpoints.
+TEST(Flows, over_lossy_links_they_lose_packets_and_arrive) {
+  for (const std::string hca : {"edr_hca", "edr_light"}) {
+    const support::TemporaryFolder folder;
+    const std::string topology = folder.path() + "/t.json";
+    std::ofstream(topology) << R"({"name": "lossy", "link_layer": "roce", "generate": {"shape": "star", "hosts": 5, "rate": "100 Gbps",
+                                   "flow_control": "none", "hca": ")" << hca << "\"}}";
+    std::string flows;
+    for (int i = 1; i < 5; ++i)
+      flows += (flows.empty() ? "" : ", ") + std::string(R"({"from": "h)") + std::to_string(i) + R"(", "to": "h0", "bytes": "2 MiB"})";
+    const RunReport result = Scenario(R"("flows": [)" + flows + "]", topology).run({"--verify", "--trace", folder.path() + "/trace"});
+    EXPECT_EQ(result.code, 0) << result.story();
+    for (const auto& flow : result.report["flows"]) EXPECT_EQ(flow["acknowledged"], 2 << 20);
+    const std::string trace = support::text_of_file(folder.path() + "/trace");
+    EXPECT_THAT(trace, HasSubstr("packet-dropped"));
+    EXPECT_THAT(trace, HasSubstr("retransmission"));
+  }
+}
+
 }  // namespace verbatim
