@@ -113,7 +113,7 @@ const Object& switch_table() {
   return table;
 }
 
-// Of cables, one or all.
+// A row of cables, and of generators for all cables.
 template <auto Member>
 Field flow_control_row() {
   return bind<Member>({.key = "flow_control",

@@ -65,7 +65,7 @@ class Simulation {
 
   // By index into topology().adapters; the first adapter of a host has its index.
   hca::Endpoint& endpoint(std::size_t adapter) { return adapters_.at(adapter).endpoint(); }
-  // Of an adapter that is no light endpoint. What programs reach by verbs, and by umad.
+  // The adapter, which is no light endpoint, as programs reach it: by verbs, and by umad.
   hca::Hca& hca(std::size_t adapter) {
     CHECK(adapters_.at(adapter).hca != nullptr);
     return *adapters_[adapter].hca;

@@ -48,7 +48,7 @@ class Arrivals {
   // A packet arrives at its times, which are not before now.
   void expect(PacketOnLine&& coming);
 
-  // What is on the link now is lost, in both directions.
+  // The link fails: packets that are on it now are lost, in both directions.
   void fail() { ++failures_; }
   std::uint32_t failures() const { return failures_; }
 

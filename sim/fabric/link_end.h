@@ -130,7 +130,7 @@ class LinkEnd {
     if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user_.on_grants_changed();
   }
 
-  // What the far end has announced.
+  // The far end is about to be disabled or enabled, as it has announced.
   struct Announced {
     Ring<LinkInbox::Switching> switchings;  // by time
     Timer timer;                            // the first one

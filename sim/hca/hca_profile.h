@@ -31,7 +31,7 @@ struct WqeLayout {
   std::uint32_t datagram_header_bytes = 68; // UD: with the address
   std::uint32_t receive_line_bytes = 0;     // of receives; 0: the whole ring entry is read
 
-  // What a send request of so many bytes takes, when there are lines.
+  // Bytes that the fetch of a send request of so many bytes reads, where `line_bytes` is not 0.
   std::uint32_t bytes_in_lines(std::uint32_t bytes) const { return (bytes + line_bytes - 1) / line_bytes * line_bytes; }
 };
 

@@ -11,7 +11,7 @@ struct RecordHash {
   std::uint64_t low = 0, high = 0;
 };
 
-// Of the record's memory.
+// The hash of the record's memory.
 RecordHash hash_of(const TraceRecord& record);
 
 }  // namespace verbatim::observe

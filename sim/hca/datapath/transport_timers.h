@@ -12,7 +12,7 @@ namespace verbatim::hca {
 
 class TransportTimers {
  public:
-  // Who learns that one has expired.
+  // Learns that a timer has expired.
   class Listener {
    public:
     virtual void on_ack_timeout() = 0;

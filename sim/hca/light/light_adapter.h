@@ -1,4 +1,4 @@
-// What is behind a light endpoint: its queue pairs, whose turn it is, and the delays of its steps.
+// The one kind of light endpoint (`sim/hca/light_endpoint.h`): queue pairs, their turns at the port, and the delays of each step.
 #pragma once
 
 #include <cstdint>

@@ -83,7 +83,7 @@ void LightQueuePair::to_requester(const ib::Packet& packet) {
   requester_.on_dealt_with();
 }
 
-// What was gathered is for nothing.
+// Packets that were gathered ahead are not sent when the requester goes back: it gathers from now on.
 void LightQueuePair::note_going_back() {
   if (requester_.epoch() == epoch_) return;
   epoch_ = requester_.epoch();

@@ -12,7 +12,7 @@ namespace verbatim::hca {
 struct SourceSide {
   // The size of the scatter list that a program's request for one buffer has.
   static constexpr std::uint32_t kScatterBytes = sizeof(protocol::Sge);
-  // What one of its requests takes of a ring, and what an adapter reads to fetch it alone, in bytes.
+  // Bytes that a request of a source takes of a ring, and bytes that an adapter reads to fetch one alone.
   static std::uint32_t ring_entry_bytes() { return send_entry_bytes(kScatterBytes); }
   static std::uint32_t fetched_bytes(const HcaProfile& profile);
 
@@ -31,7 +31,7 @@ struct SourceSide {
   RecvWork take_receive();
 };
 
-// What a queue pair of a source, which its peer may write to, is set up with: of the connection and its retries.
+// Attributes of a source's queue pair, to whose memory its peer may write: the connection and its retries.
 protocol::QpAttributes attributes_of(const SourcePath& path);
 
 }  // namespace verbatim::hca

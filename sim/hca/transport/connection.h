@@ -65,7 +65,7 @@ class Connection {
   bool is_armed() const { return attributes.path_mig_state == static_cast<std::uint32_t>(MigrationState::kArmed); }
 
  private:
-  // What all packets of a path to one queue pair have in common on Ethernet, where a port keeps its address.
+  // Headers that all packets of a path to one queue pair have in common on Ethernet, where a port keeps its address.
   struct EthernetHeaders {
     bool is_known = false;
     protocol::AddressVector path{};
