@@ -376,6 +376,40 @@ TEST(LightEndpointTest, a_peer_that_asks_for_what_it_has_no_right_to_is_refused)
   }
 }
 
+// Messages by their ends, each with the time that its trail spans.
+struct Ends final : MessageObserver {
+  std::vector<std::pair<MessageEnd, Duration>> ends;
+  std::set<std::string> steps;
+  void on_message(const MessageReport& report) override {
+    ends.emplace_back(report.end, report.at - report.trail.begin());
+    EXPECT_EQ(report.trail.end(), report.at);
+    EXPECT_EQ(report.trail.message()->operation, "SEND");
+    for (const TrailStep& step : report.trail.steps()) steps.insert(step.part.name);
+  }
+};
+
+TEST(LightEndpointTest, whoever_asks_learns_where_the_time_of_a_message_goes) {
+  EndpointNet net;
+  Ends observer;
+  net.tracer.add(observer);
+  Losses losses;
+  losses.numbers = {3};
+  net.ports[0]->set_faults(&losses);
+  net.sources[0].each = {SourceWork::Operation::kSend, 4'096};
+  net.post(1);
+  net.run();
+  ASSERT_EQ(observer.ends.size(), 2u);
+  EXPECT_EQ(observer.ends.back().second, Duration(net.sources[0].completed.back().first));
+  net.sources[0].each.length = 40'960;
+  net.post(2);
+  net.run();
+  for (const MessageEnd end : {MessageEnd::kReceived, MessageEnd::kCompleted})
+    EXPECT_EQ(std::ranges::count(observer.ends, end, [](const auto& one) { return one.first; }), 3);
+  for (const char* step : {"doorbell, fetch and decoding", "gather and packetize", "receive check", "acknowledge", "completion",
+                           "link: rest of the packet", "lost: sequence error"})
+    EXPECT_TRUE(observer.steps.contains(step)) << step;
+}
+
 TEST(LightEndpointTest, takes_kilobytes) {
   EXPECT_LE(sizeof(hca::LightAdapter), 1024u);
   EXPECT_LE(sizeof(hca::LightQueuePair), 2048u);

@@ -52,7 +52,10 @@ void LightAdapter::post_source(std::uint32_t qpn, std::uint32_t count) {
   if (has_failed_) return;
   LightQueuePair* const qp = find(qpn);
   CHECK(qp != nullptr);
-  doorbells_.push(now() + delays_.request, {qp, qp->announce(count)});
+  const Instant decoded = now() + delays_.request;
+  Trail trail = tracer_.trail(now());
+  trail.add(decoded, {id_, "doorbell, fetch and decoding", TrailKind::kDelay});
+  doorbells_.push(decoded, {qp, qp->announce(count), std::move(trail)});
 }
 
 void LightAdapter::fail() {
@@ -61,6 +64,18 @@ void LightAdapter::fail() {
     qp.stop();
     qp.source().on_adapter_failed(qp.number);
   }
+}
+
+void LightAdapter::acknowledge(ib::PacketPtr packet) {
+  const Instant ready = now() + delays_.acknowledge;
+  packet->trail.add(ready, {id_, "acknowledge", TrailKind::kDelay});
+  send(std::move(packet), ready);
+}
+
+void LightAdapter::complete(Completion&& completion) {
+  const Instant visible = now() + delays_.complete;
+  completion.trail.add(visible, {id_, "completion", TrailKind::kDelay});
+  completions_.push(visible, std::move(completion));
 }
 
 void LightAdapter::on_completion(Completion&& completion) {
@@ -72,6 +87,10 @@ void LightAdapter::on_completion(Completion&& completion) {
   } else if (completion.status == ib::WcStatus::kSuccess) {
     completion.qp->source().on_received(number, completion.bytes);
   }
+  if (!completion.trail) [[likely]]
+    return;
+  const MessageEnd end = completion.is_receive ? MessageEnd::kReceived : MessageEnd::kCompleted;
+  tracer_.report({end, id_, number, static_cast<std::uint32_t>(completion.status), now(), completion.trail});
 }
 
 void LightAdapter::activate(LightQueuePair& qp) {
@@ -125,8 +144,13 @@ void LightAdapter::drop(const ib::Packet& packet, DropReason reason) const {
   ib::record_drop(tracer_, id_, packet, reason, port_->id());
 }
 
-void LightAdapter::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes) {
+void LightAdapter::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) {
   const ib::VirtualLane lane = packet->lrh.lane;
+  if (Trail& trail = packet->trail) [[unlikely]] {
+    const std::uint32_t rest = packet->wire_bytes() - port_->link().header_bytes;
+    trail.add(times.tail, {id_, "link: rest of the packet", TrailKind::kBytes, rest});
+    trail.add(now(), {id_, "receive check", TrailKind::kDelay});
+  }
   if (!port_->admit(*packet)) {
     return ib::record_drop(tracer_, port_->id(), *packet, fabric::full_buffer_reason(lane), port_->id());
   }

@@ -45,6 +45,7 @@ class LightAdapter final : public LightEndpoint {
     std::uint32_t bytes = 0;
     ib::WcStatus status = ib::WcStatus::kSuccess;
     bool is_receive = false;
+    Trail trail;
   };
   Engine& engine() { return engine_; }
   Tracer& tracer() { return tracer_; }
@@ -52,17 +53,18 @@ class LightAdapter final : public LightEndpoint {
   Instant now() const { return engine_.now(); }
   // It may have a packet to send now.
   void activate(LightQueuePair& qp);
-  void acknowledge(ib::PacketPtr packet) { send(std::move(packet), now() + delays_.acknowledge); }
-  void complete(const Completion& completion) { completions_.push(now() + delays_.complete, completion); }
+  void acknowledge(ib::PacketPtr packet);
+  void complete(Completion&& completion);
   void drop(const ib::Packet& packet, DropReason reason) const;
 
  private:
   struct Doorbell {
     LightQueuePair* qp = nullptr;
     std::uint32_t producer = 0;
+    Trail trail;
   };
 
-  void on_doorbell(Doorbell&& doorbell) { doorbell.qp->on_doorbell(doorbell.producer); }
+  void on_doorbell(Doorbell&& doorbell) { doorbell.qp->on_doorbell(doorbell.producer, std::move(doorbell.trail)); }
   void on_completion(Completion&& completion);
   static void on_room(void* self, ib::VirtualLane lane);
   // The queue pair is the last in the list of the lane of its next packet.

@@ -46,9 +46,9 @@ std::uint32_t LightQueuePair::announce(std::uint32_t count) {
   return side_.producer;
 }
 
-void LightQueuePair::on_doorbell(std::uint32_t producer) {
+void LightQueuePair::on_doorbell(std::uint32_t producer, Trail trail) {
   Actions actions;
-  requester_.on_doorbell(producer, false, {}, actions);
+  requester_.on_doorbell(producer, false, std::move(trail), actions);
   execute(actions);
 }
 
@@ -155,6 +155,11 @@ void LightQueuePair::fetch(std::uint32_t first, std::uint32_t count) {
   for (std::uint32_t entry = first; entry != first + count; ++entry) {
     SendWork work = side_.next_work(number, entry);
     work.fault = requester_.check(work);
+    work.trail = requester_.trail_of(entry);
+    if (work.trail) [[unlikely]] {
+      work.trail.add(adapter_.now(), {component, "WQE fetch: earlier work requests"});
+      work.trail.set_message({component, number, entry, name_of(type), name_of(work.opcode), work.length});
+    }
     Actions actions;
     requester_.on_work(std::move(work), adapter_.now(), actions);
     execute(actions);
@@ -163,19 +168,21 @@ void LightQueuePair::fetch(std::uint32_t first, std::uint32_t count) {
 
 void LightQueuePair::complete(std::uint32_t count) {
   for (; count > 0; --count) {
-    const Requester::Finished finished = requester_.take_finished();
-    adapter_.complete({this, finished.wr_id, finished.length, finished.status, false});
+    Requester::Finished finished = requester_.take_finished();
+    adapter_.complete({this, finished.wr_id, finished.length, finished.status, false, std::move(finished.trail)});
   }
 }
 
 void LightQueuePair::complete_receive(const Responder::Received& received) {
-  adapter_.complete({this, received.wr_id, received.bytes, received.status, true});
+  Trail trail = received.has_message ? responder_.cause() : Trail();
+  adapter_.complete({this, received.wr_id, received.bytes, received.status, true, std::move(trail)});
 }
 
 void LightQueuePair::acknowledge(const Action& action) {
   ib::PacketPtr packet = make_packet(make_opcode(transport(), ib::Operation::kAcknowledge), ib::Psn{action.number});
   packet->aeth = {static_cast<std::uint8_t>(action.values[0]), action.values[1]};
   adapter_.tracer().record(component, TraceEvent::kAckSent, number, action.number, action.values[0], action.values[1]);
+  packet->trail = responder_.cause();
   adapter_.acknowledge(std::move(packet));
 }
 

@@ -34,7 +34,7 @@ class LightQueuePair final : public Connection,
 
   // The source announces so many more requests. Returns the producer number that the doorbell brings.
   std::uint32_t announce(std::uint32_t count);
-  void on_doorbell(std::uint32_t producer);
+  void on_doorbell(std::uint32_t producer, Trail trail);
 
   // One that is addressed to this queue pair and undamaged, all of which has come.
   void receive(ib::Packet& packet, const ib::OpcodeInfo& operation);
@@ -97,6 +97,7 @@ ib::PacketPtr LightQueuePair::take_packet(Instant now, HandedOverAt handed_over_
   Outgoing outgoing = was_response_ ? responses_.next_packet(now, made) : requester_.next_packet(now, made);
   execute(made);
   const Instant when = handed_over_at(outgoing.packet->payload.length);
+  outgoing.packet->trail.add(when, {component, "gather and packetize", TrailKind::kDelay});
   if (was_response_) {
     responses_.on_transmit(outgoing);
   } else {
