@@ -19,12 +19,13 @@ LinkParams cable(FlowControlKind kind = FlowControlKind::kCredits) {
 }
 
 struct End {
-  explicit End(const LinkParams& link, std::size_t lanes = 1, std::uint32_t far_blocks = 100)
-      : line(link.byte_time), flow(link, lanes, far_blocks) {}
+  explicit End(const LinkParams& cable, std::size_t lanes = 1, std::uint32_t far_blocks = 100)
+      : link(cable), line(link.byte_time), flow(link, lanes, far_blocks) {}
   // Frames that have left before `now` become grants of the other end.
   void advance_to(std::int64_t now, End& other) {
     flow.advance(line, at(now), [&](std::size_t lane, const CreditGrant& grant) { other.flow.add_grant(lane, grant); });
   }
+  const LinkParams link;
   LineClock line;
   LinkFlowControl flow;
 };
