@@ -299,6 +299,20 @@ TEST(LightEndpointTest, a_link_that_is_down_for_a_while_costs_retries_and_one_th
   }
 }
 
+TEST(LightEndpointTest, without_a_lane_for_its_service_level_a_flow_ends_by_retries) {
+  Setting setting;
+  setting.profile.sl_to_vl = {{0, 15}};
+  EndpointNet net(setting);
+  net.sources[0].each.length = 1 << 20;
+  net.post(1);
+  net.run();
+  ASSERT_EQ(net.sources[0].completed.size(), 1u);
+  EXPECT_EQ(net.sources[0].completed[0].second, WcStatus::kRetryExceeded);
+  const auto drops = net.trace.all(TraceEvent::kPacketDropped);
+  ASSERT_EQ(drops.size(), 8u) << "one, and one for each retry";
+  for (const TraceRecord& drop : drops) EXPECT_EQ(static_cast<ib::DropReason>(drop.values[3]), ib::DropReason::kNoLane);
+}
+
 TEST(LightEndpointTest, an_adapter_that_fails_is_silent_and_its_peer_finds_out_by_retries) {
   for (const Setting& setting : pairs()) {
     SCOPED_TRACE(testing::Message() << setting.is_light << setting.is_far_end_light);

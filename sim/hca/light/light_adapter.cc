@@ -107,7 +107,8 @@ ib::VirtualLane LightAdapter::enlist(LightQueuePair& qp) {
   return lane;
 }
 
-// Without a link each queue pair loses one packet and is silent then: its transport timer brings the next, and the link all.
+// Without a link, or a lane, each queue pair loses one packet and is silent then: its transport timer brings the next, and the
+// link all.
 void LightAdapter::pump(ib::VirtualLane lane) {
   const std::uint32_t bit = 1u << lane.value;
   if ((pumping_ & bit) != 0) return;
@@ -123,7 +124,7 @@ void LightAdapter::pump(ib::VirtualLane lane) {
       send(std::move(packet), ready);
     }
     qp.is_listed = false;
-    if (qp.has_packet() && port_->is_up()) enlist(qp);
+    if (qp.has_packet() && port_->is_up() && lane != fabric::kManagementLane) enlist(qp);
   }
   pumping_ &= ~bit;
 }
