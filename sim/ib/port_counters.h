@@ -19,12 +19,12 @@ struct PortCounters {
   // PortRcvData).
   std::uint64_t xmit_bytes = 0, rcv_bytes = 0;
   std::uint64_t multicast_xmit_packets = 0, multicast_rcv_packets = 0;
-  // Which were not sent: the port was down, or they had waited for too long.
+  // Packets that were not sent: the port was down, or they had waited for too long.
   std::uint64_t xmit_discards = 0;
-  // Which came with an error: a fault of the cable has lost them, or the ICRC did not match. Those that are lost because the link
-  // fails while they are on it are not counted.
+  // Packets that came with an error: a fault of the cable has lost them, or the ICRC did not match. Those that are lost because
+  // the link fails while they are on it are not counted.
   std::uint64_t rcv_errors = 0;
-  // Which came into a switch and could not be forwarded: there is no route, or no lane at the output.
+  // Packets that came into a switch and could not be forwarded: there is no route, or no lane at the output.
   std::uint64_t rcv_switch_relay_errors = 0;
   std::uint32_t vl15_dropped = 0;  // management packets for which there was no buffer
   std::uint32_t link_downed = 0;
