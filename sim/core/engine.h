@@ -21,6 +21,7 @@ class Engine;
 class Timer : private Queueable {
  public:
   using Callback = void (*)(void* owner);
+
   Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback);
 
   // Timer t = Timer::of<&Port::on_transmit_done>(engine, id, EventClass::kTransmitDone, this);
@@ -28,6 +29,7 @@ class Timer : private Queueable {
   static Timer of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
     return Timer(engine, source, event_class, owner, [](void* p) { (static_cast<Owner*>(p)->*Method)(); });
   }
+
   ~Timer() { cancel(); }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;

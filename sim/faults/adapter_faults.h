@@ -1,5 +1,5 @@
-// The scripted faults of adapters: hardware that fails at a given time, for good. What that leads to is the
-// adapter's business (hca::Endpoint::fail): programs are told by IBV_EVENT_DEVICE_FATAL, and peers by silence.
+// The scripted faults of adapters: hardware that fails at a given time, for good (hca::Endpoint::fail). Programs on its host get
+// IBV_EVENT_DEVICE_FATAL; peers get no answer any more.
 #pragma once
 
 #include <cstdint>

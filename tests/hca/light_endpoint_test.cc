@@ -424,6 +424,21 @@ TEST(LightEndpointTest, whoever_asks_learns_where_the_time_of_a_message_goes) {
     EXPECT_TRUE(observer.steps.contains(step)) << step;
 }
 
+TEST(LightEndpointTest, a_profile_may_have_fewer_read_tags_than_a_packet_needs) {
+  std::vector<std::int64_t> ends;
+  for (const std::uint32_t tags : {1u, 1024u}) {
+    Setting setting;
+    setting.profile.pcie.outstanding_reads = tags;
+    EndpointNet net(setting);
+    net.sources[0].each.length = 4096;
+    net.post(1);
+    net.run();
+    ASSERT_EQ(net.sources[0].completed.size(), 1u);
+    ends.push_back(net.sources[0].completed[0].first);
+  }
+  EXPECT_GT(ends[0], ends[1] + 7 * 300'000) << "eight requests, one after the other";
+}
+
 TEST(LightEndpointTest, takes_kilobytes) {
   EXPECT_LE(sizeof(hca::LightAdapter), 1024u);
   EXPECT_LE(sizeof(hca::LightQueuePair), 2048u);

@@ -163,6 +163,31 @@ TEST(Flows, all_that_the_specification_allows_may_happen_to_them) {
 }
 
 }  // namespace
+// Light endpoints share a cable with a host that runs a program.
+TEST(Flows, between_light_endpoints_both_modes_agree_beside_programs) {
+  const support::TemporaryFolder folder;
+  const std::string topology = folder.path() + "/t.json";
+  std::ofstream(topology) << R"({"name": "mixed", "hosts": [{"name": "server"}, {"name": "client"}, {"name": "a", "hca": "edr_light"},
+      {"name": "b", "hca": "edr_light"}], "switches": [{"name": "left"}, {"name": "right"}],
+      "links": [{"a": "server", "b": "left:1", "rate": "EDR 4x"}, {"a": "a", "b": "left:2", "rate": "EDR 4x"},
+                {"a": "client", "b": "right:1", "rate": "EDR 4x"}, {"a": "b", "b": "right:2", "rate": "EDR 4x"},
+                {"a": "left:3", "b": "right:3", "rate": "EDR 4x"}]})";
+  const std::string flows = R"(, "flows": [{"from": "a", "to": "b", "bytes": "1 MiB", "start": "1500 us"},
+                                           {"from": "b", "to": "server", "bytes": "1 MiB", "start": "1500 us", "operation": "send"}])";
+  std::vector<std::int64_t> ends;
+  for (const std::string& traffic : {std::string(), flows}) {
+    const Scenario scenario(kPingPong + traffic, topology);
+    const RunReport slices = scenario.run(), call_by_call = scenario.run({"--call-by-call"});
+    EXPECT_EQ(slices.code, 0) << slices.story();
+    EXPECT_EQ(call_by_call.code, 0) << call_by_call.story();
+    EXPECT_EQ(slices.digest(), call_by_call.digest());
+    std::int64_t last = 0;
+    for (const auto& program : slices.report["programs"]) last = std::max(last, program["ended_ps"].get<std::int64_t>());
+    ends.push_back(last);
+  }
+  EXPECT_GT(ends[1], ends[0]) << "flows on the same cable delay the programs";
+}
+
 // Four hosts send to one at once, by links that lose what finds no space, with whole adapters and with light endpoints.
 TEST(Flows, over_lossy_links_they_lose_packets_and_arrive) {
   for (const std::string hca : {"edr_hca", "edr_light"}) {

@@ -10,7 +10,7 @@
 namespace verbatim::hca {
 
 LightAdapter::LightAdapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, const HcaProfile& profile,
-                             PortAddress address)
+                           PortAddress address)
     : engine_(engine),
       tracer_(tracer),
       choices_(choices),

@@ -13,9 +13,9 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/port.h"
-#include "sim/hca/light_endpoint.h"
 #include "sim/hca/light/light_delays.h"
 #include "sim/hca/light/light_queue_pair.h"
+#include "sim/hca/light_endpoint.h"
 
 namespace verbatim::hca {
 

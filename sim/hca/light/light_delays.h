@@ -1,6 +1,6 @@
 // How long an adapter with nothing else to do takes for each step of a message, by the same PCI Express connection and stages
 // that its profile gives a whole adapter. A light endpoint takes these times always: nothing in it waits for a stage, a read
-// tag or a cache.
+// tag or a cache that others use.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ void LightQueuePair::connect(const SourcePath& path) {
 
 void LightQueuePair::set_state(QpState to) {
   adapter_.tracer().record(component, TraceEvent::kQpState, number, static_cast<std::uint64_t>(state_),
-                            static_cast<std::uint64_t>(to));
+                           static_cast<std::uint64_t>(to));
   state_ = to;
 }
 
