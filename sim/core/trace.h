@@ -58,7 +58,10 @@ namespace verbatim {
   X(kManagementFault,    "management-fault",     "to", "leaves_ps", "delay_ps", "rule")                 \
   /* management datagrams at their adapters: words as in IBA 13.4.3; the bytes are the datagram */      \
   X(kDatagramSent,       "datagram-sent",        "lid", "class_method", "attribute", "transaction")     \
-  X(kDatagramReceived,   "datagram-received",    "lid", "class_method", "attribute", "transaction")
+  X(kDatagramReceived,   "datagram-received",    "lid", "class_method", "attribute", "transaction")     \
+  /* congestion: priorities as bits; bytes that wait in the output queue */                             \
+  X(kPauseFrame,         "pause-frame",          "priorities", "paused", "quanta", "-")                 \
+  X(kPacketMarked,       "packet-marked",        "opcode", "dest_qp", "psn", "queued_bytes")
 // clang-format on
 
 enum class TraceEvent : std::uint32_t {
@@ -66,7 +69,7 @@ enum class TraceEvent : std::uint32_t {
   VERBATIM_TRACE_EVENTS(VERBATIM_TRACE_ENUM)
 #undef VERBATIM_TRACE_ENUM
 };
-inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kDatagramReceived) + 1;
+inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kPacketMarked) + 1;
 
 struct TraceEventNames {
   std::string_view name;

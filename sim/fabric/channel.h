@@ -15,6 +15,7 @@ namespace verbatim::fabric {
 // A policy keeps a link from overrunning the buffer at its far end (`link_flow_control.h`).
 enum class FlowControlKind : std::uint8_t {
   kCredits,  // of InfiniBand (IBA 7.9)
+  kPause,    // per priority (IEEE 802.1Qbb)
   kNone,     // a packet that finds the buffer full is dropped
 };
 
@@ -33,6 +34,12 @@ struct LinkParams {
   Duration credit_update_interval{0};
   Duration credit_refresh_interval{0};
   FlowControlKind flow_control = FlowControlKind::kCredits;
+  // With kPause. A frame asks for a pause of so many quanta of 512 bit times. What the far end sends at the most between the
+  // decision that it should pause and the end of its last packet must fit into the headroom of each lossless priority.
+  std::uint8_t lossless_lanes = 0;     // bit n: priority n
+  std::uint16_t pause_quanta = 65535;  // 1 or more
+  Duration pause_response{0};          // between a frame's last byte and its effect
+  std::uint32_t headroom_bytes = 0;
 
   friend bool operator==(const LinkParams&, const LinkParams&) = default;
 };

@@ -31,6 +31,24 @@ void LinkEnd::send_due_frames(Instant now) {
   });
 }
 
+PauseFrame LinkEnd::send_pause_frame() {
+  PauseFrame frame = flow_.pauses()->send_frame(channel_.line(), engine_.now());
+  frame.failures = arrivals_.failures();
+  if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) {
+    inbox->pauses.push_back(frame);
+  } else {
+    far_->expect_pause_frame(frame);
+  }
+  return frame;
+}
+
+// A frame that was on the link when it failed is lost, as a packet is (`arrivals.h`).
+void LinkEnd::expect_pause_frame(const PauseFrame& frame) {
+  if (frame.failures != arrivals_.failures()) return;
+  flow_.pauses()->add_frame(frame);
+  if (awaits_grants_) user_.on_grants_changed();
+}
+
 void LinkEnd::on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) {
   if (lane == kManagementLane) return;
   on_release(lane.value, blocks_of(wire_bytes), tail);
@@ -73,11 +91,13 @@ void LinkEnd::finish_window(Instant end) { advance_to(end); }
 
 void LinkEnd::take_inbox() {
   const bool has_news = !inbox_->grants.empty();
+  for (const PauseFrame& frame : inbox_->pauses) expect_pause_frame(frame);
   for (PacketOnLine& packet : inbox_->packets) arrivals_.expect(std::move(packet));
   for (const LinkInbox::Grant& grant : inbox_->grants) flow_.add_grant(grant.lane, grant.grant);
   for (const LinkInbox::Switching& switching : inbox_->switchings) expect_switching(switching);
   inbox_->packets.clear();
   inbox_->grants.clear();
+  inbox_->pauses.clear();
   inbox_->switchings.clear();
   if (has_news) user_.on_grants_changed();
 }

@@ -99,11 +99,19 @@ class LinkEnd {
     notify_far_end();
   }
 
+  // A frame leaves now that asks the far end to pause, and to resume, as the policy has been asked; the line is free.
+  PauseFrame send_pause_frame();
+  PriorityFlowControl* pauses() { return flow_.pauses(); }
+  const PriorityFlowControl* pauses() const { return flow_.pauses(); }
+
   // As LossListener. Flow control counts what was sent, not what came (IBA 7.9.4.4): the space of what is lost is granted again.
   void on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail);
   // The link fails at this end: packets whose heads have not arrived are lost at their receivers (`arrivals.h`). Each failure is
   // one at both ends.
-  void fail() { arrivals_.fail(); }
+  void fail() {
+    arrivals_.fail();
+    if (PriorityFlowControl* const pauses = flow_.pauses(); pauses != nullptr) pauses->fail();
+  }
   // The far end learns a propagation later that this end has been disabled or enabled.
   void announce(bool is_enabled);
 
@@ -122,6 +130,7 @@ class LinkEnd {
     if (flow_.is_due(channel_.line(), now)) send_due_frames(now);
   }
   void send_due_frames(Instant now);
+  void expect_pause_frame(const PauseFrame& frame);
   Instant await_grants(std::size_t lane, std::uint32_t blocks, Instant at);
   void expect_switching(const LinkInbox::Switching& switching);
   void on_switching();

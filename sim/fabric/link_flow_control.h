@@ -3,6 +3,7 @@
 //
 //  - `CreditFlowControl`: the credits of IBA 7.9. Both halves: what the far end has granted for data that leaves, and the flow
 //    control packets with which this end grants the space of its own buffer (`flow_control_packets.h`).
+//  - `PriorityFlowControl`: pauses of Ethernet, per priority (`priority_flow_control.h`).
 //  - `NoFlowControl`: everything may start; a buffer that is full drops (`PerPortBuffer::bound_lanes`).
 //
 // `LinkFlowControl` holds one of them. It branches on the policy and has no virtual functions: it is asked several times per
@@ -22,6 +23,8 @@
 #include "sim/core/time.h"
 #include "sim/fabric/channel.h"
 #include "sim/fabric/flow_control_packets.h"
+#include "sim/fabric/priority_flow_control.h"
+#include "sim/fabric/without_credits.h"
 
 namespace verbatim::fabric {
 
@@ -106,22 +109,14 @@ class CreditFlowControl {
   const std::uint32_t capacity_;
 };
 
-class NoFlowControl {
+class NoFlowControl : public WithoutCredits {
  public:
   Instant may_start(std::size_t, std::uint32_t, Instant at) const { return at; }
-  std::uint32_t missing(std::size_t, std::uint32_t) const { return 0; }
-  void on_start(std::size_t, std::uint32_t) {}
-  void on_release(std::size_t, std::uint32_t, Instant) {}
-  void add_grant(std::size_t, const CreditGrant&) {}
   void take_grants(std::size_t, Instant) {}
-  std::uint32_t credits(std::size_t) const { return 0; }
-  std::uint32_t capacity() const { return 0; }
   bool is_due(const LineClock&, Instant) const { return false; }
   template <class Grant>
   void advance(LineClock&, Instant, Grant) {}
   Instant data_start(const LineClock& line, Instant at) const { return std::max(at, line.busy_until()); }
-  Instant next_grant_arrival(const LineClock&, std::size_t, std::uint32_t) const { return kNever; }
-  Instant next_grant_departure() const { return kNever; }
   std::uint64_t frames_sent() const { return 0; }
 };
 
@@ -130,17 +125,20 @@ class LinkFlowControl {
   template <class Use>
   decltype(auto) with(Use use) {
     if (auto* const credits = std::get_if<CreditFlowControl>(&policy_)) [[likely]] return use(*credits);
+    if (auto* const pauses = std::get_if<PriorityFlowControl>(&policy_)) return use(*pauses);
     return use(*std::get_if<NoFlowControl>(&policy_));
   }
   template <class Use>
   decltype(auto) with(Use use) const {
     if (auto* const credits = std::get_if<CreditFlowControl>(&policy_)) [[likely]] return use(*credits);
+    if (auto* const pauses = std::get_if<PriorityFlowControl>(&policy_)) return use(*pauses);
     return use(*std::get_if<NoFlowControl>(&policy_));
   }
 
  public:
   LinkFlowControl(const LinkParams& link, std::size_t lanes, std::uint32_t far_blocks) {
     if (link.flow_control == FlowControlKind::kCredits) policy_.emplace<CreditFlowControl>(link, lanes, far_blocks);
+    if (link.flow_control == FlowControlKind::kPause) policy_.emplace<PriorityFlowControl>(link);
   }
 
   Instant may_start(std::size_t lane, std::uint32_t blocks, Instant at) const {
@@ -187,9 +185,12 @@ class LinkFlowControl {
     return with([](const auto& policy) { return policy.frames_sent(); });
   }
   bool has_credits() const { return std::holds_alternative<CreditFlowControl>(policy_); }
+  // Null: priorities are not paused.
+  PriorityFlowControl* pauses() { return std::get_if<PriorityFlowControl>(&policy_); }
+  const PriorityFlowControl* pauses() const { return std::get_if<PriorityFlowControl>(&policy_); }
 
  private:
-  std::variant<NoFlowControl, CreditFlowControl> policy_;
+  std::variant<NoFlowControl, CreditFlowControl, PriorityFlowControl> policy_;
 };
 
 }  // namespace verbatim::fabric

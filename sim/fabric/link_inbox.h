@@ -30,6 +30,7 @@ struct LinkInbox {
 
   std::vector<PacketOnLine> packets;
   std::vector<Grant> grants;
+  std::vector<PauseFrame> pauses;     // by time
   std::vector<Switching> switchings;  // by time
 };
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "sim/ib/ecn.h"
 #include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
 #include "sim/ib/wire.h"
@@ -51,7 +52,7 @@ void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind) {
   const std::uint32_t lanes = std::min(a.out_.data_lanes(), b.out_.data_lanes());
   for (Port* const port : {&a, &b}) {
     if (port->out_.data_lanes() != lanes) port->out_.set_data_lanes(lanes);
-    if (!port->has_credits_) port->buffer_->bound_lanes(port->number_, lanes, port->input_buffer_bytes_);
+    if (!port->has_credits_) port->buffer_->bound_lanes(port->number_, lanes, port->input_buffer_bytes_, *params);
   }
 }
 
@@ -63,6 +64,10 @@ void Port::attach(Port& peer, const SharedLinkParams& params) {
   up_ = true;
   has_credits_ = link_->flow_control().has_credits();
   CHECK(!has_credits_ || input_buffer_bytes_ <= kMostInputBufferBytes);
+  has_pauses_ = link_->pauses() != nullptr;
+  // Behind what starts at the same instant.
+  if (!has_pauses_) return;
+  extras().pause_timer.reset(new Timer(Timer::of<&Port::on_pause_timer>(engine_, id_, EventClass::kTimeout, this)));
 }
 
 void Port::send(ib::PacketPtr packet, Instant ready) {
@@ -78,6 +83,7 @@ void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arriv
                    std::shared_ptr<SharedClaim> shared) {
   CHECK(up_);
   const ib::VirtualLane lane = packet->lrh.lane;
+  if (extras_ != nullptr) [[unlikely]] mark(MarkingParams::Where::kEnqueue, *packet, lane);
   const bool has_lifetime = lifetime_ > Duration(0) && lane != kManagementLane;
   const Instant expires = has_lifetime ? arrived + lifetime_ : kNever;
   enqueue(std::move(packet), {ready, expires, wire_bytes, false, claim}, std::move(shared), lane);
@@ -109,14 +115,74 @@ void Port::on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Ins
   CHECK(connected() && when >= engine_.now());
   if (lane == kManagementLane) return;
   CHECK(lane.value < out_.data_lanes());
+  if (has_pauses_) {
+    if ((asked_pauses() >> lane.value & 1) != 0) schedule_pause_timer(when);
+    return;
+  }
   link_->on_release(lane.value, blocks_of(wire_bytes), when);
   if (out_.waiting() != 0) set_wake();
 }
 
 bool Port::admit_counted(const ib::Packet& packet) {
-  if (buffer_->admit(number_, packet.lrh.lane, packet.wire_bytes(), engine_.now())) return true;
+  const bool is_admitted = buffer_->admit(number_, packet.lrh.lane, packet.wire_bytes(), engine_.now());
+  if (has_pauses_) judge_pause(packet.lrh.lane);
+  if (is_admitted) return true;
   if (packet.lrh.lane == kManagementLane) ++counters_.vl15_dropped;
   return false;
+}
+
+void Port::judge_pause(ib::VirtualLane lane) {
+  if (lane == kManagementLane || !buffer_->groups()->is_full(buffer_->group_of(number_, lane))) return;
+  if ((asked_pauses() >> lane.value & 1) != 0) return;
+  link_->pauses()->ask(lane.value, true, engine_.now());
+  schedule_pause_timer(engine_.now());
+}
+
+void Port::on_pause_timer() {
+  SharedBuffer& groups = *buffer_->groups();
+  groups.settle(engine_.now());
+  for (std::uint32_t rest = asked_pauses(); rest != 0; rest &= rest - 1) {
+    const ib::VirtualLane lane = lowest_of(rest);
+    if (groups.has_room_again(buffer_->group_of(number_, lane))) link_->pauses()->ask(lane.value, false, engine_.now());
+  }
+  if (up_ && owes_pause_frame()) {
+    link_->advance();
+    if (link_->line().busy_until() <= engine_.now()) send_pause_frame();
+    set_wake();
+  }
+  schedule_resumes();
+}
+
+void Port::schedule_pause_timer(Instant when) {
+  Timer& timer = *extras_->pause_timer;
+  if (!timer.scheduled() || when < timer.when()) timer.reschedule_at(when);
+}
+
+void Port::schedule_resumes() {
+  for (std::uint32_t rest = asked_pauses(); rest != 0; rest &= rest - 1) {
+    const Instant next = buffer_->groups()->next_release(buffer_->group_of(number_, lowest_of(rest)));
+    if (next != kNever) schedule_pause_timer(next);
+  }
+}
+
+void Port::send_pause_frame() {
+  const PauseFrame frame = link_->send_pause_frame();
+  last_period_ = link_->line().busy_since();
+  tracer_.record(id_, TraceEvent::kPauseFrame, frame.paused | frame.changed, frame.paused, link().pause_quanta);
+}
+
+std::uint8_t Port::paused_lanes() {
+  if (!has_pauses_) return 0;
+  link_->take_grants(0);
+  return link_->pauses()->paused();
+}
+
+void Port::mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane) {
+  Marking* const marking = extras_->marking.get();
+  if (marking == nullptr || marking->where() != where || !marking->marks(lane.value, out_.queued_bytes(lane))) return;
+  if (!packet.grh || !ib::is_ecn_capable(packet.grh->traffic_class)) return;
+  packet.grh->traffic_class = ib::with_ecn(packet.grh->traffic_class, ib::kCongestionExperienced);
+  ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, out_.queued_bytes(lane));
 }
 
 std::uint32_t Port::credits(ib::VirtualLane lane) {
@@ -168,6 +234,7 @@ void Port::start(ib::VirtualLane lane) {
   std::shared_ptr<SharedClaim> shared;
   if (slot.shared != nullptr) [[unlikely]] shared = std::move(slot.shared);
   out_.drop_started(lane, engine_.now());
+  if (extras_ != nullptr) [[unlikely]] mark(MarkingParams::Where::kDequeue, *packet, lane);
   ++counters_.xmit_packets;
   counters_.xmit_bytes += first.wire_bytes - ib::kVcrcBytes;
   if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_xmit_packets;
@@ -178,12 +245,16 @@ void Port::start(ib::VirtualLane lane) {
   out_.charge(first.wire_bytes);
   ib::record(tracer_, id_, TraceEvent::kPacketTransmitted, *packet, first.wire_bytes);
   if (Trail& trail = packet->trail) [[unlikely]] {
+    if (has_pauses_) {
+      const Instant resumed = std::min(link_->pauses()->last_resume(lane.value), engine_.now());
+      trail.add(std::max(trail.end(), resumed), {id_, "output: paused by the far end"});
+    }
     trail.add(std::max(trail.end(), link_->line().busy_until()), {id_, "output: line busy"});
     trail.add(engine_.now(), {id_, "output: credits or crossbar"});
   }
   PacketFate fate;
-  if (faults_ != nullptr && !first.is_copy) [[unlikely]]
-    fate = faults_->on_packet(*this, *packet);
+  if (extras_ != nullptr && extras_->faults != nullptr && !first.is_copy) [[unlikely]]
+    fate = extras_->faults->on_packet(*this, *packet);
   if (fate.is_duplicated) [[unlikely]]
     queue_copy(*packet, first, lane);
   if (fate.is_lost) [[unlikely]]
@@ -231,6 +302,9 @@ void Port::set_up(bool up) {
     count_wait();
     ++counters_.link_downed;
     lose_queued();
+  } else if (has_pauses_) {
+    link_->pauses()->restart(engine_.now());
+    schedule_pause_timer(engine_.now());
   }
   owner_.link_changed(number_, up);
 }
@@ -252,6 +326,7 @@ void Port::pump() {
   const LineClock& line = link_->line();
   if (line.busy_until() <= now) {
     link_->advance();
+    if (owes_pause_frame() && link_->pauses()->frame_due() < now && line.busy_until() <= now) [[unlikely]] send_pause_frame();
     if (line.busy_until() < now || line.busy_since() > last_period_) out_.pause();
     std::uint32_t eligible = 0;
     if (link_->data_start(now) == now) {
@@ -264,7 +339,7 @@ void Port::pump() {
     }
     if (eligible != 0) start(out_.pick(eligible));
   }
-  out_.waiting() == 0 ? stop_waking() : set_wake();
+  set_wake();
 }
 
 void Port::stop_waking() {
@@ -273,12 +348,15 @@ void Port::stop_waking() {
 }
 
 void Port::set_wake() {
-  if (out_.waiting() == 0) return stop_waking();
+  if (out_.waiting() == 0 && !owes_pause_frame()) return stop_waking();
   const Instant now = engine_.now();
   Instant at = kNever;
   link_->stop_awaiting_grants();
   for (std::uint32_t rest = out_.waiting(); rest != 0; rest &= rest - 1) at = std::min(at, eligible_at(lowest_of(rest)));
   if (at != kNever) at = link_->data_start(at < now ? now : at);
+  if (owes_pause_frame()) [[unlikely]] {
+    at = std::min(at, std::max(link_->line().busy_until(), link_->pauses()->frame_due() + Duration(1)));
+  }
   if (out_.has_lifetime()) [[unlikely]] at = std::min(at, std::max(out_.next_expiry(), now));
   if (at == kNever) {
     wake_.cancel();

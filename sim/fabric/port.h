@@ -18,6 +18,7 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/lane_table.h"
 #include "sim/fabric/link_end.h"
+#include "sim/fabric/marking.h"
 #include "sim/fabric/output_scheduler.h"
 #include "sim/fabric/packet_faults.h"
 #include "sim/fabric/packet_sink.h"
@@ -127,6 +128,9 @@ class Port final : private LinkUser, private SpaceListener {
     if (connected()) count_wait();
     return counters_;
   }
+  // Bit n: the far end pauses priority n at this time; it is asked to pause it.
+  std::uint8_t paused_lanes();
+  std::uint8_t asked_pauses() const { return has_pauses_ ? link_->pauses()->asked() : std::uint8_t{0}; }
   // Flow control packets that have left by this port.
   std::uint64_t flow_control_packets() const { return link_->flow_control().frames_sent(); }
   // Bytes waiting in the output queue of a lane; blocks the far end grants at this time.
@@ -160,16 +164,41 @@ class Port final : private LinkUser, private SpaceListener {
   void set_head_lifetime(Duration lifetime) { out_.set_head_lifetime(lifetime); }
 
   // Asked about every packet that leaves by this port from now on; null: nobody.
-  void set_faults(PacketFaults* faults) { faults_ = faults; }
+  void set_faults(PacketFaults* faults) { extras().faults = faults; }
+  // Marks packets that leave by this port; before the first one.
+  void set_marking(std::shared_ptr<const MarkingParams> params, const Rng& random) {
+    extras().marking = std::make_unique<Marking>(std::move(params), random);
+  }
 
  private:
   friend void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind);
 
   enum class DownCause : std::uint8_t { kBrokenCable = 1, kDisabled = 2, kFarEndDisabled = 4 };
 
+  // For what few ports have.
+  struct Extras {
+    PacketFaults* faults = nullptr;
+    std::unique_ptr<Marking> marking;      // null: nothing is marked
+    std::unique_ptr<Timer> pause_timer;    // null: no priority is paused; a decision, or a frame that is due
+  };
+
+  Extras& extras() {
+    if (extras_ == nullptr) extras_ = std::make_unique<Extras>();
+    return *extras_;
+  }
   LinkSide side();
   void attach(Port& peer, const SharedLinkParams& params);
   bool admit_counted(const ib::Packet& packet);
+  // The far end is asked to pause a lane that has become full.
+  void judge_pause(ib::VirtualLane lane);
+  // Lanes that have room again are resumed, and a frame leaves that is due.
+  void on_pause_timer();
+  void schedule_pause_timer(Instant when);
+  void schedule_resumes();
+  void send_pause_frame();
+  // Of a port with extras: marks a packet, if that is done there.
+  void mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane);
+  bool owes_pause_frame() const { return has_pauses_ && link_->pauses()->frame_due() != kNever; }
   void enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane);
   // When the first packet of a lane may start as far as it, the crossbar and flow control permit; kNever: not known yet.
   Instant eligible_at(ib::VirtualLane lane);
@@ -206,11 +235,12 @@ class Port final : private LinkUser, private SpaceListener {
   std::uint8_t down_causes_ = 0;  // of the link
   bool active_ = true;
   bool has_credits_ = true;  // the link's flow control
+  bool has_pauses_ = false;  // likewise
   const std::uint32_t output_queue_bytes_;
   const std::uint32_t input_buffer_bytes_;
   std::unique_ptr<PerPortBuffer> own_buffer_;
   PerPortBuffer* const buffer_;
-  PacketFaults* faults_ = nullptr;
+  std::unique_ptr<Extras> extras_;  // null: nothing of it
   LaneTable sl_to_vl_;
   const Duration lifetime_;
   OutputScheduler out_;

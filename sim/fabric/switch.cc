@@ -17,7 +17,7 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
       id_(id),
       profile_(profile),
       clock_(profile.core_clock_hz),
-      buffer_({profile.vl15_buffer_bytes, profile.crossbar_speedup}, PortNumber{1}, port_ids.size()) {
+      buffer_({profile.vl15_buffer_bytes, profile.crossbar_speedup, profile.shared_memory}, PortNumber{1}, port_ids.size()) {
   CHECK(!port_ids.empty() && port_ids.size() < kNoRoute.value);
   PortParams params;
   params.virtual_lanes = profile.virtual_lanes;
@@ -71,6 +71,10 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const ib::VirtualLane lane = lane_at(out, *packet);
   if (lane == kManagementLane && in_lane != kManagementLane)
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoLane);
+  if (!buffer_.may_queue(in, in_lane, out.queued_bytes(lane), wire_bytes)) [[unlikely]] {
+    ++out.counters().xmit_discards;
+    return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOutputQueue);
+  }
   const Instant ready = ready_at(*input.port, out, lookup, times, *packet, wire_bytes);
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   packet->lrh.lane = lane;

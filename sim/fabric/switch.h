@@ -47,6 +47,7 @@ struct SwitchProfile {
   // Limits of the device. A topology that exceeds them gets a warning and runs all the same.
   std::uint32_t ports_max = 0;          // 0: not known
   ByteTime link_byte_time_min{0, 1};    // of its fastest link; 0: not known
+  SharedMemoryParams shared_memory;     // on links without credits
   ArbitrationTables arbitration;        // of every output
   std::vector<LevelMapping> sl_to_vl;   // likewise
 };
@@ -91,6 +92,9 @@ class Switch final : public PacketSink {
   // Groups that the subnet manager has laid itself (IBA 18.2.4.3.3): by LID from 0xc000 on, the ports that a packet to it leaves
   // by. Once there is such a table, no others are flooded.
   void set_multicast_table(std::vector<std::vector<PortNumber>> table) { multicast_table_ = std::move(table); }
+
+  // The memory in which packets wait that have come in.
+  const PerPortBuffer& buffer() const { return buffer_; }
 
   // Gets what comes for the switch itself; set once. Without, such packets are dropped.
   void attach(SwitchAgent& agent) { agent_ = &agent; }

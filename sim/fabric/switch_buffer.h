@@ -6,6 +6,8 @@
 //  - VL15 has no flow control (IBA 7.6.4): its space is counted here, and a packet that finds too little is dropped.
 //  - Data lanes of a link with credits are not counted: the far end sends only what has room.
 //  - Data lanes of a link without flow control (`bound_lanes`) are counted as VL15 is.
+//  - Lanes of a link with pauses are groups of a shared buffer (`shared_buffer.h`): they have a reserve and headroom, but a pool
+//    only where the device has shared memory, of which all its ports' lanes are groups then.
 //  - The crossbar reads so many packets of one input at a time (`crossbar_speedup`).
 // Space that is given back at an instant serves heads that come later.
 #pragma once
@@ -19,7 +21,9 @@
 #include "sim/core/check.h"
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
+#include "sim/fabric/channel.h"
 #include "sim/fabric/packet_sink.h"
+#include "sim/fabric/shared_buffer.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::fabric {
@@ -63,11 +67,25 @@ struct SharedClaim {
   Instant latest;        // the end of those that have
 };
 
+// Memory that all ports of a device share.
+struct SharedMemoryParams {
+  std::uint64_t bytes = 0;  // 0: each port and lane has its own
+  std::uint32_t cell_bytes = kCreditBlockBytes;
+  std::uint32_t reserved_bytes = 0;  // for each lane of a port
+  int lossless_alpha_log2 = 0, lossy_alpha_log2 = 0;
+  // A lossy packet is dropped that finds more than so much, times what is free of the pool, in its output queue.
+  int output_alpha_log2 = SharedBuffer::kMostAlpha;
+  std::uint32_t resume_offset_bytes = 0;
+
+  friend bool operator==(const SharedMemoryParams&, const SharedMemoryParams&) = default;
+};
+
 class PerPortBuffer {
  public:
   struct Params {
     std::uint32_t vl15_bytes = 0;        // per port, rounded down to blocks; 0: everything fits
     std::uint32_t crossbar_speedup = 0;  // packets of one input that leave at a time; 0: any number
+    SharedMemoryParams shared{};
   };
 
   // For the ports `first`, `first` + 1 …
@@ -77,12 +95,14 @@ class PerPortBuffer {
       if (limits_reads()) input.reads = std::make_unique<std::vector<Instant>>();
       if (counts_) input.management = std::make_unique<Space>(Space{.capacity = params.vl15_bytes / kCreditBlockBytes});
     }
+    if (params.shared.bytes > 0) shared_ = std::make_unique<SharedBuffer>(params.shared.bytes, params.shared.cell_bytes);
   }
 
   void attach(PortNumber in, SpaceListener& port) { at(in).port = &port; }
-  // The link of a port has no flow control: each of its lanes has `bytes`, rounded down to blocks.
-  void bound_lanes(PortNumber in, std::size_t lanes, std::uint32_t bytes) {
+  // The link of a port has no credits: each of its lanes has `bytes`, rounded down to blocks, or a part of the shared memory.
+  void bound_lanes(PortNumber in, std::size_t lanes, std::uint32_t bytes, const LinkParams& link) {
     counts_ = true;
+    if (has_shared_memory() || link.flow_control == FlowControlKind::kPause) return add_groups(in, lanes, bytes, link);
     at(in).lanes = std::make_unique<Space[]>(lanes);
     for (std::size_t i = 0; i < lanes; ++i) at(in).lanes[i].capacity = bytes / kCreditBlockBytes;
   }
@@ -92,8 +112,21 @@ class PerPortBuffer {
 
   // A packet that comes in now takes its space; false: there is too little, and it takes nothing.
   bool admit(PortNumber in, ib::VirtualLane lane, std::uint32_t wire_bytes, Instant now) {
+    if (has_group(in, lane)) return shared_->admit(group_of(in, lane), wire_bytes, now);
     Space* const space = counted_space(in, lane);
     return space == nullptr || space->take(blocks_of(wire_bytes), now);
+  }
+  // Whether a packet that came in may join an output queue in which so many bytes wait.
+  bool may_queue(PortNumber in, ib::VirtualLane lane, std::uint32_t queued_bytes, std::uint32_t wire_bytes) const {
+    if (!has_shared_memory() || !has_group(in, lane) || shared_->is_lossless(group_of(in, lane))) return true;
+    const std::uint32_t cells = shared_->cells_of(queued_bytes) + shared_->cells_of(wire_bytes);
+    return cells <= shared_->threshold(params_.shared.output_alpha_log2);
+  }
+  // A packet's lane is a group of it, at ports whose link has pauses; null: no port has such a link, nor shared memory.
+  SharedBuffer* groups() { return shared_.get(); }
+  const SharedBuffer* groups() const { return shared_.get(); }
+  std::size_t group_of(PortNumber in, ib::VirtualLane lane) const {
+    return static_cast<std::size_t>(inputs_[place(in)].first_group) + lane.value;
   }
 
   // Whether the crossbar reads a limited number of packets of an input at a time.
@@ -108,7 +141,9 @@ class PerPortBuffer {
   // The space of a packet is free at `when`, now or later.
   void release(PortNumber in, ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) {
     if (counts_) [[unlikely]] {
-      if (Space* const space = counted_space(in, lane); space != nullptr) space->release(blocks_of(wire_bytes), when);
+      if (has_group(in, lane)) {
+        shared_->release(group_of(in, lane), wire_bytes, when);
+      } else if (Space* const space = counted_space(in, lane); space != nullptr) space->release(blocks_of(wire_bytes), when);
     }
     at(in).port->on_space_released(lane, wire_bytes, when);
   }
@@ -146,6 +181,7 @@ class PerPortBuffer {
   };
   struct Input {
     SpaceListener* port = nullptr;
+    std::int32_t first_group = -1;      // of its lanes, in the shared buffer; -1: they have none
     std::unique_ptr<Space> management;  // null: not counted
     std::unique_ptr<Space[]> lanes;     // likewise
     std::unique_ptr<std::vector<Instant>> reads;  // ends of the packets that are leaving; null: any number may
@@ -153,6 +189,29 @@ class PerPortBuffer {
 
   std::size_t place(PortNumber in) const { return static_cast<std::size_t>(in.value - first_.value); }
   Input& at(PortNumber in) { return inputs_[place(in)]; }
+  bool has_shared_memory() const { return params_.shared.bytes > 0; }
+  bool has_group(PortNumber in, ib::VirtualLane lane) const {
+    return lane != kManagementLane && inputs_[place(in)].first_group >= 0;
+  }
+  void add_groups(PortNumber in, std::size_t lanes, std::uint32_t bytes, const LinkParams& link) {
+    if (shared_ == nullptr) shared_ = std::make_unique<SharedBuffer>(0, kCreditBlockBytes);
+    for (std::size_t i = 0; i < lanes; ++i) {
+      SharedBuffer::GroupParams group;
+      group.is_lossless = link.flow_control == FlowControlKind::kPause && (link.lossless_lanes >> i & 1) != 0;
+      if (group.is_lossless) group.headroom_bytes = link.headroom_bytes;
+      group.resume_offset_bytes = params_.shared.resume_offset_bytes;
+      if (has_shared_memory()) {
+        group.reserved_bytes = params_.shared.reserved_bytes;
+        group.alpha_log2 = group.is_lossless ? params_.shared.lossless_alpha_log2 : params_.shared.lossy_alpha_log2;
+      } else {
+        CHECK(bytes > group.headroom_bytes);
+        shared_->add_memory(bytes);
+        group.reserved_bytes = (bytes - group.headroom_bytes) / kCreditBlockBytes * kCreditBlockBytes;
+      }
+      const std::size_t number = shared_->add_group(group);
+      if (i == 0) at(in).first_group = static_cast<std::int32_t>(number);
+    }
+  }
   // Null: not counted.
   Space* counted_space(PortNumber in, ib::VirtualLane lane) {
     Input& input = at(in);
@@ -169,6 +228,7 @@ class PerPortBuffer {
   const PortNumber first_;
   bool counts_;  // the space of some lane
   std::vector<Input> inputs_;
+  std::unique_ptr<SharedBuffer> shared_;  // null: no lane is a group
 };
 
 }  // namespace verbatim::fabric

@@ -19,8 +19,9 @@ namespace verbatim::ib {
   X(kSwitchLifetime, 7, "stayed in the switch too long")                                     /* IBA 18.2.5.4 */ \
   X(kManagementBuffer, 8, "the buffer of VL15 is full")                                   /* IBA 7.6.4 */    \
   X(kNotActive, 9, "before it is active, the port carries only subnet management")  /* IBA 7.2.7 */   \
-  X(kInputBuffer, 10, "the input buffer is full, and the link has no flow control")                          \
+  X(kInputBuffer, 10, "the input buffer is full, and the link has no credits")                               \
   X(kLostOnLink, 11, "the link failed while it was on its way")                                              \
+  X(kOutputQueue, 12, "its output queue has more than its share of the switch's buffer")                     \
   X(kCorrupted, 16, "the ICRC does not match")                                                               \
   X(kWrongLid, 17, "addressed to another port")                                                                       \
   X(kUnknownQp, 18, "no such queue pair")                                                                    \

@@ -86,6 +86,10 @@ struct Host final : PacketSink {
       : port(simulation.engine, simulation.tracer, ComponentId{id}, PortNumber{1}, params, *this) {}
 
   void receive(PortNumber, ib::PacketPtr packet, ArrivalTimes times) override {
+    if (!port.admit(*packet)) {
+      ++dropped;
+      return;
+    }
     arrivals.push_back(times);
     numbers.push_back(packet->bth.psn.value);
     if (release) port.release(packet->lrh.lane, packet->wire_bytes(), times.tail);
@@ -93,6 +97,7 @@ struct Host final : PacketSink {
   }
 
   bool release = true;
+  std::size_t dropped = 0;  // for want of space
   std::vector<ArrivalTimes> arrivals;
   std::vector<std::uint32_t> numbers;
   std::vector<ib::PacketPtr> kept;

@@ -59,7 +59,7 @@ class Windows {
     for (const Port* port : ends_) {
       const LinkInbox& inbox = *port->inbox();
       if (!inbox.packets.empty() || !inbox.switchings.empty()) return true;
-      has_grants |= !inbox.grants.empty() || port->next_grant_departure() != kNever;
+      has_grants |= !inbox.grants.empty() || !inbox.pauses.empty() || port->next_grant_departure() != kNever;
       for (std::uint8_t lane = 0; lane < port->operational_lanes(); ++lane) {
         has_waiting |= port->has_queued(ib::VirtualLane{lane});
       }

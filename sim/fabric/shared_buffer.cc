@@ -1,0 +1,85 @@
+#include "sim/fabric/shared_buffer.h"
+
+#include <algorithm>
+
+namespace verbatim::fabric {
+
+namespace {
+constexpr auto kIsLater = [](const auto& a, const auto& b) { return a.when > b.when; };
+}  // namespace
+
+SharedBuffer::SharedBuffer(std::uint64_t bytes, std::uint32_t cell_bytes)
+    : cell_bytes_(cell_bytes), pool_cells_(bytes / cell_bytes) {
+  CHECK(cell_bytes > 0);
+}
+
+std::size_t SharedBuffer::add_group(const GroupParams& params) {
+  CHECK(params.alpha_log2 >= kLeastAlpha && params.alpha_log2 <= kMostAlpha);
+  Group group;
+  group.reserved = cells_of(params.reserved_bytes);
+  group.headroom = params.is_lossless ? cells_of(params.headroom_bytes) : 0;
+  group.resume_offset = cells_of(params.resume_offset_bytes);
+  group.alpha_log2 = static_cast<std::int8_t>(params.alpha_log2);
+  group.is_lossless = params.is_lossless;
+  CHECK(pool_used_ == 0 && pool_cells_ >= std::uint64_t{group.reserved} + group.headroom);
+  pool_cells_ -= group.reserved + group.headroom;
+  groups_.push_back(std::move(group));
+  return groups_.size() - 1;
+}
+
+bool SharedBuffer::admit(std::size_t number, std::uint32_t wire_bytes, Instant now) {
+  settle_until(now);
+  Group& group = groups_[number];
+  const std::uint32_t cells = cells_of(wire_bytes);
+  const std::uint64_t pool_before = group.in_pool();
+  const std::uint64_t pool_after =
+      group.used + cells > group.reserved ? group.used + cells - group.reserved : 0;
+  const bool fits_pool = pool_after - pool_before <= free_pool_cells();
+  if (fits_pool && group.used + cells <= limit_of(group)) {
+    group.used += cells;
+    pool_used_ += pool_after - pool_before;
+    return true;
+  }
+  if (group.in_headroom + cells > group.headroom) return false;
+  group.in_headroom += cells;
+  return true;
+}
+
+void SharedBuffer::release(std::size_t number, std::uint32_t wire_bytes, Instant when) {
+  groups_[number].releases.insert_sorted({when, cells_of(wire_bytes)},
+                                         [](const Release& a, const Release& b) { return a.when < b.when; });
+  due_.push_back({when, number});
+  std::push_heap(due_.begin(), due_.end(), kIsLater);
+}
+
+bool SharedBuffer::is_full(std::size_t number) const {
+  const Group& group = groups_[number];
+  return group.is_lossless && (group.in_headroom > 0 || group.used >= limit_of(group));
+}
+
+bool SharedBuffer::has_room_again(std::size_t number) const {
+  const Group& group = groups_[number];
+  if (group.in_headroom > 0) return false;
+  return group.used == 0 ||
+         (group.used < limit_of(group) && group.used + group.resume_offset <= limit_of(group));
+}
+
+void SharedBuffer::settle_until(Instant end) {
+  while (!due_.empty() && due_.front().when < end) {
+    std::pop_heap(due_.begin(), due_.end(), kIsLater);
+    Group& group = groups_[due_.back().group];
+    due_.pop_back();
+    give_back(group, group.releases.pop_front().cells);
+  }
+}
+
+void SharedBuffer::give_back(Group& group, std::uint32_t cells) {
+  const std::uint64_t from_headroom = std::min<std::uint64_t>(cells, group.in_headroom);
+  const std::uint64_t pool_before = group.in_pool();
+  group.in_headroom -= from_headroom;
+  CHECK(group.used >= cells - from_headroom);
+  group.used -= cells - from_headroom;
+  pool_used_ -= pool_before - group.in_pool();
+}
+
+}  // namespace verbatim::fabric
