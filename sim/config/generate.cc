@@ -116,6 +116,7 @@ class Generator {
     link.rate = spec_.rate;
     link.length_mm = spec_.length_mm;
     link.flow_control = spec_.flow_control;
+    link.pfc = spec_.pfc;
     link.delay_fs_per_mm = spec_.delay_fs_per_mm;
     link.pointer = "/generate";
     topology_.links.push_back(link);

@@ -9,6 +9,7 @@
 
 #include "sim/config/fields.h"
 #include "sim/config/load.h"
+#include "sim/config/resolve_congestion.h"
 
 namespace verbatim::config {
 
@@ -24,6 +25,9 @@ void read_profile(const Json& json, const Object& table, const std::string& path
   if constexpr (requires { profile->arbitration; }) {
     if (diagnostics.findings().size() != before) return;
     check_arbitration(profile->arbitration, profile->virtual_lanes, path, diagnostics);
+  }
+  if constexpr (requires { profile->marking; }) {
+    resolve_marking(profile->marking, path, diagnostics);
   }
 }
 

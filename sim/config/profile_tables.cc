@@ -53,6 +53,9 @@ Field clock(std::string_view key, std::string_view doc) {
       {.key = key, .kind = Kind::kFrequency, .doc = doc, .min = 1'000'000, .max = 10'000'000'000});
 }
 
+// Of a lane; links with credits have less (`resolve_congestion.cc`).
+constexpr std::int64_t kMostBufferBytes = 1 << 26;
+
 template <auto Member>
 Field fastest_link() {
   return bind<Member>({.key = "link_rate_max",
@@ -260,6 +263,65 @@ const Object& arbitration_table() {
   return table;
 }
 
+const Object& shared_memory_table() {
+  static const Object table = [] {
+    using M = fabric::SharedMemoryParams;
+    constexpr std::int64_t kMostBytes = std::int64_t{1} << 32;
+    const auto alpha = []<auto Member>(std::string_view key, std::string_view doc) {
+      return bind<Member>({.key = key,
+                           .kind = Kind::kInteger,
+                           .doc = doc,
+                           .min = fabric::SharedBuffer::kLeastAlpha,
+                           .max = fabric::SharedBuffer::kMostAlpha});
+    };
+    Object object = make_object<M>(
+        "shared memory", "memory that all ports share on links without credits: reserves, headrooms, and a pool with dynamic thresholds",
+        {source_row(), size<&M::bytes>("size", "all of it; 0: each port and lane has its input_buffer", 0, kMostBytes),
+         size<&M::cell_bytes>("cell", "a packet takes whole cells", 1, 4096),
+         size<&M::reserved_bytes>("reserved", "for each lane of a port", 0, kMostBytes / 1024),
+         alpha.template operator()<&M::lossless_alpha_log2>(
+             "lossless_alpha_log2",
+             "a lossless lane of a port may have 2 to this power, times what is free of the pool, before it is paused (dynamic_th)"),
+         alpha.template operator()<&M::lossy_alpha_log2>("lossy_alpha_log2", "the same of a lossy lane, which drops then"),
+         alpha.template operator()<&M::output_alpha_log2>("output_alpha_log2",
+                                                          "the same of what waits in an output's lane, for a lossy packet that joins it"),
+         size<&M::resume_offset_bytes>("resume_offset", "so much below its threshold a paused lane is resumed", 0, kMostBytes / 1024)});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
+const Object& marking_table() {
+  static const Object table = [] {
+    using M = fabric::MarkingProfile;
+    using Q = fabric::MarkedQueues;
+    constexpr std::int64_t kMostBytes = std::int64_t{1} << 32;
+    static const Object queues = make_object<Q>(
+        "marked queues", "output queues that mark by one curve",
+        {source_row(),
+         bind<&Q::priorities>(
+             {.key = "priorities", .kind = Kind::kText, .doc = "such as \"3\", \"3,4\" or \"0-7\"; with fewer lanes than 8, lanes"}),
+         bind<&Q::least_bytes>({.key = "kmin", .kind = Kind::kSize, .required = true, .doc = "up to so much no packet is marked", .max = kMostBytes}),
+         bind<&Q::most_bytes>({.key = "kmax", .kind = Kind::kSize, .required = true, .doc = "above so much every packet is", .max = kMostBytes}),
+         count<&Q::probability_percent>("pmax_percent", "of packets are marked at kmax; between kmin and kmax in proportion", 1, 100),
+         bind<&Q::at_rate>({.key = "at_rate",
+                            .kind = Kind::kLinkRate,
+                            .doc = "the thresholds are those of a port of this rate, and others' in proportion; left out: of all ports"})});
+    Object object = make_object<M>(
+        "marking", "marks of congestion for packets whose senders understand them (ECN), by what waits in an output queue at that instant",
+        {source_row(),
+         bind<&M::where>({.key = "where",
+                          .kind = Kind::kText,
+                          .doc = "dequeue: when a packet starts, by what it leaves behind; enqueue: when it joins, by what is there",
+                          .choices = {"dequeue", "enqueue"}}),
+         bind_objects<&M::queues>({.key = "queues", .kind = Kind::kObjects, .doc = "without any, nothing is marked"}, queues)});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
 const Object& call_costs_table() {
   static const Object table = [] {
     using C = CallCosts;
@@ -343,7 +405,7 @@ const Object& hca_profile_table() {
          size<&P::gather_buffer_bytes>("gather_buffer", "payload gathered ahead of the port, per lane", 4096, 1 << 30),
          size<&P::receive_buffer_bytes>("receive_buffer",
                                         "input buffer of the port per lane, granted as credits",
-                                        fabric::kLeastInputBufferBytes, fabric::kMostInputBufferBytes),
+                                        fabric::kLeastInputBufferBytes, kMostBufferBytes),
          size<&P::vl15_buffer_bytes>("vl15_buffer",
                                      "input buffer of the port for VL15, which has no flow control: packets that do not fit are dropped; 0: all fit",
                                      0, 1 << 20),
@@ -469,7 +531,7 @@ const Object& switch_profile_table() {
          fastest_link<&P::link_byte_time_min>(),
          count<&P::virtual_lanes>("virtual_lanes", "data lanes of every port", 1, 15),
          size<&P::input_buffer_bytes>("input_buffer", "per port and lane", fabric::kLeastInputBufferBytes,
-                                      fabric::kMostInputBufferBytes),
+                                      kMostBufferBytes),
          size<&P::vl15_buffer_bytes>("vl15_buffer",
                                      "per port, for VL15, which has no flow control: packets that do not fit are dropped; 0: all fit",
                                      0, 1 << 20),
@@ -486,6 +548,9 @@ const Object& switch_profile_table() {
                                 "a packet so long in the switch is dropped when it is the first of its lane "
                                 "(SwitchLifeTime); 0 s: never",
                                 10 * kSecondPs),
+         bind_object<&P::shared_memory>(
+             {.key = "shared_memory", .kind = Kind::kObject, .doc = "of links without credits"}, shared_memory_table()),
+         bind_object<&P::marking>({.key = "marking", .kind = Kind::kObject, .doc = "of what leaves by a port"}, marking_table()),
          bind_object<&P::arbitration>(
              {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of every port"},
              arbitration_table()),

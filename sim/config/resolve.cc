@@ -8,6 +8,7 @@
 #include <span>
 
 #include "sim/config/load.h"
+#include "sim/config/resolve_congestion.h"
 #include "sim/config/words.h"
 
 namespace verbatim::config {
@@ -74,7 +75,10 @@ class Resolver {
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.
-    if (knows_names_ && !is_wrong("/links") && resolved == topology_.links.size()) reachability();
+    if (knows_names_ && !is_wrong("/links") && resolved == topology_.links.size()) {
+      resolve_congestion(topology_, diagnostics_);
+      reachability();
+    }
   }
 
  private:
@@ -411,8 +415,8 @@ class Resolver {
       add(link.pointer + "/fec", std::string(link.rate.speed) + " links have no forward error correction",
           "leave it out, or choose a faster link");
     }
-    const bool is_lossy = link.flow_control == "none" && !topology_.is_roce() && !is_wrong("/link_layer");
-    if (is_lossy && lossy_.insert(link.pointer).second) {
+    const bool has_credits = link.flow_control == "credits" || link.flow_control == LinkSpec::kBySwitch;
+    if (!has_credits && !topology_.is_roce() && !is_wrong("/link_layer") && lossy_.insert(link.pointer).second) {
       add(link.pointer + "/flow_control", "links of InfiniBand have credits", "leave it out, or choose the link layer \"roce\"");
     }
     // Between two refreshes of a lane there must be time for one flow control packet of each lane.

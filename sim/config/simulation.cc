@@ -1,5 +1,6 @@
 #include "sim/config/simulation.h"
 
+#include "sim/config/link_params.h"
 #include "sim/config/node_description.h"
 #include "sim/core/rng.h"
 #include "sim/ib/wire.h"
@@ -83,7 +84,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
   in_order(adapters_.size(), order, [&](std::size_t i) { build_adapter(i, seed, choices); });
   in_order(connections_.size(), order, [&](std::size_t i) { build_connections(i); });
   in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i, seed); });
-  in_order(topology.links.size(), order, [&](std::size_t i) { build_link(topology.links[i]); });
+  in_order(topology.links.size(), order, [&](std::size_t i) { build_link(topology.links[i], seed); });
 }
 
 Simulation::~Simulation() = default;
@@ -210,33 +211,13 @@ fabric::Port& Simulation::port_of(const Endpoint& end) {
                        : *adapters_[end.node].port;
 }
 
-ByteTime Simulation::byte_time_of(const LinkSpec& link) {
-  constexpr std::uint32_t kSkipSymbols = 4;
-  const ByteTime line = link.rate.byte_time;
-  const std::uint64_t all = link.skip_interval_symbols;
-  if (all <= kSkipSymbols) return line;
-  return ByteTime{line.ps_numerator * all, line.denominator * (all - kSkipSymbols)};
-}
-
-void Simulation::build_link(const LinkSpec& link) {
-  fabric::LinkParams params;
-  params.byte_time = byte_time_of(link);
-  params.propagation = link.propagation();
-  params.transceivers = link.transceiver_delay;
-  params.fec = fec_block_time(link.rate, link.fec);
-  params.bytes_before = link.start_bytes;
-  params.bytes_after = link.end_bytes;
-  if (link.flow_control == "none") params.flow_control = fabric::FlowControlKind::kNone;
-  params.credit_update_bytes = link.credit_update_bytes;
-  params.credit_update_interval = link.credit_update_interval;
-  params.credit_refresh_interval = link.credit_refresh_interval;
-  if (topology_.is_roce()) {
-    // IEEE 802.3: preamble and start delimiter, least gap between packets; the check sequence is the frame's
-    // own.
-    constexpr std::uint32_t kPreambleBytes = 8, kGapBytes = 12;
-    params.bytes_before += kPreambleBytes;
-    params.bytes_after += kGapBytes;
-    params.header_bytes = ib::kEthernetBytes + ib::kIpv6Bytes + ib::kUdpBytes;
+void Simulation::build_link(const LinkSpec& link, std::uint64_t seed) {
+  const fabric::LinkParams params = link_params_of(link, topology_.is_roce());
+  for (const Endpoint& end : {link.end_a, link.end_b}) {
+    if (!end.is_switch) continue;
+    const auto marking = fabric::marking_of(topology_.switches[end.node].switch_profile.marking, params.byte_time);
+    fabric::Port& port = port_of(end);
+    if (marking != nullptr) port.set_marking(marking, Rng(seed, "marking/" + components_.name(port.id())));
   }
   for (const auto& [near, far] : {std::pair(link.end_a, link.end_b), std::pair(link.end_b, link.end_a)}) {
     if (!near.is_switch || far.is_switch) continue;

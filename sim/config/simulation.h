@@ -125,8 +125,7 @@ class Simulation {
   void build_switch(std::size_t index, std::uint64_t seed);
   NodeSurroundings surroundings_of(const std::string& component, management::Node& node);
   // Of what packets are made of, when the symbols between them are spread over it.
-  static ByteTime byte_time_of(const LinkSpec& link);
-  void build_link(const LinkSpec& link);
+  void build_link(const LinkSpec& link, std::uint64_t seed);
   fabric::Port& port_of(const Endpoint& end);
 
   const TopologySpec& topology_;

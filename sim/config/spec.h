@@ -93,6 +93,14 @@ struct Endpoint {
   friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
 };
 
+// Priority-based flow control of a cable.
+struct PauseSpec {
+  std::string lossless_priorities = "0-7";  // as written: "3", "3,4", "0-7"
+  std::uint32_t quanta = 65535;
+  std::string response = "ideal";  // or ieee, or a duration
+  std::string headroom = "bound";  // or sonic, or a size
+};
+
 struct LinkSpec {
   static constexpr Duration kLatestRefresh{-1};  // until resolved: as seldom as InfiniBand allows, never on Ethernet
   std::string a, b;  // as written
@@ -107,10 +115,15 @@ struct LinkSpec {
   Duration credit_refresh_interval{kLatestRefresh};
   std::uint32_t skip_interval_symbols = 0;
   std::string fec = "none";
-  std::string flow_control = "credits";  // or none
+  static constexpr const char* kBySwitch = "";  // until resolved
+  std::string flow_control = kBySwitch;         // credits, pfc or none
+  PauseSpec pfc;
   std::string pointer;
 
   Endpoint end_a, end_b;  // resolved
+  std::uint8_t lossless_lanes = 0;  // likewise, with pfc: bit n for priority n
+  Duration pause_response{0};
+  std::uint32_t headroom_bytes = 0;
   Duration propagation() const {
     return cable_delay(length_mm, delay_fs_per_mm) + transceiver_delay + fec_block_time(rate, fec);
   }
@@ -131,7 +144,8 @@ struct GeneratorSpec {
   LinkRate rate;
   std::int64_t length_mm = 2'000;
   std::int64_t delay_fs_per_mm = 4'600;
-  std::string flow_control = "credits";  // of every cable
+  std::string flow_control = LinkSpec::kBySwitch;  // of every cable
+  PauseSpec pfc;                                   // likewise
 };
 
 // Hosts that may talk with each other.

@@ -7,6 +7,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/core/check.h"
 #include "sim/core/rng.h"
@@ -29,6 +32,47 @@ struct MarkingParams {
   std::array<MarkingCurve, kPriorities> curves;  // by lane
   friend bool operator==(const MarkingParams&, const MarkingParams&) = default;
 };
+
+// Curves as a profile gives them, for queues of some priorities.
+struct MarkedQueues {
+  std::string priorities = "0-7";  // as written: "3", "3,4" or "0-7"; with fewer lanes than eight, lanes
+  std::int64_t least_bytes = 0, most_bytes = 0;
+  std::uint32_t probability_percent = 100;
+  // The thresholds are those of a port of this rate, others' are in proportion; 0: of all ports.
+  ByteTime at_rate{0, 1};
+  std::string pointer;
+
+  std::uint8_t lanes = 0;  // resolved: bit n for priority n
+};
+struct MarkingProfile {
+  std::string where = "dequeue";  // or enqueue
+  std::vector<MarkedQueues> queues;
+};
+// A threshold of a port whose bytes take `from`, for one whose bytes take `to`: twice the rate, twice the
+// threshold.
+inline std::uint64_t scaled_threshold(std::int64_t bytes, ByteTime from, ByteTime to) {
+  if (from.ps_numerator == 0) return static_cast<std::uint64_t>(bytes);
+  const auto numerator = static_cast<unsigned __int128>(bytes) * from.ps_numerator * to.denominator;
+  return static_cast<std::uint64_t>(numerator / from.denominator / to.ps_numerator);
+}
+
+// Of a port of a rate; null: it marks nothing.
+inline std::shared_ptr<const MarkingParams> marking_of(const MarkingProfile& profile, ByteTime rate) {
+  if (profile.queues.empty()) return nullptr;
+  auto params = std::make_shared<MarkingParams>();
+  params->where =
+      profile.where == "enqueue" ? MarkingParams::Where::kEnqueue : MarkingParams::Where::kDequeue;
+  constexpr std::uint32_t kMillionthsPerPercent = 10'000;
+  for (const MarkedQueues& queues : profile.queues) {
+    for (std::uint32_t lane = 0; lane < kPriorities; ++lane) {
+      if ((queues.lanes >> lane & 1) == 0) continue;
+      params->curves[lane] = {scaled_threshold(queues.least_bytes, queues.at_rate, rate),
+                              scaled_threshold(queues.most_bytes, queues.at_rate, rate),
+                              queues.probability_percent * kMillionthsPerPercent};
+    }
+  }
+  return params;
+}
 
 class Marking {
  public:

@@ -48,6 +48,7 @@ struct SwitchProfile {
   std::uint32_t ports_max = 0;          // 0: not known
   ByteTime link_byte_time_min{0, 1};    // of its fastest link; 0: not known
   SharedMemoryParams shared_memory;     // on links without credits
+  MarkingProfile marking;               // of every output
   ArbitrationTables arbitration;        // of every output
   std::vector<LevelMapping> sl_to_vl;   // likewise
 };

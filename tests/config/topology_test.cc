@@ -314,7 +314,7 @@ TEST(Topology, an_unknown_profile_is_reported_once_with_its_key) {
             "/generate/hca: there is no profile \"cx5\"; the adapter profiles are connect_ib, connectx3, connectx4_edr, connectx5, "
             "connectx6_hdr, connectx7_ndr, edr_hca, edr_light, qdr_hca; or name a file, relative to this one\n"
             "/generate/switch: there is no profile \"edr_swich\"; did you mean \"edr_switch\"? the switch profiles are edr_switch, "
-            "ethernet_switch, infiniscale_iv, quantum, quantum2, switch_ib2, switchx2; or name a file, relative to this one\n");
+            "ethernet_switch, hpcc_switch, infiniscale_iv, quantum, quantum2, spectrum, spectrum2, switch_ib2, switchx2; or name a file, relative to this one\n");
 }
 
 TEST(Topology, findings_that_need_several_values_come_with_the_others) {

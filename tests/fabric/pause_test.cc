@@ -2,7 +2,7 @@
 // what they hold up.
 #include <gtest/gtest.h>
 
-#include "sim/fabric/headroom.h"
+#include "sim/config/headroom.h"
 #include "tests/fabric/net.h"
 
 namespace verbatim::fabric {
@@ -209,7 +209,7 @@ TEST(Headroom, the_exact_bound_of_equal_packets_is_enough_and_a_block_less_is_no
   constexpr std::int64_t kDecision = 3 * kLineTime + kHeadTime + kWayPs;
   const std::int64_t response = 6 * kLineTime + 1 - (kDecision + kLineTime + kFrameTime + kWayPs);
   const std::uint32_t exact =
-      headroom_of_equal_packets(pausing_cable(0, response), kPacketBytes, kPacketBytes, kCreditBlockBytes);
+      config::headroom_of_equal_packets(pausing_cable(0, response), kPacketBytes, kPacketBytes, kCreditBlockBytes);
   EXPECT_EQ(exact, 4 * kPacketBlocks * kCreditBlockBytes) << "those that start at 3, 4, 5 and 6 x 83,360";
   for (const std::uint32_t less : {0u, 1u}) {
     const std::uint32_t headroom = exact / kCreditBlockBytes - less;
@@ -234,18 +234,18 @@ TEST(Headroom, the_exact_bound_of_equal_packets_is_enough_and_a_block_less_is_no
 
 TEST(Headroom, the_bound_covers_packets_of_any_size) {
   const LinkParams link = pausing_cable(0, 100'000);
-  const std::uint32_t bound = headroom_bound(link, 64, 4'200, 144);
+  const std::uint32_t bound = config::headroom_bound(link, 64, 4'200, 144);
   for (std::uint32_t size = 64; size <= 4'200; ++size) {
-    ASSERT_LE(headroom_of_equal_packets(link, size, 4'200, 144), bound) << size;
+    ASSERT_LE(config::headroom_of_equal_packets(link, size, 4'200, 144), bound) << size;
   }
-  EXPECT_LT(bound, 2 * headroom_of_equal_packets(link, 4'200, 4'200, 144));
+  EXPECT_LT(bound, 2 * config::headroom_of_equal_packets(link, 4'200, 4'200, 144));
 }
 
 // The table of section 1.2 of the facts: cells of 144 bytes, all packets small, an MTU of 9,100 bytes, 1,024
 // of lossless ones.
 TEST(Headroom, the_formula_of_sonic) {
   const auto of = [](std::uint64_t rate_mbps, std::uint32_t metres) {
-    return sonic_headroom({.rate_mbps = rate_mbps, .cable_mm = metres * 1'000});
+    return config::sonic_headroom({.rate_mbps = rate_mbps, .cable_mm = metres * 1'000});
   };
   EXPECT_EQ(of(100'000, 5), 81'920u);
   EXPECT_EQ(of(100'000, 40), 92'160u);

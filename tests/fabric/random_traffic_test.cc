@@ -8,7 +8,7 @@
 #include <string>
 
 #include "sim/core/rng.h"
-#include "sim/fabric/headroom.h"
+#include "sim/config/headroom.h"
 #include "sim/subnet/subnet.h"
 #include "tests/fabric/net.h"
 #include "tests/fabric/windows.h"
@@ -69,7 +69,7 @@ Shape with_pauses(Shape shape, std::uint64_t seed) {
     link.lossless_lanes = shape.lossless_lanes;
     link.pause_response = Duration(static_cast<std::int64_t>(rng.chance(1, 2) ? 0 : rng.below(2'000'000)));
     link.pause_quanta = static_cast<std::uint16_t>(rng.chance(1, 2) ? 65'535 : 1'000);
-    link.headroom_bytes = headroom_bound(link, 26, kLargestPacket, kCreditBlockBytes);
+    link.headroom_bytes = config::headroom_bound(link, 26, kLargestPacket, kCreditBlockBytes);
     most_headroom = std::max(most_headroom, link.headroom_bytes);
   }
   shape.buffer_bytes += most_headroom;

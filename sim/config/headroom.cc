@@ -1,4 +1,4 @@
-#include "sim/fabric/headroom.h"
+#include "sim/config/headroom.h"
 
 #include <algorithm>
 #include <tuple>
@@ -7,7 +7,7 @@
 #include "sim/core/check.h"
 #include "sim/fabric/priority_flow_control.h"
 
-namespace verbatim::fabric {
+namespace verbatim::config {
 
 namespace {
 
@@ -15,28 +15,28 @@ std::uint64_t in_cells(std::uint64_t bytes, std::uint32_t cell_bytes) {
   return (bytes + cell_bytes - 1) / cell_bytes * cell_bytes;
 }
 
-std::uint32_t framing_bytes(const LinkParams& link) { return link.bytes_before + link.bytes_after; }
+std::uint32_t framing_bytes(const fabric::LinkParams& link) { return link.bytes_before + link.bytes_after; }
 
 // Between the start of the packet whose head brings the decision, and the end of the last instant at which
 // the far end may start one.
-Duration sending_time(const LinkParams& link, std::uint32_t largest) {
+Duration sending_time(const fabric::LinkParams& link, std::uint32_t largest) {
   const std::uint64_t bytes = link.bytes_before + link.header_bytes  // until the decision, with a propagation
                               + framing_bytes(link) + largest        // the packet before the frame
                               + link.bytes_before +
-                              kPauseFrameBytes;  // its own last byte, with a propagation
+                              fabric::kPauseFrameBytes;  // its own last byte, with a propagation
   return link.byte_time.time_for(bytes) + 2 * link.propagation + link.pause_response;
 }
 
 }  // namespace
 
-std::uint32_t headroom_of_equal_packets(const LinkParams& link, std::uint32_t wire_bytes,
+std::uint32_t headroom_of_equal_packets(const fabric::LinkParams& link, std::uint32_t wire_bytes,
                                         std::uint32_t largest, std::uint32_t cell_bytes) {
   const Duration each = link.byte_time.time_for(wire_bytes + framing_bytes(link));
   const std::int64_t packets = (sending_time(link, largest) + each - Duration(1)) / each;
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(packets) * in_cells(wire_bytes, cell_bytes));
 }
 
-std::uint32_t headroom_bound(const LinkParams& link, std::uint32_t smallest, std::uint32_t largest,
+std::uint32_t headroom_bound(const fabric::LinkParams& link, std::uint32_t smallest, std::uint32_t largest,
                              std::uint32_t cell_bytes) {
   CHECK(smallest > 0 && smallest <= largest);
   // The most cells for a byte of the line: of the smallest packet, or of one that takes a byte of a further
@@ -72,7 +72,7 @@ std::uint32_t sonic_headroom(const SonicHeadroom& port) {
                                                 port.rate_mbps * 1'000'000'000u / 198'000'000u / (8 * kKib));
   constexpr std::uint64_t kMacAndPhy = 819'200;  // 0.8 KiB
   const std::uint64_t propagation =
-      port.port_mtu * kThousand + cable + kMacAndPhy + quanta * kPauseQuantumBytes * kThousand;
+      port.port_mtu * kThousand + cable + kMacAndPhy + quanta * fabric::kPauseQuantumBytes * kThousand;
   // The share of its cells that a small packet fills, as cells over bytes.
   const std::uint64_t cell = port.cell_bytes;
   const std::uint64_t small_numerator = cell > 2 * 64 ? cell : 2 * cell,
@@ -85,4 +85,4 @@ std::uint32_t sonic_headroom(const SonicHeadroom& port) {
   return static_cast<std::uint32_t>((bytes + kKib * kThousand - 1) / (kKib * kThousand) * kKib);
 }
 
-}  // namespace verbatim::fabric
+}  // namespace verbatim::config
