@@ -16,6 +16,8 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
     : tracer_(tracer),
       id_(id),
       profile_(profile),
+      priorities_(profile.trust, profile.dscp_to_priority),
+      has_priorities_(profile.virtual_lanes > 1),
       clock_(profile.core_clock_hz),
       buffer_({profile.vl15_buffer_bytes, profile.crossbar_speedup}, PortNumber{1}, port_ids.size()) {
   CHECK(!port_ids.empty() && port_ids.size() < kNoRoute.value);
@@ -44,6 +46,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   if (!input.port->carries(packet->lrh.lane)) [[unlikely]] {
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNotActive);
   }
+  if (has_priorities_ && packet->ethernet) packet->lrh.service_level = priority_of(*packet);
   const std::int64_t lookup = std::max(clock_.next_edge_number(times.head), input.next_lookup_edge);
   input.next_lookup_edge = lookup + profile_.lookup_interval_cycles;
 

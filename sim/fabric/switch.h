@@ -16,6 +16,7 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/port.h"
+#include "sim/fabric/priority_map.h"
 #include "sim/fabric/route_table.h"
 
 namespace verbatim::fabric {
@@ -48,7 +49,10 @@ struct SwitchProfile {
   std::uint32_t ports_max = 0;          // 0: not known
   ByteTime link_byte_time_min{0, 1};    // of its fastest link; 0: not known
   ArbitrationTables arbitration;        // of every output
-  std::vector<LevelMapping> sl_to_vl;   // likewise
+  std::vector<LevelMapping> sl_to_vl;   // likewise; on Ethernet, of priorities
+  // On Ethernet: priorities of packets that come in.
+  std::string trust = "dscp";  // or pcp
+  std::vector<DscpMapping> dscp_to_priority;
 };
 
 // Who answers for a switch, at its management port 0.
@@ -92,6 +96,9 @@ class Switch final : public PacketSink {
   // by. Once there is such a table, no others are flooded.
   void set_multicast_table(std::vector<std::vector<PortNumber>> table) { multicast_table_ = std::move(table); }
 
+  // On Ethernet: the priority of a packet by this switch's own map, whatever priority the sender or another switch gave it.
+  ib::ServiceLevel priority_of(ib::Packet& packet) const { return priorities_.of(packet); }
+
   // Gets what comes for the switch itself; set once. Without, such packets are dropped.
   void attach(SwitchAgent& agent) { agent_ = &agent; }
   // What the agent sends: by a port, or by the forwarding table. Without a way it is dropped.
@@ -130,6 +137,8 @@ class Switch final : public PacketSink {
   Tracer& tracer_;
   const ComponentId id_;
   const SwitchProfile profile_;
+  const PriorityMap priorities_;
+  const bool has_priorities_;  // there is more than one lane to choose from
   const ClockDomain clock_;
   // By LID, or by MAC address from mac_base_ on.
   std::shared_ptr<const RouteTable> routes_ = std::make_shared<const RouteTable>();
