@@ -9,17 +9,19 @@ namespace verbatim::config {
 
 namespace {
 
-hca::SourcePath path_to(const hca::Endpoint& from, const hca::Endpoint& to) {
+hca::SourcePath path_to(const hca::Endpoint& from, const hca::Endpoint& to, const FlowSpec& flow) {
   hca::SourcePath path;
   const hca::PortAddress &here = from.address(), &there = to.address();
   path.mtu = std::min(from.profile().max_mtu, to.profile().max_mtu);
   path.address.port = 1;
+  path.address.service_level = static_cast<std::uint8_t>(flow.service_level);
   if (here.roce) {
     // As programs do that go by addresses: the entry of the interface's IPv4 address.
     constexpr std::uint8_t kIpv4Entry = 1, kHopLimit = 64;
     path.address.is_global = 1;
     path.address.sgid_index = kIpv4Entry;
     path.address.hop_limit = kHopLimit;
+    path.address.traffic_class = static_cast<std::uint8_t>(flow.traffic_class);
     std::memcpy(path.address.dgid, there.gids.at(kIpv4Entry).raw, sizeof path.address.dgid);
   } else {
     path.address.dlid = there.lid.value;
@@ -46,7 +48,7 @@ void add_flows(Simulation& simulation, const std::vector<FlowSpec>& flows, workl
     params.queue_pairs = flow.queue_pairs;
     using Operation = hca::SourceWork::Operation;
     params.operation = flow.operation == "send" ? Operation::kSend : Operation::kWrite;
-    workload.add(simulation.engine(), from, to, {path_to(from, to), path_to(to, from)}, params);
+    workload.add(simulation.engine(), from, to, {path_to(from, to, flow), path_to(to, from, flow)}, params);
   }
 }
 

@@ -17,6 +17,9 @@ namespace verbatim::config {
 void check_arbitration(const fabric::ArbitrationTables& tables, std::uint32_t lanes, const std::string& file,
                        Diagnostics& diagnostics);
 
+// Ranges of DSCP values become numbers; each value has one priority.
+void resolve_dscp_mappings(std::vector<fabric::DscpMapping>& mappings, const std::string& file, Diagnostics& diagnostics);
+
 // A profile from its JSON: the table, then what needs more than one value.
 template <class Profile>
 void read_profile(const Json& json, const Object& table, const std::string& path, Profile* profile, Diagnostics& diagnostics) {
@@ -25,6 +28,7 @@ void read_profile(const Json& json, const Object& table, const std::string& path
   if constexpr (requires { profile->arbitration; }) {
     if (diagnostics.findings().size() != before) return;
     check_arbitration(profile->arbitration, profile->virtual_lanes, path, diagnostics);
+    resolve_dscp_mappings(profile->dscp_to_priority, path, diagnostics);
   }
   if constexpr (requires { profile->marking; }) {
     resolve_marking(profile->marking, path, diagnostics);

@@ -238,8 +238,30 @@ const Object& level_mapping_table() {
 Field sl_to_vl_row(Field field) {
   field.key = "sl_to_vl";
   field.kind = Kind::kObjects;
-  field.doc = "lanes of service levels; those left out have 0, 1, 2, … 14, 7, as OpenSM sets them";
+  field.doc = "lanes of service levels, on Ethernet of priorities; those left out have 0, 1, 2, … 14, 7, as OpenSM sets them";
   return field;
+}
+
+const Object& dscp_mapping_table() {
+  using D = fabric::DscpMapping;
+  static const Object table = make_object<D>(
+      "a DSCP mapping", "priority of packets by the DSCP of their IP header",
+      {source_row(),
+       bind<&D::dscp>({.key = "dscp", .kind = Kind::kText, .required = true, .doc = "a value, 0 to 63, or a range such as \"24-31\""}),
+       bind<&D::priority>({.key = "priority", .kind = Kind::kInteger, .required = true, .doc = "priority", .max = 7})});
+  return table;
+}
+
+Field dscp_to_priority_row(Field field) {
+  field.key = "dscp_to_priority";
+  field.kind = Kind::kObjects;
+  field.doc = "on Ethernet, with trust dscp: priorities of DSCP values; those left out have DSCP / 8";
+  return field;
+}
+
+template <auto Member>
+Field trust_row(std::string_view doc) {
+  return bind<Member>({.key = "trust", .kind = Kind::kText, .doc = doc, .choices = {"pcp", "dscp"}});
 }
 
 const Object& arbitration_table() {
@@ -445,6 +467,9 @@ const Object& hca_profile_table() {
              {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of the port"},
              arbitration_table()),
          bind_objects<&P::sl_to_vl>(sl_to_vl_row({}), level_mapping_table()),
+         trust_row<&P::trust>("on Ethernet, what the priority of a packet, and so its lane and the priority of its VLAN tag, is made of: pcp: the "
+                              "service level of its path; dscp: the DSCP in the traffic class of its path"),
+         bind_objects<&P::dscp_to_priority>(dscp_to_priority_row({}), dscp_mapping_table()),
          duration<&P::event_latency>("event_latency",
                                      "CQE, or interrupt message, written to completion event readable"),
          duration<&P::command_latency>("command_latency",
@@ -554,7 +579,10 @@ const Object& switch_profile_table() {
          bind_object<&P::arbitration>(
              {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of every port"},
              arbitration_table()),
-         bind_objects<&P::sl_to_vl>(sl_to_vl_row({}), level_mapping_table())});
+         bind_objects<&P::sl_to_vl>(sl_to_vl_row({}), level_mapping_table()),
+         trust_row<&P::trust>("on Ethernet, what the priority of a packet, and so the lane by which it leaves, is made of: pcp: the priority of its "
+                              "VLAN tag, without one 0; dscp: the DSCP of its IP header, of a frame that is not IP 0"),
+         bind_objects<&P::dscp_to_priority>(dscp_to_priority_row({}), dscp_mapping_table())});
     object.annotated = true;
     return object;
   }();

@@ -40,6 +40,9 @@ class FlowResolver {
               format_quantity(scenario_.time_limit.count(), Dimension::kDuration),
           "start it earlier, or set a longer \"time_limit\"");
     }
+    if (flow.traffic_class != 0 && !scenario_.topology.is_roce()) {
+      add(flow.pointer + "/traffic_class", "packets of InfiniBand have no IP header", "leave it out, or give \"service_level\"");
+    }
     if (!flow.is_resolved) return;
     for (const std::size_t adapter : {flow.from_adapter, flow.to_adapter}) {
       const std::int64_t most = profile_of(adapter).max_message_bytes;

@@ -104,6 +104,8 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
     address.mac = plan.ports[0].mac;
     address.netdev_index = topology_.adapters[index].interface_index();
     address.neighbours = &neighbours_;
+    const hca::HcaProfile& profile = topology_.hca_profile(topology_.adapters[index]);
+    address.priorities = fabric::PriorityMap(profile.trust, profile.dscp_to_priority);
     const std::vector<VlanSpec>& vlans = topology_.vlans_of(topology_.adapters[index]);
     const std::size_t first = address.gids.size() - 2 * vlans.size();
     for (std::size_t i = 0; i < vlans.size(); ++i) {

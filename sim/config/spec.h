@@ -273,6 +273,8 @@ struct FlowSpec {
   std::int64_t message_size = 1 << 20;
   std::string operation = "write";  // or send
   std::uint32_t queue_pairs = 1;
+  std::uint32_t service_level = 0;  // of its packets and their answers
+  std::uint32_t traffic_class = 0;  // likewise, on Ethernet
   std::string pointer;
 
   bool is_resolved = false;                      // both ends are adapters, and not the same

@@ -89,6 +89,8 @@ class Port final : private LinkUser, private SpaceListener {
   // Parameters of the cable; the port must be connected.
   const LinkParams& link() const { return link_->params(); }
 
+  // Whether the far end sends by credits.
+  bool has_credits() const { return has_credits_; }
   // Lanes that both ends have; those of this end while it is not connected.
   std::uint32_t operational_lanes() const { return out_.data_lanes(); }
   // The lane on which packets of a service level leave this port; kManagementLane: none, they are to be dropped.

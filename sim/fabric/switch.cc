@@ -16,6 +16,8 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
     : tracer_(tracer),
       id_(id),
       profile_(profile),
+      priorities_(profile.trust, profile.dscp_to_priority),
+      has_priorities_(profile.virtual_lanes > 1),
       clock_(profile.core_clock_hz),
       buffer_({profile.vl15_buffer_bytes, profile.crossbar_speedup, profile.shared_memory}, PortNumber{1}, port_ids.size()) {
   CHECK(!port_ids.empty() && port_ids.size() < kNoRoute.value);
@@ -38,6 +40,7 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
 void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   Input& input = inputs_[in.value - 1u];
   const std::uint32_t wire_bytes = packet->sent_bytes;
+  if (has_priorities_ && packet->ethernet) classify(*input.port, *packet);
   if (!input.port->admit(*packet)) {
     return ib::record_drop(tracer_, input.port->id(), *packet, full_buffer_reason(packet->lrh.lane), input.port->id());
   }
@@ -79,6 +82,13 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   packet->lrh.lane = lane;
   out.forward(std::move(packet), wire_bytes, times.head, ready, {&buffer_, in, in_lane});
+}
+
+void Switch::classify(const Port& in, ib::Packet& packet) const {
+  packet.lrh.service_level = priority_of(packet);
+  // Credits are of the lane that the sender chose; pauses and drops are of the priority that this switch sees.
+  if (in.has_credits()) return;
+  if (const ib::VirtualLane lane = in.lane_of(packet.lrh.service_level); lane != kManagementLane) packet.lrh.lane = lane;
 }
 
 bool Switch::is_for_agent(ib::Packet& packet) const {

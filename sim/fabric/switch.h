@@ -16,6 +16,7 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/port.h"
+#include "sim/fabric/priority_map.h"
 #include "sim/fabric/route_table.h"
 
 namespace verbatim::fabric {
@@ -50,7 +51,10 @@ struct SwitchProfile {
   SharedMemoryParams shared_memory;     // on links without credits
   MarkingProfile marking;               // of every output
   ArbitrationTables arbitration;        // of every output
-  std::vector<LevelMapping> sl_to_vl;   // likewise
+  std::vector<LevelMapping> sl_to_vl;   // likewise; on Ethernet, of priorities
+  // On Ethernet: priorities of packets that come in.
+  std::string trust = "dscp";  // or pcp
+  std::vector<DscpMapping> dscp_to_priority;
 };
 
 // Who answers for a switch, at its management port 0.
@@ -97,6 +101,9 @@ class Switch final : public PacketSink {
   // The memory in which packets wait that have come in.
   const PerPortBuffer& buffer() const { return buffer_; }
 
+  // On Ethernet: the priority of a packet by this switch's own map, whatever priority the sender or another switch gave it.
+  ib::ServiceLevel priority_of(ib::Packet& packet) const { return priorities_.of(packet); }
+
   // Gets what comes for the switch itself; set once. Without, such packets are dropped.
   void attach(SwitchAgent& agent) { agent_ = &agent; }
   // What the agent sends: by a port, or by the forwarding table. Without a way it is dropped.
@@ -127,6 +134,8 @@ class Switch final : public PacketSink {
   }
   // The one of several outputs that the hash of the packet's flow chooses; the packet has it.
   PortNumber output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const;
+  // Sets the priority of a packet, and the lane on which it counts as having come in.
+  void classify(const Port& in, ib::Packet& packet) const;
   bool is_for_agent(ib::Packet& packet) const;
   // 0: this switch itself, kNoRoute: none.
   PortNumber output_for(ib::Packet& packet) const;
@@ -135,6 +144,8 @@ class Switch final : public PacketSink {
   Tracer& tracer_;
   const ComponentId id_;
   const SwitchProfile profile_;
+  const PriorityMap priorities_;
+  const bool has_priorities_;  // there is more than one lane to choose from
   const ClockDomain clock_;
   // By LID, or by MAC address from mac_base_ on.
   std::shared_ptr<const RouteTable> routes_ = std::make_shared<const RouteTable>();

@@ -89,7 +89,8 @@ void FaultScript::hit(Entry& entry, ib::Packet& packet, fabric::PacketFate& fate
       return;
     case Action::kCorrupt:
       flip_bit(packet.payload, entry.rule.byte);
-      packet.flow_hash = 0;  // a frame of a program has its IP addresses in these bytes
+      packet.flow_hash = 0;  // a frame of a program has its IP header in these bytes
+      if (packet.ethernet) packet.ethernet->dscp = ib::Ethernet::kUnknownDscp;
       if (!entry.rule.hidden) packet.corrupted = true;
       return;
     case Action::kLinkDown:

@@ -106,6 +106,8 @@ struct PortAddress {
   const VlanEntry* vlan_entry(std::size_t index) const;
   // The VLAN of the port's own address `gid`; 0: none, also of an address that the port does not have.
   std::uint16_t vlan_of(const ib::Gid& gid) const;
+  // On Ethernet, what service level and traffic class of a path make its packets' priority.
+  fabric::PriorityMap priorities;
   // Whether the tag of a packet of RoCE, or that it has none, suits where it goes: one of the port's addresses, or a group.
   bool takes_tag_of(const ib::Packet& packet) const;
   // Whether a packet has this port's own address.

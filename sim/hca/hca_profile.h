@@ -8,6 +8,7 @@
 
 #include "sim/core/time.h"
 #include "sim/fabric/lane_table.h"
+#include "sim/fabric/priority_map.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "sim/host/pcie_profile.h"
 #include "sim/hca/quirks.h"
@@ -112,7 +113,10 @@ struct HcaProfile {
   ByteTime link_byte_time_min{0, 1};           // of its fastest link; faster ones get a warning; 0: not known
   std::uint32_t virtual_lanes = 1;             // data lanes of the port, 1 … 15
   fabric::ArbitrationTables arbitration;       // of what leaves by it
-  std::vector<fabric::LevelMapping> sl_to_vl;  // likewise
+  std::vector<fabric::LevelMapping> sl_to_vl;  // likewise; on Ethernet, of priorities
+  // On Ethernet: priorities of what it sends, by the service level of a path (pcp) or by its traffic class (dscp).
+  std::string trust = "pcp";
+  std::vector<fabric::DscpMapping> dscp_to_priority;
 
   // CQE written, or interrupt message where there is one, to completion event readable by the program.
   Duration event_latency{1'000'000};

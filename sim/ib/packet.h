@@ -69,6 +69,9 @@ struct Ethernet {
   MacAddress destination;
   std::uint16_t udp_source_port = 0xc000;  // entropy for routes of equal cost
   std::uint16_t vlan = 0;                  // tag control information of 802.1Q: priority and identifier; 0: there is no tag
+  // DSCP of the IP header as the first switch that needs it has looked it up (sim/fabric/priority_map.h), or one of these.
+  std::uint8_t dscp = kUnknownDscp;
+  static constexpr std::uint8_t kUnknownDscp = 0xff, kNoDscp = 0xfe;  // nobody has looked it up; a frame that is not IP
 };
 // Of tag control information (802.1Q 9.6).
 inline constexpr std::uint16_t kVlanIdentifier = 0x0fff;

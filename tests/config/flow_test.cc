@@ -24,7 +24,7 @@ TEST(Flow, every_key_arrives_and_no_program_is_needed) {
   Diagnostics diagnostics;
   const auto spec = load_scenario(
       folder.write("s.json", flow_scenario(R"({"from": "client", "to": "server", "bytes": "3 MiB", "start": "5 us", "message_size": "4 KiB",
-                                          "operation": "send", "queue_pairs": 3},
+                                          "operation": "send", "queue_pairs": 3, "service_level": 2},
                                          {"from": "server", "to": "client", "bytes": "1 B"})")),
       with_profiles(), diagnostics);
   ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
@@ -38,6 +38,7 @@ TEST(Flow, every_key_arrives_and_no_program_is_needed) {
   EXPECT_EQ(all.message_size, 4096);
   EXPECT_EQ(all.operation, "send");
   EXPECT_EQ(all.queue_pairs, 3u);
+  EXPECT_EQ(all.service_level, 2u);
   const FlowSpec& least = spec->flows[1];
   EXPECT_EQ(least.start, Duration(0));
   EXPECT_EQ(least.message_size, 1 << 20);
@@ -57,12 +58,28 @@ TEST(Flow, all_findings_at_once) {
             "/flows/2/operation: \"read\" is not allowed here; allowed: \"write\", \"send\"\n"
             "/flows/3/start: \"2000000 s\" is out of range; allowed: 0 ps to 1000000 s\n"
             "/flows/3/queue_pairs: 0 is out of range; allowed: 1 to 4096\n"
-            "/flows/4/size: unknown key; a flow has the keys from, to, bytes, start, message_size, operation, queue_pairs\n"
+            "/flows/4/size: unknown key; a flow has the keys from, to, bytes, start, message_size, operation, service_level, "
+            "traffic_class, queue_pairs\n"
             "/flows/4: the key \"bytes\" is missing; how much is sent in all\n"
             "/flows/0/to: the flow leads from \"server\" to itself; name another host\n"
             "/flows/1/from: the topology has no host \"sever\"; did you mean \"server\"?\n"
             "/flows/1/to: the topology has no host \"x\"; name one of its hosts, such as \"server\"\n"
             "/flows/2/start: the flow starts at 2 ms, and the run ends at 2 ms; start it earlier, or set a longer \"time_limit\"\n");
+}
+
+TEST(Flow, has_a_traffic_class_where_there_are_ip_headers) {
+  const std::string flow = R"({"from": "server", "to": "client", "bytes": "1 MiB", "traffic_class": )";
+  EXPECT_EQ(flow_findings(flow + "104}"),
+            "/flows/0/traffic_class: packets of InfiniBand have no IP header; leave it out, or give \"service_level\"\n");
+  EXPECT_EQ(flow_findings(flow + R"(256, "service_level": 16})"),
+            "/flows/0/traffic_class: 256 is out of range; allowed: 0 to 255\n"
+            "/flows/0/service_level: 16 is out of range; allowed: 0 to 15\n");
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(
+      folder.write("s.json", flow_scenario(flow + "104}", "", VERBATIM_SOURCE_DIR "/topologies/two_hosts_roce.json")), with_profiles(), diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  EXPECT_EQ(spec->flows.at(0).traffic_class, 104u);
 }
 
 TEST(Flow, needs_no_more_than_the_adapters_have) {

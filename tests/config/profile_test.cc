@@ -178,6 +178,35 @@ TEST(Profile, lanes_of_service_levels_and_the_lifetime_of_a_switch_arrive) {
   EXPECT_EQ(profile.sl_to_vl, (std::vector<fabric::LevelMapping>{{3, 1}, {15, 15}}));
 }
 
+TEST(Profile, dscp_values_and_ranges_arrive) {
+  Folder folder;
+  for (const char* const kind : {"hca", "switch"}) {
+    SCOPED_TRACE(kind);
+    EXPECT_EQ(profile_findings(R"({"profile": ")" + std::string(kind) + R"(", "name": "x", "trust": "dscp",
+                                   "dscp_to_priority": [{"dscp": "0-7", "priority": 7}, {"dscp": "63", "priority": 0}]})"),
+              "");
+    EXPECT_EQ(profile_findings(R"({"profile": ")" + std::string(kind) + R"(", "name": "x", "trust": "l3",
+                                   "dscp_to_priority": [{"dscp": "26", "priority": 8}, {"dscp": 26, "priority": 1}, {"priority": -1}]})"),
+              "/trust: \"l3\" is not allowed here; allowed: \"pcp\", \"dscp\"\n"
+              "/dscp_to_priority/0/priority: 8 is out of range; allowed: 0 to 7\n"
+              "/dscp_to_priority/1/dscp: 26 is a number where a string is expected\n"
+              "/dscp_to_priority/2/priority: -1 is out of range; allowed: 0 to 7\n"
+              "/dscp_to_priority/2: the key \"dscp\" is missing; a value, 0 to 63, or a range such as \"24-31\"\n");
+    EXPECT_EQ(profile_findings(R"({"profile": ")" + std::string(kind) + R"(", "name": "x", "dscp_to_priority": [
+                                   {"dscp": "24-31", "priority": 3}, {"dscp": "8-26", "priority": 1}, {"dscp": "64", "priority": 1},
+                                   {"dscp": "9-8", "priority": 1}, {"dscp": "a", "priority": 1}, {"dscp": "8-", "priority": 1}]})"),
+              "/dscp_to_priority/1/dscp: the priority of DSCP 24 is given by /dscp_to_priority/0 already; name each value once\n"
+              "/dscp_to_priority/2/dscp: \"64\" is neither a DSCP value nor a range of them; values are 0 to 63; write \"26\", or a range "
+              "such as \"24-31\"\n"
+              "/dscp_to_priority/3/dscp: \"9-8\" is neither a DSCP value nor a range of them; values are 0 to 63; write \"26\", or a range "
+              "such as \"24-31\"\n"
+              "/dscp_to_priority/4/dscp: \"a\" is neither a DSCP value nor a range of them; values are 0 to 63; write \"26\", or a range "
+              "such as \"24-31\"\n"
+              "/dscp_to_priority/5/dscp: \"8-\" is neither a DSCP value nor a range of them; values are 0 to 63; write \"26\", or a range "
+              "such as \"24-31\"\n");
+  }
+}
+
 TEST(Profile, arbitration_tables_arrive) {
   Folder folder;
   Diagnostics diagnostics;

@@ -57,6 +57,7 @@ struct WorldOptions {
   bool connected = true;
   Choices* choices = nullptr;  // null: the defaults
   bool roce = false;  // the GID of LID n ends with n, and so does its MAC address
+  std::uint16_t vlan = 0;  // on Ethernet: of all addresses; 0: none
   std::vector<std::vector<std::uint16_t>> pkeys;  // of client and server; empty: the default partition
 };
 
@@ -69,7 +70,7 @@ struct PathOptions {
   std::uint32_t qkey = 0x11111111;
   std::uint16_t pkey_index = 0;
   bool is_global = false;
-  std::uint8_t service_level = 0;
+  std::uint8_t service_level = 0, traffic_class = 0;
 };
 
 struct PairOptions {
@@ -139,6 +140,8 @@ struct World {
       address.roce = true;
       address.mac = ib::MacAddress{lid};
       address.neighbours = &neighbours;
+      address.priorities = fabric::PriorityMap(options.profile.trust, options.profile.dscp_to_priority);
+      if (options.vlan != 0) address.vlan_entries = {{0, options.vlan, 0}};
     }
     Choices& chosen = options.choices != nullptr ? *options.choices : choices;
     const bool is_client = lid == 1 || !options.server_profile;
@@ -385,6 +388,7 @@ class Program final : public hca::EventListener {
     attributes.path.dlid = peer_lid;
     attributes.path.port = 1;
     attributes.path.service_level = path.service_level;
+    attributes.path.traffic_class = path.traffic_class;
     attributes.path.is_global = path.is_global ? 1 : 0;
     if (path.is_global) attributes.path.dgid[15] = static_cast<std::uint8_t>(peer_lid);
     attributes.path_mtu = path.mtu;

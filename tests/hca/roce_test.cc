@@ -41,6 +41,49 @@ TEST(RoceTest, a_message_travels_in_frames_between_the_two_addresses) {
   EXPECT_EQ(sent[0].status, static_cast<std::uint8_t>(WcStatus::kSuccess));
 }
 
+// What of a path makes the priority of its packets and of their answers: lane, and priority of the VLAN tag.
+TEST(RoceTest, the_priority_of_a_path_chooses_the_lane_and_is_in_the_vlan_tag) {
+  for (const bool by_dscp : {false, true}) {
+    PairOptions options = ethernet();
+    options.world.profile.virtual_lanes = 8;
+    options.world.profile.trust = by_dscp ? "dscp" : "pcp";
+    options.world.profile.dscp_to_priority = {{"26", 6, 26, 26}};
+    options.world.vlan = 10;
+    options.path.service_level = 11;  // a tag has three bits of it: 3
+    options.path.traffic_class = 26 << 2;
+    Pair pair(options);
+    std::vector<ib::Packet> seen;
+    pair.world.to_server.keep = pair.world.to_client.keep = [&](ib::Packet& packet) {
+      seen.push_back(packet);
+      return true;
+    };
+    pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 100)});
+    pair.a.program.post_send(pair.a.qp, {.wr_id = 2, .sges = {pair.a.sge(0, 100)}});
+    pair.world.run();
+    ASSERT_EQ(seen.size(), 2u) << "and its acknowledgement";
+    const int priority = by_dscp ? 6 : 3;
+    for (const ib::Packet& packet : seen) {
+      EXPECT_EQ(packet.lrh.lane.value, priority);
+      EXPECT_EQ(packet.ethernet->vlan, priority << ib::kVlanPriorityShift | 10);
+    }
+    const auto received = pair.b.program.drain(pair.b.recv_cq);
+    ASSERT_EQ(received.size(), 1u);
+    EXPECT_EQ(received[0].service_level, priority);
+  }
+}
+
+TEST(RoceTest, without_a_vlan_tag_no_priority_is_on_the_wire) {
+  PairOptions options = ethernet();
+  options.path.service_level = 3;
+  Pair pair(options);
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 100)});
+  pair.a.program.post_send(pair.a.qp, {.wr_id = 2, .sges = {pair.a.sge(0, 100)}});
+  pair.world.run();
+  const auto received = pair.b.program.drain(pair.b.recv_cq);
+  ASSERT_EQ(received.size(), 1u);
+  EXPECT_EQ(received[0].service_level, 0);
+}
+
 TEST(RoceTest, a_path_that_is_not_global_or_leads_nowhere_is_refused) {
   Pair pair(ethernet());
   PathOptions path;

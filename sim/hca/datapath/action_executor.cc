@@ -191,7 +191,9 @@ void ActionExecutor::complete_receive(const Responder::Received& received, const
     // A connected queue pair's peer is known; the flag is a datagram's (facts/verbs_semantics.md).
     if (qp_.is_datagram() && packet->grh) entry.flags |= ib::kWcGrh;
     entry.source_lid = packet->lrh.source.value;
-    entry.service_level = packet->lrh.service_level.value;
+    // A frame of Ethernet has a priority in its VLAN tag, and else none.
+    entry.service_level = packet->ethernet ? static_cast<std::uint8_t>(packet->ethernet->vlan >> ib::kVlanPriorityShift)
+                                           : packet->lrh.service_level.value;
     // IBA A17.4.5.1: a datagram's completion tells which kind of frame it came in. Where verbs have no field for that, ConnectX
     // does it in the service level: 8 for UDP, and 1 for IPv6 or 2 for IPv4 (UCX relies on it).
     if (qp_.is_datagram() && packet->ethernet) entry.service_level = ib::is_over_ipv4(*packet) ? 8 | 2 : 8 | 1;

@@ -46,7 +46,8 @@ ib::PacketPtr GeneralServices::make_packet(const ib::ManagementDatagram& datagra
   auto packet = std::make_unique<ib::Packet>();
   packet->lrh.source = adapter_.address.lid;
   packet->lrh.destination = datagram.lid;
-  packet->lrh.service_level = datagram.service_level;
+  packet->lrh.service_level =
+      adapter_.address.priorities.of_path(datagram.service_level.value, datagram.grh ? datagram.grh->traffic_class : 0);
   if (datagram.is_subnet_management()) {
     packet->lrh.lane = fabric::kManagementLane;
     if (datagram.lid == ib::kPermissiveLid) packet->lrh.source = ib::kPermissiveLid;

@@ -64,7 +64,7 @@ ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const prot
   auto packet = std::make_unique_for_overwrite<ib::Packet>();  // its members have values of their own
   packet->lrh.source = address.lid;
   packet->lrh.destination = ib::Lid{path.dlid};
-  packet->lrh.service_level = ib::ServiceLevel{path.service_level};
+  packet->lrh.service_level = service_level_of(path);
   packet->bth.opcode = opcode;
   packet->bth.mig_request = has_migrated();
   packet->bth.pkey = pkey();

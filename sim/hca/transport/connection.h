@@ -37,7 +37,11 @@ class Connection {
   std::uint32_t path_mtu() const { return path_mtu_; }
   std::uint16_t pkey() const { return pkey_; }
   // Of every packet of a connection.
-  ib::ServiceLevel service_level() const { return ib::ServiceLevel{attributes.path.service_level}; }
+  ib::ServiceLevel service_level() const { return service_level_of(attributes.path); }
+  // Of packets of a path; on Ethernet their priority.
+  ib::ServiceLevel service_level_of(const protocol::AddressVector& path) const {
+    return address.priorities.of_path(path.service_level, path.traffic_class);
+  }
   bool is_reliable() const { return type != ib::QpType::kUc && !is_datagram() && !is_raw(); }
   bool is_raw() const { return type == ib::QpType::kRawPacket; }  // of Ethernet frames
   bool is_xrc_receiver() const { return type == ib::QpType::kXrcReceive; }

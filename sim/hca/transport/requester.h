@@ -110,7 +110,7 @@ class Requester {
   std::uint32_t next_packet_bytes() const;
   ib::ServiceLevel next_service_level() const {
     const auto& path = works_[cursor_].path;  // a datagram's own
-    return path == nullptr ? connection_.service_level() : ib::ServiceLevel{path->service_level};
+    return path == nullptr ? connection_.service_level() : connection_.service_level_of(*path);
   }
   Outgoing next_packet(Instant now, Actions& actions);
   bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }

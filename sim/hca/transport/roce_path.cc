@@ -44,7 +44,7 @@ void set_ethernet(ib::Packet& packet, const PortAddress& address, std::uint32_t 
   constexpr std::uint8_t kHopLimit = 64;  // of a path that names none
   if (grh.hop_limit == 0) grh.hop_limit = kHopLimit;
   const std::uint16_t vlan = address.vlan_of(grh.source);
-  const int priority = vlan == 0 ? 0 : (packet.lrh.service_level.value & 7) << ib::kVlanPriorityShift;
+  const int priority = vlan == 0 ? 0 : packet.lrh.service_level.value << ib::kVlanPriorityShift;
   packet.ethernet = ib::Ethernet{address.mac, to, static_cast<std::uint16_t>(port), static_cast<std::uint16_t>(priority | vlan)};
 }
 

@@ -1,0 +1,55 @@
+// Priorities of packets on Ethernet, 0 to 7 (IEEE 802.1Q 6.9.3): from the priority code point (PCP) of the VLAN tag, or from the
+// DSCP of the IP header (RFC 2474). An adapter has a map for what it sends; each switch has one of its own and classifies anew
+// what comes in. The priority is stored where packets of InfiniBand have their service level, which chooses the lane
+// (lane_table.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/ib/packet.h"
+
+namespace verbatim::fabric {
+
+// The priority of a range of DSCP values.
+struct DscpMapping {
+  std::string dscp;            // as written: "26", or "24-31"
+  std::uint32_t priority = 0;  // 0 … 7
+
+  std::uint32_t first = 0, last = 0;  // resolved: 0 … 63
+};
+
+class PriorityMap {
+ public:
+  static constexpr std::uint32_t kDscps = 64, kPriorities = 8;
+
+  // Of InfiniBand: the service level of a path is that of its packets.
+  PriorityMap() = default;
+  // `trust` is "pcp" or "dscp". DSCP values that are left out have the priority DSCP / 8 (the class selectors of RFC 2474).
+  PriorityMap(std::string_view trust, const std::vector<DscpMapping>& given);
+
+  // Of what an adapter sends by a path.
+  ib::ServiceLevel of_path(std::uint8_t service_level, std::uint8_t traffic_class) const {
+    if (trust_ == Trust::kServiceLevel) return ib::ServiceLevel{service_level};
+    if (trust_ == Trust::kPcp) return ib::ServiceLevel{static_cast<std::uint8_t>(service_level % kPriorities)};
+    return ib::ServiceLevel{by_dscp_[traffic_class >> kDscpShift]};
+  }
+  // Of a packet of RoCE or a frame by its headers on the wire; it has `ethernet`. 0 by PCP without a tag, and by DSCP of a frame
+  // that is not IP (Linux' mlxsw: the port's default priority, QPDP). The DSCP that has been looked up is stored in the packet
+  // for the switches behind.
+  ib::ServiceLevel of(ib::Packet& packet) const;
+
+ private:
+  enum class Trust : std::uint8_t { kServiceLevel, kPcp, kDscp };
+  static constexpr int kDscpShift = 2;  // of a traffic class, whose lower bits are ECN's
+
+  static std::uint8_t dscp_of(const ib::Packet& packet);
+
+  Trust trust_ = Trust::kServiceLevel;
+  std::array<std::uint8_t, kDscps> by_dscp_{};
+};
+
+}  // namespace verbatim::fabric

@@ -1,0 +1,66 @@
+// Flows of a scenario with traffic classes and service levels: which share of a link each gets.
+#include <gtest/gtest.h>
+
+#include "sim/config/flows.h"
+#include "sim/config/simulation.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::config {
+namespace {
+
+// Lane 1, of odd priorities, has three times the weight of lane 0.
+constexpr char kLanes[] = R"(, "virtual_lanes": 2, "arbitration": {"low": [{"lane": 0, "weight": 64}, {"lane": 1, "weight": 192}]})";
+
+struct Policies {
+  std::string adapter = R"("trust": "pcp")", fabric = R"("trust": "dscp")";
+};
+
+// Two flows share a link, and one, from `from`, is three times as long as the other. Returns end of the longer / end of the
+// other: while both last, shares of 3:1 make it 1, equal ones (3 + 1) / (1 + 1) = 2, and 1:3 makes it (3 + 1) / (1 + 1 / 3) = 3.
+double end_ratio(const std::string& from, const std::string& longer, const std::string& other, const Policies& policies = {}) {
+  Folder folder;
+  folder.write("nic.json", R"({"profile": "hca", "name": "nic", )" + policies.adapter + kLanes + "}");
+  folder.write("tor.json", R"({"profile": "switch", "name": "tor", )" + policies.fabric + kLanes + "}");
+  folder.write("t.json", R"({"name": "t", "link_layer": "roce", "generate": {"shape": "star", "hosts": 3, "rate": "100 Gbps", "hca": "nic",
+                             "switch": "tor"}})");
+  const std::string scenario =
+      R"({"name": "s", "topology": "t.json", "flows": [{"from": ")" + from + R"(", "to": "h2", "bytes": "6 MiB", )" + longer +
+      R"(}, {"from": "h1", "to": "h2", "bytes": "2 MiB", )" + other + "}]}";
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(folder.write("s.json", scenario), with_profiles(), diagnostics);
+  EXPECT_TRUE(spec.has_value()) << text_of(diagnostics);
+  if (!spec) return 0;
+  DefaultChoices choices;
+  Simulation simulation(spec->topology, 1, choices);
+  workload::Workload workload;
+  add_flows(simulation, spec->flows, workload);
+  simulation.engine().run();
+  EXPECT_TRUE(workload.is_done());
+  const auto end = [&](std::size_t flow) { return static_cast<double>(to_ps(workload.flows()[flow].finish())); };
+  return end(0) / end(1);
+}
+
+constexpr char kClass32[] = R"("traffic_class": 32)", kClass0[] = R"("traffic_class": 0)", kLevel1[] = R"("service_level": 1)";
+
+TEST(Priorities, traffic_class_32_gets_three_times_the_share_of_0_behind_a_switch) {
+  EXPECT_NEAR(end_ratio("h0", kClass32, kClass0), 1, 0.03);
+  EXPECT_NEAR(end_ratio("h0", kClass0, kClass0), 2, 0.05) << "equal shares, and the rest alone";
+}
+
+TEST(Priorities, a_service_level_without_a_vlan_tag_means_nothing_to_a_switch) {
+  for (const char* const trust : {"dscp", "pcp"}) {
+    const Policies policies{.fabric = R"("trust": ")" + std::string(trust) + "\""};
+    EXPECT_NEAR(end_ratio("h0", kLevel1, kClass0, policies), 2, 0.05) << trust;
+  }
+}
+
+// Both flows leave the same adapter: its map shares its port, the switch's the next.
+TEST(Priorities, an_adapter_and_a_switch_have_maps_of_their_own) {
+  constexpr char kSame[] = R"("trust": "dscp")", kOther[] = R"("trust": "dscp", "dscp_to_priority": [{"dscp": "0", "priority": 1}, {"dscp": "8", "priority": 0}])";
+  EXPECT_NEAR(end_ratio("h1", kClass32, kClass0, {kSame, kSame}), 1, 0.03);
+  EXPECT_NEAR(end_ratio("h1", kClass32, kClass0, {kOther, kSame}), 3, 0.3) << "1:3 by the adapter, and the rest alone";
+  EXPECT_NEAR(end_ratio("h0", kClass32, kClass0, {kSame, kOther}), 3, 0.3) << "from two adapters: by the switch";
+}
+
+}  // namespace
+}  // namespace verbatim::config
