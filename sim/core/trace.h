@@ -58,7 +58,9 @@ namespace verbatim {
   X(kManagementFault,    "management-fault",     "to", "leaves_ps", "delay_ps", "rule")                 \
   /* management datagrams at their adapters: words as in IBA 13.4.3; the bytes are the datagram */      \
   X(kDatagramSent,       "datagram-sent",        "lid", "class_method", "attribute", "transaction")     \
-  X(kDatagramReceived,   "datagram-received",    "lid", "class_method", "attribute", "transaction")
+  X(kDatagramReceived,   "datagram-received",    "lid", "class_method", "attribute", "transaction")     \
+  /* congestion control: the queue pair sends at another rate, which is noticed when it has something to send */ \
+  X(kRate,               "rate",                 "qpn", "mbps", "-", "-")
 // clang-format on
 
 enum class TraceEvent : std::uint32_t {
@@ -66,7 +68,7 @@ enum class TraceEvent : std::uint32_t {
   VERBATIM_TRACE_EVENTS(VERBATIM_TRACE_ENUM)
 #undef VERBATIM_TRACE_ENUM
 };
-inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kDatagramReceived) + 1;
+inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kRate) + 1;
 
 struct TraceEventNames {
   std::string_view name;
