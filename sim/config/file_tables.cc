@@ -471,9 +471,9 @@ const Object& fault_table() {
        bind<&F::action>({.key = "action",
                          .kind = Kind::kText,
                          .required = true,
-                         .doc = "what happens: to packets, to the link itself (link_down), or to an adapter that fails for good "
-                                "(device_fatal)",
-                         .choices = {"drop", "duplicate", "corrupt", "delay", "link_down", "device_fatal"}}),
+                         .doc = "what happens: to packets (mark: those of RoCE that are ECN-capable get a congested switch's mark, CE), to the "
+                                "link itself (link_down), or to an adapter that fails for good (device_fatal)",
+                         .choices = {"drop", "duplicate", "corrupt", "delay", "mark", "link_down", "device_fatal"}}),
        bind<&F::network>({.key = "network",
                           .kind = Kind::kText,
                           .doc =

@@ -20,11 +20,17 @@ void check_arbitration(const fabric::ArbitrationTables& tables, std::uint32_t la
 // Ranges of DSCP values become numbers; each value has one priority.
 void resolve_dscp_mappings(std::vector<fabric::DscpMapping>& mappings, const std::string& file, Diagnostics& diagnostics);
 
+// Values of the key `congestion_control` that do not go together.
+void check_congestion_control(const hca::CongestionControl& control, const std::string& file, Diagnostics& diagnostics);
+
 // A profile from its JSON: the table, then what needs more than one value.
 template <class Profile>
 void read_profile(const Json& json, const Object& table, const std::string& path, Profile* profile, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.findings().size();
   check_object(json, table, profile, path, "", diagnostics);
+  if constexpr (requires { profile->congestion_control; }) {
+    check_congestion_control(profile->congestion_control, path, diagnostics);
+  }
   if constexpr (requires { profile->arbitration; }) {
     if (diagnostics.findings().size() != before) return;
     check_arbitration(profile->arbitration, profile->virtual_lanes, path, diagnostics);

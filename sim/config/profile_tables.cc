@@ -1,5 +1,6 @@
 #include "sim/config/spec.h"
 #include "sim/config/tables.h"
+#include "sim/hca/congestion/controllers.h"
 #include "verbs_shim/protocol/commands.h"
 
 namespace verbatim::config {
@@ -203,6 +204,80 @@ const Object& ack_timer_table() {
              "first_expiry_is_idle",
              "without least_exponent: the first expiry after progress only starts the "
              "count, as of a timer that runs freely")});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
+// Of the reaction point: what is left out is the controller's own.
+template <auto Member>
+Field reaction(Field field) {
+  field.store = [](void* object, const Value& value) {
+    detail::assign(static_cast<hca::CongestionControl*>(object)->reaction_point.*Member, value);
+  };
+  return field;
+}
+
+const Object& congestion_control_table() {
+  static const Object table = [] {
+    using C = hca::CongestionControl;
+    using P = hca::ReactionPoint;
+    constexpr std::int64_t kNanosecond = 1'000, kMost = 131'071'000 * kNanosecond, kMbps = 1'000'000;
+    constexpr std::int64_t kFastest = 1'000'000 * kMbps;
+    const auto period = []<auto Member>(std::string_view key, std::string_view doc) {
+      return reaction<Member>({.key = key, .kind = Kind::kDuration, .doc = doc, .min = kNanosecond, .max = kMost});
+    };
+    const auto rate = []<auto Member>(std::string_view key, std::string_view doc, std::int64_t min) {
+      return reaction<Member>({.key = key, .kind = Kind::kRate, .doc = doc, .min = min, .max = kFastest});
+    };
+    const auto number = []<auto Member>(std::string_view key, std::string_view doc, std::int64_t min, std::int64_t max) {
+      return reaction<Member>({.key = key, .kind = Kind::kInteger, .doc = doc, .min = min, .max = max});
+    };
+    const auto clamp = []<auto Member>(std::string_view key, std::string_view doc) {
+      Field field = reaction<Member>({.key = key, .kind = Kind::kBoolean, .doc = doc});
+      field.load = [](const void* object) -> Value { return static_cast<const C*>(object)->reaction_point.*Member; };
+      return field;
+    };
+    std::vector<std::string_view> controllers;
+    for (const hca::ControllerRow& row : hca::controller_rows()) controllers.push_back(row.name);
+    Object object = make_object<C>(
+        "congestion control",
+        "of an Ethernet port: which packets carry ECN, which marks are answered by notifications (CNP), and how the rate of a queue "
+        "pair follows those; parameters of the rate that are left out are the controller's own",
+        {source_row(),
+         bind<&C::controller>({.key = "controller",
+                               .kind = Kind::kText,
+                               .doc = "of the rate of each connection: dcqcn-nv as adapters document it, dcqcn-paper of SIGCOMM 2015, "
+                                      "dcqcn-ns3 of HPCC's simulator",
+                               .choices = controllers}),
+         flag<&C::ecn_capable>("ecn_capable", "requests and READ responses of connections carry ECT(0), so that switches mark them"),
+         duration<&C::min_time_between_cnps>("min_time_between_cnps", "marks within this time of a notification are not answered"),
+         bind<&C::cnp_scope>({.key = "cnp_scope",
+                              .kind = Kind::kText,
+                              .doc = "of which notifications min_time_between_cnps counts: of all, of those to one address, or of those of one queue pair",
+                              .choices = {std::begin(hca::kCnpScopeNames), std::end(hca::kCnpScopeNames)}}),
+         count<&C::cnp_dscp>("cnp_dscp", "DSCP of notifications", 0, 63),
+         count<&C::cnp_802p_prio>("cnp_802p_prio", "service level of notifications, which is the priority in a VLAN tag", 0, 7),
+         period.operator()<&P::rpg_time_reset>("rpg_time_reset", "between increases by the timer"),
+         number.operator()<&P::rpg_byte_reset>("rpg_byte_reset", "between increases by bytes sent, in units of 64 bytes; 0: there are none",
+                                               0, 1 << 24),
+         number.operator()<&P::rpg_threshold>("rpg_threshold", "increases before fast recovery ends", 1, 31),
+         rate.operator()<&P::rpg_ai_rate>("rpg_ai_rate", "step of the additive increase", kMbps),
+         rate.operator()<&P::rpg_hai_rate>("rpg_hai_rate", "step of the hyper increase", kMbps),
+         rate.operator()<&P::rpg_max_rate>("rpg_max_rate", "a queue pair that reaches it is not limited; 0 bps: the rate of the line", 0),
+         rate.operator()<&P::rpg_min_rate>("rpg_min_rate", "no cut goes below", kMbps),
+         number.operator()<&P::rpg_gd>("rpg_gd", "a cut takes rate x alpha / 2^this, with alpha in 1/1024: 11 is alpha / 2", 10, 11),
+         number.operator()<&P::rpg_min_dec_fac>("rpg_min_dec_fac", "a cut leaves at least so many percent", 0, 100),
+         number.operator()<&P::dce_tcp_g>("dce_tcp_g", "alpha keeps so many 1024ths of itself at an update", 0, 1023),
+         period.operator()<&P::dce_tcp_rtt>("dce_tcp_rtt", "between updates of alpha"),
+         number.operator()<&P::initial_alpha_value>("initial_alpha_value", "alpha at the first notification, in 1/1024", 1, 1023),
+         rate.operator()<&P::rate_to_set_on_first_cnp>("rate_to_set_on_first_cnp",
+                                                       "rate from the first notification on; 0 bps: that of the line", 0),
+         period.operator()<&P::rate_reduce_monitor_period>("rate_reduce_monitor_period", "between cuts"),
+         clamp.operator()<&P::clamp_tgt_rate>("clamp_tgt_rate", "each cut sets the target of the recovery to the rate before it"),
+         clamp.operator()<&P::clamp_tgt_rate_after_time_inc>("clamp_tgt_rate_after_time_inc",
+                                                             "so does a cut that follows an increase by the timer")});
     object.annotated = true;
     return object;
   }();
@@ -497,6 +572,9 @@ const Object& hca_profile_table() {
          bind_object<&P::ack_timer>(
              {.key = "ack_timer", .kind = Kind::kObject, .doc = "what firmware makes of the transport timer"},
              ack_timer_table()),
+         bind_object<&P::congestion_control>(
+             {.key = "congestion_control", .kind = Kind::kObject, .doc = "ECN, notifications and rates on Ethernet"},
+             congestion_control_table()),
          count<&P::local_ca_ack_delay>("local_ca_ack_delay", "attribute: 4.096 us times 2 to this power", 0,
                                        31),
          count<&P::max_qp>("max_qp", "attribute", 1, kMany - 2),

@@ -235,6 +235,7 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
       {"duplicate", faults::Action::kDuplicate},
       {"corrupt", faults::Action::kCorrupt},
       {"delay", faults::Action::kDelay},
+      {"mark", faults::Action::kMark},
       {"link_down", faults::Action::kLinkDown}};
   for (const FaultSpec& spec : faults) {
     const faults::Selection selection{static_cast<std::uint64_t>(spec.nth),

@@ -283,7 +283,7 @@ struct FlowSpec {
 
 // A scripted fault: of packets that leave by one end of a link, of a link, or of an adapter.
 struct FaultSpec {
-  std::string action;              // drop, duplicate, corrupt, delay, link_down, device_fatal
+  std::string action;              // drop, duplicate, corrupt, delay, mark, link_down, device_fatal
   std::string network = "fabric";  // or management
   std::string protocol = "any";    // of the management network: any, tcp, udp
   std::string from, to, link;      // ends of a link, or hosts, as written

@@ -61,7 +61,9 @@ namespace verbatim {
   X(kDatagramReceived,   "datagram-received",    "lid", "class_method", "attribute", "transaction")     \
   /* congestion: priorities as bits; bytes that wait in the output queue */                             \
   X(kPauseFrame,         "pause-frame",          "priorities", "paused", "quanta", "-")                 \
-  X(kPacketMarked,       "packet-marked",        "opcode", "dest_qp", "psn", "queued_bytes")
+  X(kPacketMarked,       "packet-marked",        "opcode", "dest_qp", "psn", "queued_bytes")             \
+  /* the queue pair sends at another rate, which is noticed when it has something to send */            \
+  X(kRate,               "rate",                 "qpn", "mbps", "-", "-")
 // clang-format on
 
 enum class TraceEvent : std::uint32_t {
@@ -69,7 +71,7 @@ enum class TraceEvent : std::uint32_t {
   VERBATIM_TRACE_EVENTS(VERBATIM_TRACE_ENUM)
 #undef VERBATIM_TRACE_ENUM
 };
-inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kPacketMarked) + 1;
+inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kRate) + 1;
 
 struct TraceEventNames {
   std::string_view name;

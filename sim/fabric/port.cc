@@ -180,8 +180,9 @@ std::uint8_t Port::paused_lanes() {
 void Port::mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane) {
   Marking* const marking = extras_->marking.get();
   if (marking == nullptr || marking->where() != where || !marking->marks(lane.value, out_.queued_bytes(lane))) return;
-  if (!packet.grh || !ib::is_ecn_capable(packet.grh->traffic_class)) return;
-  packet.grh->traffic_class = ib::with_ecn(packet.grh->traffic_class, ib::kCongestionExperienced);
+  const ib::Ecn ecn = ib::ecn_of(packet);
+  if (ecn == ib::Ecn::kNotCapable || ecn == ib::Ecn::kCongestionExperienced) return;
+  ib::mark_congestion(packet);
   ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, out_.queued_bytes(lane));
 }
 

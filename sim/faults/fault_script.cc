@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/core/check.h"
+#include "sim/ib/ecn.h"
 #include "sim/ib/packet_trace.h"
 
 namespace verbatim::faults {
@@ -59,6 +60,7 @@ bool Selection::hits(std::uint64_t number) const {
 }
 
 bool FaultScript::may_hit(const Rule& rule, const ib::Packet& packet) {
+  if (rule.action == Action::kMark && ib::ecn_of(packet) == ib::Ecn::kNotCapable) return false;
   if (packet.is_frame) return !rule.operation;
   if (rule.operation && *rule.operation != operation_of(packet.bth.opcode)) return false;
   return !rule.hidden || packet.payload.length > 0;
@@ -87,6 +89,8 @@ void FaultScript::hit(Entry& entry, ib::Packet& packet, fabric::PacketFate& fate
     case Action::kDelay:
       fate.delay += entry.rule.delay;
       return;
+    case Action::kMark:
+      return ib::mark_congestion(packet);
     case Action::kCorrupt:
       flip_bit(packet.payload, entry.rule.byte);
       packet.flow_hash = 0;  // a frame of a program has its IP header in these bytes

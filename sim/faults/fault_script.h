@@ -18,7 +18,7 @@
 
 namespace verbatim::faults {
 
-enum class Action : std::uint8_t { kDrop, kDuplicate, kCorrupt, kDelay, kLinkDown };
+enum class Action : std::uint8_t { kDrop, kDuplicate, kCorrupt, kDelay, kMark, kLinkDown };
 
 // Which of the packets a rule could hit it does: the first-th, then every every-th, `count` in all.
 struct Selection {

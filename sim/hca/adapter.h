@@ -9,6 +9,7 @@
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
+#include "sim/hca/congestion/congestion_point.h"
 #include "sim/hca/context.h"
 #include "sim/hca/datapath/adapter_cache.h"
 #include "sim/hca/datapath/adapter_memory.h"
@@ -85,6 +86,7 @@ struct Adapter {
     return std::uint64_t{KeyTable::index_of(key)} << kPageBits | (page & ((1ull << kPageBits) - 1));
   }
 
+  CongestionPoint congestion{profile.congestion_control};
   Diagnoses diagnoses{*this};
   bool port_is_up = true;
   bool has_failed = false;  // for good: what it was doing has ended

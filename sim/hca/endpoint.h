@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sim/core/ids.h"
+#include "sim/hca/congestion/congestion_point.h"
 #include "sim/hca/hca_profile.h"
 #include "sim/hca/work_source.h"
 
@@ -23,6 +24,8 @@ class Endpoint {
   virtual ComponentId component() const = 0;
   virtual const HcaProfile& profile() const = 0;
   virtual const PortAddress& address() const = 0;
+
+  virtual const CongestionCounters& congestion_counters() const = 0;
 
   // Traffic without a program: a queue pair in RESET with `depth` requests at most that are posted and not completed, 1 to
   // max_qp_wr. The source outlives the adapter's last event. The adapter has less than max_qp queue pairs.

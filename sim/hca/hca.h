@@ -127,6 +127,7 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   const std::string& device_name() const;
   const HcaProfile& profile() const override;
   const PortAddress& address() const override;
+  const CongestionCounters& congestion_counters() const override;
 
   // The port packets leave by; set once, before the first event.
   void attach(fabric::Port& port);

@@ -10,6 +10,7 @@
 #include "sim/fabric/lane_table.h"
 #include "sim/fabric/priority_map.h"
 #include "sim/fabric/vl_arbiter.h"
+#include "sim/hca/congestion/parameters.h"
 #include "sim/host/pcie_profile.h"
 #include "sim/hca/quirks.h"
 
@@ -137,6 +138,7 @@ struct HcaProfile {
   // The completion stage takes the entry of a receive when the payload has left for the host, else at once.
   bool receive_completion_after_payload = false;
   AckTimerProfile ack_timer;
+  CongestionControl congestion_control;  // on Ethernet
 
   std::uint32_t max_qp = 131072, max_qp_wr = 16384, max_sge = 30, max_sge_rd = 30, max_cq = 65536;
   std::uint32_t max_cqe = 4194303, max_mr = 1048576, max_mw = 1048576, max_pd = 32768, max_inline_data = 924;

@@ -155,7 +155,9 @@ class Decoder {
     bth.mig_request = (flags & 0x40) != 0;
     const std::uint32_t pad = flags >> 4 & 3;
     bth.pkey = in_.get16();
-    in_.take(1);
+    const std::uint8_t congestion = in_.get8();
+    bth.fecn = (congestion & kFecn) != 0;
+    bth.becn = (congestion & kBecn) != 0;
     bth.destination = Qpn{in_.get24()};
     bth.ack_request = (in_.get8() & 0x80) != 0;
     bth.psn = Psn{in_.get24()};

@@ -1,19 +1,35 @@
-// Explicit congestion notification: the low two bits of the traffic class of an IP header (RFC 3168).
+// Explicit congestion notification of IP (RFC 3168): the low two bits of the traffic class. Switches change them on the way, so
+// the ICRC does not cover them.
 #pragma once
 
 #include <cstdint>
 
+#include "sim/ib/packet.h"
+
 namespace verbatim::ib {
 
-inline constexpr std::uint8_t kEcnMask = 3;
-inline constexpr std::uint8_t kNotEct = 0, kEct1 = 1, kEct0 = 2, kCongestionExperienced = 3;
+enum class Ecn : std::uint8_t {
+  kNotCapable = 0,           // Not-ECT: a congested switch may only drop the packet
+  kCapable1 = 1,             // ECT(1)
+  kCapable0 = 2,             // ECT(0), the codepoint that adapters send
+  kCongestionExperienced = 3,  // CE
+};
+inline constexpr std::uint8_t kEcnBits = 3;
+inline constexpr int kDscpShift = 2;  // of the differentiated services code point, in the traffic class
 
-constexpr bool is_ecn_capable(std::uint8_t traffic_class) {
-  const int ecn = traffic_class & kEcnMask;
-  return ecn == kEct0 || ecn == kEct1;
+constexpr Ecn ecn_of(std::uint8_t traffic_class) { return static_cast<Ecn>(traffic_class & kEcnBits); }
+constexpr std::uint8_t with_ecn(std::uint8_t traffic_class, Ecn ecn) {
+  return static_cast<std::uint8_t>((traffic_class & ~kEcnBits) | static_cast<std::uint8_t>(ecn));
 }
-constexpr std::uint8_t with_ecn(std::uint8_t traffic_class, std::uint8_t ecn) {
-  return static_cast<std::uint8_t>((traffic_class & ~kEcnMask) | ecn);
+
+// The codepoint of a packet of RoCEv2; kNotCapable of every other packet.
+inline Ecn ecn_of(const Packet& packet) {
+  if (!packet.ethernet || packet.is_frame || !packet.grh) return Ecn::kNotCapable;
+  return ecn_of(packet.grh->traffic_class);
+}
+// What a congested switch does to a packet whose codepoint is another than kNotCapable.
+inline void mark_congestion(Packet& packet) {
+  packet.grh->traffic_class = with_ecn(packet.grh->traffic_class, Ecn::kCongestionExperienced);
 }
 
 }  // namespace verbatim::ib

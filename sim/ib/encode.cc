@@ -74,7 +74,7 @@ void put_bth(ByteWriter& out, const Packet& packet) {
   // SE, M, PadCnt; the transport header version is 0.
   out.put((bth.solicited ? 0x80u : 0) | (bth.mig_request ? 0x40u : 0) | pad_bytes(packet) << 4, 1);
   out.put(bth.pkey, 2);
-  out.put(0, 1);
+  out.put((bth.fecn ? kFecn : 0) | (bth.becn ? kBecn : 0), 1);
   out.put(bth.destination.value, 3);
   out.put(bth.ack_request ? 0x80 : 0, 1);
   out.put(bth.psn.value, 3);

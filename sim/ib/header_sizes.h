@@ -9,6 +9,9 @@ namespace verbatim::ib {
 inline constexpr std::uint32_t kLrhBytes = 8;
 inline constexpr std::uint32_t kGrhBytes = 40;
 inline constexpr std::uint32_t kBthBytes = 12;
+// Bits of the byte behind the P_Key in the BTH; the other six are reserved.
+inline constexpr std::uint32_t kFecn = 0x80;
+inline constexpr std::uint32_t kBecn = 0x40;
 inline constexpr std::uint32_t kIcrcBytes = 4;
 inline constexpr std::uint32_t kVcrcBytes = 2;
 inline constexpr std::uint32_t kEthernetBytes = 14;

@@ -38,7 +38,10 @@ enum class Operation : std::uint8_t {
 };
 
 // A BTH opcode: any transport with any operation; is_defined() tells the legal ones.
-enum class Opcode : std::uint8_t { kRcAcknowledge = 0x11 };
+enum class Opcode : std::uint8_t {
+  kRcAcknowledge = 0x11,
+  kCongestionNotification = 0x81,  // of RoCEv2 (IBA A17.9.3)
+};
 
 constexpr Opcode make_opcode(Transport t, Operation o) {
   return static_cast<Opcode>(static_cast<std::uint8_t>(t) | static_cast<std::uint8_t>(o));

@@ -85,6 +85,9 @@ struct Bth {
   bool solicited = false;
   bool mig_request = true;
   bool ack_request = false;
+  // Congestion on the packet's path, and on that of the peer's packets (IBA A10, A17.9.3).
+  bool fecn = false;
+  bool becn = false;
   std::uint16_t pkey = 0xffff;
   Qpn destination;
   Psn psn;

@@ -75,7 +75,7 @@ TEST(Fault, all_findings_at_once) {
                         {"action": "delay", "to": "leaf0"},
                         {"action": "drop", "from": "client", "n": 3})"),
       "/faults/0/action: \"loose\" is not allowed here; allowed: \"drop\", \"duplicate\", \"corrupt\", "
-      "\"delay\", \"link_down\", \"device_fatal\"\n"
+      "\"delay\", \"mark\", \"link_down\", \"device_fatal\"\n"
       "/faults/2/opcode: \"Send only\" is not allowed here; did you mean \"Send Only\"?\n"
       "/faults/3/nth: 0 is out of range; allowed: 1 to 9223372036854775807\n"
       "/faults/3/count: -1 is out of range; allowed: 0 to 9223372036854775807\n"

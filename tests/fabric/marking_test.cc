@@ -39,9 +39,10 @@ TEST(Marking, a_queue_without_a_curve_marks_nothing) {
   EXPECT_FALSE(marking.marks(14, 1'000'000));
 }
 
-ib::PacketPtr make_ip_packet(std::uint32_t number, std::uint8_t ecn) {
+ib::PacketPtr make_ip_packet(std::uint32_t number, ib::Ecn ecn) {
   ib::PacketPtr packet = make_packet(1, 1'000, number);
   packet->grh.emplace().traffic_class = ib::with_ecn(0x60, ecn);
+  packet->ethernet.emplace().destination = ib::MacAddress{1};
   return packet;
 }
 
@@ -52,7 +53,7 @@ TEST(Marking, at_the_end_or_the_beginning_of_the_queue) {
     Simulation simulation;
     Host sender(simulation, 0), receiver(simulation, 4);
     Switch middle(simulation.engine, simulation.tracer, ComponentId{1}, {}, {ComponentId{2}, ComponentId{3}});
-    middle.set_forwarding_table({Switch::kNoRoute, PortNumber{2}});
+    middle.set_ethernet_routes(ib::MacAddress{}, std::make_shared<const RouteTable>(std::vector{Switch::kNoRoute, PortNumber{2}}));
     LinkParams fast{kEdr4x, kWay}, slow{kQdr4x, kWay};
     simulation.connect(sender.port, middle.port(PortNumber{1}), fast);
     simulation.connect(middle.port(PortNumber{2}), receiver.port, slow);
@@ -60,7 +61,7 @@ TEST(Marking, at_the_end_or_the_beginning_of_the_queue) {
     params->where = where;
     middle.port(PortNumber{2}).set_marking(params, Rng(1, "marking"));
     for (std::uint32_t i = 0; i < 6; ++i)
-      sender.port.send(make_ip_packet(i, i == 3 ? ib::kNotEct : ib::kEct0));
+      sender.port.send(make_ip_packet(i, i == 3 ? ib::Ecn::kNotCapable : ib::Ecn::kCapable0));
     simulation.engine.run();
     std::vector<std::uint64_t> marked;
     for (const TraceRecord& record : simulation.trace.of(TraceEvent::kPacketMarked))
@@ -68,9 +69,9 @@ TEST(Marking, at_the_end_or_the_beginning_of_the_queue) {
     ASSERT_EQ(receiver.kept.size(), 6u);
     for (const auto& packet : receiver.kept) {
       const bool is_marked = std::find(marked.begin(), marked.end(), packet->bth.psn.value) != marked.end();
-      EXPECT_EQ((packet->grh->traffic_class & ib::kEcnMask) == ib::kCongestionExperienced, is_marked)
+      EXPECT_EQ(ib::ecn_of(*packet) == ib::Ecn::kCongestionExperienced, is_marked)
           << packet->bth.psn.value;
-      EXPECT_EQ(packet->grh->traffic_class & ~ib::kEcnMask, 0x60);
+      EXPECT_EQ(packet->grh->traffic_class & ~ib::kEcnBits, 0x60);
     }
     // Arrivals each 85,280 ps, departures each 266,500: as packet n comes, min(n, ceil(n x 0.68) or so) wait.
     if (where == MarkingParams::Where::kEnqueue) {

@@ -120,6 +120,27 @@ TEST(FaultScript, a_delayed_packet_comes_so_much_later_and_is_overtaken) {
   EXPECT_TRUE(line.is_whole());
 }
 
+// Packets that no switch would mark are left alone, and do not count.
+TEST(FaultScript, a_mark_hits_the_ith_packet_that_is_ecn_capable) {
+  Rule rule;
+  rule.action = Action::kMark;
+  rule.selection = {2, 1, 1};
+  Line line({rule});
+  const std::uint8_t classes[] = {0x30, 0x32, 0x31, 0x33, 0x32};
+  std::vector<std::uint8_t> arriving;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    ib::PacketPtr packet = make_packet(2, 0, i);
+    packet->grh.emplace().traffic_class = classes[i];
+    if (i != 4) packet->ethernet.emplace();
+    const fabric::PacketFate fate = line.script.on_packet(line.a.port, *packet);
+    EXPECT_FALSE(fate.is_lost || fate.is_duplicated);
+    arriving.push_back(packet->grh->traffic_class);
+  }
+  EXPECT_EQ(arriving, (std::vector<std::uint8_t>{0x30, 0x32, 0x33, 0x33, 0x32}));
+  EXPECT_EQ(line.script.seen(0), 3u) << "neither the first nor that of InfiniBand";
+  EXPECT_EQ(line.script.fired(0), 1u);
+}
+
 TEST(FaultScript, corruption_is_marked_unless_it_is_hidden) {
   for (const bool hidden : {false, true}) {
     Rule rule;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "sim/ib/ecn.h"
+
 namespace verbatim::ib {
 namespace {
 
@@ -67,6 +69,8 @@ Packet any_packet(Opcode opcode, Frame frame) {
   packet.bth.solicited = number(2) == 1;
   packet.bth.mig_request = number(2) == 1;
   packet.bth.ack_request = number(2) == 1;
+  packet.bth.fecn = number(2) == 1;
+  packet.bth.becn = number(2) == 1;
   packet.bth.pkey = static_cast<std::uint16_t>(number(65536));
   packet.bth.destination = Qpn{number(1 << 24)};
   packet.bth.psn = Psn{number(1 << 24)};
@@ -108,6 +112,8 @@ void expect_same(const Packet& a, const Packet& b) {
   RC_ASSERT(a.bth.solicited == b.bth.solicited);
   RC_ASSERT(a.bth.mig_request == b.bth.mig_request);
   RC_ASSERT(a.bth.ack_request == b.bth.ack_request);
+  RC_ASSERT(a.bth.fecn == b.bth.fecn);
+  RC_ASSERT(a.bth.becn == b.bth.becn);
   RC_ASSERT(a.bth.pkey == b.bth.pkey);
   RC_ASSERT(a.bth.destination == b.bth.destination);
   RC_ASSERT(a.bth.psn == b.bth.psn);
@@ -248,6 +254,39 @@ TEST(WireTest, a_captured_congestion_notification_has_the_icrc_it_was_captured_w
   EXPECT_EQ(decoded.problem, "");
   EXPECT_TRUE(decoded.icrc_matches);
   EXPECT_EQ(decoded.packet.bth.destination.value, 0x118u);
+  EXPECT_EQ(decoded.packet.bth.opcode, Opcode::kCongestionNotification);
+  EXPECT_TRUE(decoded.packet.bth.becn);
+  EXPECT_FALSE(decoded.packet.bth.fecn);
+  EXPECT_EQ(decoded.packet.grh->traffic_class >> kDscpShift, 48) << "the class that ConnectX adapters give notifications";
+  EXPECT_EQ(ecn_of(decoded.packet), Ecn::kCapable0);
+  EXPECT_EQ(encoded(decoded.packet)[46], std::byte{0x40}) << "BECN alone";
+}
+
+// RFC 3168, 5: the two low bits of what was the type of service.
+TEST(WireTest, the_ecn_codepoint_is_in_the_low_two_bits_of_the_traffic_class) {
+  EXPECT_EQ(ecn_of(0xb8), Ecn::kNotCapable);
+  EXPECT_EQ(ecn_of(0xb9), Ecn::kCapable1);
+  EXPECT_EQ(ecn_of(0xba), Ecn::kCapable0);
+  EXPECT_EQ(ecn_of(0xbb), Ecn::kCongestionExperienced);
+  EXPECT_EQ(with_ecn(0xbb, Ecn::kNotCapable), 0xb8);
+  EXPECT_EQ(with_ecn(0xb8, Ecn::kCongestionExperienced), 0xbb);
+  Packet packet;
+  packet.grh.emplace().traffic_class = 0x02;
+  EXPECT_EQ(ecn_of(packet), Ecn::kNotCapable) << "a GRH of InfiniBand has no ECN";
+  packet.ethernet.emplace();
+  EXPECT_EQ(ecn_of(packet), Ecn::kCapable0);
+  mark_congestion(packet);
+  EXPECT_EQ(packet.grh->traffic_class, 0x03);
+}
+
+// IBA A17.9.3: a BTH and 16 reserved bytes. 14 + 20 + 8 + 12 + 16 + 4 + 4 = 78 bytes over IPv4.
+TEST(WireTest, a_congestion_notification_over_ipv4_is_78_bytes_long) {
+  Packet packet;
+  packet.bth.opcode = Opcode::kCongestionNotification;
+  packet.ethernet.emplace();
+  Grh& grh = packet.grh.emplace();
+  for (Gid* gid : {&grh.source, &grh.destination}) gid->raw[10] = gid->raw[11] = 0xff;
+  EXPECT_EQ(packet.wire_bytes(), 78u);
 }
 
 RC_GTEST_PROP(WireTest, every_packet_comes_back_as_it_went_in, ()) {
@@ -304,6 +343,7 @@ TEST(WireTest, the_icrc_covers_what_must_not_change_and_nothing_else) {
       packet.lrh.lane = VirtualLane{3};
       grh.hop_limit = 1;
       grh.traffic_class = 0x55;
+      packet.bth.fecn = packet.bth.becn = true;
       grh.flow_label = 0x12345;
       if (roce) packet.ethernet->source = MacAddress{0x1234};
       if (roce) packet.ethernet->vlan = 0x600a;

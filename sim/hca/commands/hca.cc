@@ -39,6 +39,7 @@ ComponentId Hca::component() const { return impl_->adapter.id; }
 const std::string& Hca::device_name() const { return impl_->device_name; }
 const HcaProfile& Hca::profile() const { return impl_->adapter.profile; }
 const PortAddress& Hca::address() const { return impl_->adapter.address; }
+const CongestionCounters& Hca::congestion_counters() const { return impl_->adapter.congestion.counters(); }
 
 void Hca::attach(fabric::Port& port) {
   impl_->adapter.sender.attach(port);

@@ -27,6 +27,7 @@ SendPipeline::SendPipeline(Adapter& adapter)
                                                                                    EventClass::kStage, this)),
       datagrams_(DelayLine<ib::PacketPtr>::of<&SendPipeline::on_datagram>(adapter.engine, adapter.id,
                                                                           EventClass::kStage, this)),
+      paced_(PacingCalendar<Ref<QueuePair>>::of<&SendPipeline::on_paced>(adapter.engine, adapter.id, this)),
       pause_timer_(
           Timer::of<&SendPipeline::on_pause_over>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
@@ -105,6 +106,10 @@ void SendPipeline::pump() {
       enlist(*qp);
       continue;
     }
+    if (qp->pacer != nullptr && qp->is_put_off()) [[unlikely]] {
+      put_off(*lane, *qp);
+      continue;
+    }
     if (!was_paused_) {
       const Duration pause = freedom::kGatherDelay.choose(adapter_.choices, adapter_.id);
       if (pause > Duration::zero()) {
@@ -126,6 +131,27 @@ void SendPipeline::pump() {
     issue(std::move(outgoing));
   }
   pumping_ = false;
+}
+
+void SendPipeline::put_off(Lane& lane, QueuePair& qp) {
+  take_turn(lane);
+  paced_.add(qp.pacer->look_again(adapter_.engine.now()), qp.self);
+}
+
+void SendPipeline::on_paced() {
+  paced_.take_due(adapter_.engine.now(), [this](Ref<QueuePair>&& ref) {
+    QueuePair* const qp = ref.get();
+    if (qp == nullptr) return;
+    if (qp->has_packet()) return enlist(*qp);
+    qp->is_scheduled = false;
+    qp->limited_since = kNever;
+  });
+  pump();
+}
+
+std::optional<Rate> SendPipeline::line_rate() const {
+  if (port_ == nullptr || !port_->connected()) return std::nullopt;
+  return Rate::of_line(port_->link().byte_time);
 }
 
 void SendPipeline::on_pause_over() {
@@ -333,10 +359,19 @@ void SendPipeline::acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
   const Duration delay = freedom::kAckDelay.choose(adapter_.choices, adapter_.id);
   const Instant decided = adapter_.engine.now() + delay;
   packet->trail.add(decided, {adapter_.id, "acknowledgement held back"});
-  Instant done = acknowledge_.accept(decided, packet->trail, adapter_.id, "acknowledge");
-  if (acknowledgement_icrc_.stage.takes_time()) [[unlikely]] done = add_icrc(acknowledgement_icrc_, done, *packet);
   ++qp.get()->acknowledgements_staged;
-  acknowledged_.push(done, {std::move(packet), qp});
+  stage({std::move(packet), qp}, decided);
+}
+
+void SendPipeline::notify(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
+  stage({std::move(packet), qp}, adapter_.engine.now());
+}
+
+void SendPipeline::stage(Acknowledgement&& acknowledgement, Instant decided) {
+  ib::Packet& packet = *acknowledgement.packet;
+  Instant done = acknowledge_.accept(decided, packet.trail, adapter_.id, "acknowledge");
+  if (acknowledgement_icrc_.stage.takes_time()) [[unlikely]] done = add_icrc(acknowledgement_icrc_, done, packet);
+  acknowledged_.push(done, std::move(acknowledgement));
 }
 
 void SendPipeline::release_what_is_acknowledged(const QueuePair& qp) {
@@ -349,9 +384,11 @@ void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
   CHECK(port_ != nullptr);
   QueuePair* qp = acknowledgement.qp.get();
   if (qp == nullptr) return;
-  --qp->acknowledgements_staged;
-  if (is_left_out(acknowledgement)) return;
-  release_what_is_acknowledged(*qp);
+  if (!acknowledgement.is_notification()) [[likely]] {
+    --qp->acknowledgements_staged;
+    if (is_left_out(acknowledgement)) return;
+    release_what_is_acknowledged(*qp);
+  }
   acknowledgement.packet->lrh.lane = port_->lane_of(acknowledgement.packet->lrh.service_level);
   Ring<Acknowledgement>& waiting = lanes_[acknowledgement.packet->lrh.lane.value].waiting_acknowledgements;
   if (!waiting.empty() || !has_room(*acknowledgement.packet)) {
@@ -425,7 +462,7 @@ void SendPipeline::transmit(Acknowledgement&& acknowledgement) {
   if (qp == nullptr) return;
   const ib::Packet& packet = *acknowledgement.packet;
   acknowledgement.packet->trail.add(adapter_.engine.now(), waits_for_port());
-  record_acknowledgement(*qp, packet);
+  if (!acknowledgement.is_notification()) [[likely]] record_acknowledgement(*qp, packet);
   hand_over(std::move(acknowledgement.packet));
 }
 

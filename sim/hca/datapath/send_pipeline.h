@@ -8,6 +8,8 @@
 // Acknowledgements pass their own stage, need no gather, and go to the port before waiting packets. Responses
 // to READs, and what must not pass them, go the way of requests.
 //
+// A queue pair whose next packet is early for its rate (`sim/hca/congestion/pacer.h`) has no turn: it waits in a calendar.
+//
 // Behind either stage is one that computes the ICRC (profile: icrc). What stays in this adapter has none, takes no time
 // there and keeps its place in the row; copies of multicast datagrams for this adapter are made behind it. An
 // acknowledgement that is left out for a later one has passed it.
@@ -15,11 +17,14 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
 #include "sim/fabric/port.h"
+#include "sim/hca/congestion/pacing_calendar.h"
+#include "sim/hca/congestion/rate.h"
 #include "sim/hca/context.h"
 #include "sim/hca/datapath/adapter_cache.h"
 #include "sim/hca/datapath/pipeline.h"
@@ -41,6 +46,10 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void activate(QueuePair& qp);
   // An acknowledgement decided now.
   void acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp);
+  // A congestion notification decided now: ahead of packets, as acknowledgements are, and none of them.
+  void notify(ib::PacketPtr packet, const Ref<QueuePair>& qp);
+  // Of the port's link; nothing without a cable.
+  std::optional<Rate> line_rate() const;
   // A management datagram, whole in the adapter at that time, which is not before that of the one before it.
   void send_datagram(ib::PacketPtr packet, Instant at_adapter);
 
@@ -65,9 +74,12 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
       pieces.clear();
     }
   };
+  // Or a congestion notification.
   struct Acknowledgement {
     ib::PacketPtr packet;
     Ref<QueuePair> qp;
+
+    bool is_notification() const { return packet->bth.opcode == ib::Opcode::kCongestionNotification; }
   };
 
   // Of a queue pair in the list of those that have something to send.
@@ -103,6 +115,11 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void end_turn(Lane& lane, QueuePair& qp, bool has_another);
   void pump();
   void on_pause_over();
+  // The first of the lane waits for its rate: it leaves the list, and comes back from the calendar.
+  void put_off(Lane& lane, QueuePair& qp);
+  void on_paced();
+  // Into the stage of acknowledgements.
+  void stage(Acknowledgement&& acknowledgement, Instant decided);
   void issue(Outgoing&& outgoing);
   // Looks up the protection entries of what a packet gathers, then the translations, then reads it.
   void look_up(std::uint64_t number);
@@ -157,6 +174,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   DelayLine<Outgoing> packetized_;
   DelayLine<Acknowledgement> acknowledged_;
   DelayLine<ib::PacketPtr> datagrams_;
+  PacingCalendar<Ref<QueuePair>> paced_;
   bool pumping_ = false;
   Timer pause_timer_;        // runs while the next packet is put off (freedom.h)
   bool was_paused_ = false;  // and is over for the packet that is next

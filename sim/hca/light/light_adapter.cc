@@ -1,6 +1,7 @@
 #include "sim/hca/light/light_adapter.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "sim/ib/group_address.h"
@@ -18,8 +19,10 @@ LightAdapter::LightAdapter(Engine& engine, Tracer& tracer, Choices& choices, Com
       profile_(profile),
       delays_(profile),
       address_(std::move(address)),
+      congestion_(profile.congestion_control),
       doorbells_(DelayLine<Doorbell>::of<&LightAdapter::on_doorbell>(engine, id, EventClass::kStage, this)),
-      completions_(DelayLine<Completion>::of<&LightAdapter::on_completion>(engine, id, EventClass::kStage, this)) {}
+      completions_(DelayLine<Completion>::of<&LightAdapter::on_completion>(engine, id, EventClass::kStage, this)),
+      paced_(PacingCalendar<LightQueuePair*>::of<&LightAdapter::on_paced>(engine, id, this)) {}
 
 std::unique_ptr<LightEndpoint> LightEndpoint::make(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id,
                                                    const HcaProfile& profile, const PortAddress& address) {
@@ -116,6 +119,10 @@ void LightAdapter::pump(ib::VirtualLane lane) {
   while (!turns_[lane.value].empty() && !has_failed_ && port_->has_room(lane)) {
     LightQueuePair& qp = *turns_[lane.value].pop_front();
     if (qp.has_packet()) {
+      if (qp.pacer != nullptr && qp.is_put_off()) [[unlikely]] {
+        paced_.add(qp.pacer->look_again(now()), &qp);
+        continue;
+      }
       Instant ready{};
       const auto handed_over_at = [&](std::uint32_t bytes) {
         return ready = std::max(now(), qp.gathers_since + delays_.send(bytes));
@@ -127,6 +134,27 @@ void LightAdapter::pump(ib::VirtualLane lane) {
     if (qp.has_packet() && port_->is_up() && lane != fabric::kManagementLane) enlist(qp);
   }
   pumping_ &= ~bit;
+}
+
+// The gather of a packet that was put off begins now.
+void LightAdapter::on_paced() {
+  std::uint32_t lanes = 0;
+  paced_.take_due(now(), [&](LightQueuePair* qp) {
+    qp->is_listed = false;
+    if (has_failed_) return;
+    if (!qp->has_packet()) {
+      qp->limited_since = kNever;
+      return;
+    }
+    qp->gathers_since = now();
+    lanes |= 1u << enlist(*qp).value;
+  });
+  for (; lanes != 0; lanes &= lanes - 1) pump(ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(lanes))});
+}
+
+std::optional<Rate> LightAdapter::line_rate() const {
+  if (port_ == nullptr || !port_->connected()) return std::nullopt;
+  return Rate::of_line(port_->link().byte_time);
 }
 
 // To a service level that has no lane nothing is sent (IBA 7.6.6).

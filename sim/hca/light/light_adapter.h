@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/port.h"
+#include "sim/hca/congestion/congestion_point.h"
+#include "sim/hca/congestion/pacing_calendar.h"
 #include "sim/hca/light/light_delays.h"
 #include "sim/hca/light/light_queue_pair.h"
 #include "sim/hca/light_endpoint.h"
@@ -30,6 +33,7 @@ class LightAdapter final : public LightEndpoint {
   ComponentId component() const override { return id_; }
   const HcaProfile& profile() const override { return profile_; }
   const PortAddress& address() const override { return address_; }
+  const CongestionCounters& congestion_counters() const override { return congestion_.counters(); }
   SourceEnd add_source(WorkSource& source, std::uint32_t depth) override;
   void connect_source(std::uint32_t qpn, const SourcePath& path) override;
   void post_source(std::uint32_t qpn, std::uint32_t count) override;
@@ -50,9 +54,13 @@ class LightAdapter final : public LightEndpoint {
   Engine& engine() { return engine_; }
   Tracer& tracer() { return tracer_; }
   Choices& choices() { return choices_; }
+  CongestionPoint& congestion() { return congestion_; }
+  // Of the port's link; nothing without a cable.
+  std::optional<Rate> line_rate() const;
   Instant now() const { return engine_.now(); }
   // It may have a packet to send now.
   void activate(LightQueuePair& qp);
+  // Or a congestion notification.
   void acknowledge(ib::PacketPtr packet);
   void complete(Completion&& completion);
   void drop(const ib::Packet& packet, DropReason reason) const;
@@ -71,6 +79,7 @@ class LightAdapter final : public LightEndpoint {
   ib::VirtualLane enlist(LightQueuePair& qp);
   // Sends what the lane's queue pairs have, packet by packet in turns, as far as the port has room.
   void pump(ib::VirtualLane lane);
+  void on_paced();
   void send(ib::PacketPtr packet, Instant ready);
   void deal_with(ib::Packet& packet);
   LightQueuePair* find(std::uint32_t number);
@@ -82,6 +91,7 @@ class LightAdapter final : public LightEndpoint {
   const HcaProfile& profile_;
   const LightDelays delays_;
   const PortAddress address_;
+  CongestionPoint congestion_;
   fabric::Port* port_ = nullptr;
   bool has_failed_ = false;
   std::uint32_t pumping_ = 0;  // bit n: lane n
@@ -89,6 +99,7 @@ class LightAdapter final : public LightEndpoint {
   std::vector<Ring<LightQueuePair*>> turns_;  // by lane: those that may have something to send, each once
   DelayLine<Doorbell> doorbells_;
   DelayLine<Completion> completions_;
+  PacingCalendar<LightQueuePair*> paced_;  // those that are listed, and wait for their rate
 };
 
 }  // namespace verbatim::hca

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/hca/light/light_adapter.h"
+#include "sim/ib/ecn.h"
 #include "sim/ib/partition.h"
 
 namespace verbatim::hca {
@@ -29,6 +30,9 @@ void LightQueuePair::connect(const SourcePath& path) {
   attributes = attributes_of(path);
   pkey_ = address.pkey(path.pkey_index);
   path_mtu_ = ib::mtu_bytes(path.mtu);
+  if (const std::optional<Rate> line = adapter_.line_rate()) {
+    pacer = adapter_.congestion().make_pacer(*line, attributes.path.static_rate, address.roce);
+  }
   set_state(QpState::kRts);
   responder_.start({attributes.rq_psn});
   requester_.start({attributes.sq_psn});
@@ -54,11 +58,40 @@ void LightQueuePair::on_doorbell(std::uint32_t producer, Trail trail) {
 
 // The checks of IBA 9.6.1: transport, state, partition and peer; what does not pass is dropped in silence.
 void LightQueuePair::receive(ib::Packet& packet, const ib::OpcodeInfo& operation) {
+  if (packet.bth.opcode == ib::Opcode::kCongestionNotification) [[unlikely]] return on_notification(packet);
   if (transport_of(packet.bth.opcode) != transport()) return adapter_.drop(packet, DropReason::kWrongTransport);
   if (!(operation.is_request ? can_receive() : state_ == QpState::kRts)) return adapter_.drop(packet, DropReason::kWrongState);
   if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) return adapter_.drop(packet, DropReason::kWrongPkey);
   if (!is_from_peer(packet)) return adapter_.drop(packet, DropReason::kWrongSource);
+  if (ib::ecn_of(packet) == ib::Ecn::kCongestionExperienced &&
+      adapter_.congestion().on_marked(adapter_.now(), packet, number)) [[unlikely]] {
+    adapter_.acknowledge(make_notification());
+  }
   operation.is_request ? to_responder(packet) : to_requester(packet);
+}
+
+// As of a whole adapter's queue pair.
+void LightQueuePair::on_notification(const ib::Packet& packet) {
+  if (!packet.ethernet) return adapter_.drop(packet, DropReason::kWrongTransport);
+  if (!can_receive()) return adapter_.drop(packet, DropReason::kWrongState);
+  if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) return adapter_.drop(packet, DropReason::kWrongPkey);
+  if (!is_from_peer(packet)) return adapter_.drop(packet, DropReason::kWrongSource);
+  adapter_.congestion().on_notification(adapter_.now(), pacer.get());
+  if (pacer != nullptr) pacer->record_rate(adapter_.tracer(), component, number, adapter_.now());
+}
+
+bool LightQueuePair::is_put_off() {
+  const Instant now = adapter_.now();
+  if (pacer->due(now) <= now) return false;
+  if (limited_since == kNever) limited_since = now;
+  pacer->record_rate(adapter_.tracer(), component, number, now);
+  return true;
+}
+
+void LightQueuePair::on_paced(const ib::Packet& packet, Instant now) {
+  limited_since = kNever;
+  pacer->on_sent(now, packet.wire_bytes());
+  pacer->record_rate(adapter_.tracer(), component, number, now);
 }
 
 void LightQueuePair::to_responder(ib::Packet& packet) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
+#include "sim/hca/congestion/pacer.h"
 #include "sim/hca/datapath/transport_timers.h"
 #include "sim/hca/queues/source_side.h"
 #include "sim/hca/queues/work_queue.h"
@@ -50,7 +52,11 @@ class LightQueuePair final : public Connection,
   template <class HandedOverAt>
   ib::PacketPtr take_packet(Instant now, HandedOverAt handed_over_at);
 
-  bool is_listed = false;  // in the adapter's list
+  // Whether the next packet has to wait for the queue pair's rate. It has a pacer.
+  bool is_put_off();
+
+  std::unique_ptr<Pacer> pacer;  // null: its packets are as close to each other as they can
+  bool is_listed = false;  // in the adapter's list, or in its calendar
   Instant gathers_since{};  // its payload is gathered ahead of the port from then on
 
  private:
@@ -64,6 +70,8 @@ class LightQueuePair final : public Connection,
   void to_responder(ib::Packet& packet);
   void to_requester(const ib::Packet& packet);
   void note_going_back();
+  void on_notification(const ib::Packet& packet);
+  void on_paced(const ib::Packet& packet, Instant now);
   void set_state(ib::QpState to);
   void enter_error();
   void on_ack_timeout() override;
@@ -95,6 +103,7 @@ ib::PacketPtr LightQueuePair::take_packet(Instant now, HandedOverAt handed_over_
   Actions made;
   was_response_ = is_response_next();
   Outgoing outgoing = was_response_ ? responses_.next_packet(now, made) : requester_.next_packet(now, made);
+  if (pacer != nullptr) [[unlikely]] on_paced(*outgoing.packet, now);
   execute(made);
   const Instant when = handed_over_at(outgoing.packet->payload.length);
   outgoing.packet->trail.add(when, {component, "gather and packetize", TrailKind::kDelay});

@@ -9,6 +9,7 @@
 #include "sim/hca/datapath/received_frame.h"
 #include "sim/hca/memory_window.h"
 #include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/ib/ecn.h"
 
 namespace verbatim::hca {
 
@@ -129,6 +130,7 @@ std::uint32_t QueuePair::placed_bytes(const ib::Packet& frame) const { return hc
 
 void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
+  if (packet.bth.opcode == ib::Opcode::kCongestionNotification) [[unlikely]] return on_notification(std::move(incoming));
   // IBA 9.6.1.4, 9.6.1.5: transport, state and partition; silently dropped, the peer's timer tells it.
   if (transport_of(packet.bth.opcode) != transport() || is_raw()) {
     return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
@@ -153,11 +155,54 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   if (!is_datagram() && !is_from_peer(packet)) {
     return adapter.receiver.drop(incoming, DropReason::kWrongSource);
   }
+  if (ib::ecn_of(packet) == ib::Ecn::kCongestionExperienced) [[unlikely]] on_congestion(packet);
   if (operation.is_request) {
     responder_driver.receive(std::move(incoming));
   } else {
     requester_driver.receive(std::move(incoming));
   }
+}
+
+// The checks of any packet of a connection (IBA 9.6.1), without the transport, of which a notification has none.
+void QueuePair::on_notification(Incoming&& incoming) {
+  const ib::Packet& packet = *incoming.packet;
+  const auto drop = [&](DropReason reason) { adapter.receiver.drop(incoming, reason); };
+  if (is_raw() || is_datagram() || !packet.ethernet) return drop(DropReason::kWrongTransport);
+  if (!can_receive()) return drop(DropReason::kWrongState);
+  if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) {
+    adapter.key_guard.on_bad_pkey(packet);
+    return drop(DropReason::kWrongPkey);
+  }
+  if (!is_from_peer(packet)) return drop(DropReason::kWrongSource);
+  adapter.congestion.on_notification(adapter.engine.now(), pacer.get());
+  if (pacer != nullptr) pacer->record_rate(adapter.tracer, adapter.id, number, adapter.engine.now());
+  adapter.receiver.release(incoming, adapter.engine.now());
+}
+
+void QueuePair::on_congestion(const ib::Packet& packet) {
+  if (is_datagram() || !adapter.congestion.on_marked(adapter.engine.now(), packet, number)) return;
+  adapter.sender.notify(make_notification(), self);
+}
+
+bool QueuePair::is_put_off() {
+  const Instant now = adapter.engine.now();
+  if (pacer->due(now) <= now) return false;
+  if (limited_since == kNever) limited_since = now;
+  pacer->record_rate(adapter.tracer, adapter.id, number, now);
+  return true;
+}
+
+void QueuePair::on_paced(const ib::Packet& packet) {
+  const Instant now = adapter.engine.now();
+  limited_since = kNever;
+  pacer->on_sent(now, packet.wire_bytes());
+  pacer->record_rate(adapter.tracer, adapter.id, number, now);
+}
+
+void QueuePair::renew_pacer() {
+  const std::optional<Rate> line = is_datagram() || is_raw() ? std::nullopt : adapter.sender.line_rate();
+  pacer = line ? adapter.congestion.make_pacer(*line, attributes.path.static_rate, adapter.address.roce) : nullptr;
+  limited_since = kNever;
 }
 
 Context* QueuePair::answers_from(const Outgoing& response) const {
@@ -261,6 +306,8 @@ void QueuePair::reset() {
   adapter.completions.settle(number);
   ++ring_epoch;
   executor.stop_timers();
+  pacer.reset();
+  limited_since = kNever;
   requester.reset();
   requester_driver.drop_held();
   responses.reset();

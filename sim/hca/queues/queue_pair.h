@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/hca/congestion/pacer.h"
 #include "sim/hca/context.h"
 #include "sim/hca/datapath/action_executor.h"
 #include "sim/hca/datapath/payload_writer.h"
@@ -98,6 +99,7 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   std::uint32_t frame_options = 0;  // FrameOption, as they are now
   std::vector<QueuePairOpening> openings;  // of an XRC receiver, the oldest first
   std::unique_ptr<SourceSide> source;      // null: its requests are a program's
+  std::unique_ptr<Pacer> pacer;            // null: its packets are as close to each other as they can
   // The queue pair itself when it has a work source, else none.
   Ref<QueuePair> source_ref() const { return source != nullptr ? self : Ref<QueuePair>(); }
 
@@ -156,8 +158,12 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   }
   Outgoing next_packet() {
     was_response_ = is_response_next();
-    return was_response_ ? responder_driver.next_packet() : requester_driver.next_packet();
+    Outgoing outgoing = was_response_ ? responder_driver.next_packet() : requester_driver.next_packet();
+    if (pacer != nullptr) [[unlikely]] on_paced(*outgoing.packet);
+    return outgoing;
   }
+  // Whether the next packet has to wait for the queue pair's rate. It has a pacer.
+  bool is_put_off();
   bool is_current(const Outgoing& outgoing) const {
     return outgoing.is_response ? responses.is_current(outgoing) : requester.is_current(outgoing);
   }
@@ -224,6 +230,12 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
  private:
   // In whose memory the answer's payload lies; null: the key is gone.
   Context* answers_from(const Outgoing& response) const;
+  void on_paced(const ib::Packet& packet);
+  // Path or state have changed.
+  void renew_pacer();
+  // A congestion notification, or a packet that a congested switch has marked.
+  void on_notification(Incoming&& incoming);
+  void on_congestion(const ib::Packet& packet);
   int check_attributes(const protocol::QpAttributes& to, std::uint32_t mask) const;
   void take_attributes(const protocol::QpAttributes& to, std::uint32_t mask);
   // path_migration.cc

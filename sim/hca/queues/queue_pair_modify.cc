@@ -166,6 +166,7 @@ int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {
   }
   take_attributes(to, mask);
   if (from != state) set_state(state);
+  if ((mask & ib::kQpAv) != 0) renew_pacer();
   if (from == QpState::kInit && state == QpState::kRtr) responder_driver.start({attributes.rq_psn});
   if (from == QpState::kRtr && state == QpState::kRts) requester.start({attributes.sq_psn});
   if ((mask & (ib::kQpRetryCount | ib::kQpRnrRetry)) != 0) requester.reload_retries();

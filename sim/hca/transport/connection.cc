@@ -1,9 +1,11 @@
 #include "sim/hca/transport/connection.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "sim/hca/transport/roce_path.h"
+#include "sim/ib/ecn.h"
 #include "sim/ib/frame.h"
 #include "sim/ib/group_address.h"
 
@@ -78,12 +80,38 @@ ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const prot
     if (path.is_global != 0) add_global_headers(*packet, path);
     set_ethernet(*packet, address, number);
     newest_ = {true, path, to, *packet->grh, *packet->ethernet};
-    return packet;
+  } else {
+    packet->lrh.source = packet->lrh.destination = {};
+    packet->grh = newest_.grh;
+    packet->ethernet = newest_.ethernet;
   }
-  packet->lrh.source = packet->lrh.destination = {};
-  packet->grh = newest_.grh;
-  packet->ethernet = newest_.ethernet;
+  if (profile.congestion_control.ecn_capable) set_ecn(*packet);
   return packet;
+}
+
+void Connection::set_ecn(ib::Packet& packet) const {
+  const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
+  const bool is_capable = !is_datagram() && (operation.is_request || operation.has_payload);
+  std::uint8_t& traffic_class = packet.grh->traffic_class;
+  traffic_class = ib::with_ecn(traffic_class, is_capable ? ib::Ecn::kCapable0 : ib::Ecn::kNotCapable);
+}
+
+ib::PacketPtr Connection::make_notification() const {
+  const CongestionControl& control = profile.congestion_control;
+  protocol::AddressVector path = attributes.path;
+  path.service_level = static_cast<std::uint8_t>(control.cnp_802p_prio);
+  path.traffic_class = static_cast<std::uint8_t>(control.cnp_dscp << ib::kDscpShift);
+  ib::PacketPtr packet = make_packet(ib::Opcode::kCongestionNotification, {}, path, ib::Qpn{attributes.dest_qp_num});
+  packet->bth.becn = true;
+  return packet;
+}
+
+void Connection::add_wait_of(Trail& trail, Instant now, const TrailPart& turn) const {
+  if (limited_since != kNever) {
+    trail.add(std::max(limited_since, trail.end()), turn);
+    return trail.add(now, {component, kRateLimit});
+  }
+  trail.add(now, turn);
 }
 
 void Connection::add_global_headers(ib::Packet& packet, const protocol::AddressVector& path) const {

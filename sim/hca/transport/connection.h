@@ -16,6 +16,9 @@
 
 namespace verbatim::hca {
 
+// In trails: the queue pair's rate (`sim/hca/congestion/pacer.h`).
+inline constexpr char kRateLimit[] = "queue pair: rate limit";
+
 // Values of ibv_mig_state.
 enum class MigrationState : std::uint32_t { kMigrated = 0, kRearm = 1, kArmed = 2 };
 
@@ -58,9 +61,18 @@ class Connection {
   }
   ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
                             ib::Qpn to) const;
+  // A congestion notification to the peer (IBA A17.9.3), of the class and priority that the profile gives it.
+  ib::PacketPtr make_notification() const;
   bool is_from_peer(const ib::Packet& packet) const { return is_from(packet, attributes.path); }
   // From the other end of a path.
   bool is_from(const ib::Packet& packet, const protocol::AddressVector& path) const;
+
+  // A packet is made that waited for `turn` up to now.
+  void add_wait(Trail& trail, Instant now, const TrailPart& turn) const {
+    if (trail) [[unlikely]] add_wait_of(trail, now, turn);
+  }
+  // Since when the next packet has waited for the queue pair's rate alone; kNever: it has not.
+  Instant limited_since = kNever;
 
   // IBA 17.2.8: whether the connection uses the only path it has, or may go over to its alternate one.
   bool has_migrated() const {
@@ -83,6 +95,9 @@ class Connection {
     }
   };
   void add_global_headers(ib::Packet& packet, const protocol::AddressVector& path) const;
+  void add_wait_of(Trail& trail, Instant now, const TrailPart& turn) const;
+  // Requests and READ responses of connections carry ECT(0), and nothing else does.
+  void set_ecn(ib::Packet& packet) const;
 
   mutable EthernetHeaders newest_;  // that were made
 

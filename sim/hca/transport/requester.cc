@@ -307,7 +307,7 @@ Outgoing Requester::next_packet(Instant now, Actions& actions) {
                         ? connection_.make_packet(segment.opcode, next_psn_)
                         : connection_.make_packet(segment.opcode, next_psn_, *work.path, ib::Qpn{work.remote_qpn});
   outgoing.packet->trail = work.trail;
-  outgoing.packet->trail.add(now, turn_of(segment.offset));
+  connection_.add_wait(outgoing.packet->trail, now, turn_of(segment.offset));
   outgoing.epoch = epoch_;
   outgoing.work = work.sequence;
   outgoing.offset = segment.offset;
@@ -354,7 +354,7 @@ Outgoing Requester::next_response_request(const SendWork& work, Instant now, Act
   Outgoing outgoing;
   outgoing.packet = connection_.make_packet(make_opcode(connection_.transport(), operation), next_psn_);
   outgoing.packet->trail = work.trail;
-  outgoing.packet->trail.add(now, turn_of(0));
+  connection_.add_wait(outgoing.packet->trail, now, turn_of(0));
   outgoing.epoch = epoch_;
   outgoing.work = work.sequence;
   ib::Packet& packet = *outgoing.packet;

@@ -176,7 +176,7 @@ std::uint32_t ResponseQueue::next_packet_bytes() const {
 
 Outgoing ResponseQueue::make(ib::PacketPtr packet, const Response& response, Instant now) {
   packet->trail = response.trail;
-  packet->trail.add(now, {connection_.component, "responder: earlier responses"});
+  connection_.add_wait(packet->trail, now, {connection_.component, "responder: earlier responses"});
   Outgoing outgoing;
   outgoing.packet = std::move(packet);
   outgoing.epoch = epoch_;

@@ -1,0 +1,33 @@
+// The notification point of an adapter: which packets that a switch has marked are answered by a congestion notification (CNP).
+// One is, if the last notification of its scope is `min_time_between_cnps` ago; marks in between are lost.
+//
+// Scopes of devices, found by Lumina (SIGCOMM 2023, second-hand): ConnectX-5 and ConnectX-6 Dx by port, ConnectX-4 Lx by
+// destination IP of the notification, E810 by queue pair.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+
+#include "sim/core/time.h"
+#include "sim/hca/congestion/parameters.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::hca {
+
+class NotificationPoint {
+ public:
+  NotificationPoint(CnpScope scope, Duration min_time) : scope_(scope), min_time_(min_time) {}
+
+  // A marked packet of `sender` for queue pair `queue_pair` has been received: whether a notification is sent now.
+  bool on_marked(Instant now, const ib::Gid& sender, std::uint32_t queue_pair);
+
+ private:
+  using Key = std::array<std::uint32_t, 4>;
+
+  const CnpScope scope_;
+  const Duration min_time_;
+  std::map<Key, Instant> last_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,59 @@
+#include "sim/hca/congestion/pacer.h"
+
+#include <algorithm>
+
+namespace verbatim::hca {
+
+Pacer::Pacer(Rate line, std::optional<Rate> static_rate, std::unique_ptr<RateController> controller)
+    : line_(line),
+      static_rate_(static_rate),
+      controller_(std::move(controller)),
+      recorded_mbps_(static_rate ? std::min(*static_rate, line).mbps() : line.mbps()) {}
+
+std::optional<Rate> Pacer::rate(Instant now) {
+  if (controller_ == nullptr) return static_rate_;
+  const std::optional<Rate> controlled = controller_->rate(now);
+  if (!controlled || !static_rate_) return controlled ? controlled : static_rate_;
+  return std::min(*controlled, *static_rate_);
+}
+
+Instant Pacer::due(Instant now) {
+  if (bytes_ == 0) return now;
+  const std::optional<Rate> current = rate(now);
+  return current ? started_ + current->time_for(bytes_) : now;
+}
+
+Instant Pacer::look_again(Instant now) {
+  const Instant next = due(now);
+  return controller_ == nullptr ? next : std::min(next, std::max(controller_->next_increase(now), now));
+}
+
+void Pacer::on_sent(Instant now, std::uint32_t bytes) {
+  started_ = now;
+  bytes_ = bytes;
+  if (controller_ != nullptr) controller_->on_sent(now, bytes);
+}
+
+bool Pacer::on_notification(Instant now) {
+  if (controller_ == nullptr) return false;
+  controller_->on_notification(now);
+  return true;
+}
+
+void Pacer::record_rate(Tracer& tracer, ComponentId adapter, std::uint32_t queue_pair, Instant now) {
+  const std::uint64_t mbps = rate(now).value_or(line_).mbps();
+  if (mbps == recorded_mbps_) return;
+  recorded_mbps_ = mbps;
+  tracer.record(adapter, TraceEvent::kRate, queue_pair, mbps);
+}
+
+std::optional<Rate> rate_of_static(std::uint8_t static_rate) {
+  // Mb/s of the signal, as ibv_rate_to_mbps() has them, by the values of ibv_rate.
+  constexpr std::uint32_t kMbps[] = {0,      0,      2'500,   10'000,  30'000, 5'000,  20'000,  40'000,  60'000,
+                                     80'000, 120'000, 14'062, 56'250,  112'500, 168'750, 25'781, 103'125, 206'250,
+                                     309'375, 28'125, 53'125, 425'000, 637'500, 850'000, 1'275'000};
+  if (static_rate >= std::size(kMbps) || kMbps[static_rate] == 0) return std::nullopt;
+  return Rate::of_mbps(kMbps[static_rate]);
+}
+
+}  // namespace verbatim::hca

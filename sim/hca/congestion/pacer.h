@@ -1,0 +1,52 @@
+// "The queue pair's next packet not before t": the distance between the packets of one queue pair that has a rate, by its static
+// rate (`static_rate` of the address vector), by a controller, or by both, of which the lower counts.
+//
+// A packet may start when the frame of the packet before, from the destination address to the frame check sequence (on
+// InfiniBand from the LRH to the VCRC), would have passed at the current rate, counted from that packet's start. When the rate
+// changes meanwhile, the whole distance is that of the new rate. A packet starts when the adapter takes it from its queue pair,
+// which is before its payload is gathered. Retransmissions, responses and acknowledgements that queue behind responses are
+// packets of the queue pair like any other.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "sim/core/time.h"
+#include "sim/core/trace.h"
+#include "sim/hca/congestion/rate.h"
+#include "sim/hca/congestion/rate_controller.h"
+
+namespace verbatim::hca {
+
+class Pacer {
+ public:
+  // `line`: of the port, shown as the rate of a queue pair that is not limited. One of the others is there.
+  Pacer(Rate line, std::optional<Rate> static_rate, std::unique_ptr<RateController> controller);
+
+  // When the next packet may start; not after `now`: at once.
+  Instant due(Instant now);
+  // When due() should be asked again by an owner that waits: it may be earlier then than it is now.
+  Instant look_again(Instant now);
+  void on_sent(Instant now, std::uint32_t bytes);
+  // False: there is no controller.
+  bool on_notification(Instant now);
+
+  // Emits a `rate` record if the rate, in Mb/s, is another than at the last call.
+  void record_rate(Tracer& tracer, ComponentId adapter, std::uint32_t queue_pair, Instant now);
+
+ private:
+  std::optional<Rate> rate(Instant now);
+
+  const Rate line_;
+  const std::optional<Rate> static_rate_;
+  const std::unique_ptr<RateController> controller_;
+  std::uint64_t recorded_mbps_;
+  Instant started_{};       // the packet before
+  std::uint32_t bytes_ = 0;  // its bytes; 0: there is none
+};
+
+// The rate of an ibv_rate; nothing for 0, which is no limit, and for numbers that are no rate.
+std::optional<Rate> rate_of_static(std::uint8_t static_rate);
+
+}  // namespace verbatim::hca
