@@ -135,7 +135,7 @@ TEST(Mistakes, in_a_topology) {
         "bad.json: /links/1/rate: \"100\" has no unit; units are Tbps, Gbps, Mbps, kbps, bps, for example \"100 Gbps\"\n"
         "bad.json: /switchs: unknown key; did you mean \"switches\"?\n"
         "bad.json: /hosts/0/hca: there is no profile \"conectx5\"; did you mean \"connectx5\"? the adapter profiles are connect_ib, "
-        "connectx3, connectx4_edr, connectx5, connectx6_hdr, connectx7_ndr, edr_hca, edr_light, qdr_hca; or name a file, relative to this one\n"
+        "connectx3, connectx4_edr, connectx5, connectx6_hdr, connectx7_ndr, edr_hca, edr_light, edr_roce, edr_roce_light, qdr_hca; or name a file, relative to this one\n"
         "bad.json: /hosts/2/name: the name \"a\" is already that of /hosts/0; give every host and switch a name of its own\n"
         "bad.json: /links/0/b: there is no host or switch \"sw\"; name one of \"hosts\" or \"switches\"\n"
         "bad.json: /links/1/b: there is no host or switch \"sw\"; name one of \"hosts\" or \"switches\"\n"}});

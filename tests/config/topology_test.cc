@@ -295,7 +295,7 @@ TEST(Topology, larger_than_a_subnet) {
 TEST(Topology, profiles_must_exist_and_are_read_once) {
   EXPECT_EQ(topology_findings(topology(R"({"name": "a", "hca": "edr"}, {"name": "b"})", kSwitch, kLinks)),
             "/hosts/0/hca: there is no profile \"edr\"; the adapter profiles are connect_ib, connectx3, connectx4_edr, connectx5, "
-            "connectx6_hdr, connectx7_ndr, edr_hca, edr_light, qdr_hca; or name a file, relative to this one\n");
+            "connectx6_hdr, connectx7_ndr, edr_hca, edr_light, edr_roce, edr_roce_light, qdr_hca; or name a file, relative to this one\n");
   Folder folder;
   folder.write("slow.json", R"({"profile": "hca", "name": "slow", "core_clock": "4 MH"})");
   Diagnostics diagnostics;
@@ -312,7 +312,7 @@ TEST(Topology, profiles_must_exist_and_are_read_once) {
 TEST(Topology, an_unknown_profile_is_reported_once_with_its_key) {
   EXPECT_EQ(topology_findings(R"({"name": "t", "generate": {"shape": "star", "hosts": 8, "rate": "EDR", "switch": "edr_swich", "hca": "cx5"}})"),
             "/generate/hca: there is no profile \"cx5\"; the adapter profiles are connect_ib, connectx3, connectx4_edr, connectx5, "
-            "connectx6_hdr, connectx7_ndr, edr_hca, edr_light, qdr_hca; or name a file, relative to this one\n"
+            "connectx6_hdr, connectx7_ndr, edr_hca, edr_light, edr_roce, edr_roce_light, qdr_hca; or name a file, relative to this one\n"
             "/generate/switch: there is no profile \"edr_swich\"; did you mean \"edr_switch\"? the switch profiles are edr_switch, "
             "ethernet_switch, hpcc_switch, infiniscale_iv, quantum, quantum2, spectrum, spectrum2, switch_ib2, switchx2; or name a file, relative to this one\n");
 }
