@@ -269,6 +269,8 @@ class Tracer {
   // Sinks get what is to come, at the end of a run.
   void finish() { release_up_to(kNoTime); }
 
+  // Whether somebody looks at whole packets.
+  bool shows_packets() const { return !packet_observers_.empty(); }
   void record_packet(ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                      std::uint64_t d, const ib::Packet& packet, ComponentId port) {
     CHECK(held_ == nullptr);

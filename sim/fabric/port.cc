@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/ib/ecn.h"
+#include "sim/ib/frame.h"
 #include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
 #include "sim/ib/wire.h"
@@ -168,7 +169,13 @@ void Port::schedule_resumes() {
 void Port::send_pause_frame() {
   const PauseFrame frame = link_->send_pause_frame();
   last_period_ = link_->line().busy_since();
-  tracer_.record(id_, TraceEvent::kPauseFrame, frame.paused | frame.changed, frame.paused, link().pause_quanta);
+  const auto enabled = static_cast<std::uint8_t>(frame.paused | frame.changed);
+  if (!tracer_.shows_packets()) [[likely]]
+    return tracer_.record(id_, TraceEvent::kPauseFrame, enabled, frame.paused, link().pause_quanta);
+  // Nobody looks at the address of who sends it: a local one, by which captures tell ports apart.
+  constexpr std::uint64_t kLocal = 0x0200'0000'0000;
+  const ib::PacketPtr bytes = ib::make_pause_frame(ib::MacAddress{kLocal | id_.value}, enabled, frame.paused, link().pause_quanta);
+  tracer_.record_packet(id_, TraceEvent::kPauseFrame, enabled, frame.paused, link().pause_quanta, 0, *bytes, id_);
 }
 
 std::uint8_t Port::paused_lanes() {

@@ -1,6 +1,8 @@
 #include "sim/ib/frame.h"
 
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "sim/core/check.h"
 #include "sim/ib/bytes.h"
@@ -153,6 +155,24 @@ PacketPtr make_frame() {
   packet->is_frame = true;
   packet->ethernet.emplace();
   packet->bth.opcode = make_opcode(Transport::kUd, Operation::kSendOnly);
+  return packet;
+}
+
+PacketPtr make_pause_frame(MacAddress source, std::uint8_t enabled, std::uint8_t paused, std::uint16_t quanta) {
+  constexpr std::uint64_t kDestination = 0x0180'c200'0001;
+  constexpr std::uint16_t kMacControl = 0x8808, kPriorityPause = 0x0101;
+  std::vector<std::byte> bytes;
+  ByteWriter out(bytes);
+  out.put(kDestination, kMacBytes);
+  out.put(source.value, kMacBytes);
+  out.put(kMacControl, 2);
+  out.put(kPriorityPause, 2);
+  out.put(enabled, 2);
+  for (int priority = 0; priority < 8; ++priority) out.put((paused >> priority & 1) != 0 ? quanta : 0, 2);
+  out.zeros(kLeastFrameBytes - out.size());
+  PacketPtr packet = make_frame();
+  packet->payload = {PayloadBuffer::copy_of(bytes), 0, kLeastFrameBytes};
+  address_frame(*packet);
   return packet;
 }
 

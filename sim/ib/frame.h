@@ -54,6 +54,10 @@ Frame parse_frame(std::span<const std::byte> bytes);
 // A frame without its bytes. Where a packet is told by its opcode, it is a datagram.
 PacketPtr make_frame();
 
+// A frame that asks for a pause of `quanta` (IEEE 802.3 31B, 802.1Qbb): bit n of `enabled` stands for priority n, which is to be
+// paused if its bit of `paused` is set, and else resumed.
+PacketPtr make_pause_frame(MacAddress source, std::uint8_t enabled, std::uint8_t paused, std::uint16_t quanta);
+
 // Takes addresses, and the service level, which is the priority of the VLAN tag, from the payload of a frame to its headers,
 // and fills it up to the least length. The payload is of 14 bytes or more.
 void address_frame(Packet& packet);

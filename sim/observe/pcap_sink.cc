@@ -138,14 +138,12 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
     if (is_same) add_to(comment_, "hit by fault " + std::to_string(record.values[3]));
     return;
   }
-  if (record.event != TraceEvent::kPacketTransmitted && record.event != TraceEvent::kPacketReceived &&
-      record.event != TraceEvent::kPacketDropped) {
-    return;
-  }
+  const bool starts = record.event == TraceEvent::kPacketTransmitted || record.event == TraceEvent::kPauseFrame;
+  if (!starts && record.event != TraceEvent::kPacketReceived && record.event != TraceEvent::kPacketDropped) return;
   if (port.value >= interface_of_.size() || interface_of_[port.value] == kNone) return;
   const std::uint32_t interface = interface_of_[port.value];
   const bool is_of_cable = interfaces_[interface].far_port.has_value(), is_ethernet = interfaces_[interface].is_ethernet;
-  if (is_of_cable && record.event != TraceEvent::kPacketTransmitted) {
+  if (is_of_cable && !starts) {
     const bool is_dropped = record.event == TraceEvent::kPacketDropped && is_same;
     // Other reasons are of packets that have not entered the cable.
     const bool is_lost = is_dropped && static_cast<ib::DropReason>(record.values[3]) == ib::DropReason::kFault;
@@ -183,7 +181,7 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
   comment_ = comment_on(record, packet);
   // A port drops packets that cannot leave and those lost on the link to it; the device behind it drops what has come in.
   leaves_ = is_of_cable ? port == interfaces_[interface].port
-                        : record.event == TraceEvent::kPacketTransmitted ||
+                        : starts ||
                               (record.event == TraceEvent::kPacketDropped && record.component == port.value &&
                                record.values[3] != static_cast<std::uint64_t>(ib::DropReason::kLostOnLink));
 }

@@ -177,5 +177,19 @@ TEST(FrameTest, the_frame_check_sequence_is_that_of_ethernet) {
   EXPECT_TRUE(std::equal(std::begin(check), std::end(check), expected));
 }
 
+// IEEE 802.1Qbb: 01-80-c2-00-00-01, 88-08, opcode 01-01, priorities 3 and 5 of which 3 is paused, then eight times of two bytes.
+TEST(PauseFrame, has_its_bytes) {
+  const PacketPtr packet = make_pause_frame(MacAddress{0x0200'0000'0007}, 1 << 3 | 1 << 5, 1 << 3, 0xfffe);
+  const std::span<const std::byte> bytes = packet->payload.bytes();
+  std::vector<int> found;
+  for (const std::byte byte : bytes) found.push_back(std::to_integer<int>(byte));
+  std::vector<int> expected{0x01, 0x80, 0xc2, 0x00, 0x00, 0x01, 0x02, 0, 0, 0, 0, 7, 0x88, 0x08, 0x01, 0x01, 0x00, 0x28,
+                            0,    0,    0,    0,    0,    0,    0xff, 0xfe};
+  expected.resize(60);
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(packet->wire_bytes(), 64u);
+  EXPECT_TRUE(packet->is_frame);
+}
+
 }  // namespace
 }  // namespace verbatim::ib
