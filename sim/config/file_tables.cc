@@ -1,17 +1,11 @@
-#include "sim/config/freedom.h"
 #include "sim/config/spec.h"
 #include "sim/config/tables.h"
-#include "sim/ib/opcode.h"
 #include "verbs_shim/protocol/huge_pages.h"
 #include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::config {
 
 namespace {
-
-Field for_people(std::string_view key, std::string_view doc) {
-  return {.key = key, .kind = Kind::kIgnored, .doc = doc};
-}
 
 // What it is when it is left out depends on other values, so the schema names none.
 Field without_default(Field field) {
@@ -320,220 +314,7 @@ const Object& management_network_table() {
   return table;
 }
 
-const Object& program_table() {
-  using P = ProgramSpec;
-  static const Object table = make_object<P>(
-      "a program", "a Linux program on a simulated host",
-      {for_people("description", "for people"),
-       bind<&P::host>(
-           {.key = "host", .kind = Kind::kName, .required = true, .doc = "a host of the topology"}),
-       bind<&P::command>(
-           {.key = "command",
-            .kind = Kind::kCommand,
-            .required = true,
-            .doc = "the program and its arguments: a string, split as a shell splits words but without "
-                   "a shell, or a list of words; {NAME} stands for an argument that has a range"}),
-       bind<&P::start>({.key = "start",
-                        .kind = Kind::kDuration,
-                        .doc = "virtual time at which it starts",
-                        .max = 1'000'000 * kSecondPs}),
-       bind<&P::environment>({.key = "env",
-                              .kind = Kind::kTextMap,
-                              .doc = "environment variables beyond the fixed base environment"}),
-       bind<&P::working_directory>(
-           {.key = "cwd",
-            .kind = Kind::kReference,
-            .doc = "working directory, relative to this file; default: the caller's"}),
-       bind<&P::files>({.key = "files",
-                        .kind = Kind::kTextMap,
-                        .doc = "files in the host's own /tmp, /var/tmp, /dev/shm, /run, /dev/hugepages or home folder before the "
-                               "start: path, and the file it is a copy of, relative to this file"}),
-       bind<&P::background>({.key = "background",
-                             .kind = Kind::kBoolean,
-                             .doc = "SIGTERM ends it once all programs without this mark have ended"}),
-       bind<&P::kill>({.key = "kill",
-                       .kind = Kind::kDuration,
-                       .doc = "virtual time at which SIGKILL ends it; left out: never",
-                       .max = 1'000'000 * kSecondPs}),
-       bind<&P::expect_exit>({.key = "expect_exit",
-                              .kind = Kind::kExpectExit,
-                              .doc = "exit code, or the signal that ends it, such as \"SIGSEGV\""}),
-       bind<&P::expect_output>({.key = "expect_output",
-                                .kind = Kind::kTextList,
-                                .doc = "strings that must occur in its standard output, in this order"})});
-  return table;
-}
-
-const Object& flow_table() {
-  using F = FlowSpec;
-  static const Object table = make_object<F>(
-      "a flow", "traffic without a program: bytes from one host to another over reliable connections",
-      {for_people("description", "for people"),
-       bind<&F::from>({.key = "from",
-                       .kind = Kind::kText,
-                       .required = true,
-                       .doc = "the host that sends; a further adapter of it: host/device"}),
-       bind<&F::to>({.key = "to", .kind = Kind::kText, .required = true, .doc = "the host that receives, written likewise"}),
-       bind<&F::bytes>({.key = "bytes",
-                        .kind = Kind::kSize,
-                        .required = true,
-                        .doc = "how much is sent in all",
-                        .min = 1,
-                        .max = 1ll << 50}),
-       bind<&F::start>({.key = "start",
-                        .kind = Kind::kDuration,
-                        .doc = "virtual time of the first doorbell",
-                        .max = 1'000'000 * kSecondPs}),
-       bind<&F::message_size>({.key = "message_size",
-                               .kind = Kind::kSize,
-                               .doc = "bytes of one work request; the last may be shorter",
-                               .min = 1,
-                               .max = 1ll << 30}),
-       bind<&F::operation>({.key = "operation",
-                            .kind = Kind::kText,
-                            .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive",
-                            .choices = {"write", "send"}}),
-       bind<&F::service_level>({.key = "service_level",
-                                .kind = Kind::kInteger,
-                                .doc = "of its packets and their answers; on Ethernet, with trust pcp in the adapter's profile, the lower three "
-                                       "bits are their priority",
-                                .max = 15}),
-       bind<&F::traffic_class>({.key = "traffic_class",
-                                .kind = Kind::kInteger,
-                                .doc = "on Ethernet: of the IP headers of its packets and their answers; the upper six bits are the DSCP",
-                                .max = 255}),
-       bind<&F::queue_pairs>({.key = "queue_pairs",
-                              .kind = Kind::kInteger,
-                              .doc = "connections that share its messages, each with 128 of them under way at most",
-                              .min = 1,
-                              .max = 4096})});
-  return table;
-}
-
-// "any" and every operation of the opcode table, of whatever transport.
-std::vector<std::string_view> opcode_names() {
-  std::vector<std::string_view> names = {"any"};
-  for (std::uint32_t code = 0; code < 0x20; ++code) {
-    const ib::OpcodeInfo& info = ib::info(make_opcode(ib::Transport::kRc, static_cast<ib::Operation>(code)));
-    if (info.defined) names.push_back(info.name);
-  }
-  return names;
-}
-
-const Object& expect_table() {
-  using E = ExpectSpec;
-  static const Object table = make_object<E>(
-      "expectations", "of the run as a whole",
-      {bind<&E::outcome>({.key = "outcome",
-                          .kind = Kind::kText,
-                          .doc = "how the run ends",
-                          .choices = {"finished", "deadlock", "time-limit"}}),
-       bind<&E::digest>({.key = "digest", .kind = Kind::kHex, .doc = "digest of the run"}),
-       bind<&E::virtual_time_max>({.key = "virtual_time_max",
-                                   .kind = Kind::kDuration,
-                                   .doc = "the run ends at this virtual time at the latest; 0: any",
-                                   .max = 1'000'000 * kSecondPs})});
-  return table;
-}
-
-const Object& freedom_table() {
-  using F = FreedomSpec;
-  static const Object table = make_object<F>(
-      "bounds of freedom", "limits of a run with freedom spec; other runs ignore them",
-      {bind<&F::faults>({.key = "faults",
-                         .kind = Kind::kInteger,
-                         .doc = "how many packets at most are lost, duplicated or late; which ones is drawn from the seed",
-                         .max = 1'000'000}),
-       bind<&F::failing_calls>({.key = "failing_calls",
-                                .kind = Kind::kInteger,
-                                .doc = "how many calls of programs on each host at most fail, or do less than they could, though nothing is wrong; which "
-                                       "ones is drawn from the seed",
-                                .max = 1'000'000}),
-       bind<&F::failures>({.key = "failures",
-                           .kind = Kind::kInteger,
-                           .doc = "how many links go down, adapters fail and programs are killed at most; which ones and when is drawn from "
-                                  "the seed",
-                           .max = 1'000'000}),
-       bind<&F::accesses>({.key = "accesses",
-                           .kind = Kind::kBoolean,
-                           .doc = "threads may also be delayed before accesses to shared memory, and between the read and the write of one "
-                                  "instruction; otherwise only before calls"})});
-  return table;
-}
-
 }  // namespace
-
-const Object& fault_table() {
-  using F = FaultSpec;
-  static const Object table = make_object<F>(
-      "a fault", "something that goes wrong on a link, or with an adapter",
-      {for_people("description", "for people"),
-       bind<&F::action>({.key = "action",
-                         .kind = Kind::kText,
-                         .required = true,
-                         .doc = "what happens: to packets (mark: those of RoCE that are ECN-capable get a congested switch's mark, CE), to the "
-                                "link itself (link_down), or to an adapter that fails for good (device_fatal)",
-                         .choices = {"drop", "duplicate", "corrupt", "delay", "mark", "link_down", "device_fatal"}}),
-       bind<&F::network>({.key = "network",
-                          .kind = Kind::kText,
-                          .doc =
-                              "whose packets: those of the fabric's links, or TCP segments and UDP datagrams "
-                              "between hosts; the latter can be dropped and delayed",
-                          .choices = {"fabric", "management"}}),
-       bind<&F::protocol>({.key = "protocol",
-                           .kind = Kind::kText,
-                           .doc = "of network management: of this protocol",
-                           .choices = {"any", "tcp", "udp"}}),
-       bind<&F::from>({.key = "from",
-                       .kind = Kind::kText,
-                       .doc =
-                           "packets that leave by this end of a link, written as in the topology; of network "
-                           "management: from this host, default any"}),
-       bind<&F::to>({.key = "to",
-                     .kind = Kind::kText,
-                     .doc = "packets that come to this end of a link; of network management: to this host, "
-                            "default any"}),
-       bind<&F::opcode>({.key = "opcode",
-                         .kind = Kind::kText,
-                         .doc = "packets of this operation, of any transport",
-                         .choices = opcode_names()}),
-       bind<&F::nth>({.key = "nth",
-                      .kind = Kind::kInteger,
-                      .doc = "the first such packet that is hit; 1 is the first that starts on the link",
-                      .min = 1}),
-       bind<&F::every>({.key = "every", .kind = Kind::kInteger, .doc = "after that one, every n-th such packet is hit", .min = 1}),
-       bind<&F::count>({.key = "count", .kind = Kind::kInteger, .doc = "how many packets are hit; 0: no limit"}),
-       bind<&F::after>({.key = "after",
-                        .kind = Kind::kDuration,
-                        .doc = "virtual time from which packets count",
-                        .max = 1'000'000 * kSecondPs}),
-       bind<&F::delay>({.key = "delay",
-                        .kind = Kind::kDuration,
-                        .doc = "of action delay: how much later the packet arrives; others overtake it",
-                        .max = 1'000 * kSecondPs}),
-       bind<&F::icrc>(
-           {.key = "icrc",
-            .kind = Kind::kText,
-            .doc = "of action corrupt: invalid, so that the receiver discards the packet, or valid, so "
-                   "that nobody can know; then only packets with payload count",
-            .choices = {"invalid", "valid"}}),
-       bind<&F::byte>(
-           {.key = "byte",
-            .kind = Kind::kInteger,
-            .doc = "of action corrupt: which byte of the payload is wrong; the last, if there are fewer"}),
-       bind<&F::link>({.key = "link", .kind = Kind::kText, .doc = "of action link_down: an end of the link"}),
-       bind<&F::host>({.key = "host", .kind = Kind::kText, .doc = "of action device_fatal: whose adapter fails; a further one: host/device"}),
-       bind<&F::at>({.key = "at",
-                     .kind = Kind::kDuration,
-                     .doc = "of actions link_down and device_fatal: virtual time of the failure",
-                     .max = 1'000'000 * kSecondPs}),
-       bind<&F::until>(
-           {.key = "until",
-            .kind = Kind::kDuration,
-            .doc = "of action link_down: virtual time at which the link is up again; default: never",
-            .max = 1'000'000 * kSecondPs})});
-  return table;
-}
 
 const Object& topology_table() {
   using T = TopologySpec;
@@ -558,6 +339,11 @@ const Object& topology_table() {
                                    "switches, so that every tier splits flows as the one before it and most ways stay empty "
                                    "(polarisation)",
                             .choices = {"own", "same"}}),
+       bind<&T::convergence_time>({.key = "convergence_time",
+                                   .kind = Kind::kDuration,
+                                   .doc = "on Ethernet: from the failure or repair of a cable between switches to when all switches have the "
+                                          "routes of the cables that are intact, as a routing protocol brings them about",
+                                   .max = 1'000'000 * kSecondPs}),
        bind_object<&T::generate>({.key = "generate",
                                   .kind = Kind::kObject,
                                   .doc = "a regular shape instead of written hosts, switches and links"},
@@ -576,49 +362,6 @@ const Object& topology_table() {
        bind_object<&T::management_network>(
            {.key = "management_network", .kind = Kind::kObject, .doc = "the network of TCP connections"},
            management_network_table())});
-  return table;
-}
-
-const Object& scenario_table() {
-  using S = ScenarioSpec;
-  static const Object table = make_object<S>(
-      "a scenario", "A topology, the programs that run on it, and what is expected of them",
-      {for_people("$schema", "the JSON Schema, for editors"),
-       bind<&S::name>({.key = "name", .kind = Kind::kName, .doc = "name of the scenario"}),
-       bind<&S::description>({.key = "description", .kind = Kind::kText, .doc = "for people"}),
-       bind<&S::topology_reference>({.key = "topology",
-                                     .kind = Kind::kReference,
-                                     .required = true,
-                                     .doc = "topology file, relative to this one"}),
-       bind_objects<&S::programs>(
-           {.key = "programs", .kind = Kind::kObjects, .doc = "the programs; without flows there is at least one"},
-           program_table()),
-       bind_objects<&S::flows>({.key = "flows",
-                                .kind = Kind::kObjects,
-                                .doc = "traffic that no program makes; the run lasts until all of it has arrived"},
-                               flow_table()),
-       bind<&S::ranges>({.key = "ranges",
-                         .kind = Kind::kRangeMap,
-                         .doc = "numbers in the commands that may be made smaller: a name, written {name} in a command, and its least "
-                                "and greatest value, such as \"1..1000\"; a run takes the greatest, or what --set gives"}),
-       bind_objects<&S::faults>({.key = "faults", .kind = Kind::kObjects, .doc = "what goes wrong"},
-                                fault_table()),
-       bind<&S::seed>({.key = "seed", .kind = Kind::kInteger, .doc = "root of all random numbers"}),
-       bind<&S::freedom>(
-           {.key = "freedom",
-            .kind = Kind::kText,
-            .doc = "what is done with the freedom that the specification leaves: friendly does as a "
-                   "ConnectX does, spec draws all that is allowed from the seed, quirk:NAME besides what some hardware does though it "
-                   "is not allowed",
-            .choices = {freedom_names().begin(), freedom_names().end()}}),
-       bind_object<&S::spec>({.key = "spec", .kind = Kind::kObject, .doc = "with freedom spec: how far it goes"},
-                             freedom_table()),
-       bind<&S::time_limit>({.key = "time_limit",
-                             .kind = Kind::kDuration,
-                             .doc = "virtual time after which the run is ended; 0: none",
-                             .max = 1'000'000 * kSecondPs}),
-       bind_object<&S::expect>({.key = "expect", .kind = Kind::kObject, .doc = "of the run as a whole"},
-                               expect_table())});
   return table;
 }
 

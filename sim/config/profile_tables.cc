@@ -660,7 +660,11 @@ const Object& switch_profile_table() {
          bind_objects<&P::sl_to_vl>(sl_to_vl_row({}), level_mapping_table()),
          trust_row<&P::trust>("on Ethernet, what the priority of a packet, and so the lane by which it leaves, is made of: pcp: the priority of its "
                               "VLAN tag, without one 0; dscp: the DSCP of its IP header, of a frame that is not IP 0"),
-         bind_objects<&P::dscp_to_priority>(dscp_to_priority_row({}), dscp_mapping_table())});
+         bind_objects<&P::dscp_to_priority>(dscp_to_priority_row({}), dscp_mapping_table()),
+         duration<&P::withdrawal_delay>("withdrawal_delay",
+                                        "on Ethernet: from a link's failure to when its port leaves the groups of equally good outputs, and "
+                                        "from its repair to when the port is in them again",
+                                        1'000'000 * kSecondPs)});
     object.annotated = true;
     return object;
   }();

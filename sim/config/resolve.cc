@@ -72,6 +72,10 @@ class Resolver {
     if (!topology_.is_roce() && topology_.ecmp_seed != "own" && !is_wrong("/link_layer")) {
       add("/ecmp_seed", "switches of InfiniBand do not spread flows by a hash", "leave it out, or choose the link layer \"roce\"");
     }
+    if (!topology_.is_roce() && topology_.convergence_time != TopologySpec::kUsualConvergenceTime && !is_wrong("/link_layer")) {
+      add("/convergence_time", "routes of InfiniBand are the subnet manager's and stay when a link fails",
+          "leave it out, or choose the link layer \"roce\"");
+    }
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.

@@ -2,6 +2,7 @@
 
 #include "sim/config/link_params.h"
 #include "sim/config/node_description.h"
+#include "sim/config/reroutes.h"
 #include "sim/core/rng.h"
 #include "sim/ib/wire.h"
 
@@ -237,6 +238,7 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
       {"delay", faults::Action::kDelay},
       {"mark", faults::Action::kMark},
       {"link_down", faults::Action::kLinkDown}};
+  if (topology_.is_roce()) reroute(faults);
   for (const FaultSpec& spec : faults) {
     const faults::Selection selection{static_cast<std::uint64_t>(spec.nth),
                                       static_cast<std::uint64_t>(spec.every),
@@ -275,6 +277,13 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
     rule.down = instant_from_ps(spec.at.count());
     if (spec.until.count() != 0) rule.up = instant_from_ps(spec.until.count());
     faults_.add(rule, port_of(spec.end));
+  }
+}
+
+void Simulation::reroute(const std::vector<FaultSpec>& faults) {
+  std::vector<std::vector<fabric::RouteChange>> changes = route_changes_of(topology_, faults);
+  for (std::size_t i = 0; i < switches_.size(); ++i) {
+    if (!changes[i].empty()) switches_[i]->set_route_changes(std::move(changes[i]));
   }
 }
 

@@ -118,6 +118,8 @@ class Simulation {
     }
   };
 
+  // Cables that fail change routes.
+  void reroute(const std::vector<FaultSpec>& faults);
   hca::PortAddress address_of(std::size_t adapter) const;
   void build_adapter(std::size_t index, std::uint64_t seed, Choices& choices);
   void build_management(std::size_t index, std::uint64_t seed, Choices& choices);

@@ -180,6 +180,9 @@ struct TopologySpec {
   std::string link_layer = "infiniband";
   std::string subnet_manager = "simulated";  // or none
   std::string ecmp_seed = "own";             // of switches on Ethernet; or same
+  // On Ethernet: from the failure or repair of a cable between switches to new routes.
+  static constexpr Duration kUsualConvergenceTime{200'000'000'000};
+  Duration convergence_time = kUsualConvergenceTime;
   GeneratorSpec generate;
   std::vector<HostSpec> hosts;
   std::vector<SwitchSpec> switches;

@@ -5,6 +5,9 @@
 
 namespace verbatim::config {
 
+// A row whose text nothing reads.
+inline Field for_people(std::string_view key, std::string_view doc) { return {.key = key, .kind = Kind::kIgnored, .doc = doc}; }
+
 const Object& hca_profile_table();     // -> hca::HcaProfile
 const Object& switch_profile_table();  // -> fabric::SwitchProfile
 const Object& cpu_profile_table();     // -> CpuProfile

@@ -13,12 +13,14 @@ namespace verbatim::fabric {
 
 Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfile& profile,
                const std::vector<ComponentId>& port_ids)
-    : tracer_(tracer),
+    : engine_(engine),
+      tracer_(tracer),
       id_(id),
       profile_(profile),
       priorities_(profile.trust, profile.dscp_to_priority),
       has_priorities_(profile.virtual_lanes > 1),
       clock_(profile.core_clock_hz),
+      rerouting_(profile.withdrawal_delay),
       buffer_({profile.vl15_buffer_bytes, profile.crossbar_speedup, profile.shared_memory}, PortNumber{1}, port_ids.size()) {
   CHECK(!port_ids.empty() && port_ids.size() < kNoRoute.value);
   PortParams params;
@@ -91,7 +93,7 @@ void Switch::classify(const Port& in, ib::Packet& packet) const {
   if (const ib::VirtualLane lane = in.lane_of(packet.lrh.service_level); lane != kManagementLane) packet.lrh.lane = lane;
 }
 
-bool Switch::is_for_agent(ib::Packet& packet) const {
+bool Switch::is_for_agent(ib::Packet& packet) {
   if (agent_ == nullptr || packet.ethernet) return false;
   if (packet.lrh.destination == ib::kPermissiveLid) return packet.lrh.lane == kManagementLane;
   constexpr std::uint32_t kSpecialQueues = 2;
@@ -115,11 +117,13 @@ void Switch::send(ib::PacketPtr packet) {
 }
 
 void Switch::link_changed(PortNumber port, bool up) {
+  if (is_ethernet_) rerouting_.on_link(port, up, engine_.now());
   if (agent_ != nullptr) agent_->on_link(port, up);
 }
 
-const std::vector<PortNumber>& Switch::group_ports(const ib::Packet& packet) const {
+const std::vector<PortNumber>& Switch::group_ports(const ib::Packet& packet) {
   static const std::vector<PortNumber> kNone;
+  if (const std::vector<PortNumber>* const changed = rerouting_.multicast_ports(engine_.now())) return *changed;
   if (!multicast_table_ || packet.ethernet) return multicast_ports_;
   const std::size_t group = packet.lrh.destination.value - ib::kFirstMulticastLid.value;
   return group < multicast_table_->size() ? (*multicast_table_)[group] : kNone;
@@ -172,7 +176,11 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
   }
 }
 
-PortNumber Switch::output_for(ib::Packet& packet) const {
+PortNumber Switch::output_for(ib::Packet& packet) {
+  if (engine_.now() >= rerouting_.normal_until()) [[unlikely]] {
+    if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
+    return rerouting_.output(*routes_, destination_of(packet), packet.flow_hash, ecmp_salt_, engine_.now());
+  }
   const RouteTable::Entry entry = route_of(packet);
   if (!RouteTable::is_set(entry)) return PortNumber{static_cast<std::uint8_t>(entry)};
   if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);

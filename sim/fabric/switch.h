@@ -17,6 +17,7 @@
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/port.h"
 #include "sim/fabric/priority_map.h"
+#include "sim/fabric/rerouting.h"
 #include "sim/fabric/route_table.h"
 
 namespace verbatim::fabric {
@@ -55,6 +56,9 @@ struct SwitchProfile {
   // On Ethernet: priorities of packets that come in.
   std::string trust = "dscp";  // or pcp
   std::vector<DscpMapping> dscp_to_priority;
+  // On Ethernet: from a link's failure to when its port leaves the groups of equally good outputs, and from its repair to when
+  // the port is in them again.
+  Duration withdrawal_delay{10'000'000'000};
 };
 
 // Who answers for a switch, at its management port 0.
@@ -89,10 +93,14 @@ class Switch final : public PacketSink {
   // On Ethernet: destination n is the adapter with the MAC address `base` + n. Of the ports that lead to it by ways of one length
   // a flow keeps to one, which its hash and `ecmp_salt` choose (flow_hash.h).
   void set_ethernet_routes(ib::MacAddress base, std::shared_ptr<const RouteTable> routes, std::uint64_t ecmp_salt = 0) {
+    is_ethernet_ = true;
     mac_base_ = base;
     routes_ = std::move(routes);
     ecmp_salt_ = ecmp_salt;
   }
+
+  // On Ethernet: what a routing protocol brings about when links elsewhere fail and come back; before the first event.
+  void set_route_changes(std::vector<RouteChange> changes) { rerouting_.set_changes(std::move(changes)); }
 
   // Groups that the subnet manager has laid itself (IBA 18.2.4.3.3): by LID from 0xc000 on, the ports that a packet to it leaves
   // by. Once there is such a table, no others are flooded.
@@ -126,7 +134,7 @@ class Switch final : public PacketSink {
                    ib::Packet& packet, std::uint32_t wire_bytes) const;
   void replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_bytes, std::int64_t lookup,
                  ArrivalTimes times);
-  const std::vector<PortNumber>& group_ports(const ib::Packet& packet) const;
+  const std::vector<PortNumber>& group_ports(const ib::Packet& packet);
   RouteTable::Entry route_of(const ib::Packet& packet) const { return routes_->entry(destination_of(packet)); }
   // In the route table.
   std::uint64_t destination_of(const ib::Packet& packet) const {
@@ -136,11 +144,12 @@ class Switch final : public PacketSink {
   PortNumber output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const;
   // Sets the priority of a packet, and the lane on which it counts as having come in.
   void classify(const Port& in, ib::Packet& packet) const;
-  bool is_for_agent(ib::Packet& packet) const;
+  bool is_for_agent(ib::Packet& packet);
   // 0: this switch itself, kNoRoute: none.
-  PortNumber output_for(ib::Packet& packet) const;
+  PortNumber output_for(ib::Packet& packet);
   void drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason);
 
+  Engine& engine_;
   Tracer& tracer_;
   const ComponentId id_;
   const SwitchProfile profile_;
@@ -151,6 +160,8 @@ class Switch final : public PacketSink {
   std::shared_ptr<const RouteTable> routes_ = std::make_shared<const RouteTable>();
   ib::MacAddress mac_base_;
   std::uint64_t ecmp_salt_ = 0;
+  bool is_ethernet_ = false;
+  Rerouting rerouting_;
   std::vector<PortNumber> multicast_ports_;
   std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;
   SwitchAgent* agent_ = nullptr;

@@ -55,7 +55,7 @@ TEST(PerPortBuffer, space_serves_heads_that_come_after_its_release) {
 
 TEST(PerPortBuffer, lanes_of_a_lossy_link_are_bounded_one_by_one) {
   Buffer two({});
-  two.buffer.bound_lanes(kFirst, 2, 2 * 64, LinkParams{kEdr4x});
+  two.buffer.bound_lanes(kFirst, 2, 2 * 64, LinkParams{});
   EXPECT_TRUE(two.buffer.admit(kFirst, kFirstLane, 128, at(0)));
   EXPECT_FALSE(two.buffer.admit(kFirst, kFirstLane, 26, at(0)));
   EXPECT_TRUE(two.buffer.admit(kFirst, kSecondLane, 26, at(0)));

@@ -1,0 +1,74 @@
+// What a switch of Ethernet does about links that are down, in two steps, as its line cards and its routing protocol do.
+//
+// A port whose own link is down leaves the groups of equally good outputs `delay` after the link went down, and returns `delay`
+// after it came up, if the link has been so all the time. Failures elsewhere change all routes, at times that are known before
+// the run (sim/config/reroutes.h): a routing protocol has converged then.
+//
+// The hash of a flow chooses among all outputs that lead to its destination while every link is up. Where this output is not in
+// use, a second hash chooses among those that are. So flows on other outputs stay where they are (resilient hashing), and a flow
+// returns to its output when this is in use again.
+//
+// Nothing here is an event: what has come into effect is worked out when a packet asks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/core/time.h"
+#include "sim/fabric/packet_sink.h"
+#include "sim/fabric/route_table.h"
+
+namespace verbatim::fabric {
+
+// Routes, and the spanning tree for packets to groups, from a time on.
+struct RouteChange {
+  Instant at{};
+  std::shared_ptr<const RouteTable> routes;  // null: those of the beginning, and its tree
+  std::vector<PortNumber> multicast_ports;
+};
+
+class Rerouting {
+ public:
+  explicit Rerouting(Duration delay) : delay_(delay) {}
+
+  // Ascending times; before the first event.
+  void set_changes(std::vector<RouteChange> changes) {
+    changes_ = std::move(changes);
+    normal_until_ = next_change();
+  }
+  // The link of a port has gone down, or come up.
+  void on_link(PortNumber port, bool up, Instant now);
+
+  // Before this time every link is taken to be up; it moves.
+  Instant normal_until() const { return normal_until_; }
+
+  // By which port a flow leaves; kNoRoute: none leads there. `all` are the routes of the beginning. A port that is down is the
+  // answer where no other leads there.
+  PortNumber output(const RouteTable& all, std::uint64_t destination, std::uint64_t hash, std::uint64_t salt, Instant now);
+  // Null: that of the beginning.
+  const std::vector<PortNumber>* multicast_ports(Instant now);
+
+ private:
+  struct ChangedPort {
+    PortNumber port;
+    bool is_up = true, was_in_use = true;
+    Instant since{};
+  };
+
+  Instant next_change() const { return next_ < changes_.size() ? changes_[next_].at : kNever; }
+  void catch_up(Instant now);
+  bool is_in_use(const ChangedPort& changed, Instant now) const {
+    return now >= changed.since + delay_ ? changed.is_up : changed.was_in_use;
+  }
+  bool is_in_use(PortNumber port, Instant now) const;
+
+  const Duration delay_;
+  Instant normal_until_ = kNever;
+  std::vector<ChangedPort> changed_;  // ports that are not up and in use for long
+  std::vector<RouteChange> changes_;
+  std::size_t next_ = 0;                   // the first that has not come into effect
+  const RouteChange* current_ = nullptr;  // null: the routes of the beginning
+};
+
+}  // namespace verbatim::fabric
