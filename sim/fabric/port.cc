@@ -170,7 +170,7 @@ void Port::send_pause_frame() {
   const PauseFrame frame = link_->send_pause_frame();
   last_period_ = link_->line().busy_since();
   const auto enabled = static_cast<std::uint8_t>(frame.paused | frame.changed);
-  if (!tracer_.shows_packets()) [[likely]]
+  if (!tracer_.shows_packets())
     return tracer_.record(id_, TraceEvent::kPauseFrame, enabled, frame.paused, link().pause_quanta);
   // Nobody looks at the address of who sends it: a local one, by which captures tell ports apart.
   constexpr std::uint64_t kLocal = 0x0200'0000'0000;

@@ -174,6 +174,26 @@ TEST(CaptureTest, a_capture_per_link_has_each_packet_once_on_every_cable) {
   }
 }
 
+// Frames of PFC are on the cable of the port that sends them, and tshark reads the same priorities and times as the trace has.
+TEST(CaptureTest, a_capture_per_link_has_frames_of_pauses) {
+  const support::TemporaryFolder folder;
+  const auto run = support::run({.scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json",
+                                 .options = {"--pcap", folder.path() + "/run.pcapng", "--pcap-per", "link", "--snap-length", "128", "--trace",
+                                             folder.path() + "/trace"}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  std::vector<std::string> expected;
+  std::istringstream lines(support::text_of_file(folder.path() + "/trace"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("  pause-frame  ") == line.npos) continue;
+    expected.push_back(line.find("paused=1") != line.npos ? "0x0001 65535" : "0x0001 0");
+  }
+  EXPECT_GT(expected.size(), 10u);
+  std::vector<std::string> found;
+  std::istringstream rows(with_profile(folder.path(), "-Y macc -T fields -e macc.cbfc.enbv -e macc.cbfc.pause_time.c0 -E separator=/s"));
+  for (std::string row; std::getline(rows, row);) found.push_back(row);
+  EXPECT_EQ(found, expected);
+}
+
 TEST(CaptureTest, the_profile_for_wireshark_shows_what_happened_to_packets) {
   const support::TemporaryFolder folder;
   const auto run = support::run({.commands = {"server=ibv_rc_pingpong -n 5", "client=ibv_rc_pingpong -n 5 server"},

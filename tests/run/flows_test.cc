@@ -54,6 +54,27 @@ TEST(Flows, alone_they_run_and_are_reported) {
   EXPECT_THAT(result.err, Not(HasSubstr("warning"))) << "no memory is written, so nothing can race";
 }
 
+// Four senders, one receiver, a switch that marks and pauses: nothing is lost, and the run says what happened.
+TEST(Flows, an_incast_is_marked_paused_and_slowed_down_and_loses_nothing) {
+  const RunReport result = support::run({.scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json", .options = {"--verify"}});
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("both runs have the same trace"));
+  EXPECT_EQ(result.report["losses"]["packets_dropped"], 0);
+  const auto& congestion = result.report["congestion"];
+  EXPECT_GT(congestion["pauses"], 0);
+  EXPECT_GT(congestion["packets_marked"], 100);
+  EXPECT_EQ(congestion["most_marking_port"]["port"], "port/leaf0:1") << "which leads to h0";
+  EXPECT_GT(congestion["rate_changes"], 10);
+  EXPECT_LT(congestion["lowest_rate"]["mbps"], 50'000);
+  EXPECT_THAT(result.err, HasSubstr(" packets marked, most by leaf0:1; "));
+}
+
+TEST(Flows, without_congestion_nothing_is_said_of_it) {
+  const RunReport result = Scenario(R"("flows": [)" + kFlow + "]").run();
+  EXPECT_FALSE(result.report.contains("congestion"));
+  EXPECT_THAT(result.err, Not(HasSubstr("congestion")));
+}
+
 TEST(Flows, the_same_run_twice_has_the_same_trace) {
   const RunReport result = Scenario(R"("flows": [)" + kFlow + "]").run({"--verify"});
   EXPECT_EQ(result.code, 0) << result.story();

@@ -117,6 +117,21 @@ nlohmann::ordered_json losses_of(const observe::Losses& losses) {
   return json;
 }
 
+nlohmann::ordered_json congestion_of(const observe::Congestion& congestion) {
+  const observe::Congestion::Most pausing = congestion.longest_pausing(), marking = congestion.most_marking();
+  const observe::Congestion::Rate lowest = congestion.lowest_rate();
+  nlohmann::ordered_json json = {{"pauses", congestion.pauses()},           {"paused_ps", congestion.paused_ps()},
+                                 {"longest_pausing_port", nullptr},         {"packets_marked", congestion.packets_marked()},
+                                 {"most_marking_port", nullptr},            {"rate_changes", congestion.rate_changes()},
+                                 {"lowest_rate", nullptr}};
+  if (!pausing.component.empty()) json["longest_pausing_port"] = {{"port", pausing.component}, {"paused_ps", pausing.value}};
+  if (!marking.component.empty()) json["most_marking_port"] = {{"port", marking.component}, {"packets", marking.value}};
+  if (!lowest.adapter.empty()) {
+    json["lowest_rate"] = {{"adapter", lowest.adapter}, {"qpn", lowest.qpn}, {"mbps", lowest.mbps}, {"when_ps", lowest.when_ps}};
+  }
+  return json;
+}
+
 }  // namespace
 
 std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures) {
@@ -432,6 +447,7 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"drawn_faults", figures.drawn_faults},
                      {"failing_calls", figures.failing_calls},
                      {"drawn_failures", drawn_failures_of(plan, result, figures)}};
+  if (figures.congestion->any()) json["congestion"] = congestion_of(*figures.congestion);
   if (!figures.flows.empty()) {
     Json& flows = json["flows"] = Json::array();
     for (std::size_t i = 0; i < figures.flows.size(); ++i) flows.push_back(to_json(plan.scenario.flows[i], figures.flows[i]));

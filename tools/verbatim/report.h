@@ -7,6 +7,7 @@
 
 #include "sim/observe/check_log.h"
 #include "sim/observe/diagnosis_log.h"
+#include "sim/observe/congestion.h"
 #include "sim/observe/losses.h"
 #include "sim/supervisor/supervisor.h"
 #include "tools/verbatim/answer.h"
@@ -40,6 +41,7 @@ struct RunFigures {
   std::vector<observe::Failure> failures;
   RunCause cause;                            // of a run that was not as expected
   const observe::Losses* losses = nullptr;   // outlives the figures
+  const observe::Congestion* congestion = nullptr;  // likewise
   std::vector<FlowFigures> flows;            // in the order of the scenario's
 };
 

@@ -72,6 +72,28 @@ void tell_credit_loop(config::Simulation& simulation) {
   simulation.tracer().diagnose({loop.front()->id(), 0, 0, text});
 }
 
+std::string congestion_text(const observe::Congestion& congestion) {
+  const auto short_name = [](const std::string& component) { return component.substr(component.find('/') + 1); };
+  std::vector<std::string> parts;
+  if (congestion.pauses() != 0) {
+    const observe::Congestion::Most most = congestion.longest_pausing();
+    parts.push_back(join(congestion.pauses(), congestion.pauses() == 1 ? " pause, " : " pauses, ", time_text(instant_from_ps(congestion.paused_ps())),
+                         " in all, longest by ", short_name(most.component)));
+  }
+  if (congestion.packets_marked() != 0) {
+    parts.push_back(join(congestion.packets_marked(), congestion.packets_marked() == 1 ? " packet" : " packets", " marked, most by ",
+                         short_name(congestion.most_marking().component)));
+  }
+  if (congestion.rate_changes() != 0) {
+    const observe::Congestion::Rate lowest = congestion.lowest_rate();
+    parts.push_back(join(congestion.rate_changes(), congestion.rate_changes() == 1 ? " change" : " changes", " of rate, down to ", lowest.mbps,
+                         " Mb/s at QP ", lowest.qpn, " of ", short_name(lowest.adapter)));
+  }
+  std::string text = "congestion: ";
+  for (const std::string& part : parts) text += (&part == &parts.front() ? "" : "; ") + part;
+  return text;
+}
+
 std::string losses_text(const observe::Losses& losses) {
   if (!losses.any()) return "";
   const auto counted = [](std::uint64_t number, const char* one, const char* many) { return join(number, " ", number == 1 ? one : many); };

@@ -8,6 +8,7 @@
 
 #include "sim/config/simulation.h"
 #include "sim/observe/failure_causes.h"
+#include "sim/observe/congestion.h"
 #include "sim/observe/losses.h"
 #include "sim/supervisor/spec/run_result.h"
 
@@ -35,5 +36,7 @@ void tell_credit_loop(config::Simulation& simulation);
 
 // One line; empty: nothing was lost.
 std::string losses_text(const observe::Losses& losses);
+// The same of pauses, marks and rates, when there are any.
+std::string congestion_text(const observe::Congestion& congestion);
 
 }  // namespace verbatim::cli

@@ -28,6 +28,7 @@
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/failure_facts.h"
 #include "sim/observe/latency_explainer.h"
+#include "sim/observe/congestion.h"
 #include "sim/observe/losses.h"
 #include "sim/observe/microseconds.h"
 #include "sim/observe/pcap_sink.h"
@@ -139,12 +140,13 @@ struct Observers {
   observe::RaceWindows windows;
   observe::FailureFacts facts;
   std::optional<observe::Losses> losses;
+  observe::Congestion congestion;
   std::optional<observe::CheckLog> checks;
   ContactChecks contact_checks;
   bool has_lost_record = false;  // of --verify
   Tracer* tracer = nullptr;      // theirs
 
-  explicit Observers(const ComponentTable& components) : counters(components.size()), facts(components) {}
+  explicit Observers(const ComponentTable& components) : counters(components.size()), facts(components), congestion(components) {}
 
   // A sentence when a file cannot be opened.
   std::string add_to(config::Simulation& simulation, const RunOptions& options, bool has_programs) {
@@ -153,6 +155,7 @@ struct Observers {
     tracer.add(digest);
     tracer.add(counters);
     tracer.add(facts);
+    tracer.add(congestion);
     std::vector<ComponentId> host_ports;
     for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) host_ports.push_back(simulation.host_port(i).id());
     losses.emplace(simulation.components(), host_ports);
@@ -450,6 +453,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.checks = observers.checks->entries();
   figures.check_levels = check_levels;
   figures.losses = &*observers.losses;
+  observers.congestion.finish(to_ps(figures.virtual_end));
+  figures.congestion = &observers.congestion;
   figures.flows = figures_of(*flows);
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
@@ -511,6 +516,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   }
   if (options.style.is_for_people()) {
     if (const std::string losses = losses_text(*observers.losses); !losses.empty()) complain(losses);
+    if (observers.congestion.any()) complain(congestion_text(observers.congestion));
     // Wall time differs from run to run, so this line is not part of standard output, which never does.
     std::fprintf(stderr, "verbatim: virtual time %s, wall time %.3f s, %llu packets, digest %s%s\n",
                  time_text(figures.virtual_end).c_str(), figures.wall_seconds,

@@ -1,0 +1,68 @@
+// Congestion of a run, from its records: how long priorities were paused and by whom, packets that switches marked, and rates of
+// queue pairs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "sim/core/trace.h"
+
+namespace verbatim::observe {
+
+class Congestion final : public TraceSink {
+ public:
+  explicit Congestion(const ComponentTable& components) : components_(components) {}
+
+  void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+  // The run ends at that time; pauses that last until then count. Once, before the questions below.
+  void finish(std::int64_t end_ps);
+
+  struct Most {
+    std::string component;  // "port/leaf0:1"; empty: there is none
+    std::uint64_t value = 0;
+  };
+  // Of priorities of ports, each counted when a frame asks for it that did not before.
+  std::uint64_t pauses() const { return pauses_; }
+  // Sum over the priorities of all ports, from frame to frame.
+  std::int64_t paused_ps() const { return paused_ps_; }
+  // The port that has asked for the longest pauses, all priorities added, in ps.
+  Most longest_pausing() const;
+  std::uint64_t packets_marked() const { return packets_marked_; }
+  // The port that has marked the most.
+  Most most_marking() const;
+  std::uint64_t rate_changes() const { return rate_changes_; }
+  struct Rate {
+    std::string adapter;  // "hca/h1"; empty: no rate has changed
+    std::uint64_t qpn = 0, mbps = 0;
+    std::int64_t when_ps = 0;
+  };
+  // The lowest rate of all queue pairs; of equal ones the first.
+  Rate lowest_rate() const;
+  bool any() const { return pauses_ + packets_marked_ + rate_changes_ != 0; }
+
+ private:
+  static constexpr std::size_t kPriorities = 8;
+  struct Port {
+    std::array<std::int64_t, kPriorities> paused_since{};
+    std::uint8_t paused = 0;
+    std::int64_t paused_ps = 0;
+    std::uint64_t marked = 0;
+  };
+
+  void end_pause(Port& port, std::size_t priority, std::int64_t now);
+  template <class Value>
+  Most most(Value value) const;
+
+  const ComponentTable& components_;
+  std::map<std::uint32_t, Port> ports_;  // by component
+  std::uint64_t pauses_ = 0, packets_marked_ = 0, rate_changes_ = 0;
+  std::int64_t paused_ps_ = 0;
+  std::uint32_t lowest_of_ = 0;  // component of the adapter
+  Rate lowest_;
+};
+
+}  // namespace verbatim::observe
