@@ -27,6 +27,12 @@ const Object& vlan_table() {
   return table;
 }
 
+// Jumbo frames have 9000; below 576 not every host takes a datagram of IP (RFC 791).
+template <auto Member>
+Field interface_mtu_row(std::string_view doc) {
+  return bind<Member>({.key = "interface_mtu", .kind = Kind::kInteger, .doc = doc, .min = 576, .max = 9216});
+}
+
 const Object& further_adapter_table() {
   using A = FurtherAdapterSpec;
   static const Object table = make_object<A>(
@@ -43,6 +49,7 @@ const Object& further_adapter_table() {
             .doc = "IPv4 address of the adapter's interface, and the bits of its network, 16 if they are left out; without "
                    "one, the adapter mlx5_1 of the first host gets 172.17.0.1/16, that of the second 172.17.0.2/16, mlx5_2 "
                    "172.18.0.1/16, and so on"})),
+       without_default(interface_mtu_row<&A::interface_mtu>("on Ethernet: MTU of the adapter's interface, bytes; left out: the topology's")),
        bind_objects<&A::vlans>({.key = "vlans",
                                 .kind = Kind::kObjects,
                                 .doc = "on Ethernet: VLANs that the adapter is in, as interfaces eth1.10 and the like"},
@@ -71,6 +78,7 @@ const Object& host_table() {
                                            .kind = Kind::kObjects,
                                            .doc = "adapters beyond the first; a cable's end names one as \"host/device\""},
                                           further_adapter_table()),
+       without_default(interface_mtu_row<&H::interface_mtu>("on Ethernet: MTU of the first adapter's interface, bytes; left out: the topology's")),
        bind_objects<&H::vlans>({.key = "vlans",
                                 .kind = Kind::kObjects,
                                 .doc = "on Ethernet: VLANs that the first adapter is in, as interfaces eth0.10 and the like"},
@@ -339,6 +347,8 @@ const Object& topology_table() {
                                    "switches, so that every tier splits flows as the one before it and most ways stay empty "
                                    "(polarisation)",
                             .choices = {"own", "same"}}),
+       interface_mtu_row<&T::interface_mtu>("on Ethernet: MTU of all adapters' interfaces, bytes; RDMA's active_mtu is the greatest whose packets "
+                                            "fit: 1024 with 1500, 4096 with 9000"),
        bind<&T::convergence_time>({.key = "convergence_time",
                                    .kind = Kind::kDuration,
                                    .doc = "on Ethernet: from the failure or repair of a cable between switches to when all switches have the "

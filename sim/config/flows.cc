@@ -12,7 +12,7 @@ namespace {
 hca::SourcePath path_to(const hca::Endpoint& from, const hca::Endpoint& to, const FlowSpec& flow) {
   hca::SourcePath path;
   const hca::PortAddress &here = from.address(), &there = to.address();
-  path.mtu = std::min(from.profile().max_mtu, to.profile().max_mtu);
+  path.mtu = std::min(here.active_mtu(from.profile().max_mtu), there.active_mtu(to.profile().max_mtu));
   path.address.port = 1;
   path.address.service_level = static_cast<std::uint8_t>(flow.service_level);
   if (here.roce) {

@@ -76,6 +76,7 @@ class Resolver {
       add("/convergence_time", "routes of InfiniBand are the subnet manager's and stay when a link fails",
           "leave it out, or choose the link layer \"roce\"");
     }
+    if (!topology_.is_roce() && !is_wrong("/link_layer")) interface_mtus();
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.
@@ -145,6 +146,19 @@ class Resolver {
     }
     for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
       name(topology_.switches[i].name, {true, i, topology_.switches[i].pointer});
+    }
+  }
+
+  void interface_mtus() {
+    const auto refuse = [this](const std::string& pointer) {
+      add(pointer + "/interface_mtu", "adapters of InfiniBand have no interface MTU", "leave it out, or choose the link layer \"roce\"");
+    };
+    if (topology_.interface_mtu != TopologySpec::kUsualInterfaceMtu) refuse("");
+    for (const HostSpec& host : topology_.hosts) {
+      if (host.interface_mtu != 0) refuse(host.pointer);
+      for (const FurtherAdapterSpec& adapter : host.further_adapters) {
+        if (adapter.interface_mtu != 0) refuse(adapter.pointer);
+      }
     }
   }
 

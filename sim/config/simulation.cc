@@ -104,6 +104,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
     address.roce = true;
     address.mac = plan.ports[0].mac;
     address.netdev_index = topology_.adapters[index].interface_index();
+    address.interface_mtu = topology_.interface_mtu_of(topology_.adapters[index]);
     address.neighbours = &neighbours_;
     const hca::HcaProfile& profile = topology_.hca_profile(topology_.adapters[index]);
     address.priorities = fabric::PriorityMap(profile.trust, profile.dscp_to_priority);
@@ -158,7 +159,7 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
                    .lid = address.lid,
                    .gids = address.gids,
                    .pkeys = address.pkeys,
-                   .mtu = static_cast<std::uint8_t>(profile.max_mtu),
+                   .mtu = static_cast<std::uint8_t>(address.active_mtu(profile.max_mtu)),
                    .rate = rate_code(address.active_width, address.active_speed)};
   adapter.node = adapter_node(topology_, cables_, plan_, index, address.pkeys);
   if (adapter.hca != nullptr) build_management(index, seed, choices);

@@ -48,6 +48,7 @@ struct FurtherAdapterSpec {
   std::string device;           // its name, as programs see it; empty: mlx5_1, mlx5_2, … by position
   std::string hca = "edr_hca";  // reference as written
   std::string address_text;     // with or without the network's bits; empty: assigned by position
+  std::uint32_t interface_mtu = 0;  // bytes; 0: the topology's
   std::vector<VlanSpec> vlans;
   std::string pointer;
 
@@ -66,6 +67,7 @@ struct HostSpec {
   HugePagesSpec huge_pages;
   std::uint32_t open_files = 1024;
   std::string address_text;  // empty: assigned by position
+  std::uint32_t interface_mtu = 0;  // of the first adapter, bytes; 0: the topology's
   std::vector<FurtherAdapterSpec> further_adapters;
   std::vector<VlanSpec> vlans;  // of the first adapter
   std::string pointer;       // where in the file
@@ -180,6 +182,8 @@ struct TopologySpec {
   std::string link_layer = "infiniband";
   std::string subnet_manager = "simulated";  // or none
   std::string ecmp_seed = "own";             // of switches on Ethernet; or same
+  static constexpr std::uint32_t kUsualInterfaceMtu = 1500;
+  std::uint32_t interface_mtu = kUsualInterfaceMtu;  // on Ethernet, of all adapters' interfaces; bytes
   // On Ethernet: from the failure or repair of a cable between switches to new routes.
   static constexpr Duration kUsualConvergenceTime{200'000'000'000};
   Duration convergence_time = kUsualConvergenceTime;
@@ -205,6 +209,13 @@ struct TopologySpec {
     const AdapterSpec& of = adapters[adapter];
     const HostSpec& owner = hosts[of.host];
     return of.number == 0 ? ib::IpInterface::of_first(owner.address) : owner.further_adapters[of.number - 1].interface;
+  }
+  // On Ethernet.
+  std::uint32_t interface_mtu_of(const AdapterSpec& adapter) const {
+    const HostSpec& owner = hosts[adapter.host];
+    const std::size_t further = adapter.number;
+    const std::uint32_t own = further == 0 ? owner.interface_mtu : owner.further_adapters[further - 1].interface_mtu;
+    return own == 0 ? interface_mtu : own;
   }
   const std::vector<VlanSpec>& vlans_of(const AdapterSpec& adapter) const {
     const HostSpec& owner = hosts[adapter.host];

@@ -1,10 +1,24 @@
 #include "sim/fabric/rerouting.h"
 
 #include <algorithm>
+#include <span>
 
 #include "sim/fabric/flow_hash.h"
 
 namespace verbatim::fabric {
+
+namespace {
+
+// All that lead to a destination; `only` holds the one where there is one.
+std::span<const PortNumber> outputs(const RouteTable& table, std::uint64_t destination, PortNumber& only) {
+  const RouteTable::Entry entry = table.entry(destination);
+  if (entry == RouteTable::kNone) return {};
+  if (RouteTable::is_set(entry)) return table.ports_of(entry);
+  only = PortNumber{static_cast<std::uint8_t>(entry)};
+  return {&only, 1};
+}
+
+}  // namespace
 
 void Rerouting::on_link(PortNumber port, bool up, Instant now) {
   auto changed = std::ranges::find(changed_, port, &ChangedPort::port);
@@ -34,20 +48,20 @@ PortNumber Rerouting::output(const RouteTable& all, std::uint64_t destination, s
   // Any number that differs from 0: the second choice has nothing to do with the first.
   constexpr std::uint64_t kSecondHash = 0x5ec0'4d00'0000'0001;
   catch_up(now);
-  const auto choose = [hash](const std::vector<PortNumber>& ports, std::uint64_t of) {
-    return ports[way_of(hash, of, static_cast<std::uint32_t>(ports.size()))];
-  };
-  const std::vector<PortNumber> routes = (current_ == nullptr ? all : *current_->routes).ports_to(destination);
+  PortNumber only, only_own;
+  const std::span<const PortNumber> routes = outputs(current_ == nullptr ? all : *current_->routes, destination, only);
   if (routes.empty()) return RouteTable::kNoRoute;
-  std::vector<PortNumber> in_use = routes;
-  std::erase_if(in_use, [&](PortNumber port) { return !is_in_use(port, now); });
-  if (in_use.empty()) return choose(routes, salt);
-  const std::vector<PortNumber> own = all.ports_to(destination);
+  const std::span<const PortNumber> own = outputs(all, destination, only_own);
+  const auto place = [hash](std::size_t count, std::uint64_t of) { return way_of(hash, of, static_cast<std::uint32_t>(count)); };
+  const auto may_take = [&](PortNumber port) { return is_in_use(port, now); };
   if (!own.empty()) {
-    const PortNumber first = choose(own, salt);
-    if (std::ranges::find(in_use, first) != in_use.end()) return first;
+    const PortNumber first = own[place(own.size(), salt)];
+    if (may_take(first) && std::ranges::find(routes, first) != routes.end()) return first;
   }
-  return choose(in_use, salt ^ kSecondHash);
+  const auto in_use = static_cast<std::size_t>(std::ranges::count_if(routes, may_take));
+  if (in_use == 0) return routes[place(routes.size(), salt)];
+  std::uint32_t before = place(in_use, salt ^ kSecondHash);
+  return *std::ranges::find_if(routes, [&](PortNumber port) { return may_take(port) && before-- == 0; });
 }
 
 const std::vector<PortNumber>* Rerouting::multicast_ports(Instant now) {

@@ -4,6 +4,7 @@
 // object and reaches programs only by DMA and by the events it raises.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,6 +28,7 @@
 #include "sim/ib/key_violations.h"
 #include "sim/ib/management.h"
 #include "sim/ib/partition.h"
+#include "sim/ib/types.h"
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/protocol/rings.h"
@@ -94,6 +96,7 @@ struct PortAddress {
   // 0, which is invalid, where the table is empty.
   std::uint16_t pkey(std::uint32_t index) const { return index < pkeys.size() ? pkeys[index] : 0; }
   ib::MacAddress mac;
+  std::uint32_t interface_mtu = 0;  // of an Ethernet port's interface, bytes; 0: no shorter than any packet
   std::uint32_t netdev_index = 0;  // of the interface that an Ethernet port's addresses are those of
   // Of entries of the GID table that are a VLAN interface's: what leaves with one has its tag, and nothing else comes to it.
   struct VlanEntry {
@@ -106,6 +109,10 @@ struct PortAddress {
   const VlanEntry* vlan_entry(std::size_t index) const;
   // The VLAN of the port's own address `gid`; 0: none, also of an address that the port does not have.
   std::uint16_t vlan_of(const ib::Gid& gid) const;
+  // ibv_mtu of a port whose adapter has packets of `max_mtu` at the most.
+  std::uint32_t active_mtu(std::uint32_t max_mtu) const {
+    return interface_mtu == 0 ? max_mtu : std::min(max_mtu, ib::mtu_within(interface_mtu));
+  }
   // On Ethernet, what service level and traffic class of a path make its packets' priority.
   fabric::PriorityMap priorities;
   // Whether the tag of a packet of RoCE, or that it has none, suits where it goes: one of the port's addresses, or a group.

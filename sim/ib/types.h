@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "sim/ib/header_sizes.h"
+
 namespace verbatim::ib {
 
 enum class QpType : std::uint32_t {
@@ -140,5 +142,15 @@ enum class AsyncEventType : std::uint32_t {
 // ibv_mtu: 1 … 5 are 256 … 4096 bytes.
 constexpr bool is_mtu(std::uint32_t mtu) { return mtu >= 1 && mtu <= 5; }
 constexpr std::uint32_t mtu_bytes(std::uint32_t mtu) { return 128u << mtu; }
+
+// The greatest MTU whose packets of RoCEv2 fit into an interface's MTU, as Linux computes it (include/rdma/ib_addr.h,
+// iboe_get_mtu): beside the payload there is room for GRH, UDP, BTH, XRCETH, AtomicETH and ICRC. 0: not even 256 bytes fit.
+constexpr std::uint32_t mtu_within(std::uint32_t interface_mtu) {
+  constexpr std::uint32_t kXrcEthBytes = 4, kAtomicEthBytes = 28;
+  constexpr std::uint32_t kHeaders = kGrhBytes + kUdpBytes + kBthBytes + kXrcEthBytes + kAtomicEthBytes + kIcrcBytes;
+  std::uint32_t mtu = 5;
+  while (mtu > 0 && mtu_bytes(mtu) + kHeaders > interface_mtu) --mtu;
+  return mtu;
+}
 
 }  // namespace verbatim::ib

@@ -84,7 +84,7 @@ int measure(const Row& row) {
   const double begin = cpu_seconds();
   const std::string path = "topology.json";
   config::FileTexts files;
-  files.texts[path] = R"({"name": "t", "link_layer": "roce", "generate": {"shape": ")" + std::string(row.shape) +
+  files.texts[path] = R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "generate": {"shape": ")" + std::string(row.shape) +
                       R"(", "rate": "100 Gbps", "hca": ")" + row.hca + R"(", "hosts": )" + std::to_string(row.hosts) + "}}";
   config::LoadOptions options{{VERBATIM_SOURCE_DIR "/topologies/profiles"}};
   options.files = &files;

@@ -180,7 +180,8 @@ TEST(Topology, all_findings_come_at_once_in_file_order) {
             "/hosts/0: the key \"name\" is missing; host name, as programs see it\n"
             "/links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
             "/link_layer: \"token ring\" is not allowed here; allowed: \"infiniband\", \"roce\"\n"
-            "/colour: unknown key; a topology has the keys name, description, link_layer, subnet_manager, ecmp_seed, convergence_time, generate, hosts, "
+            "/colour: unknown key; a topology has the keys name, description, link_layer, subnet_manager, ecmp_seed, interface_mtu, "
+            "convergence_time, generate, hosts, "
             "switches, "
             "links, partitions, management_network\n");
 }
@@ -277,6 +278,28 @@ TEST(Topology, what_a_link_of_a_rate_can_have) {
     EXPECT_NE(text.find("/links/0/credit_refresh_interval: "), std::string::npos) << text;
     EXPECT_NE(text.find("allowed: 0, or more than 10.24 ns up to "), std::string::npos) << text;
   }
+}
+
+TEST(Topology, interfaces_of_ethernet_have_an_mtu) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const std::string hosts = R"({"name": "a", "interface_mtu": 9000, "further_adapters": [{"interface_mtu": 4200}]}, {"name": "b"})";
+  const std::string links = R"({"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "b", "b": "s:2", "rate": "EDR"}, {"a": "a/mlx5_1", "b": "s:3", "rate": "EDR"})";
+  const auto text = [&](const std::string& keys) {
+    return R"({"name": "t", )" + keys + R"("hosts": [)" + hosts + R"(], "switches": [{"name": "s"}], "links": [)" + links + "]}";
+  };
+  const auto spec = load_topology(folder.write("t.json", text(R"("link_layer": "roce", )")), with_profiles(), diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  std::vector<std::uint32_t> mtus;
+  for (const AdapterSpec& adapter : spec->adapters) mtus.push_back(spec->interface_mtu_of(adapter));
+  EXPECT_EQ(mtus, (std::vector<std::uint32_t>{9000, 1500, 4200}));
+  EXPECT_EQ(topology_findings(text(R"("link_layer": "roce", "interface_mtu": 575, )")),
+            "/interface_mtu: 575 is out of range; allowed: 576 to 9216\n");
+  EXPECT_EQ(topology_findings(text(R"("interface_mtu": 9000, )")),
+            "/interface_mtu: adapters of InfiniBand have no interface MTU; leave it out, or choose the link layer \"roce\"\n"
+            "/hosts/0/interface_mtu: adapters of InfiniBand have no interface MTU; leave it out, or choose the link layer \"roce\"\n"
+            "/hosts/0/further_adapters/0/interface_mtu: adapters of InfiniBand have no interface MTU; leave it out, or choose the link "
+            "layer \"roce\"\n");
 }
 
 TEST(Topology, larger_than_a_subnet) {

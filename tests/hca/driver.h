@@ -58,6 +58,7 @@ struct WorldOptions {
   Choices* choices = nullptr;  // null: the defaults
   bool roce = false;  // the GID of LID n ends with n, and so does its MAC address
   std::uint16_t vlan = 0;  // on Ethernet: of all addresses; 0: none
+  std::uint32_t interface_mtu = 0;  // likewise; 0: no shorter than any packet
   std::vector<std::vector<std::uint16_t>> pkeys;  // of client and server; empty: the default partition
 };
 
@@ -141,6 +142,7 @@ struct World {
       address.mac = ib::MacAddress{lid};
       address.neighbours = &neighbours;
       address.priorities = fabric::PriorityMap(options.profile.trust, options.profile.dscp_to_priority);
+      address.interface_mtu = options.interface_mtu;
       if (options.vlan != 0) address.vlan_entries = {{0, options.vlan, 0}};
     }
     Choices& chosen = options.choices != nullptr ? *options.choices : choices;

@@ -72,6 +72,26 @@ TEST(RoceTest, the_priority_of_a_path_chooses_the_lane_and_is_in_the_vlan_tag) {
   }
 }
 
+TEST(RoceTest, the_interface_mtu_bounds_the_mtu_of_the_port_and_of_its_paths) {
+  PairOptions options = ethernet();
+  options.world.interface_mtu = 1500;
+  options.path.mtu = 3;
+  Pair pair(options);
+  ASSERT_TRUE(pair.ready);
+  protocol::QueryPort query{};
+  query.port = 1;
+  ASSERT_EQ(pair.a.program.command(query), 0);
+  EXPECT_EQ(query.max_mtu, 5u);
+  EXPECT_EQ(query.active_mtu, 3u);
+  PathOptions path = options.path;
+  path.mtu = 4;
+  const Qp qp = pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq);
+  EXPECT_EQ(pair.a.program.to_init(qp, path), 0);
+  EXPECT_EQ(pair.a.program.to_rtr(qp, 2, 1, path), EINVAL);
+  path.mtu = 3;
+  EXPECT_EQ(pair.a.program.to_rtr(qp, 2, 1, path), 0);
+}
+
 TEST(RoceTest, without_a_vlan_tag_no_priority_is_on_the_wire) {
   PairOptions options = ethernet();
   options.path.service_level = 3;

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <utility>
 #include <vector>
+
+#include "sim/ib/types.h"
 
 namespace verbatim::ib {
 namespace {
@@ -44,6 +47,13 @@ RC_GTEST_PROP(SegmentationProperty, segments_cover_the_message_once_and_in_order
     offset += segment.length;
   }
   RC_ASSERT(offset == length);
+}
+
+// 96 bytes of headers beside the payload.
+TEST(Segmentation, the_mtu_is_the_greatest_that_fits_into_an_interfaces) {
+  const std::pair<std::uint32_t, std::uint32_t> kExpected[] = {{351, 0},  {352, 1},  {576, 1},  {608, 2},  {1119, 2}, {1120, 3},
+                                                               {1500, 3}, {2143, 3}, {2144, 4}, {4191, 4}, {4192, 5}, {9000, 5}};
+  for (const auto& [interface_mtu, mtu] : kExpected) EXPECT_EQ(mtu_within(interface_mtu), mtu) << interface_mtu;
 }
 
 TEST(Segmentation, an_empty_message_is_one_packet) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <sstream>
 
 #include "tests/equality/both_modes.h"
@@ -69,7 +70,11 @@ TEST(OverEthernetTest, an_adapter_fails_and_the_other_goes_on) {
 // Formula: in a busy stretch a frame starts every (8 + 14 + 20 + 8 + 12 + 4096 + 4 + 4 + 12) bytes * 80 ps
 // after the one before: preamble, Ethernet, IPv4, UDP, BTH, payload, ICRC, check sequence, gap.
 TEST(OverEthernetTest, full_frames_follow_each_other_at_line_rate) {
-  const auto run = support::run({.topology = "two_hosts_roce",
+  support::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/jumbo.json") << R"({"name": "jumbo", "link_layer": "roce", "interface_mtu": 9000,
+      "hosts": [{"name": "server"}, {"name": "client"}], "switches": [{"name": "leaf0", "profile": "ethernet_switch"}],
+      "links": [{"a": "server", "b": "leaf0:1", "rate": "100 Gbps"}, {"a": "client", "b": "leaf0:2", "rate": "100 Gbps"}]})";
+  const auto run = support::run({.topology = folder.path() + "/jumbo.json",
                                  .commands = {"server=ib_write_bw -x 1 -m 4096 -s 65536 -n 50",
                                               "client=ib_write_bw -x 1 -m 4096 -s 65536 -n 50 server"},
                                  .trace = true});

@@ -2,6 +2,7 @@
 // real hardware, and the figures they print are possible ones.
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <regex>
 
 #include "tests/support/verbatim_run.h"
@@ -173,6 +174,23 @@ TEST(Devices, ibv_devinfo_shows_an_active_port) {
           std::regex_search(output, std::regex(R"(GID\[  0\]:\t\tfe80:0000:0000:0000:[0-9a-f:]{19}\n)")))
           << output;
     }
+  }
+}
+
+// RDMA's MTU is the greatest whose packets fit into the interface's.
+TEST(Devices, on_ethernet_the_active_mtu_follows_from_the_interfaces) {
+  const std::string command = R"(["sh", "-c", "ibv_devinfo | grep _mtu; cat /sys/class/net/eth0/mtu; ip link show eth0 | grep -o 'mtu [0-9]*'"])";
+  for (const bool is_jumbo : {false, true}) {
+    support::TemporaryFolder folder;
+    std::ofstream(folder.path() + "/t.json")
+        << R"({"name": "t", "link_layer": "roce", )" << (is_jumbo ? R"("interface_mtu": 9000, )" : "")
+        << R"("generate": {"shape": "star", "hosts": 2, "rate": "100 Gbps"}})";
+    std::ofstream(folder.path() + "/s.json")
+        << R"({"topology": "t.json", "programs": [{"host": "h0", "command": )" << command << "}]}";
+    const RunReport run = support::run({.scenario = folder.path() + "/s.json"});
+    ASSERT_EQ(run.code, 0) << run.story();
+    EXPECT_EQ(run.output("h0"), is_jumbo ? "\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t4096 (5)\n9000\nmtu 9000\n"
+                                         : "\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t1024 (3)\n1500\nmtu 1500\n");
   }
 }
 

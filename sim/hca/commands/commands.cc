@@ -309,7 +309,8 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
   command.header = asked.header;
   command.port = asked.port;
   command.state = adapter.port_is_up ? static_cast<std::uint32_t>(address.state) : kPortStateDown;
-  command.max_mtu = command.active_mtu = profile.max_mtu;
+  command.max_mtu = profile.max_mtu;
+  command.active_mtu = address.active_mtu(profile.max_mtu);
   command.gid_table_length = static_cast<std::int32_t>(profile.gid_table_length);
   command.port_cap_flags = kPortCommunicationManagement;
   command.port_cap_flags |= address.roce ? kPortIpBasedGids : kOfInfiniBand;

@@ -80,8 +80,9 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
     if (const std::string wrong = wrong_in_path(to.path, profile, adapter.address.roce); !wrong.empty()) return refuse(wrong);
     if (const int error = adapter.check_global_path(to.path, false); error != 0) return error;
   }
-  if (asks(ib::kQpPathMtu) && (!ib::is_mtu(to.path_mtu) || to.path_mtu > profile.max_mtu)) {
-    return ib::is_mtu(to.path_mtu) ? above("path_mtu (an ibv_mtu)", to.path_mtu, profile.max_mtu)
+  const std::uint32_t active_mtu = adapter.address.active_mtu(profile.max_mtu);
+  if (asks(ib::kQpPathMtu) && (!ib::is_mtu(to.path_mtu) || to.path_mtu > active_mtu)) {
+    return ib::is_mtu(to.path_mtu) ? above("path_mtu (an ibv_mtu)", to.path_mtu, active_mtu)
                                    : refuse("path_mtu ", to.path_mtu, " is not an ibv_mtu: 1 (256 bytes) to 5 (4096 bytes)");
   }
   if (asks(ib::kQpTimeout) && to.timeout > 31) return above("timeout", to.timeout, 31);

@@ -40,7 +40,7 @@ Connection::Connection(ComponentId component, const HcaProfile& profile, const P
       signal_all(signal_all),
       transport_(transport_of_type(type)) {
   // A datagram is as long as the port allows (IBA 9.8.3.1).
-  if (is_datagram()) path_mtu_ = ib::mtu_bytes(profile.max_mtu);
+  if (is_datagram()) path_mtu_ = ib::mtu_bytes(address.active_mtu(profile.max_mtu));
   if (is_raw()) path_mtu_ = ib::mtu_bytes(profile.max_mtu) + ib::kFrameHeaderBytes;
 }
 

@@ -36,7 +36,7 @@ void set_link(Interface& interface, const HostSpec& host, std::size_t device) {
   constexpr std::uint64_t kFirstMac = 0x0200;  // before the address
   const hca::Hca* const hca = device < host.devices.size() ? host.devices[device] : nullptr;
   interface.kind = ARPHRD_ETHER;
-  interface.mtu = kEthernetMtu;
+  interface.mtu = hca != nullptr && hca->address().interface_mtu != 0 ? hca->address().interface_mtu : kEthernetMtu;
   interface.broadcast.assign(kMacBytes, 0xff);
   if (hca != nullptr) interface.device = device;
   if (device == 0 || hca == nullptr) {
