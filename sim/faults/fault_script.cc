@@ -62,7 +62,8 @@ bool Selection::hits(std::uint64_t number) const {
 bool FaultScript::may_hit(const Rule& rule, const ib::Packet& packet) {
   if (rule.action == Action::kMark && ib::ecn_of(packet) == ib::Ecn::kNotCapable) return false;
   if (packet.is_frame) return !rule.operation;
-  if (rule.operation && *rule.operation != operation_of(packet.bth.opcode)) return false;
+  const bool has_operation = transport_of(packet.bth.opcode) != ib::Transport::kCnp;
+  if (rule.operation && (!has_operation || *rule.operation != operation_of(packet.bth.opcode))) return false;
   return !rule.hidden || packet.payload.length > 0;
 }
 

@@ -141,6 +141,18 @@ TEST(FaultScript, a_mark_hits_the_ith_packet_that_is_ecn_capable) {
   EXPECT_EQ(line.script.fired(0), 1u);
 }
 
+// The low bits of its opcode are those of a SEND Middle.
+TEST(FaultScript, a_congestion_notification_is_a_packet_without_operation) {
+  Rule middle = drop({1, 1, 0}), any = drop({1, 1, 0});
+  middle.operation = ib::Operation::kSendMiddle;
+  Line line({middle, any});
+  ib::PacketPtr packet = make_packet(2, 0);
+  packet->bth.opcode = ib::Opcode::kCongestionNotification;
+  line.script.on_packet(line.a.port, *packet);
+  EXPECT_EQ(line.script.seen(0), 0u);
+  EXPECT_EQ(line.script.seen(1), 1u);
+}
+
 TEST(FaultScript, corruption_is_marked_unless_it_is_hidden) {
   for (const bool hidden : {false, true}) {
     Rule rule;

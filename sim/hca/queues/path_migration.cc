@@ -57,6 +57,7 @@ void QueuePair::migrate() {
   attributes.alt_pkey_index = 0;
   attributes.alt_port_num = attributes.alt_timeout = 0;
   attributes.path_mig_state = static_cast<std::uint32_t>(MigrationState::kMigrated);
+  renew_pacer();
   raise(ib::AsyncEventType::kPathMigrated);
   requester_driver.on_migrated();
 }

@@ -148,6 +148,18 @@ void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& 
   add_count("excessive_buffer_overrun_errors", &PortCounters::excessive_buffer_overruns);
 }
 
+// Of mlx5, on Ethernet.
+void add_hw_counters(VirtualTree& tree, const std::string& folder, const hca::Hca& hca) {
+  using hca::CongestionCounters;
+  const auto add = [&](const char* name, auto counter) {
+    tree.add_fabric_file(folder + name, [&hca, counter] { return std::to_string(hca.congestion_counters().*counter) + "\n"; });
+  };
+  add("np_cnp_sent", &CongestionCounters::np_cnp_sent);
+  add("np_ecn_marked_roce_packets", &CongestionCounters::np_ecn_marked_roce_packets);
+  add("rp_cnp_handled", &CongestionCounters::rp_cnp_handled);
+  add("rp_cnp_ignored", &CongestionCounters::rp_cnp_ignored);
+}
+
 void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host, std::size_t device,
               const protocol::QueryPort& port) {
   hca::Hca& hca = *host.devices[device];
@@ -195,6 +207,7 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
     });
   }
   add_counters(tree, folder + "counters/", host, device);
+  if (hca.address().roce) add_hw_counters(tree, folder + "hw_counters/", hca);
 }
 
 // What libpci reads of a device: its header, and where it lies in the memory of the bus.
