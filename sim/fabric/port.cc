@@ -174,7 +174,8 @@ void Port::send_pause_frame() {
     return tracer_.record(id_, TraceEvent::kPauseFrame, enabled, frame.paused, link().pause_quanta);
   // Nobody looks at the address of who sends it: a local one, by which captures tell ports apart.
   constexpr std::uint64_t kLocal = 0x0200'0000'0000;
-  const ib::PacketPtr bytes = ib::make_pause_frame(ib::MacAddress{kLocal | id_.value}, enabled, frame.paused, link().pause_quanta);
+  const ib::MacAddress source{kLocal | id_.value};
+  const ib::PacketPtr bytes = ib::make_pause_frame(source, enabled, frame.paused, link().pause_quanta);
   tracer_.record_packet(id_, TraceEvent::kPauseFrame, enabled, frame.paused, link().pause_quanta, 0, *bytes, id_);
 }
 

@@ -53,7 +53,8 @@ TEST(Marking, at_the_end_or_the_beginning_of_the_queue) {
     Simulation simulation;
     Host sender(simulation, 0), receiver(simulation, 4);
     Switch middle(simulation.engine, simulation.tracer, ComponentId{1}, {}, {ComponentId{2}, ComponentId{3}});
-    middle.set_ethernet_routes(ib::MacAddress{}, std::make_shared<const RouteTable>(std::vector{Switch::kNoRoute, PortNumber{2}}));
+    const std::vector<PortNumber> routes{Switch::kNoRoute, PortNumber{2}};
+    middle.set_ethernet_routes(ib::MacAddress{}, std::make_shared<const RouteTable>(routes));
     LinkParams fast{kEdr4x, kWay}, slow{kQdr4x, kWay};
     simulation.connect(sender.port, middle.port(PortNumber{1}), fast);
     simulation.connect(middle.port(PortNumber{2}), receiver.port, slow);
