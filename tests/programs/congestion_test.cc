@@ -20,6 +20,7 @@ std::string write_topology(const std::string& folder, const std::string& control
   profile["congestion_control"]["ecn_capable"] = {{"value", true}, {"source", "this test"}};
   std::ofstream(folder + "/marked_hca.json") << profile.dump(2);
   json topology = json_of(support::topology("two_hosts_roce"));
+  topology["interface_mtu"] = 9000;  // every seventh of packets of 4096 bytes is one in 2.3 us
   for (json& host : topology["hosts"]) host["hca"] = "marked_hca";
   std::ofstream(folder + "/marked.json") << topology.dump(2);
   return folder + "/marked.json";

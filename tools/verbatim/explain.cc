@@ -91,7 +91,8 @@ std::string upper(std::string text) {
 
 std::vector<Meaning> all_meanings() {
   std::vector<Meaning> all;
-  for (const auto part : {completion_meanings(), async_meanings(), cm_meanings(), error_meanings(), check_meanings()})
+  for (const auto part : {completion_meanings(), async_meanings(), cm_meanings(), error_meanings(), check_meanings(),
+                          congestion_meanings()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

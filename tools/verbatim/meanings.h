@@ -1,5 +1,5 @@
 // What the words of verbs mean, for people: statuses of completions, asynchronous events, events of rdma_cm and their statuses,
-// errors of verbs, checks. After the man pages and the InfiniBand Architecture specification, in words of our own.
+// errors of verbs, checks, congestion. After the man pages and the InfiniBand Architecture specification, in words of our own.
 #pragma once
 
 #include <cstddef>
@@ -21,5 +21,6 @@ std::span<const Meaning> async_meanings();       // by the number of the event
 std::span<const Meaning> cm_meanings();          // events by their number, then those with a status
 std::span<const Meaning> error_meanings();       // of each error and verb, then of errors alone, then of verbs alone
 std::span<const Meaning> check_meanings();
+std::span<const Meaning> congestion_meanings();  // words of flow control and congestion control
 
 }  // namespace verbatim::cli

@@ -1,0 +1,60 @@
+// Words of congestion: what they mean, and what makes them appear in a run.
+#include "tools/verbatim/meanings.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+constexpr Meaning kCongestion[] = {
+    {"incast", "Several hosts send to one at the same time. Its cable carries one rate, so the rest waits in the switch before it.",
+     {"Fewer senders at a time, or smaller messages: what is in flight at once must wait somewhere.",
+      "With ECN and DCQCN the senders slow down to their shares; the queue stays near kmin to kmax of the switch's marking.",
+      "With PFC alone nothing is lost, but the pauses reach cables whose packets go elsewhere (see PFC)."}},
+    {"PFC",
+     "Priority-based flow control (IEEE 802.1Qbb): a port whose buffer fills up asks the other end of its cable to pause a priority, and to "
+     "resume when there is room again. Nothing of that priority is lost, if the headroom takes what is still on its way.",
+     {"A pause holds up every flow of the priority on that cable, also those whose way is free (victims); pauses spread from switch to switch.",
+      "The trace has each frame as pause-frame, run.json the sums under congestion, --explain-latency what a message waited as "
+      "\"output: paused by the far end\", --pcap with --pcap-per link the frames themselves.",
+      "Topology key flow_control pfc; lossless priorities, response time and headroom under pfc; thresholds in the switch's shared_memory."}},
+    {"headroom",
+     "The part of a lossless priority's buffer that is kept for packets that arrive after the decision to pause: own packet and frame on the "
+     "line, two ways of the cable, response time of the other end, and the packet that it has just begun.",
+     {"Too little of it, and packets of a lossless priority are dropped (reason: the input buffer is full).",
+      "\"bound\" suffices for any traffic; \"sonic\" is SONiC's formula, which assumes a cable length and a response time by rate."}},
+    {"ECN",
+     "Explicit congestion notification: a switch marks a packet (CE) by what waits in its output queue, instead of losing it. Below kmin none, "
+     "above kmax every one, between them with a probability that rises to pmax.",
+     {"Only packets whose sender says that it understands marks (ECT) are marked: profile key congestion_control/ecn_capable.",
+      "The receiver answers with notifications (see CNP), the sender with a lower rate (see DCQCN).",
+      "kmin above the threshold of PFC, and pauses come before marks: the rates stay too high. The trace has packet-marked."}},
+    {"CNP",
+     "Congestion notification packet: the receiver of a marked packet sends one to the sender, at most one in min_time_between_cnps for each "
+     "port, address or queue pair (cnp_scope). Marks in between are not answered later.",
+     {"With the scope of a port, one of many flows gets a notification at a time.",
+      "Counters np_cnp_sent and np_ecn_marked_roce_packets of the receiver, rp_cnp_handled of the sender, in hw_counters of the port."}},
+    {"DCQCN",
+     "Congestion control of RoCE adapters: each notification lowers a queue pair's rate by a share alpha / 2, and time and bytes without one "
+     "raise it again, first halfway back, then by steps. There are several variants with the same parameters and different curves.",
+     {"dcqcn-nv is the adapters' (parameters by their sysfs names), dcqcn-paper that of SIGCOMM 2015, dcqcn-ns3 that of HPCC's simulator.",
+      "Small steps (rpg_ai_rate 5 Mb/s) and long periods (300 us) make a flow slow for milliseconds after a short congestion.",
+      "The trace has each change as rate, run.json the lowest under congestion, --explain-latency what a packet waited as "
+      "\"queue pair: rate limit\"."}},
+    {"pause storm",
+     "A device that asks for pauses without end stops the ports that send to it, and in time all that send to these, hop by hop: each switch "
+     "pauses its senders when its buffer is full.",
+     {"A receiver that takes nothing any more, such as an adapter that hangs.",
+      "The port that paused the longest is under congestion in run.json. A watchdog that drops instead is not modelled."}},
+    {"credit loop",
+     "Packets wait for each other's buffers in a circle of switch ports, and never move again. Lossless fabrics, by credits or by PFC, can "
+     "come to that when routes go down and up again; fabrics that drop cannot.",
+     {"verbatim check warns of routes that make it possible, and names the circle.",
+      "Leave out a cable of the circle, use routes that never go up after they went down, or give the turning packets another lane.",
+      "A run that ends with one says \"credit loop\" and names the ports; messages then end with IBV_WC_RETRY_EXC_ERR."}},
+};
+
+}  // namespace
+
+std::span<const Meaning> congestion_meanings() { return kCongestion; }
+
+}  // namespace verbatim::cli
