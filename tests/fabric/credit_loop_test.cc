@@ -11,8 +11,10 @@ constexpr std::uint32_t kToHost = 1, kClockwise = 2, kBack = 3;
 // Switch i has component 100 + 10 * i, its port n 100 + 10 * i + n; host i, on its port 1, has LID i + 1. Routes are shortest.
 struct RingOfSwitches {
   explicit RingOfSwitches(std::uint32_t count, std::uint32_t buffer_bytes = kLeastInputBufferBytes,
-                          std::uint32_t lifetime_us = 0) {
+                          std::uint32_t lifetime_us = 0, const LinkParams& link = kLink) {
     SwitchProfile profile;
+    PortParams params;
+    params.input_buffer_bytes = buffer_bytes;
     profile.input_buffer_bytes = buffer_bytes;
     profile.head_lifetime = std::chrono::microseconds(lifetime_us);
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -26,10 +28,10 @@ struct RingOfSwitches {
         table.push_back(PortNumber{static_cast<std::uint8_t>(number)});
       }
       switches.back()->set_forwarding_table(std::move(table));
-      hosts.push_back(std::make_unique<Host>(simulation, i + 1));
-      simulation.connect(hosts.back()->port, port(i, kToHost), kLink);
+      hosts.push_back(std::make_unique<Host>(simulation, i + 1, params));
+      simulation.connect(hosts.back()->port, port(i, kToHost), link);
     }
-    for (std::uint32_t i = 0; i < count; ++i) simulation.connect(port(i, kClockwise), port((i + 1) % count, kBack), kLink);
+    for (std::uint32_t i = 0; i < count; ++i) simulation.connect(port(i, kClockwise), port((i + 1) % count, kBack), link);
   }
 
   Port& port(std::uint32_t at, std::uint32_t number) { return switches[at]->port(PortNumber{static_cast<std::uint8_t>(number)}); }
@@ -68,6 +70,20 @@ TEST(CreditLoop, of_five_switches_is_named_in_the_order_of_waiting) {
   ring.send_all(2, 10);
   ring.simulation.engine.run();
   EXPECT_LT(ring.arrived(), 50u);
+  EXPECT_EQ(ring.loop(), (std::vector<std::uint32_t>{102, 112, 122, 132, 142}));
+}
+
+// With pauses instead of credits: a reserve of one packet, and headroom for what comes behind it.
+TEST(CreditLoop, of_five_switches_that_pause_each_other_is_named_as_well) {
+  LinkParams link = RingOfSwitches::kLink;
+  link.flow_control = FlowControlKind::kPause;
+  link.lossless_lanes = 1;
+  link.headroom_bytes = 8 * kLeastInputBufferBytes;
+  RingOfSwitches ring(5, link.headroom_bytes + kLeastInputBufferBytes, 0, link);
+  ring.send_all(2, 100);
+  ring.simulation.engine.run();
+  EXPECT_LT(ring.arrived(), 500u);
+  EXPECT_TRUE(ring.simulation.trace.of(TraceEvent::kPacketDropped).empty());
   EXPECT_EQ(ring.loop(), (std::vector<std::uint32_t>{102, 112, 122, 132, 142}));
 }
 
