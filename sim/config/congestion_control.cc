@@ -1,4 +1,4 @@
-// What of a profile's congestion control needs more than one value.
+// The questions about a profile's congestion control that need more than one value.
 #include <algorithm>
 
 #include "sim/config/profile_files.h"

@@ -158,7 +158,7 @@ const Object& ack_timer_table() {
   return table;
 }
 
-// Of the reaction point: what is left out is the controller's own.
+// Rows of the reaction point: a value that is left out is the controller's own.
 template <auto Member>
 Field reaction(Field field) {
   field.store = [](void* object, const Value& value) {

@@ -14,7 +14,7 @@ namespace verbatim::config {
 // wastes the most of their cells. `smallest`, `largest`: wire bytes, 1 <= smallest <= largest.
 std::uint32_t headroom_bound(const fabric::LinkParams& link, std::uint32_t smallest, std::uint32_t largest,
                              std::uint32_t cell_bytes);
-// What so large packets alone take, sent at the worst times: the exact bound of their traffic.
+// Bytes that packets of this size alone take, sent at the worst times: the exact bound of their traffic.
 std::uint32_t headroom_of_equal_packets(const fabric::LinkParams& link, std::uint32_t wire_bytes,
                                         std::uint32_t largest, std::uint32_t cell_bytes);
 

@@ -51,7 +51,7 @@ Field clock(std::string_view key, std::string_view doc) {
       {.key = key, .kind = Kind::kFrequency, .doc = doc, .min = 1'000'000, .max = 10'000'000'000});
 }
 
-// Of a lane; links with credits have less (`resolve_congestion.cc`).
+// The largest buffer of a lane; links with credits have less (`resolve_congestion.cc`).
 inline constexpr std::int64_t kMostBufferBytes = 1 << 26;
 
 template <auto Member>

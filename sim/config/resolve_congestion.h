@@ -13,7 +13,7 @@ namespace verbatim::config {
 
 // "3", "3,4", "0-7": bit n for priority n. Nothing: it is no such list.
 std::optional<std::uint8_t> parse_priorities(std::string_view text);
-// Of a switch's profile, whose file is `file`.
+// Marking by a switch's profile, whose file is `file`.
 void resolve_marking(fabric::MarkingProfile& marking, const std::string& file, Diagnostics& diagnostics);
 // All cables have their ends, and all profiles are read.
 void resolve_congestion(TopologySpec& topology, Diagnostics& diagnostics);

@@ -56,7 +56,7 @@ inline std::uint64_t scaled_threshold(std::int64_t bytes, ByteTime from, ByteTim
   return static_cast<std::uint64_t>(numerator / from.denominator / to.ps_numerator);
 }
 
-// Of a port of a rate; null: it marks nothing.
+// Parameters of a port of a rate; null: it marks nothing.
 inline std::shared_ptr<const MarkingParams> marking_of(const MarkingProfile& profile, ByteTime rate) {
   if (profile.queues.empty()) return nullptr;
   auto params = std::make_shared<MarkingParams>();

@@ -198,7 +198,7 @@ class Port final : private LinkUser, private SpaceListener {
   void schedule_pause_timer(Instant when);
   void schedule_resumes();
   void send_pause_frame();
-  // Of a port with extras: marks a packet, if that is done there.
+  // The port has extras: marks a packet, if that is done there.
   void mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane);
   bool owes_pause_frame() const { return has_pauses_ && link_->pauses()->frame_due() != kNever; }
   void enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane);

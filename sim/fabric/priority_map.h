@@ -26,20 +26,20 @@ class PriorityMap {
  public:
   static constexpr std::uint32_t kDscps = 64, kPriorities = 8;
 
-  // Of InfiniBand: the service level of a path is that of its packets.
+  // The map of InfiniBand: the service level of a path is that of its packets.
   PriorityMap() = default;
   // `trust` is "pcp" or "dscp". DSCP values that are left out have the priority DSCP / 8 (the class selectors of RFC 2474).
   PriorityMap(std::string_view trust, const std::vector<DscpMapping>& given);
 
-  // Of what an adapter sends by a path.
+  // The priority of packets that an adapter sends by a path.
   ib::ServiceLevel of_path(std::uint8_t service_level, std::uint8_t traffic_class) const {
     if (trust_ == Trust::kServiceLevel) return ib::ServiceLevel{service_level};
     if (trust_ == Trust::kPcp) return ib::ServiceLevel{static_cast<std::uint8_t>(service_level % kPriorities)};
     return ib::ServiceLevel{by_dscp_[traffic_class >> kDscpShift]};
   }
-  // Of a packet of RoCE or a frame by its headers on the wire; it has `ethernet`. 0 by PCP without a tag, and by DSCP of a frame
-  // that is not IP (Linux' mlxsw: the port's default priority, QPDP). The DSCP that has been looked up is stored in the packet
-  // for the switches behind.
+  // The priority of a packet of RoCE or a frame by its headers on the wire; it has `ethernet`. 0 by PCP without a tag, and by
+  // DSCP of a frame that is not IP (Linux' mlxsw: the port's default priority, QPDP). The DSCP that has been looked up is stored
+  // in the packet for the switches behind.
   ib::ServiceLevel of(ib::Packet& packet) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a switch of Ethernet does about links that are down, in two steps, as its line cards and its routing protocol do.
+// Links that are down, at a switch of Ethernet: it avoids them in two steps, as its line cards and its routing protocol do.
 //
 // A port whose own link is down leaves the groups of equally good outputs `delay` after the link went down, and returns `delay`
 // after it came up, if the link has been so all the time. Failures elsewhere change all routes, at times that are known before

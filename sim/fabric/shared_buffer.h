@@ -57,7 +57,7 @@ class SharedBuffer {
   // As of the last admit() or settle().
   bool is_full(std::size_t group) const;
   bool has_room_again(std::size_t group) const;
-  // What is released at `now` or before is free.
+  // Cells that are released at `now` or before are free.
   void settle(Instant now) { settle_until(now + Duration(1)); }
   // When the next packet of a group gives back its cells, as far as is known; kNever: it is not.
   Instant next_release(std::size_t group) const {
@@ -96,7 +96,7 @@ class SharedBuffer {
 
     std::uint64_t in_pool() const { return used > reserved ? used - reserved : 0; }
   };
-  // Of all groups, earliest first: a heap.
+  // A release of some group; those of all are a heap, the earliest first.
   struct Due {
     Instant when;
     std::size_t group = 0;
@@ -104,7 +104,7 @@ class SharedBuffer {
 
   void settle_until(Instant end);
   void give_back(Group& group, std::uint32_t cells);
-  // What a group may use without headroom.
+  // Cells that a group may use without headroom.
   std::uint64_t limit_of(const Group& group) const { return group.reserved + threshold(group.alpha_log2); }
 
   const std::uint32_t cell_bytes_;

@@ -27,7 +27,7 @@ inline Ecn ecn_of(const Packet& packet) {
   if (!packet.ethernet || packet.is_frame || !packet.grh) return Ecn::kNotCapable;
   return ecn_of(packet.grh->traffic_class);
 }
-// What a congested switch does to a packet whose codepoint is another than kNotCapable.
+// Marks a packet as a congested switch does; its codepoint is another than kNotCapable.
 inline void mark_congestion(Packet& packet) {
   packet.grh->traffic_class = with_ecn(packet.grh->traffic_class, Ecn::kCongestionExperienced);
 }

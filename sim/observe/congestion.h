@@ -25,7 +25,7 @@ class Congestion final : public TraceSink {
     std::string component;  // "port/leaf0:1"; empty: there is none
     std::uint64_t value = 0;
   };
-  // Of priorities of ports, each counted when a frame asks for it that did not before.
+  // Pauses of priorities of ports, each counted when a frame asks for it and the one before did not.
   std::uint64_t pauses() const { return pauses_; }
   // Sum over the priorities of all ports, from frame to frame.
   std::int64_t paused_ps() const { return paused_ps_; }

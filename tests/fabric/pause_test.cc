@@ -182,7 +182,7 @@ TEST(Pause, a_pause_that_lasts_is_repeated_without_events) {
   EXPECT_EQ(pair.simulation.engine.events_executed(), events + 1) << "the arrival of the receiver's packet";
 }
 
-// What is on the way when the link fails is lost, and a pause ends with it. When it comes up, the receiver
+// Frames on the way are lost when the link fails, and a pause ends with it. When it comes up, the receiver
 // asks again.
 TEST(Pause, a_pause_is_asked_for_again_when_the_link_comes_up) {
   PausedPair pair(4 * kPacketBlocks, 100);

@@ -279,7 +279,7 @@ struct RateLimitTime final : MessageObserver {
   }
 };
 
-// Of the packet that completes the message, the last of 26, the trail holds the wait for the rate since it could have been taken.
+// The packet that completes the message is the last of 26; its trail holds the wait for the rate since it could have been taken.
 TEST(CongestionTest, the_trail_of_a_message_names_the_rate_limit) {
   for (const bool is_light : {false, true}) {
     Setting setting;

@@ -1,4 +1,4 @@
-// Which marked packets are answered by a notification.
+// Marked packets and the notifications that answer some of them.
 #include "sim/hca/congestion/notification_point.h"
 
 #include <gtest/gtest.h>

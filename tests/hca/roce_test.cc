@@ -41,7 +41,7 @@ TEST(RoceTest, a_message_travels_in_frames_between_the_two_addresses) {
   EXPECT_EQ(sent[0].status, static_cast<std::uint8_t>(WcStatus::kSuccess));
 }
 
-// What of a path makes the priority of its packets and of their answers: lane, and priority of the VLAN tag.
+// The fields of a path that make the priority of its packets and of their answers: lane, and priority of the VLAN tag.
 TEST(RoceTest, the_priority_of_a_path_chooses_the_lane_and_is_in_the_vlan_tag) {
   for (const bool by_dscp : {false, true}) {
     PairOptions options = ethernet();

@@ -33,8 +33,8 @@ class CongestionPoint {
   // A notification has been received; `pacer` is the queue pair's, which may have none.
   void on_notification(Instant now, Pacer* pacer);
 
-  // Of a connection on a line of this rate, with an ibv_rate; null: its packets are not paced. Only connections on Ethernet
-  // have a controller.
+  // The pacer of a connection on a line of this rate, with an ibv_rate; null: its packets are not paced. Only connections on
+  // Ethernet have a controller.
   std::unique_ptr<Pacer> make_pacer(Rate line, std::uint8_t static_rate, bool is_ethernet) const;
 
   const CongestionCounters& counters() const { return counters_; }

@@ -25,7 +25,7 @@ const ControllerRow* find_controller(std::string_view name);
 // Parameters that are set in `given`, and those of `defaults` in the place of the others.
 ReactionPoint complete(const ReactionPoint& given, const ReactionPoint& defaults);
 
-// Of a queue pair on a line of this rate; null for "none". The profile has been checked.
+// The controller of a queue pair on a line of this rate; null for "none". The profile has been checked.
 std::unique_ptr<RateController> make_controller(const CongestionControl& profile, Rate line);
 
 }  // namespace verbatim::hca

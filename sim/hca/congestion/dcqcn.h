@@ -1,4 +1,4 @@
-// What the variants of DCQCN (Zhu et al., SIGCOMM 2015) have in common: a rate and a target rate, a measure alpha of how often
+// The part that variants of DCQCN (Zhu et al., SIGCOMM 2015) share: a rate and a target rate, a measure alpha of how often
 // notifications come, and counters of increases by a timer and by bytes. Variants differ in when they cut, by how much, and in
 // the steps of an increase.
 //
@@ -38,8 +38,8 @@ class Dcqcn : public RateController {
   // Alpha after an update.
   virtual std::uint64_t next_alpha(bool has_notification) const = 0;
   virtual void cut() = 0;
-  // What an increase adds to the target. `stage` is the counter that the increase belongs to, which has been counted before
-  // the step is taken, or is counted behind it, as the variant wants.
+  // The step that an increase adds to the target. `stage` is the counter that the increase belongs to, which has been counted
+  // before the step is taken, or is counted behind it, as the variant wants.
   virtual void increase(std::uint64_t& stage) = 0;
 
   // For variants.

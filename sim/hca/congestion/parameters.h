@@ -38,7 +38,7 @@ inline constexpr const char* kCnpScopeNames[] = {"port", "destination-ip", "queu
 struct CongestionControl {
   std::string controller = "none";  // of each queue pair's rate (`controllers.h`)
   bool ecn_capable = false;  // requests and READ responses of connections carry ECT(0)
-  // Of the notification point, by the names of /sys/class/net/INTERFACE/ecn/roce_np.
+  // Parameters of the notification point, by the names of /sys/class/net/INTERFACE/ecn/roce_np.
   Duration min_time_between_cnps{4'000'000};
   std::string cnp_scope = kCnpScopeNames[0];
   std::uint32_t cnp_dscp = 48;

@@ -14,7 +14,7 @@ struct Rate {
   std::uint64_t kbps = 1;
 
   static constexpr Rate of_mbps(std::uint64_t mbps) { return {mbps * 1'000}; }
-  // Of a line, rounded down.
+  // The rate of a line, rounded down.
   static constexpr Rate of_line(ByteTime byte_time) {
     constexpr std::uint64_t kBitsPerByteAndKilobit = 8'000'000'000;  // ps/byte to kb/s: 8 x 10^12 / 10^3
     return {kBitsPerByteAndKilobit * byte_time.denominator / byte_time.ps_numerator};

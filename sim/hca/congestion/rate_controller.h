@@ -16,7 +16,7 @@
 
 namespace verbatim::hca {
 
-// What a controller is to be given; a signal that no controller asks for costs nothing.
+// Signals that a controller is to be given; a signal that no controller asks for costs nothing.
 enum Signal : std::uint8_t {
   kNotifications = 1 << 0,  // CNPs of the peer
   kSentBytes = 1 << 1,      // of every packet

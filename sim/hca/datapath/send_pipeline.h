@@ -48,7 +48,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp);
   // A congestion notification decided now: ahead of packets, as acknowledgements are, and none of them.
   void notify(ib::PacketPtr packet, const Ref<QueuePair>& qp);
-  // Of the port's link; nothing without a cable.
+  // The rate of the port's link; nothing without a cable.
   std::optional<Rate> line_rate() const;
   // A management datagram, whole in the adapter at that time, which is not before that of the one before it.
   void send_datagram(ib::PacketPtr packet, Instant at_adapter);

@@ -55,7 +55,7 @@ class LightAdapter final : public LightEndpoint {
   Tracer& tracer() { return tracer_; }
   Choices& choices() { return choices_; }
   CongestionPoint& congestion() { return congestion_; }
-  // Of the port's link; nothing without a cable.
+  // The rate of the port's link; nothing without a cable.
   std::optional<Rate> line_rate() const;
   Instant now() const { return engine_.now(); }
   // It may have a packet to send now.

@@ -41,7 +41,7 @@ class Connection {
   std::uint16_t pkey() const { return pkey_; }
   // Of every packet of a connection.
   ib::ServiceLevel service_level() const { return service_level_of(attributes.path); }
-  // Of packets of a path; on Ethernet their priority.
+  // The service level of packets of a path; on Ethernet their priority.
   ib::ServiceLevel service_level_of(const protocol::AddressVector& path) const {
     return address.priorities.of_path(path.service_level, path.traffic_class);
   }

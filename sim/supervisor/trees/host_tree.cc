@@ -148,7 +148,7 @@ void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& 
   add_count("excessive_buffer_overrun_errors", &PortCounters::excessive_buffer_overruns);
 }
 
-// Of mlx5, on Ethernet.
+// Counters of mlx5, on Ethernet.
 void add_hw_counters(VirtualTree& tree, const std::string& folder, const hca::Hca& hca) {
   using hca::CongestionCounters;
   const auto add = [&](const char* name, auto counter) {
