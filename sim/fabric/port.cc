@@ -172,7 +172,8 @@ void Port::send_pause_frame() {
   const auto enabled = static_cast<std::uint8_t>(frame.paused | frame.changed);
   if (!tracer_.shows_packets())
     return tracer_.record(id_, TraceEvent::kPauseFrame, enabled, frame.paused, link().pause_quanta);
-  // Nobody looks at the address of who sends it: a local one, by which captures tell ports apart.
+  // The source address is a local one with the port's number, so that a capture shows which port sent the frame. Receivers do
+  // not look at it.
   constexpr std::uint64_t kLocal = 0x0200'0000'0000;
   const ib::MacAddress source{kLocal | id_.value};
   const ib::PacketPtr bytes = ib::make_pause_frame(source, enabled, frame.paused, link().pause_quanta);

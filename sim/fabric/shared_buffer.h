@@ -2,8 +2,7 @@
 // an ingress port; its packets take, in this order,
 //
 //  1. what is reserved for the group;
-//  2. the shared pool, up to a dynamic threshold: alpha times what is free of the pool (alpha is a power of
-//  two);
+//  2. the shared pool, up to a dynamic threshold: alpha (a power of two) times what is free of the pool;
 //  3. the headroom of the group, if it is lossless.
 //
 // A packet that finds no room is dropped. Memory is counted in cells; a packet takes whole ones, all of them

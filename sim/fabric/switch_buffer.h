@@ -143,7 +143,9 @@ class PerPortBuffer {
     if (counts_) [[unlikely]] {
       if (has_group(in, lane)) {
         shared_->release(group_of(in, lane), wire_bytes, when);
-      } else if (Space* const space = counted_space(in, lane); space != nullptr) space->release(blocks_of(wire_bytes), when);
+      } else if (Space* const space = counted_space(in, lane); space != nullptr) {
+        space->release(blocks_of(wire_bytes), when);
+      }
     }
     at(in).port->on_space_released(lane, wire_bytes, when);
   }
