@@ -3,8 +3,8 @@
 //  - Data that leaves: the far end's frames pause priorities and resume them. A frame takes effect when its last byte has arrived
 //    and the response time is over; a packet that has started by then is finished.
 //  - Data that comes: the port decides which priorities the far end should pause (`ask`). A frame that is due goes ahead of every
-//    data packet, but one that falls due in the instant in which a data packet starts goes behind it. Each frame carries the state
-//    of all eight priorities, and so reports every change since the one before.
+//    data packet, but one that falls due in the instant in which a data packet starts goes behind it. Each frame carries the
+//    state of all eight priorities, and so reports every change since the one before.
 //
 // A pause lasts until the far end resumes: its end repeats the frame when half of the time has passed for which the frame asks.
 // Those frames take their time on the line, are worked out when somebody asks, and cost no event.
