@@ -63,7 +63,12 @@ namespace verbatim {
   X(kPauseFrame,         "pause-frame",          "priorities", "paused", "quanta", "-")                 \
   X(kPacketMarked,       "packet-marked",        "opcode", "dest_qp", "psn", "queued_bytes")             \
   /* the queue pair sends at another rate, which is noticed when it has something to send */            \
-  X(kRate,               "rate",                 "qpn", "mbps", "-", "-")
+  X(kRate,               "rate",                 "qpn", "mbps", "-", "-")                               \
+  /* the watchdog of a switch's output: a priority whose packets it drops (stormed 1) or sends again (0) */ \
+  X(kPauseWatchdog,      "pause-watchdog",       "priority", "stormed", "-", "-")                       \
+  /* ways change: a port of a switch leaves its groups (usable 0) or returns; or a subnet manager writes new tables */ \
+  X(kPortWithdrawn,      "port-withdrawn",       "port", "usable", "-", "-")                            \
+  X(kRoutesChanged,      "routes-changed",       "tables", "-", "-", "-")
 // clang-format on
 
 enum class TraceEvent : std::uint32_t {
@@ -71,7 +76,7 @@ enum class TraceEvent : std::uint32_t {
   VERBATIM_TRACE_EVENTS(VERBATIM_TRACE_ENUM)
 #undef VERBATIM_TRACE_ENUM
 };
-inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kRate) + 1;
+inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kRoutesChanged) + 1;
 
 struct TraceEventNames {
   std::string_view name;
@@ -150,6 +155,8 @@ class FactObserver {
   // A packet has begun on a lane of the link behind `port`: what the far end still grants then, of as many as it has, in blocks
   // of 64 bytes.
   virtual void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) = 0;
+  // Data that waits in the output queue of a lane of `port` after a packet has come or left, in bytes.
+  virtual void on_output_queue(ComponentId /*port*/, std::uint32_t /*lane*/, std::uint64_t /*bytes*/, Instant /*now*/) {}
   // Whose packet brings the bytes of the last kDmaWrite: of queue pair `qpn` of this adapter; as answer to a request of its own?
   virtual void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) = 0;
 };
@@ -239,6 +246,9 @@ class Tracer {
   }
   void tell_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of) {
     for (FactObserver* observer : fact_observers_) observer->on_credits(port, lane, blocks, of, engine_.now());
+  }
+  void show_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes) {
+    for (FactObserver* observer : fact_observers_) observer->on_output_queue(port, lane, bytes, engine_.now());
   }
   void tell_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
     for (FactObserver* observer : fact_observers_) observer->on_placement(write, qpn, is_response);

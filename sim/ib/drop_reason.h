@@ -22,6 +22,7 @@ namespace verbatim::ib {
   X(kInputBuffer, 10, "the input buffer is full, and the link has no credits")                               \
   X(kLostOnLink, 11, "the link failed while it was on its way")                                              \
   X(kOutputQueue, 12, "its output queue has more than its share of the switch's buffer")                     \
+  X(kPauseWatchdog, 13, "the watchdog of its output port drops a priority that has been paused for too long")     \
   X(kCorrupted, 16, "the ICRC does not match")                                                               \
   X(kWrongLid, 17, "addressed to another port")                                                                       \
   X(kUnknownQp, 18, "no such queue pair")                                                                    \
