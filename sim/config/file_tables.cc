@@ -322,6 +322,26 @@ const Object& management_network_table() {
   return table;
 }
 
+const Object& load_balancing_table() {
+  using L = fabric::LoadBalancing;
+  static const Object table = make_object<L>(
+      "load balancing", "how switches of Ethernet choose among equally good outputs",
+      {bind<&L::by>({.key = "by",
+                     .kind = Kind::kText,
+                     .doc = "flow: the hash of a flow chooses, and it keeps its way; flowlet: a flow that has paused may take another; "
+                            "packet: each packet of an RDMA WRITE takes its own, from adapters that can put packets into order "
+                            "(profile key reordering), which do so then",
+                     .choices = {"flow", "flowlet", "packet"}}),
+       bind<&L::gap>({.key = "gap", .kind = Kind::kDuration, .doc = "with flowlet: so long a pause lets a flow take another port", .min = 1,
+                      .max = kSecondPs}),
+       bind<&L::grade_bytes>({.key = "grade",
+                              .kind = Kind::kSize,
+                              .doc = "with flowlet and packet: ports are compared by what waits there, in steps of this size, up to seven; "
+                                     "chance takes one of the best; 0: one of all",
+                              .max = std::int64_t{1} << 30})});
+  return table;
+}
+
 }  // namespace
 
 const Object& topology_table() {
@@ -347,6 +367,10 @@ const Object& topology_table() {
                                    "switches, so that every tier splits flows as the one before it and most ways stay empty "
                                    "(polarisation)",
                             .choices = {"own", "same"}}),
+       bind_object<&T::load_balancing>({.key = "load_balancing",
+                                        .kind = Kind::kObject,
+                                        .doc = "on Ethernet: what takes one of several ports that lead on by ways of one length"},
+                                       load_balancing_table()),
        interface_mtu_row<&T::interface_mtu>("on Ethernet: MTU of all adapters' interfaces, bytes; RDMA's active_mtu is the greatest whose packets "
                                             "fit: 1024 with 1500, 4096 with 9000"),
        bind<&T::convergence_time>({.key = "convergence_time",

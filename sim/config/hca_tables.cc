@@ -120,6 +120,20 @@ const Object& cache_table() {
   return table;
 }
 
+const Object& reordering_table() {
+  static const Object table = [] {
+    using R = hca::ReorderProfile;
+    Object object = make_object<R>(
+        "reordering", "request packets that have overtaken others, where switches give each packet a way of its own (load_balancing)",
+        {source_row(),
+         count<&R::window>("window", "packets that wait for one that is missing, at the most and itself among them; 0: none does", 0, 1 << 16),
+         duration<&R::gap_time>("gap_time", "a packet that has been missing for so long is asked for again")});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
 const Object& interrupt_table() {
   static const Object table = [] {
     using I = hca::InterruptProfile;
@@ -319,6 +333,8 @@ const Object& hca_profile_table() {
          trust_row<&P::trust>("on Ethernet, what the priority of a packet, and so its lane and the priority of its VLAN tag, is made of: pcp: the "
                               "service level of its path; dscp: the DSCP in the traffic class of its path"),
          bind_objects<&P::dscp_to_priority>(dscp_to_priority_row({}), dscp_mapping_table()),
+         bind_object<&P::reordering>(
+             {.key = "reordering", .kind = Kind::kObject, .doc = "on Ethernet: packets that come in another order"}, reordering_table()),
          duration<&P::event_latency>("event_latency",
                                      "CQE, or interrupt message, written to completion event readable"),
          duration<&P::command_latency>("command_latency",

@@ -73,6 +73,7 @@ class Resolver {
     if (!topology_.is_roce() && topology_.ecmp_seed != "own" && !is_wrong("/link_layer")) {
       add("/ecmp_seed", "switches of InfiniBand do not spread flows by a hash", "leave it out, or choose the link layer \"roce\"");
     }
+    load_balancing();
     if (!topology_.is_roce() && topology_.convergence_time != TopologySpec::kUsualConvergenceTime && !is_wrong("/link_layer")) {
       add("/convergence_time", "routes of InfiniBand are the subnet manager's and stay when a link fails",
           "leave it out, or choose the link layer \"roce\"");
@@ -88,6 +89,21 @@ class Resolver {
   }
 
  private:
+  void load_balancing() {
+    if (is_wrong("/link_layer") || topology_.load_balancing.by == "flow") return;
+    if (!topology_.is_roce()) {
+      return add("/load_balancing/by", "switches of InfiniBand have one way to each destination",
+                 "leave it out, or choose the link layer \"roce\"");
+    }
+    const auto puts_into_order = [](const auto& owner) { return owner.hca_profile.reordering.window > 0; };
+    const auto has_one = [&](const HostSpec& host) {
+      return puts_into_order(host) || std::ranges::any_of(host.further_adapters, puts_into_order);
+    };
+    if (topology_.load_balancing.is_by_packet() && !topology_.hosts.empty() && std::ranges::none_of(topology_.hosts, has_one)) {
+      add("/load_balancing/by", "no adapter here can put packets into order, so all would keep the ways of their flows",
+          "choose profiles with a \"reordering\" window, such as connectx5");
+    }
+  }
   // What profiles say of arbitration on Ethernet.
   void leave_out_shares() {
     const auto leave_out = [](auto& profile) { profile.arbitration = profile.arbitration.without_ethernet(); };

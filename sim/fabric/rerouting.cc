@@ -1,6 +1,7 @@
 #include "sim/fabric/rerouting.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "sim/fabric/flow_hash.h"
@@ -62,6 +63,14 @@ PortNumber Rerouting::output(const RouteTable& all, std::uint64_t destination, s
   if (in_use == 0) return routes[place(routes.size(), salt)];
   std::uint32_t before = place(in_use, salt ^ kSecondHash);
   return *std::ranges::find_if(routes, [&](PortNumber port) { return may_take(port) && before-- == 0; });
+}
+
+std::vector<PortNumber> Rerouting::outputs_in_use(const RouteTable& all, std::uint64_t destination, Instant now) {
+  catch_up(now);
+  const std::vector<PortNumber> routes = (current_ == nullptr ? all : *current_->routes).ports_to(destination);
+  std::vector<PortNumber> in_use;
+  std::ranges::copy_if(routes, std::back_inserter(in_use), [&](PortNumber port) { return is_in_use(port, now); });
+  return in_use.empty() ? routes : in_use;
 }
 
 const std::vector<PortNumber>* Rerouting::multicast_ports(Instant now) {

@@ -46,6 +46,8 @@ class Rerouting {
   // By which port a flow leaves; kNoRoute: none leads there. `all` are the routes of the beginning. A port that is down is the
   // answer where no other leads there.
   PortNumber output(const RouteTable& all, std::uint64_t destination, std::uint64_t hash, std::uint64_t salt, Instant now);
+  // All outputs in use that lead there; where none is in use, all that would lead there.
+  std::vector<PortNumber> outputs_in_use(const RouteTable& all, std::uint64_t destination, Instant now);
   // Null: that of the beginning.
   const std::vector<PortNumber>* multicast_ports(Instant now);
 

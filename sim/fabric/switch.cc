@@ -176,7 +176,22 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
   }
 }
 
+PortNumber Switch::balanced_output(ib::Packet& packet) {
+  if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
+  const Instant now = engine_.now();
+  const std::uint64_t destination = destination_of(packet);
+  const std::vector<PortNumber> ports =
+      now >= rerouting_.normal_until() ? rerouting_.outputs_in_use(*routes_, destination, now) : routes_->ports_to(destination);
+  if (ports.empty()) return kNoRoute;
+  return balancer_->choose(ports, packet, now, [&](PortNumber number) {
+    const Port& out = *inputs_[number.value - 1u].port;
+    const ib::VirtualLane lane = lane_at(out, packet);
+    return lane == kManagementLane ? 0 : out.queued_bytes(lane);
+  });
+}
+
 PortNumber Switch::output_for(ib::Packet& packet) {
+  if (balancer_ != nullptr && packet.ethernet && balancer_->chooses_for(packet)) [[unlikely]] return balanced_output(packet);
   if (engine_.now() >= rerouting_.normal_until()) [[unlikely]] {
     if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
     return rerouting_.output(*routes_, destination_of(packet), packet.flow_hash, ecmp_salt_, engine_.now());

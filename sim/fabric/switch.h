@@ -14,6 +14,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/time.h"
 #include "sim/core/trace.h"
+#include "sim/fabric/load_balancing.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/port.h"
 #include "sim/fabric/priority_map.h"
@@ -102,6 +103,9 @@ class Switch final : public PacketSink {
   // On Ethernet: what a routing protocol brings about when links elsewhere fail and come back; before the first event.
   void set_route_changes(std::vector<RouteChange> changes) { rerouting_.set_changes(std::move(changes)); }
 
+  // On Ethernet: who chooses among equally good outputs in place of the hash; before the first event.
+  void set_load_balancing(const LoadBalancing& params, Rng random) { balancer_ = std::make_unique<LoadBalancer>(params, random); }
+
   // Groups that the subnet manager has laid itself (IBA 18.2.4.3.3): by LID from 0xc000 on, the ports that a packet to it leaves
   // by. Once there is such a table, no others are flooded.
   void set_multicast_table(std::vector<std::vector<PortNumber>> table) { multicast_table_ = std::move(table); }
@@ -144,6 +148,8 @@ class Switch final : public PacketSink {
   PortNumber output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const;
   // Sets the priority of a packet, and the lane on which it counts as having come in.
   void classify(const Port& in, ib::Packet& packet) const;
+  // By the load balancer.
+  PortNumber balanced_output(ib::Packet& packet);
   bool is_for_agent(ib::Packet& packet);
   // 0: this switch itself, kNoRoute: none.
   PortNumber output_for(ib::Packet& packet);
@@ -162,6 +168,7 @@ class Switch final : public PacketSink {
   std::uint64_t ecmp_salt_ = 0;
   bool is_ethernet_ = false;
   Rerouting rerouting_;
+  std::unique_ptr<LoadBalancer> balancer_;  // null: hashes of flows choose
   std::vector<PortNumber> multicast_ports_;
   std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;
   SwitchAgent* agent_ = nullptr;

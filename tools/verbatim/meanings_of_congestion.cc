@@ -45,6 +45,13 @@ constexpr Meaning kCongestion[] = {
      "pauses its senders when its buffer is full.",
      {"A receiver that takes nothing any more, such as an adapter that hangs.",
       "The port that paused the longest is under congestion in run.json. A watchdog that drops instead is not modelled."}},
+    {"spraying",
+     "Each packet takes a way of its own, so that all ways of one length carry the same; a flow's hash may give two flows one way while "
+     "others stay empty. Packets overtake each other, so the receiving adapter puts them into order.",
+     {"Topology key load_balancing by packet: packets of RDMA WRITEs, of adapters whose profile has a reordering window; a port is chosen by "
+      "what waits there (grade), and by chance among the best.",
+      "A packet that stays away for gap_time is lost, and is asked for again then: losses cost more time than in a fabric that keeps the order.",
+      "By flowlet, only a flow that has paused changes its way: no packet overtakes another if the pause is longer than ways differ."}},
     {"credit loop",
      "Packets wait for each other's buffers in a circle of switch ports, and never move again. Lossless fabrics, by credits or by PFC, can "
      "come to that when routes go down and up again; fabrics that drop cannot.",

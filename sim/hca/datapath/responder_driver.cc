@@ -41,6 +41,13 @@ Instant ResponderDriver::now() const { return qp_.adapter.engine.now(); }
 void ResponderDriver::start(ib::Psn expected) {
   qp_.responder.start(expected);
   started_ = now();
+  if (qp_.is_reliable() && qp_.adapter.address.takes_any_way) [[unlikely]] {
+    PacketOrder::Listener& listener = *this;
+    if (order_ == nullptr) {
+      order_ = std::make_unique<PacketOrder>(qp_.adapter.engine, qp_.adapter.id, qp_.adapter.profile.reordering, listener);
+    }
+    order_->start(expected, qp_.path_mtu());
+  }
   // A shared queue may have got its receives before any queue pair could take them.
   qp_.receives().refill();
 }
@@ -58,6 +65,37 @@ void ResponderDriver::flush_receive(RecvWork&& work) {
 }
 
 void ResponderDriver::receive(Incoming&& incoming) {
+  if (order_ != nullptr) [[unlikely]] return receive_in_order(std::move(incoming));
+  to_responder(std::move(incoming));
+}
+
+void ResponderDriver::receive_in_order(Incoming&& incoming) {
+  using Place = PacketOrder::Place;
+  const Place place = order_->place(*incoming.packet, held_.empty() ? std::optional(qp_.responder.expected()) : std::nullopt);
+  if (place == Place::kAgain) return qp_.adapter.receiver.drop(incoming, DropReason::kAfterNak);
+  if (place == Place::kAhead) {
+    qp_.adapter.receiver.release(incoming, now());
+    return order_->hold(std::move(incoming.packet));
+  }
+  if (place == Place::kBack) drop_unordered(DropReason::kAfterNak);
+  to_responder(std::move(incoming));
+  while (ib::PacketPtr packet = order_->take_turn()) {
+    packet->trail.add(now(), {qp_.adapter.id, kMissingPackets});
+    to_responder({std::move(packet), false, now()});
+  }
+}
+
+void ResponderDriver::drop_unordered(DropReason reason) {
+  if (order_ == nullptr) return;
+  while (ib::PacketPtr packet = order_->take_any()) {
+    Incoming incoming{std::move(packet), false, now()};
+    qp_.adapter.receiver.drop(incoming, reason);
+  }
+}
+
+void ResponderDriver::on_old_gap(ib::PacketPtr packet) { to_responder({std::move(packet), false, now()}); }
+
+void ResponderDriver::to_responder(Incoming&& incoming) {
   if (!held_.empty()) return held_.hold_behind(std::move(incoming));
   deal_with(std::move(incoming), Given::kNothing);
 }
@@ -232,6 +270,7 @@ void ResponderDriver::on_atomic_done(ib::Psn psn, std::uint64_t original, const 
 }
 
 void ResponderDriver::drop_held() {
+  drop_unordered(DropReason::kWrongState);
   held_.drop_all(qp_.adapter.receiver);
   delays_drop_ = false;
 }

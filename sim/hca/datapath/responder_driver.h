@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "sim/core/trail.h"
 #include "sim/hca/datapath/held_packets.h"
+#include "sim/hca/datapath/packet_order.h"
 #include "sim/hca/queues/work_request.h"
 #include "sim/hca/transport/outgoing.h"
 #include "sim/hca/transport/responder.h"
@@ -18,7 +20,7 @@ namespace verbatim::hca {
 
 class QueuePair;
 
-class ResponderDriver {
+class ResponderDriver final : private PacketOrder::Listener {
  public:
   explicit ResponderDriver(QueuePair& qp) : qp_(qp) {}
 
@@ -53,6 +55,11 @@ class ResponderDriver {
   // What the packet that is being dealt with has waited for, and needs no more.
   using Given = HeldPackets::Wait;
 
+  // Where packets may overtake each other.
+  void receive_in_order(Incoming&& incoming);
+  void drop_unordered(DropReason reason);
+  void on_old_gap(ib::PacketPtr packet) override;
+  void to_responder(Incoming&& incoming);
   void deal_with(Incoming&& incoming, Given given);
   void resume(Given given);
   // The next receive work request; the need is the same when the packet must wait for it.
@@ -68,6 +75,7 @@ class ResponderDriver {
 
   QueuePair& qp_;
   HeldPackets held_;
+  std::unique_ptr<PacketOrder> order_;  // null: each packet that comes is the responder's
   Instant started_{};
   bool delays_drop_ = false;  // of the held frame: the program rings when it posts a receive for it
 };

@@ -183,11 +183,13 @@ void LightAdapter::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::Arr
   if (!port_->admit(*packet)) {
     return ib::record_drop(tracer_, port_->id(), *packet, fabric::full_buffer_reason(lane), port_->id());
   }
-  has_failed_ ? drop(*packet, DropReason::kUnknownQp) : deal_with(*packet);
-  port_->release(lane, packet->wire_bytes(), now());
+  const std::uint32_t wire_bytes = packet->wire_bytes();
+  has_failed_ ? drop(*packet, DropReason::kUnknownQp) : deal_with(packet);
+  port_->release(lane, wire_bytes, now());
 }
 
-void LightAdapter::deal_with(ib::Packet& packet) {
+void LightAdapter::deal_with(ib::PacketPtr& owned) {
+  ib::Packet& packet = *owned;
   if (packet.corrupted) {
     ++port_->counters().rcv_errors;
     return drop(packet, DropReason::kCorrupted);
@@ -199,7 +201,7 @@ void LightAdapter::deal_with(ib::Packet& packet) {
   if (!operation.defined) return drop(packet, DropReason::kUndefinedOpcode);
   LightQueuePair* const qp = find(packet.bth.destination.value);
   if (qp == nullptr) return drop(packet, DropReason::kUnknownQp);
-  qp->receive(packet, operation);
+  qp->receive(owned, operation);
 }
 
 void LightAdapter::link_changed(fabric::PortNumber, bool up) {

@@ -81,7 +81,7 @@ class LightAdapter final : public LightEndpoint {
   void pump(ib::VirtualLane lane);
   void on_paced();
   void send(ib::PacketPtr packet, Instant ready);
-  void deal_with(ib::Packet& packet);
+  void deal_with(ib::PacketPtr& owned);
   LightQueuePair* find(std::uint32_t number);
 
   Engine& engine_;

@@ -35,6 +35,11 @@ void LightQueuePair::connect(const SourcePath& path) {
   }
   set_state(QpState::kRts);
   responder_.start({attributes.rq_psn});
+  if (address.takes_any_way) [[unlikely]] {
+    PacketOrder::Listener& listener = *this;
+    order_ = std::make_unique<PacketOrder>(adapter_.engine(), component, profile.reordering, listener);
+    order_->start({attributes.rq_psn}, path_mtu_);
+  }
   requester_.start({attributes.sq_psn});
 }
 
@@ -57,7 +62,8 @@ void LightQueuePair::on_doorbell(std::uint32_t producer, Trail trail) {
 }
 
 // The checks of IBA 9.6.1: transport, state, partition and peer; what does not pass is dropped in silence.
-void LightQueuePair::receive(ib::Packet& packet, const ib::OpcodeInfo& operation) {
+void LightQueuePair::receive(ib::PacketPtr& owned, const ib::OpcodeInfo& operation) {
+  ib::Packet& packet = *owned;
   if (packet.bth.opcode == ib::Opcode::kCongestionNotification) [[unlikely]] return on_notification(packet);
   if (transport_of(packet.bth.opcode) != transport()) return adapter_.drop(packet, DropReason::kWrongTransport);
   if (!(operation.is_request ? can_receive() : state_ == QpState::kRts)) return adapter_.drop(packet, DropReason::kWrongState);
@@ -67,7 +73,32 @@ void LightQueuePair::receive(ib::Packet& packet, const ib::OpcodeInfo& operation
       adapter_.congestion().on_marked(adapter_.now(), packet, number)) [[unlikely]] {
     adapter_.acknowledge(make_notification());
   }
-  operation.is_request ? to_responder(packet) : to_requester(packet);
+  if (!operation.is_request) return to_requester(packet);
+  if (order_ != nullptr) [[unlikely]] return receive_in_order(owned);
+  to_responder(packet);
+}
+
+void LightQueuePair::receive_in_order(ib::PacketPtr& packet) {
+  using Place = PacketOrder::Place;
+  const Place place = order_->place(*packet, responder_.expected());
+  if (place == Place::kAgain) return adapter_.drop(*packet, DropReason::kAfterNak);
+  if (place == Place::kAhead) return order_->hold(std::move(packet));
+  if (place == Place::kBack) drop_unordered(DropReason::kAfterNak);
+  to_responder(*packet);
+  while (const ib::PacketPtr next = order_->take_turn()) {
+    next->trail.add(adapter_.now(), {component, kMissingPackets});
+    to_responder(*next);
+  }
+}
+
+void LightQueuePair::drop_unordered(DropReason reason) {
+  if (order_ == nullptr) return;
+  while (const ib::PacketPtr packet = order_->take_any()) adapter_.drop(*packet, reason);
+}
+
+void LightQueuePair::stop() {
+  timers_.stop();
+  drop_unordered(DropReason::kUnknownQp);
 }
 
 // As of a whole adapter's queue pair.
@@ -223,6 +254,7 @@ void LightQueuePair::enter_error() {
   if (state_ == QpState::kErr) return;
   set_state(QpState::kErr);
   timers_.stop();
+  drop_unordered(DropReason::kWrongState);
   Actions actions;
   requester_.flush_all(adapter_.now(), actions);
   execute(actions);

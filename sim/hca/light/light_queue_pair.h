@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/hca/congestion/pacer.h"
+#include "sim/hca/datapath/packet_order.h"
 #include "sim/hca/datapath/transport_timers.h"
 #include "sim/hca/queues/source_side.h"
 #include "sim/hca/queues/work_queue.h"
@@ -24,7 +25,8 @@ class LightAdapter;
 class LightQueuePair final : public Connection,
                              private LocalOperations,
                              private ResponderSurroundings,
-                             private TransportTimers::Listener {
+                             private TransportTimers::Listener,
+                             private PacketOrder::Listener {
  public:
   // `depth`: requests that are posted and not completed, at the most.
   LightQueuePair(LightAdapter& adapter, std::uint32_t number, WorkSource& source, std::uint32_t depth);
@@ -38,10 +40,10 @@ class LightQueuePair final : public Connection,
   std::uint32_t announce(std::uint32_t count);
   void on_doorbell(std::uint32_t producer, Trail trail);
 
-  // One that is addressed to this queue pair and undamaged, all of which has come.
-  void receive(ib::Packet& packet, const ib::OpcodeInfo& operation);
+  // One that is addressed to this queue pair and undamaged, all of which has come. It may be kept.
+  void receive(ib::PacketPtr& packet, const ib::OpcodeInfo& operation);
   // The adapter has failed: no timer runs.
-  void stop() { timers_.stop(); }
+  void stop();
 
   // For turns between queue pairs; responses and requests of one take turns.
   bool has_packet() const { return responses_.has_packet() || requester_.has_packet(); }
@@ -67,6 +69,10 @@ class LightQueuePair final : public Connection,
   void complete(std::uint32_t count);
   void complete_receive(const Responder::Received& received);
   void acknowledge(const Action& action);
+  // Where packets may overtake each other.
+  void receive_in_order(ib::PacketPtr& packet);
+  void drop_unordered(DropReason reason);
+  void on_old_gap(ib::PacketPtr packet) override { to_responder(*packet); }
   void to_responder(ib::Packet& packet);
   void to_requester(const ib::Packet& packet);
   void note_going_back();
@@ -94,6 +100,7 @@ class LightQueuePair final : public Connection,
   Responder responder_;
   ResponseQueue responses_;
   TransportTimers timers_;
+  std::unique_ptr<PacketOrder> order_;  // null: each packet that comes is the responder's
   bool was_response_ = false;  // the packet before
   std::uint32_t epoch_ = 0;    // of the requester
 };

@@ -28,6 +28,11 @@ ib::Transport transport_of_type(ib::QpType type) {
   }
 }
 
+constexpr bool is_write(ib::Opcode opcode) {
+  const ib::Operation operation = ib::operation_of(opcode);
+  return operation >= ib::Operation::kWriteFirst && operation <= ib::Operation::kWriteOnlyImm;
+}
+
 }  // namespace
 
 Connection::Connection(ComponentId component, const HcaProfile& profile, const PortAddress& address, std::uint32_t number,
@@ -86,6 +91,7 @@ ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const prot
     packet->ethernet = newest_.ethernet;
   }
   if (profile.congestion_control.ecn_capable) set_ecn(*packet);
+  if (address.takes_any_way) packet->ethernet->any_way = is_reliable() && is_write(opcode);
   return packet;
 }
 

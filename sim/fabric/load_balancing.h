@@ -1,0 +1,88 @@
+// How a switch of Ethernet chooses among equally good outputs (topology key `load_balancing`):
+//
+//  - flow: by the hash of the flow, which so keeps its way and its order (flow_hash.h);
+//  - flowlet: a flow that has paused for `gap` may take another output (Vanini et al., Let It Flow, NSDI 2017);
+//  - packet: each packet takes an output of its own if its sender allows it (ib::Ethernet::any_way); others keep their flow's
+//    way.
+//
+// An output that is chosen anew is drawn among those with the lowest grade: the bytes that wait there in the packet's lane, in
+// steps of `grade_bytes`, seven at the most.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/core/rng.h"
+#include "sim/core/time.h"
+#include "sim/fabric/packet_sink.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::fabric {
+
+struct LoadBalancing {
+  std::string by = "flow";
+  Duration gap{100'000'000};
+  std::int64_t grade_bytes = 16'384;  // 0: all outputs are as good
+
+  bool is_by_flowlet() const { return by == "flowlet"; }
+  bool is_by_packet() const { return by == "packet"; }
+};
+
+class LoadBalancer {
+ public:
+  static constexpr std::uint32_t kGrades = 8;
+
+  LoadBalancer(const LoadBalancing& params, Rng random) : params_(params), random_(random) {}
+
+  // Whether it chooses for a packet of Ethernet; else the hash of its flow does.
+  bool chooses_for(const ib::Packet& packet) const { return params_.is_by_flowlet() || packet.ethernet->any_way; }
+
+  // One of `ports`, which are not none, for a packet that has its flow's hash. queued(port) gives the bytes that wait there.
+  template <class Queued>
+  PortNumber choose(std::span<const PortNumber> ports, const ib::Packet& packet, Instant now, Queued queued) {
+    if (!params_.is_by_flowlet()) return best(ports, queued);
+    if (flowlets_.size() >= kMostFlows) forget_old(now);
+    Flowlet& flowlet = flowlets_[packet.flow_hash];
+    const bool goes_on = flowlet.port.value != 0 && now < flowlet.last + params_.gap && contains(ports, flowlet.port);
+    flowlet.last = now;
+    if (!goes_on) flowlet.port = best(ports, queued);
+    return flowlet.port;
+  }
+
+ private:
+  struct Flowlet {
+    PortNumber port;  // 0: none yet
+    Instant last{};   // packet of the flow
+  };
+  static constexpr std::size_t kMostFlows = 1 << 16;  // before those that have paused are forgotten
+
+  static bool contains(std::span<const PortNumber> ports, PortNumber port);
+  void forget_old(Instant now);
+
+  template <class Queued>
+  PortNumber best(std::span<const PortNumber> ports, Queued queued) {
+    std::uint32_t lowest = std::numeric_limits<std::uint32_t>::max();
+    best_.clear();
+    for (const PortNumber port : ports) {
+      const std::uint32_t grade = grade_of(queued(port));
+      if (grade > lowest) continue;
+      if (grade < lowest) best_.clear();
+      lowest = grade;
+      best_.push_back(port);
+    }
+    return best_.size() == 1 ? best_.front() : best_[random_.below(best_.size())];
+  }
+  std::uint32_t grade_of(std::uint64_t bytes) const;
+
+  const LoadBalancing params_;
+  Rng random_;
+  std::unordered_map<std::uint64_t, Flowlet> flowlets_;  // by the flow's hash
+  std::vector<PortNumber> best_;
+};
+
+}  // namespace verbatim::fabric

@@ -1,0 +1,115 @@
+// Flows over several ways of one length: by the hashes of flows, by flowlets, and each packet by a way of its own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/config/flows.h"
+#include "sim/config/simulation.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::config {
+namespace {
+
+constexpr int kHosts = 8;  // four at each of two leaves, which four spines join
+
+struct Outcome {
+  double slowest_us = 0, fastest_us = 0;
+  std::map<std::uint64_t, std::uint64_t> retransmissions;  // by cause
+  std::uint64_t drops = 0;
+};
+
+struct Seen final : TraceSink {
+  void on_record(const TraceRecord& record, std::span<const std::byte>) override {
+    if (record.event == TraceEvent::kRetransmission) ++outcome.retransmissions[record.values[2]];
+    if (record.event == TraceEvent::kPacketDropped) ++outcome.drops;
+  }
+  Outcome outcome;
+};
+
+// Each host of the first leaf writes 4 MiB to one of the second.
+Outcome run(const std::string& hca, const std::string& balancing, std::uint64_t seed = 1, const std::string& faults = "[]") {
+  Folder folder;
+  folder.write("t.json", R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "load_balancing": )" + balancing +
+                             R"(, "generate": {"shape": "leaf_spine", "hosts": 8, "hosts_per_leaf": 4, "spines": 4,
+                             "rate": "100 Gbps", "hca": ")" + hca + R"("}})");
+  std::string flows;
+  for (int from = 0; from < kHosts / 2; ++from) {
+    flows += R"({"from": "h)" + std::to_string(from) + R"(", "to": "h)" + std::to_string(from + kHosts / 2) +
+             R"(", "bytes": "4 MiB", "message_size": "1 MiB"})" + (from + 1 < kHosts / 2 ? ", " : "");
+  }
+  Diagnostics diagnostics;
+  const std::string text = R"({"name": "s", "topology": "t.json", "faults": )" + faults + R"(, "flows": [)" + flows + "]}";
+  const auto spec = load_scenario(folder.write("s.json", text), with_profiles(), diagnostics);
+  EXPECT_TRUE(spec.has_value()) << text_of(diagnostics);
+  if (!spec) return {};
+  DefaultChoices choices;
+  Simulation simulation(spec->topology, seed, choices);
+  Seen seen;
+  simulation.tracer().add(seen);
+  simulation.add_faults(spec->faults);
+  workload::Workload workload;
+  add_flows(simulation, spec->flows, workload);
+  simulation.engine().run();
+  seen.outcome.fastest_us = 1e9;
+  for (const workload::Flow& flow : workload.flows()) {
+    EXPECT_TRUE(flow.is_done() && flow.status() == ib::WcStatus::kSuccess);
+    const double end = static_cast<double>(to_ps(flow.finish())) * 1e-6;
+    seen.outcome.slowest_us = std::max(seen.outcome.slowest_us, end);
+    seen.outcome.fastest_us = std::min(seen.outcome.fastest_us, end);
+  }
+  return seen.outcome;
+}
+
+constexpr char kFlow[] = R"({"by": "flow"})", kPacket[] = R"({"by": "packet"})";
+constexpr char kChance[] = R"({"by": "packet", "grade": "0 B"})";
+
+// 4 MiB in packets of 4,096 bytes and 94 of headers and gaps, at 100 Gb/s: 343 us.
+constexpr double kAlone = 343;
+
+TEST(Multipath, packets_on_ways_of_their_own_give_each_flow_its_whole_rate_and_hashes_do_not) {
+  for (const char* const hca : {"edr_roce", "edr_roce_light"}) {
+    double worst = 0;
+    for (const std::uint64_t seed : {1, 2, 3, 4}) {
+      worst = std::max(worst, run(hca, kFlow, seed).slowest_us);
+      const Outcome sprayed = run(hca, kPacket, seed);
+      EXPECT_LT(sprayed.slowest_us, kAlone * 1.1) << hca << " " << seed;
+      EXPECT_TRUE(sprayed.retransmissions.empty()) << hca << " " << seed;
+    }
+    EXPECT_GT(worst, kAlone * 1.8) << hca << ": two flows met on one cable";
+  }
+}
+
+TEST(Multipath, chance_alone_balances_less_well_and_keeps_the_order_all_the_same) {
+  const Outcome chance = run("edr_roce_light", kChance);
+  EXPECT_TRUE(chance.retransmissions.empty());
+  EXPECT_LT(chance.slowest_us, kAlone * 1.5);
+}
+
+TEST(Multipath, an_adapter_that_takes_packets_in_order_alone_keeps_the_ways_of_flows) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto topology = load_topology(folder.write("t.json", R"({"name": "t", "link_layer": "roce",
+      "load_balancing": {"by": "packet"}, "generate": {"shape": "star", "hosts": 2, "rate": "100 Gbps", "hca": "edr_hca"}})"),
+                                      with_profiles(), diagnostics);
+  EXPECT_FALSE(topology.has_value());
+  EXPECT_NE(text_of(diagnostics).find("/load_balancing/by: no adapter here can put packets into order"), std::string::npos)
+      << text_of(diagnostics);
+}
+
+TEST(Multipath, what_is_lost_is_asked_for_again_when_the_gap_is_old) {
+  for (const char* const hca : {"edr_roce", "edr_roce_light"}) {
+    constexpr char kLoss[] = R"([{"action": "drop", "from": "h0", "opcode": "Write Middle", "nth": 50, "every": 100, "count": 0}])";
+    Outcome lossy = run(hca, kPacket, 1, kLoss);
+    EXPECT_GT(lossy.drops, 0u) << hca;
+    EXPECT_GT(lossy.retransmissions[2], 0u) << hca << ": by a NAK";
+  }
+}
+
+TEST(Multipath, the_same_seed_gives_the_same_times_and_another_seed_others) {
+  EXPECT_EQ(run("edr_roce_light", kPacket, 5).slowest_us, run("edr_roce_light", kPacket, 5).slowest_us);
+  EXPECT_NE(run("edr_roce_light", kChance, 5).slowest_us, run("edr_roce_light", kChance, 6).slowest_us);
+}
+
+}  // namespace
+}  // namespace verbatim::config
