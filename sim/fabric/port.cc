@@ -195,6 +195,17 @@ void Port::mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane 
   ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, out_.queued_bytes(lane));
 }
 
+void Port::mark_forward(ib::Packet& packet, std::uint32_t wire_bytes, ib::VirtualLane lane) {
+  ForwardMarking& marking = *extras_->forward_marking;
+  const std::uint32_t behind = out_.queued_bytes(lane);
+  if (lane == kManagementLane || packet.is_frame || !has_credits_ || !marking.is_congested(behind)) return;
+  const std::uint32_t needed = blocks_of(wire_bytes) + blocks_of(out_.first(lane).wire_bytes);
+  if (!marking.marks(wire_bytes, link_->credits(lane.value) >= needed) || packet.bth.fecn) return;
+  packet.bth.fecn = true;
+  marking.note(number_.value, packet, engine_.now());
+  ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, behind);
+}
+
 std::uint32_t Port::credits(ib::VirtualLane lane) {
   if (!connected()) return 0;
   CHECK(lane.value < out_.data_lanes());
@@ -244,7 +255,10 @@ void Port::start(ib::VirtualLane lane) {
   std::shared_ptr<SharedClaim> shared;
   if (slot.shared != nullptr) [[unlikely]] shared = std::move(slot.shared);
   out_.drop_started(lane, engine_.now());
-  if (extras_ != nullptr) [[unlikely]] mark(MarkingParams::Where::kDequeue, *packet, lane);
+  if (extras_ != nullptr) [[unlikely]] {
+    mark(MarkingParams::Where::kDequeue, *packet, lane);
+    if (extras_->forward_marking != nullptr) mark_forward(*packet, first.wire_bytes, lane);
+  }
   ++counters_.xmit_packets;
   counters_.xmit_bytes += first.wire_bytes - ib::kVcrcBytes;
   if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_xmit_packets;

@@ -16,6 +16,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
+#include "sim/fabric/forward_marking.h"
 #include "sim/fabric/lane_table.h"
 #include "sim/fabric/link_end.h"
 #include "sim/fabric/marking.h"
@@ -171,6 +172,13 @@ class Port final : private LinkUser, private SpaceListener {
   void set_marking(std::shared_ptr<const MarkingParams> params, const Rng& random) {
     extras().marking = std::make_unique<Marking>(std::move(params), random);
   }
+  // Likewise with FECN, on a link of InfiniBand, by a setting that may change at any time (`ForwardMarking::set`). The first call
+  // makes it, off; `log` outlives the port.
+  ForwardMarking& forward_marking(const Rng& random, ib::MarkingLog& log) {
+    auto& marking = extras().forward_marking;
+    if (marking == nullptr) marking = std::make_unique<ForwardMarking>(random, input_buffer_bytes_, log);
+    return *marking;
+  }
 
  private:
   friend void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind);
@@ -181,6 +189,7 @@ class Port final : private LinkUser, private SpaceListener {
   struct Extras {
     PacketFaults* faults = nullptr;
     std::unique_ptr<Marking> marking;      // null: nothing is marked
+    std::unique_ptr<ForwardMarking> forward_marking;  // likewise
     std::unique_ptr<Timer> pause_timer;    // null: no priority is paused; a decision, or a frame that is due
   };
 
@@ -200,6 +209,8 @@ class Port final : private LinkUser, private SpaceListener {
   void send_pause_frame();
   // The port has extras: marks a packet, if that is done there.
   void mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane);
+  // The same with FECN, of a packet of a data lane that has left its queue and starts now.
+  void mark_forward(ib::Packet& packet, std::uint32_t wire_bytes, ib::VirtualLane lane);
   bool owes_pause_frame() const { return has_pauses_ && link_->pauses()->frame_due() != kNever; }
   void enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane);
   // When the first packet of a lane may start as far as it, the crossbar and flow control permit; kNever: not known yet.
