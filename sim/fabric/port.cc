@@ -18,6 +18,11 @@ constexpr ib::VirtualLane lowest_of(std::uint32_t lanes) {
   return ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(lanes))};
 }
 
+// The output queue of a lane has changed.
+void show_queue(Tracer& tracer, ComponentId port, const OutputScheduler& out, ib::VirtualLane lane) {
+  if (tracer.wants_facts()) [[unlikely]] tracer.show_output_queue(port, lane.value, out.queued_bytes(lane));
+}
+
 std::unique_ptr<PerPortBuffer> own_buffer(PortNumber number, const PortParams& params) {
   return std::make_unique<PerPortBuffer>(PerPortBuffer::Params{params.vl15_buffer_bytes}, number, 1);
 }
@@ -96,6 +101,7 @@ void Port::enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared
   CHECK(!has_credits_ || blocks_of(state.wire_bytes) <= link_->flow_control().capacity());
   const bool at_once = out_.waiting() == 0 && state.claim.buffer == nullptr;
   const std::size_t place = out_.push(std::move(packet), state, std::move(shared), lane, engine_.now());
+  show_queue(tracer_, id_, out_, lane);
   // Starting another lane's packet here would free room without informing its listener; that is left to the
   // timer. So are a switch's packets: what comes in at one instant is arbitrated together.
   if (at_once) {
@@ -129,6 +135,7 @@ bool Port::admit_counted(const ib::Packet& packet) {
   if (has_pauses_) judge_pause(packet.lrh.lane);
   if (is_admitted) return true;
   if (packet.lrh.lane == kManagementLane) ++counters_.vl15_dropped;
+  else if (counters_.priorities != nullptr) ++counters_.priorities->at(packet.lrh.lane.value).rcv_discards;
   return false;
 }
 
@@ -234,6 +241,7 @@ bool Port::expire() {
       engine_.now(), [this] { count_wait(); },
       [this](const QueuedPacket& lost, DropReason reason) {
         drop(*lost.packet, reason);
+        show_queue(tracer_, id_, out_, lost.packet->lrh.lane);
         PerPortBuffer::release(lost.state.claim, lost.shared.get(), lost.state.wire_bytes, engine_.now());
       });
 }
@@ -255,12 +263,18 @@ void Port::start(ib::VirtualLane lane) {
   std::shared_ptr<SharedClaim> shared;
   if (slot.shared != nullptr) [[unlikely]] shared = std::move(slot.shared);
   out_.drop_started(lane, engine_.now());
+  show_queue(tracer_, id_, out_, lane);
   if (extras_ != nullptr) [[unlikely]] {
     mark(MarkingParams::Where::kDequeue, *packet, lane);
     if (extras_->forward_marking != nullptr) mark_forward(*packet, first.wire_bytes, lane);
   }
   ++counters_.xmit_packets;
   counters_.xmit_bytes += first.wire_bytes - ib::kVcrcBytes;
+  if (counters_.priorities != nullptr) [[unlikely]] {
+    ib::PriorityCounts& counted = counters_.priorities->at(lane.value);
+    ++counted.xmit_packets;
+    counted.xmit_bytes += first.wire_bytes;
+  }
   if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_xmit_packets;
   if (lane != kManagementLane && has_credits_) {
     link_->on_start(lane.value, blocks_of(first.wire_bytes));
@@ -271,7 +285,7 @@ void Port::start(ib::VirtualLane lane) {
   if (Trail& trail = packet->trail) [[unlikely]] {
     if (has_pauses_) {
       const Instant resumed = std::min(link_->pauses()->last_resume(lane.value), engine_.now());
-      trail.add(std::max(trail.end(), resumed), {id_, "output: paused by the far end"});
+      trail.add(std::max(trail.end(), resumed), {id_, "output: paused by the far end", TrailKind::kWaitFor, peer_->id().value});
     }
     trail.add(std::max(trail.end(), link_->line().busy_until()), {id_, "output: line busy"});
     trail.add(engine_.now(), {id_, "output: credits or crossbar"});
@@ -292,6 +306,7 @@ void Port::start(ib::VirtualLane lane) {
 void Port::queue_copy(const ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane) {
   QueuedState copy{.ready = state.ready, .wire_bytes = state.wire_bytes, .is_copy = true};
   out_.push_first({std::make_unique<ib::Packet>(packet), copy, nullptr}, lane, engine_.now());
+  show_queue(tracer_, id_, out_, lane);
 }
 
 void Port::drop(const ib::Packet& packet, DropReason reason) {
@@ -341,6 +356,7 @@ void Port::lose_queued() {
         PerPortBuffer::release(lost.state.claim, lost.shared.get(), lost.state.wire_bytes, engine_.now());
       },
       [this](ib::VirtualLane lane, std::uint32_t bytes) {
+        if (bytes != 0) show_queue(tracer_, id_, out_, lane);
         if (bytes >= output_queue_bytes_ && room_listener_ != nullptr) room_listener_(room_owner_, lane);
       });
 }
