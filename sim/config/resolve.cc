@@ -84,6 +84,7 @@ class Resolver {
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.
     if (knows_names_ && !is_wrong("/links") && resolved == topology_.links.size()) {
       resolve_congestion(topology_, diagnostics_);
+      resolve_subnet_congestion(topology_, diagnostics_);
       reachability();
     }
   }
