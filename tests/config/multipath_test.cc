@@ -11,6 +11,9 @@
 namespace verbatim::config {
 namespace {
 
+// Names that other tests have, too.
+namespace multipath {
+
 constexpr int kHosts = 8;  // four at each of two leaves, which four spines join
 
 struct Outcome {
@@ -110,6 +113,8 @@ TEST(Multipath, the_same_seed_gives_the_same_times_and_another_seed_others) {
   EXPECT_EQ(run("edr_roce_light", kPacket, 5).slowest_us, run("edr_roce_light", kPacket, 5).slowest_us);
   EXPECT_NE(run("edr_roce_light", kChance, 5).slowest_us, run("edr_roce_light", kChance, 6).slowest_us);
 }
+
+}  // namespace multipath
 
 }  // namespace
 }  // namespace verbatim::config

@@ -6,6 +6,7 @@
 #include "sim/hca/congestion/dcqcn_ns3.h"
 #include "sim/hca/congestion/dcqcn_nv.h"
 #include "sim/hca/congestion/dcqcn_paper.h"
+#include "sim/hca/congestion/timely.h"
 
 namespace verbatim::hca {
 
@@ -21,6 +22,7 @@ constexpr ControllerRow kRows[] = {
     {"dcqcn-nv", kNotifications | kSentBytes, &DcqcnNv::defaults, &make<DcqcnNv>},
     {"dcqcn-paper", kNotifications | kSentBytes, &DcqcnPaper::defaults, &make<DcqcnPaper>},
     {"dcqcn-ns3", kNotifications, &DcqcnNs3::defaults, &make<DcqcnNs3>},
+    {"timely", kRoundTrips, &Timely::defaults, &make<Timely>},
 };
 
 }  // namespace

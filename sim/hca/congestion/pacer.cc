@@ -1,6 +1,9 @@
 #include "sim/hca/congestion/pacer.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "sim/ib/aeth.h"
 
 namespace verbatim::hca {
 
@@ -8,6 +11,7 @@ Pacer::Pacer(Rate line, std::optional<Rate> static_rate, std::unique_ptr<RateCon
     : line_(line),
       static_rate_(static_rate),
       controller_(std::move(controller)),
+      round_trips_(controller_ != nullptr && controller_->wants_round_trips() ? std::make_unique<RoundTrips>() : nullptr),
       recorded_mbps_(static_rate ? std::min(*static_rate, line).mbps() : line.mbps()) {}
 
 std::optional<Rate> Pacer::rate(Instant now) {
@@ -31,6 +35,12 @@ Instant Pacer::look_again(Instant now) {
 void Pacer::on_sent(Instant now, std::uint32_t bytes) {
   newest_ = {now, bytes};
   if (controller_ != nullptr) controller_->on_sent(now, bytes);
+}
+
+void Pacer::on_answer(const ib::Packet& packet, Instant now) {
+  const bool is_ack = ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck;
+  if (ib::operation_of(packet.bth.opcode) != ib::Operation::kAcknowledge || !is_ack) return;
+  if (const auto time = round_trips_->on_acknowledged(packet.bth.psn, now)) controller_->on_round_trip(*time);
 }
 
 bool Pacer::on_notification(Instant now) {

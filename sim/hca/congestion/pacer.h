@@ -17,6 +17,8 @@
 #include "sim/core/trace.h"
 #include "sim/hca/congestion/rate.h"
 #include "sim/hca/congestion/rate_controller.h"
+#include "sim/hca/congestion/round_trips.h"
+#include "sim/ib/packet.h"
 
 namespace verbatim::hca {
 
@@ -30,6 +32,10 @@ class Pacer {
   // When due() should be asked again by an owner that waits: it may be earlier then than it is now.
   Instant look_again(Instant now);
   void on_sent(Instant now, std::uint32_t bytes);
+  // The controller wants round trips: a request packet is handed to the port; a packet comes that answers requests.
+  bool wants_round_trips() const { return round_trips_ != nullptr; }
+  void on_handed_over(const ib::Bth& bth, Instant when) { round_trips_->on_handed_over(bth.psn, bth.ack_request, when); }
+  void on_answer(const ib::Packet& packet, Instant now);
   // False: there is no controller.
   bool on_notification(Instant now);
   // As RateController has it; 0 without one.
@@ -44,6 +50,7 @@ class Pacer {
   const Rate line_;
   const std::optional<Rate> static_rate_;
   const std::unique_ptr<RateController> controller_;
+  const std::unique_ptr<RoundTrips> round_trips_;  // null: the controller wants none
   std::uint64_t recorded_mbps_;
   SentPacket newest_;
 };

@@ -20,6 +20,7 @@ namespace verbatim::hca {
 enum Signal : std::uint8_t {
   kNotifications = 1 << 0,  // of the peer
   kSentBytes = 1 << 1,      // of every packet
+  kRoundTrips = 1 << 2,     // of packets that ask for an acknowledgement
 };
 
 // The newest packet that has been sent; no bytes: there is none.
@@ -37,6 +38,9 @@ class RateController {
   // The queue pair sends a packet. `bytes` are those of the frame from the destination address to the frame check sequence, on
   // InfiniBand from the LRH to the VCRC.
   virtual void on_sent(Instant now, std::uint32_t bytes) = 0;
+  // A packet has been acknowledged so long after it was handed to the port.
+  virtual bool wants_round_trips() const { return false; }
+  virtual void on_round_trip(Duration /*time*/) {}
   // Nothing: the queue pair is not limited.
   virtual std::optional<Rate> rate(Instant now) = 0;
   // The rate does not rise before this time, unless a packet is sent; kNever: it does not rise by itself.

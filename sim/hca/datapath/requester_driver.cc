@@ -97,6 +97,8 @@ void RequesterDriver::on_transmit(const Outgoing& outgoing) {
   Actions actions;
   qp_.requester.on_transmit(outgoing, now(), actions);
   qp_.executor.execute(actions);
+  Pacer* const pacer = qp_.pacer.get();
+  if (pacer != nullptr && pacer->wants_round_trips()) [[unlikely]] pacer->on_handed_over(outgoing.packet->bth, now());
 }
 
 void RequesterDriver::receive(Incoming&& incoming) {

@@ -79,7 +79,10 @@ void LightQueuePair::receive(ib::PacketPtr& owned, const ib::OpcodeInfo& operati
     adapter_.acknowledge(make_notification());
   }
   if ((packet.bth.fecn || packet.bth.becn) && !packet.ethernet) [[unlikely]] on_marked(packet, operation);
-  if (!operation.is_request) return to_requester(packet);
+  if (!operation.is_request) {
+    if (pacer != nullptr && pacer->wants_round_trips()) [[unlikely]] on_answer(packet);
+    return to_requester(packet);
+  }
   if (order_ != nullptr) [[unlikely]] return receive_in_order(owned);
   to_responder(packet);
 }
@@ -135,6 +138,11 @@ void LightQueuePair::on_marked(const ib::Packet& packet, const ib::OpcodeInfo& o
 void LightQueuePair::on_backward_mark(const ib::Packet& packet) {
   adapter_.congestion().on_backward_mark(flow_of(packet, adapter_.now()), pacer.get());
   if (pacer != nullptr) pacer->record_rate(adapter_.tracer(), component, number, adapter_.now());
+}
+
+void LightQueuePair::on_answer(const ib::Packet& packet) {
+  pacer->on_answer(packet, adapter_.now());
+  pacer->record_rate(adapter_.tracer(), component, number, adapter_.now());
 }
 
 bool LightQueuePair::is_put_off() {

@@ -82,6 +82,7 @@ class LightQueuePair final : public Connection,
   void on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation);
   void on_backward_mark(const ib::Packet& packet);
   void on_paced(const ib::Packet& packet, Instant now);
+  void on_answer(const ib::Packet& packet);
   void set_state(ib::QpState to);
   void enter_error();
   void on_ack_timeout() override;
@@ -124,6 +125,7 @@ ib::PacketPtr LightQueuePair::take_packet(Instant now, HandedOverAt handed_over_
     Actions sent;
     requester_.on_transmit(outgoing, when, sent);
     execute(sent, nullptr, when);
+    if (pacer != nullptr && pacer->wants_round_trips()) [[unlikely]] pacer->on_handed_over(outgoing.packet->bth, when);
   }
   return std::move(outgoing.packet);
 }

@@ -161,6 +161,7 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   if (operation.is_request) {
     responder_driver.receive(std::move(incoming));
   } else {
+    if (pacer != nullptr && pacer->wants_round_trips()) [[unlikely]] on_answer(packet);
     requester_driver.receive(std::move(incoming));
   }
 }
@@ -220,6 +221,12 @@ void QueuePair::on_paced(const ib::Packet& packet) {
   const Instant now = adapter.engine.now();
   limited_since = kNever;
   pacer->on_sent(now, packet.wire_bytes());
+  pacer->record_rate(adapter.tracer, adapter.id, number, now);
+}
+
+void QueuePair::on_answer(const ib::Packet& packet) {
+  const Instant now = adapter.engine.now();
+  pacer->on_answer(packet, now);
   pacer->record_rate(adapter.tracer, adapter.id, number, now);
 }
 

@@ -233,6 +233,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   // In whose memory the answer's payload lies; null: the key is gone.
   Context* answers_from(const Outgoing& response) const;
   void on_paced(const ib::Packet& packet);
+  // For a controller that wants round trips: a packet that answers requests has come.
+  void on_answer(const ib::Packet& packet);
   // A congestion notification, or a packet that a congested switch has marked.
   void on_notification(Incoming&& incoming);
   void on_congestion(const ib::Packet& packet);

@@ -1,0 +1,50 @@
+// `timely`: a rate by round trips and their gradient (Mittal et al., TIMELY, SIGCOMM 2015), with the parameters of HPCC's ns-3
+// model. Switches and receivers need nothing for it.
+//
+//  - A round trip below kLow raises the rate by rpg_ai_rate; one above kHigh lowers it by kBeta x (1 - kHigh / round trip).
+//  - Between them a mean of differences decides: at or below zero the rate rises by rpg_ai_rate, from the rpg_threshold-th such
+//    round trip in a row on by rpg_hai_rate; above zero it falls by kBeta x mean / kLeast.
+//
+// Round trips are those of packets that ask for an acknowledgement, so of ends of messages unless the profile has
+// ack_every_packets.
+#pragma once
+
+#include "sim/hca/congestion/parameters.h"
+#include "sim/hca/congestion/rate_controller.h"
+
+namespace verbatim::hca {
+
+class Timely final : public RateController {
+ public:
+  static constexpr Duration kLow = std::chrono::microseconds(50), kHigh = std::chrono::microseconds(500);
+  static constexpr Duration kLeast = std::chrono::microseconds(20);  // a round trip without any queue
+  static constexpr int kBetaPercent = 80;
+  static constexpr int kNewestEighths = 7;  // of the mean is the newest difference
+
+  static ReactionPoint defaults(Rate line);
+
+  // `parameters` are complete.
+  Timely(const ReactionPoint& parameters, Rate line);
+
+  void on_notification(Instant) override {}
+  void on_sent(Instant, std::uint32_t) override {}
+  bool wants_round_trips() const override { return true; }
+  void on_round_trip(Duration time) override;
+  std::optional<Rate> rate(Instant) override { return rate_ >= released_at_ ? std::nullopt : std::optional(Rate{rate_}); }
+  Instant next_increase(Instant) override { return kNever; }
+
+ private:
+  void raise(std::int64_t bits_per_second);
+  void lower(std::uint64_t numerator, std::uint64_t denominator);
+
+  const ReactionPoint parameters_;
+  const std::uint64_t line_;         // kb/s; likewise below
+  const std::uint64_t released_at_;  // rate from which on the queue pair is not limited
+  std::uint64_t rate_;
+  bool has_newest_ = false;
+  Duration newest_{};  // round trip
+  Duration mean_{};    // of the differences between one and the next
+  std::int64_t rises_ = 0;  // in a row, between kLow and kHigh
+};
+
+}  // namespace verbatim::hca

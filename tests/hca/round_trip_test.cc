@@ -1,0 +1,98 @@
+// Round trips as the sender measures them, and the controller that goes by them.
+#include "sim/hca/congestion/round_trips.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/hca/congestion/controllers.h"
+
+namespace verbatim::hca {
+namespace {
+
+constexpr Instant at_us(std::int64_t us) { return instant_from_ps(us * 1'000'000); }
+constexpr Duration us(std::int64_t count) { return std::chrono::microseconds(count); }
+
+TEST(RoundTrips, are_those_of_packets_that_ask_for_an_acknowledgement) {
+  RoundTrips trips;
+  trips.on_handed_over(ib::Psn{5}, false, at_us(1));
+  trips.on_handed_over(ib::Psn{6}, true, at_us(2));
+  trips.on_handed_over(ib::Psn{7}, true, at_us(3));
+  trips.on_handed_over(ib::Psn{8}, true, at_us(4));
+  EXPECT_EQ(trips.on_acknowledged(ib::Psn{5}, at_us(10)), std::nullopt);
+  EXPECT_EQ(trips.on_acknowledged(ib::Psn{6}, at_us(11)), us(9));
+  EXPECT_EQ(trips.on_acknowledged(ib::Psn{6}, at_us(12)), std::nullopt) << "it has been answered";
+  EXPECT_EQ(trips.on_acknowledged(ib::Psn{8}, at_us(13)), us(9)) << "the one before it is acknowledged as well";
+  EXPECT_EQ(trips.on_acknowledged(ib::Psn{7}, at_us(14)), std::nullopt);
+}
+
+TEST(RoundTrips, a_packet_that_is_sent_again_gives_no_time_for_its_first_sending) {
+  RoundTrips trips;
+  trips.on_handed_over(ib::Psn{ib::Psn::kMask}, true, at_us(1));
+  trips.on_handed_over(ib::Psn{0}, true, at_us(2));
+  trips.on_handed_over(ib::Psn{ib::Psn::kMask}, false, at_us(20));
+  EXPECT_EQ(trips.on_acknowledged(ib::Psn{0}, at_us(21)), std::nullopt);
+  trips.on_handed_over(ib::Psn{0}, true, at_us(22));
+  EXPECT_EQ(trips.on_acknowledged(ib::Psn{0}, at_us(25)), us(3));
+}
+
+struct TimelyRig {
+  TimelyRig() {
+    CongestionControl profile;
+    profile.controller = "timely";
+    controller = make_controller(profile, Rate::of_mbps(100'000));
+  }
+  // The rate after a round trip, in kb/s; 0: not limited.
+  std::uint64_t after(Duration round_trip) {
+    controller->on_round_trip(round_trip);
+    return controller->rate({}).value_or(Rate{0}).kbps;
+  }
+  std::unique_ptr<RateController> controller;
+};
+
+TEST(Timely, short_round_trips_do_not_limit_the_rate) {
+  TimelyRig timely;
+  EXPECT_TRUE(timely.controller->wants_round_trips());
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(timely.after(us(10 + i)), 0u);
+}
+
+// Means of differences: 17.5 us, then an eighth of it, 2.1875 us, then (2.1875 - 7 x 20) / 8 = -17.2 us. Cuts of 0.8 x 17.5 / 20
+// = 70 % and 0.8 x 2.1875 / 20 = 8.75 %, then a step of 100 Mb/s.
+TEST(Timely, a_rising_round_trip_lowers_the_rate_by_its_gradient) {
+  TimelyRig timely;
+  EXPECT_EQ(timely.after(us(100)), 0u);
+  EXPECT_EQ(timely.after(us(120)), 30'000'000u);
+  EXPECT_EQ(timely.after(us(120)), 27'375'000u);
+  EXPECT_EQ(timely.after(us(100)), 27'475'000u);
+}
+
+// 0.8 x (1 - 500 / 1000) = 40 %.
+TEST(Timely, a_long_round_trip_lowers_it_whatever_its_gradient) {
+  TimelyRig timely;
+  EXPECT_EQ(timely.after(us(1'000)), 60'000'000u);
+  EXPECT_EQ(timely.after(us(1'000)), 36'000'000u);
+  EXPECT_EQ(timely.after(us(30)), 36'100'000u) << "below the lower bound it rises";
+}
+
+TEST(Timely, the_fifth_rise_in_a_row_and_those_behind_it_are_five_steps) {
+  TimelyRig timely;
+  std::uint64_t rate = timely.after(us(1'000));
+  for (int i = 0; i < 4; ++i) {
+    const std::uint64_t next = timely.after(us(400 - i));
+    EXPECT_EQ(next, rate + 100'000) << i;
+    rate = next;
+  }
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t next = timely.after(us(300 - i));
+    EXPECT_EQ(next, rate + 500'000) << i;
+    rate = next;
+  }
+}
+
+TEST(Timely, no_cut_goes_below_the_least_rate) {
+  TimelyRig timely;
+  for (int i = 0; i < 100; ++i) timely.after(us(100'000));
+  EXPECT_EQ(timely.after(us(100'000)), 100'000u);
+  EXPECT_EQ(timely.after(us(40)), 200'000u);
+}
+
+}  // namespace
+}  // namespace verbatim::hca
