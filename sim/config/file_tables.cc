@@ -132,6 +132,11 @@ Field pfc_row() {
   static const Object table = make_object<P>(
       "priority-based flow control", "when a port asks the other end to pause a priority, and what that costs (IEEE 802.1Qbb)",
       {for_people("description", "for people"),
+       bind<&P::ends>({.key = "ends",
+                       .kind = Kind::kText,
+                       .doc = "which pause and are paused: both, or \"a\" or \"b\" of the link alone (of a generated one \"a\" is the host, or the "
+                              "lower switch); the other one knows no pauses and drops what finds no space. Needs allow_mismatch",
+                       .choices = {"both", "a", "b"}}),
        bind<&P::lossless_priorities>({.key = "lossless_priorities",
                                       .kind = Kind::kText,
                                       .doc = "those that are paused, such as \"3\", \"3,4\" or \"0-7\"; packets of others are dropped that "
@@ -354,6 +359,10 @@ const Object& topology_table() {
                                    .doc = "on Ethernet: from the failure or repair of a cable between switches to when all switches have the "
                                           "routes of the cables that are intact, as a routing protocol brings them about",
                                    .max = 1'000'000 * kSecondPs}),
+       bind<&T::allow_mismatch>({.key = "allow_mismatch",
+                                 .kind = Kind::kBoolean,
+                                 .doc = "run although the ends of a cable do not fit each other, as in fabrics that are set up wrongly: pauses at one "
+                                        "end alone, or different maps of DSCP values; the run's warnings name the cables"}),
        bind_object<&T::generate>({.key = "generate",
                                   .kind = Kind::kObject,
                                   .doc = "a regular shape instead of written hosts, switches and links"},

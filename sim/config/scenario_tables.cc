@@ -160,8 +160,9 @@ const Object& fault_table() {
                          .kind = Kind::kText,
                          .required = true,
                          .doc = "what happens: to packets (mark: those of RoCE that are ECN-capable get a congested switch's mark, CE), to the "
-                                "link itself (link_down), or to an adapter that fails for good (device_fatal)",
-                         .choices = {"drop", "duplicate", "corrupt", "delay", "mark", "link_down", "device_fatal"}}),
+                                "link itself (link_down), to the far end of a link that has pauses, which a broken device pauses without end "
+                                "(pause_storm), or to an adapter that fails for good (device_fatal)",
+                         .choices = {"drop", "duplicate", "corrupt", "delay", "mark", "link_down", "pause_storm", "device_fatal"}}),
        bind<&F::network>({.key = "network",
                           .kind = Kind::kText,
                           .doc =
@@ -175,11 +176,11 @@ const Object& fault_table() {
        bind<&F::from>({.key = "from",
                        .kind = Kind::kText,
                        .doc =
-                           "packets that leave by this end of a link, written as in the topology; of network "
+                           "packets, or pauses, that leave by this end of a link, written as in the topology; of network "
                            "management: from this host, default any"}),
        bind<&F::to>({.key = "to",
                      .kind = Kind::kText,
-                     .doc = "packets that come to this end of a link; of network management: to this host, "
+                     .doc = "packets, or pauses, that come to this end of a link; of network management: to this host, "
                             "default any"}),
        bind<&F::opcode>({.key = "opcode",
                          .kind = Kind::kText,
@@ -213,13 +214,17 @@ const Object& fault_table() {
        bind<&F::host>({.key = "host", .kind = Kind::kText, .doc = "of action device_fatal: whose adapter fails; a further one: host/device"}),
        bind<&F::at>({.key = "at",
                      .kind = Kind::kDuration,
-                     .doc = "of actions link_down and device_fatal: virtual time of the failure",
+                     .doc = "of actions link_down, pause_storm and device_fatal: virtual time of the failure",
                      .max = 1'000'000 * kSecondPs}),
        bind<&F::until>(
            {.key = "until",
             .kind = Kind::kDuration,
-            .doc = "of action link_down: virtual time at which the link is up again; default: never",
-            .max = 1'000'000 * kSecondPs})});
+            .doc = "of actions link_down and pause_storm: virtual time at which the link is up again, or the storm over; default: never",
+            .max = 1'000'000 * kSecondPs}),
+       bind<&F::priorities>({.key = "priorities",
+                             .kind = Kind::kText,
+                             .doc = "of action pause_storm: those that are paused, such as \"3\" or \"3,4\"; default: all that the link has "
+                                    "without loss"})});
   return table;
 }
 

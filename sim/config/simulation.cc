@@ -228,7 +228,19 @@ void Simulation::build_link(const LinkSpec& link, std::uint64_t seed) {
     port_of(near).set_head_lifetime(topology_.switches[near.node].switch_profile.leaf_head_lifetime);
   }
   if (link_params_ == nullptr || *link_params_ != params) link_params_ = std::make_shared<const fabric::LinkParams>(params);
-  fabric::connect(port_of(link.end_a), port_of(link.end_b), link_params_);
+  const auto params_at = [&](const Endpoint& end) {
+    if (link.flow_control != "pfc" || link.has_pauses_at(end)) return link_params_;
+    fabric::LinkParams lossy = params;
+    lossy.flow_control = fabric::FlowControlKind::kNone;
+    return std::make_shared<const fabric::LinkParams>(lossy);
+  };
+  fabric::connect(port_of(link.end_a), port_of(link.end_b), params_at(link.end_a), params_at(link.end_b),
+                  fabric::CableKind::kWithinPart);
+  for (const Endpoint& end : {link.end_a, link.end_b}) {
+    if (!end.is_switch || !link.has_pauses_at(end)) continue;
+    const auto watchdog = fabric::watchdog_of(topology_.switches[end.node].switch_profile.watchdog);
+    if (watchdog) port_of(end).set_watchdog(*watchdog);
+  }
 }
 
 void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
@@ -238,7 +250,8 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
       {"corrupt", faults::Action::kCorrupt},
       {"delay", faults::Action::kDelay},
       {"mark", faults::Action::kMark},
-      {"link_down", faults::Action::kLinkDown}};
+      {"link_down", faults::Action::kLinkDown},
+      {"pause_storm", faults::Action::kPauseStorm}};
   if (topology_.is_roce()) reroute(faults);
   for (const FaultSpec& spec : faults) {
     const faults::Selection selection{static_cast<std::uint64_t>(spec.nth),
@@ -277,6 +290,7 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
     rule.byte = static_cast<std::uint64_t>(spec.byte);
     rule.down = instant_from_ps(spec.at.count());
     if (spec.until.count() != 0) rule.up = instant_from_ps(spec.until.count());
+    rule.priorities = spec.storming_lanes;
     faults_.add(rule, port_of(spec.end));
   }
 }

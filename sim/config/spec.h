@@ -97,6 +97,7 @@ struct Endpoint {
 
 // Priority-based flow control of a cable.
 struct PauseSpec {
+  std::string ends = "both";                  // that pause and are paused: or a, or b
   std::string lossless_priorities = "0-7";  // as written: "3", "3,4", "0-7"
   std::uint32_t quanta = 65535;
   std::string response = "ideal";  // or ieee, or a duration
@@ -123,6 +124,10 @@ struct LinkSpec {
   std::string pointer;
 
   Endpoint end_a, end_b;  // resolved
+  // Whether an end pauses and is paused.
+  bool has_pauses_at(const Endpoint& end) const {
+    return flow_control == "pfc" && (pfc.ends == "both" || end == (pfc.ends == "a" ? end_a : end_b));
+  }
   std::uint8_t lossless_lanes = 0;  // likewise, with pfc: bit n for priority n
   Duration pause_response{0};
   std::uint32_t headroom_bytes = 0;
@@ -187,6 +192,7 @@ struct TopologySpec {
   // On Ethernet: from the failure or repair of a cable between switches to new routes.
   static constexpr Duration kUsualConvergenceTime{200'000'000'000};
   Duration convergence_time = kUsualConvergenceTime;
+  bool allow_mismatch = false;  // of the ends of a cable
   GeneratorSpec generate;
   std::vector<HostSpec> hosts;
   std::vector<SwitchSpec> switches;
@@ -194,6 +200,7 @@ struct TopologySpec {
   std::vector<PartitionSpec> partitions;
   ManagementNetworkSpec management_network;
 
+  std::vector<std::string> mismatches;  // resolved, if they are allowed: sentences
   // Resolved: the first one of each host, in the order of the hosts, then all further ones.
   std::vector<AdapterSpec> adapters;
   const hca::HcaProfile& hca_profile(const AdapterSpec& adapter) const {
@@ -295,9 +302,9 @@ struct FlowSpec {
   std::size_t from_adapter = 0, to_adapter = 0;  // resolved: indices into TopologySpec::adapters
 };
 
-// A scripted fault: of packets that leave by one end of a link, of a link, or of an adapter.
+// A scripted fault: of packets that leave by one end of a link, of a link, of one of its ends, or of an adapter.
 struct FaultSpec {
-  std::string action;              // drop, duplicate, corrupt, delay, mark, link_down, device_fatal
+  std::string action;              // drop, duplicate, corrupt, delay, mark, link_down, pause_storm, device_fatal
   std::string network = "fabric";  // or management
   std::string protocol = "any";    // of the management network: any, tcp, udp
   std::string from, to, link;      // ends of a link, or hosts, as written
@@ -309,12 +316,14 @@ struct FaultSpec {
   std::string icrc = "invalid";
   std::int64_t byte = 0;     // of the payload
   Duration at{0}, until{0};  // until 0: for ever
+  std::string priorities;    // of a pause storm, as written; empty: all that are lossless
   std::string pointer;
   bool is_drawn = false;  // by freedom spec, within its budget, and not given
 
   Endpoint end;                                   // resolved: where the packets leave, or one end of the link
   std::optional<std::size_t> from_host, to_host;  // resolved, of the management network; none: any
   std::size_t adapter_index = 0;                  // resolved, of an adapter
+  std::uint8_t storming_lanes = 0;                // resolved, of a pause storm: bit n for priority n
   bool of_management() const { return network == "management"; }
   bool of_adapter() const { return action == "device_fatal"; }
 };

@@ -83,7 +83,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const Instant ready = ready_at(*input.port, out, lookup, times, *packet, wire_bytes);
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   packet->lrh.lane = lane;
-  out.forward(std::move(packet), wire_bytes, times.head, ready, {&buffer_, in, in_lane});
+  out.forward(std::move(packet), wire_bytes, times, ready, {&buffer_, in, in_lane});
 }
 
 void Switch::classify(const Port& in, ib::Packet& packet) const {
@@ -172,7 +172,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
     ib::PacketPtr copy = number == outputs.back() ? std::move(packet) : std::make_unique<ib::Packet>(*packet);
     const Instant ready = ready_at(input, out, lookup, times, *copy, wire_bytes);
     copy->lrh.lane = lane_at(out, *copy);
-    out.forward(std::move(copy), wire_bytes, times.head, ready, {&buffer_, in, in_lane}, copies);
+    out.forward(std::move(copy), wire_bytes, times, ready, {&buffer_, in, in_lane}, copies);
   }
 }
 

@@ -51,6 +51,7 @@ struct SwitchProfile {
   ByteTime link_byte_time_min{0, 1};    // of its fastest link; 0: not known
   SharedMemoryParams shared_memory;     // on links without credits
   MarkingProfile marking;               // of every output
+  WatchdogProfile watchdog;             // of every output whose link has pauses
   ArbitrationTables arbitration;        // of every output
   std::vector<LevelMapping> sl_to_vl;   // likewise; on Ethernet, of priorities
   // On Ethernet: priorities of packets that come in.

@@ -40,8 +40,33 @@ void FaultScript::add(const Rule& rule, fabric::Port& port) {
     failing_ends_.emplace_back(engine_, rule, *port.far_end(), nullptr);
     return;
   }
+  if (rule.action == Action::kPauseStorm) {
+    storming_ends_.emplace_back(*this, entry);
+    return;
+  }
   CHECK(rule.selection.first > 0 && rule.selection.every > 0);
   port.set_faults(this);
+}
+
+FaultScript::StormingEnd::StormingEnd(FaultScript& script, Entry& entry)
+    : script(script),
+      entry(entry),
+      timer(Timer::of<&StormingEnd::on_time>(script.engine_, entry.port.id(), EventClass::kTimeout, this)) {
+  CHECK(entry.rule.down < entry.rule.up);
+  timer.schedule_at(entry.rule.down);
+}
+
+void FaultScript::StormingEnd::on_time() {
+  is_on = !is_on;
+  if (is_on) {
+    ++entry.fired;
+    if (entry.rule.up != kNever) timer.schedule_at(entry.rule.up);
+  }
+  std::uint8_t priorities = 0;
+  for (const StormingEnd& other : script.storming_ends_) {
+    if (other.is_on && &other.entry.port == &entry.port) priorities |= other.entry.rule.priorities;
+  }
+  entry.port.set_pause_storm(priorities);
 }
 
 void FaultScript::FailingEnd::on_time() {
@@ -70,7 +95,7 @@ bool FaultScript::may_hit(const Rule& rule, const ib::Packet& packet) {
 fabric::PacketFate FaultScript::on_packet(const fabric::Port& port, ib::Packet& packet) {
   fabric::PacketFate fate;
   for (Entry& entry : entries_) {
-    if (&entry.port != &port || entry.rule.action == Action::kLinkDown) continue;
+    if (&entry.port != &port || entry.rule.action == Action::kLinkDown || entry.rule.action == Action::kPauseStorm) continue;
     if (engine_.now() < entry.rule.after || !may_hit(entry.rule, packet)) continue;
     if (entry.rule.selection.hits(++entry.seen)) hit(entry, packet, fate);
   }
@@ -99,6 +124,7 @@ void FaultScript::hit(Entry& entry, ib::Packet& packet, fabric::PacketFate& fate
       if (!entry.rule.hidden) packet.corrupted = true;
       return;
     case Action::kLinkDown:
+    case Action::kPauseStorm:
       break;
   }
   CHECK(false);

@@ -1,6 +1,6 @@
-// The scripted faults of a run: rules that hit packets on their way out of a port, and links that fail and
-// come back at given times. Each rule counts the packets it could hit and those it has hit; what happens is a
-// record in the trace.
+// The scripted faults of a run: rules that hit packets on their way out of a port, links that fail and
+// come back at given times, and ports that pause their far ends without need. Each rule counts the packets it could hit and
+// those it has hit; what happens is a record in the trace.
 //
 // A rule looks at a packet when it starts on the link, so numbers count transmissions, repeated ones too.
 // Several rules may hit one packet; each counts it. A copy made by a rule is no victim of others on that
@@ -18,7 +18,7 @@
 
 namespace verbatim::faults {
 
-enum class Action : std::uint8_t { kDrop, kDuplicate, kCorrupt, kDelay, kMark, kLinkDown };
+enum class Action : std::uint8_t { kDrop, kDuplicate, kCorrupt, kDelay, kMark, kLinkDown, kPauseStorm };
 
 // Which of the packets a rule could hit it does: the first-th, then every every-th, `count` in all.
 struct Selection {
@@ -40,9 +40,10 @@ struct Rule {
   bool hidden = false;     // kCorrupt: the ICRC is right for the wrong bytes; packets with payload only
   std::uint64_t byte = 0;  // kCorrupt: of the payload; the last, if there are fewer
 
-  // kLinkDown.
+  // kLinkDown, kPauseStorm: when it begins and ends.
   Instant down{};
   Instant up = kNever;
+  std::uint8_t priorities = 0;  // kPauseStorm: bit n: priority n
 };
 
 class FaultScript final : public fabric::PacketFaults {
@@ -51,8 +52,8 @@ class FaultScript final : public fabric::PacketFaults {
   FaultScript(const FaultScript&) = delete;
   FaultScript& operator=(const FaultScript&) = delete;
 
-  // The next rule, from 0. `port` is where its packets leave, or an end of the link; it outlives the script's
-  // last event.
+  // The next rule, from 0. `port` is where its packets leave, or an end of the link, which has pauses for a storm; it outlives
+  // the script's last event.
   void add(const Rule& rule, fabric::Port& port);
 
   // How often a rule has fired, and how many packets it could have hit.
@@ -82,6 +83,17 @@ class FaultScript final : public fabric::PacketFaults {
     Timer timer;
   };
 
+  // A port that asks for pauses without need. Storms of one port may overlap; each priority is paused while one asks for it.
+  struct StormingEnd {
+    StormingEnd(FaultScript& script, Entry& entry);
+    void on_time();
+
+    FaultScript& script;
+    Entry& entry;
+    bool is_on = false;
+    Timer timer;
+  };
+
   static bool may_hit(const Rule& rule, const ib::Packet& packet);
   void hit(Entry& entry, ib::Packet& packet, fabric::PacketFate& fate);
 
@@ -89,6 +101,7 @@ class FaultScript final : public fabric::PacketFaults {
   Tracer& tracer_;
   std::deque<Entry> entries_;  // in the order of the rules
   std::deque<FailingEnd> failing_ends_;
+  std::deque<StormingEnd> storming_ends_;
 };
 
 }  // namespace verbatim::faults

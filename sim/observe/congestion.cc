@@ -26,6 +26,9 @@ void Congestion::on_record(const TraceRecord& record, std::span<const std::byte>
       lowest_of_ = record.component;
       lowest_ = {"", record.values[0], record.values[1], record.time_ps};
       break;
+    case TraceEvent::kPauseWatchdog:
+      storms_ += record.values[1];
+      break;
     default:
       break;
   }

@@ -42,7 +42,9 @@ class Congestion final : public TraceSink {
   };
   // The lowest rate of all queue pairs; of equal ones the first.
   Rate lowest_rate() const;
-  bool any() const { return pauses_ + packets_marked_ + rate_changes_ != 0; }
+  // Pause storms that watchdogs of switches have found.
+  std::uint64_t storms() const { return storms_; }
+  bool any() const { return pauses_ + packets_marked_ + rate_changes_ + storms_ != 0; }
 
  private:
   static constexpr std::size_t kPriorities = 8;
@@ -59,7 +61,7 @@ class Congestion final : public TraceSink {
 
   const ComponentTable& components_;
   std::map<std::uint32_t, Port> ports_;  // by component
-  std::uint64_t pauses_ = 0, packets_marked_ = 0, rate_changes_ = 0;
+  std::uint64_t pauses_ = 0, packets_marked_ = 0, rate_changes_ = 0, storms_ = 0;
   std::int64_t paused_ps_ = 0;
   std::uint32_t lowest_of_ = 0;  // component of the adapter
   Rate lowest_;

@@ -33,6 +33,8 @@ void Losses::on_record(const TraceRecord& record, std::span<const std::byte>) {
         worst_ = series;
         worst_of_ = of;
       }
+      constexpr std::uint64_t kTimeout = 1;  // hca::RetryCause::kTimeout
+      if (record.values[2] == kTimeout && on_timeout_) on_timeout_();
       return;
     }
     default:

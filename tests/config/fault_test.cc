@@ -75,7 +75,7 @@ TEST(Fault, all_findings_at_once) {
                         {"action": "delay", "to": "leaf0"},
                         {"action": "drop", "from": "client", "n": 3})"),
       "/faults/0/action: \"loose\" is not allowed here; allowed: \"drop\", \"duplicate\", \"corrupt\", "
-      "\"delay\", \"mark\", \"link_down\", \"device_fatal\"\n"
+      "\"delay\", \"mark\", \"link_down\", \"pause_storm\", \"device_fatal\"\n"
       "/faults/2/opcode: \"Send only\" is not allowed here; did you mean \"Send Only\"?\n"
       "/faults/3/nth: 0 is out of range; allowed: 1 to 9223372036854775807\n"
       "/faults/3/count: -1 is out of range; allowed: 0 to 9223372036854775807\n"
@@ -107,6 +107,57 @@ TEST(Fault, findings_of_links) {
       "packets; a link fails in both directions\n"
       "/faults/2/nth: a fault with the action \"link_down\" has no \"nth\"; it belongs to faults of "
       "packets\n");
+}
+
+// On a star of Ethernet, whose switch shares its memory, unless `generate` says otherwise.
+std::string storm_findings(const std::string& faults, const std::string& generate = R"(, "switch": "spectrum")", std::vector<FaultSpec>* found = nullptr) {
+  Folder folder;
+  Diagnostics diagnostics;
+  folder.write("wide.json", R"({"profile": "hca", "name": "wide", "virtual_lanes": 8, "receive_buffer": "1 MiB"})");
+  folder.write("t.json", R"({"name": "t", "link_layer": "roce", "generate": {"shape": "star", "hosts": 2, "hca": "wide", "rate": "100 Gbps", "length": "5 m")" +
+                             generate + "}}");
+  const auto spec = load_scenario(folder.write("s.json", R"({"topology": "t.json", "flows": [{"from": "h0", "to": "h1", "bytes": "1 KiB"}], "faults": [)" + faults + "]}"),
+                                  with_profiles(), diagnostics);
+  if (spec && found != nullptr) *found = spec->faults;
+  return text_of(diagnostics);
+}
+
+TEST(Fault, a_pause_storm_names_the_end_that_asks_for_pauses) {
+  std::vector<FaultSpec> faults;
+  EXPECT_EQ(storm_findings(R"({"action": "pause_storm", "from": "h1", "at": "1 ms", "until": "5 ms", "priorities": "3,5"},
+                              {"action": "pause_storm", "to": "h1"},
+                              {"action": "pause_storm", "from": "leaf0:1", "to": "h0"})",
+                           R"(, "switch": "spectrum", "pfc": {"lossless_priorities": "3-5"})", &faults),
+            "");
+  ASSERT_EQ(faults.size(), 3u);
+  EXPECT_EQ(faults[0].end, (Endpoint{false, 1, 1}));
+  EXPECT_EQ(faults[0].storming_lanes, 1u << 3 | 1u << 5);
+  EXPECT_EQ(faults[0].at, Duration(1'000'000'000));
+  EXPECT_EQ(faults[0].until, Duration(5'000'000'000));
+  EXPECT_EQ(faults[1].end, (Endpoint{true, 0, 2}));
+  EXPECT_EQ(faults[1].storming_lanes, 7u << 3) << "all that are lossless";
+  EXPECT_EQ(faults[2].end, (Endpoint{true, 0, 1}));
+}
+
+TEST(Fault, findings_of_pause_storms) {
+  EXPECT_EQ(storm_findings(R"({"action": "pause_storm"},
+                              {"action": "pause_storm", "from": "h1", "at": "5 ms", "until": "5 ms", "nth": 2, "link": "h1"},
+                              {"action": "pause_storm", "from": "h1", "priorities": "2"},
+                              {"action": "pause_storm", "from": "h1", "priorities": "8"},
+                              {"action": "drop", "from": "h1", "priorities": "3"})",
+                           R"(, "switch": "spectrum", "pfc": {"lossless_priorities": "3"})"),
+            "/faults/0: the link is missing; name the end where pauses leave as \"from\", or where they come as \"to\"\n"
+            "/faults/1/link: a fault with the action \"pause_storm\" has no \"link\"; it belongs to \"link_down\"; name the end that asks for pauses "
+            "as \"from\"\n"
+            "/faults/1/nth: a fault with the action \"pause_storm\" has no \"nth\"; it belongs to faults of packets\n"
+            "/faults/1/until: the storm would be over at 5 ms, not after it begins at 5 ms; both are virtual times from the start of the run\n"
+            "/faults/2/priorities: \"2\" has priorities that the cable does not pause; its lossless_priorities are \"3\", as far as both ends have "
+            "lanes\n"
+            "/faults/3/priorities: \"8\" is not a list of priorities, 0 to 7; write \"3\", \"3,4\" or \"0-7\"\n"
+            "/faults/4/priorities: a fault with the action \"drop\" has no \"priorities\"; it belongs to \"pause_storm\"\n");
+  EXPECT_EQ(storm_findings(R"({"action": "pause_storm", "from": "h1"})", R"(, "switch": "ethernet_switch")"),
+            "/faults/0/from: the cable of \"h1\" has no pauses; give it \"flow_control\": \"pfc\" at both ends, or a switch whose ports share "
+            "memory\n");
 }
 
 TEST(Fault, of_an_adapter_names_its_host) {

@@ -18,7 +18,7 @@ std::string profile_findings(const std::string& text) {
 }
 
 // Tables whose values may have one source.
-const std::set<std::string_view> kOneSource = {"a stage", "lane arbitration", "marking"};
+const std::set<std::string_view> kOneSource = {"a stage", "lane arbitration", "marking", "a PFC watchdog"};
 
 // "every latency, capacity and size a documented parameter": a shipped profile leaves nothing to a default,
 // and says of each value where it is from.

@@ -1,7 +1,7 @@
 // Which packets a rule hits, what becomes of them, and when.
 #include "sim/faults/fault_script.h"
 
-#include "tests/fabric/net.h"
+#include "tests/fabric/pausing.h"
 
 namespace verbatim::faults {
 namespace {
@@ -241,6 +241,32 @@ TEST(FaultScript, a_full_output_queue_tells_its_sender_when_the_link_fails) {
 }
 
 // What waits in a switch for a link that fails gives its input buffer back.
+// A storm of 1 us to 3 us, and one of 2 us to 4 us: the sender is paused until the second ends.
+TEST(FaultScript, storms_of_a_port_overlap) {
+  fabric::PausedPair pair(1'000, 100);
+  pair.receiver.release = true;
+  FaultScript script(pair.simulation.engine, pair.simulation.tracer);
+  for (const std::int64_t us : {1, 2}) {
+    Rule rule;
+    rule.action = Action::kPauseStorm;
+    rule.down = at(us * 1'000'000);
+    rule.up = at((us + 2) * 1'000'000);
+    rule.priorities = 1;
+    script.add(rule, pair.receiver.port);
+  }
+  pair.send(100);
+  pair.simulation.engine.run();
+  EXPECT_EQ(script.fired(0) + script.fired(1), 2u);
+  const auto frames = pair.frames_of(1);
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0].time_ps, 1'000'000);
+  EXPECT_EQ(frames[1].time_ps, 4'000'000);
+  ASSERT_EQ(pair.receiver.arrivals.size(), 100u);
+  const std::int64_t effect = 1'000'000 + fabric::kFrameTime + fabric::kWayPs;
+  EXPECT_EQ(pair.receiver.arrivals[static_cast<std::size_t>(effect / fabric::kLineTime) + 1].head,
+            at(4'000'000 + fabric::kFrameTime + fabric::kWayPs + fabric::kHeadTime + fabric::kWayPs));
+}
+
 TEST(FaultScript, a_switch_drops_what_it_cannot_send_and_is_whole_again) {
   fabric::Simulation simulation;
   fabric::Host a(simulation, 0), b(simulation, 1);

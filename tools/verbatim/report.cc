@@ -123,7 +123,7 @@ nlohmann::ordered_json congestion_of(const observe::Congestion& congestion) {
   nlohmann::ordered_json json = {{"pauses", congestion.pauses()},           {"paused_ps", congestion.paused_ps()},
                                  {"longest_pausing_port", nullptr},         {"packets_marked", congestion.packets_marked()},
                                  {"most_marking_port", nullptr},            {"rate_changes", congestion.rate_changes()},
-                                 {"lowest_rate", nullptr}};
+                                 {"lowest_rate", nullptr},                  {"pause_storms", congestion.storms()}};
   if (!pausing.component.empty()) json["longest_pausing_port"] = {{"port", pausing.component}, {"paused_ps", pausing.value}};
   if (!marking.component.empty()) json["most_marking_port"] = {{"port", marking.component}, {"packets", marking.value}};
   if (!lowest.adapter.empty()) {
@@ -169,7 +169,7 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
     if (figures.faults[i].fired != 0 || fault.is_drawn) continue;
     std::string text =
         (fault.pointer.empty() ? "a --fault" : "the fault " + fault.pointer) + " (" + fault.action;
-    if (fault.action == "link_down" || fault.of_adapter()) {
+    if (fault.action == "link_down" || fault.action == "pause_storm" || fault.of_adapter()) {
       text += ") never happened: the run ended before its time";
     } else {
       text += ") never happened: it hits packet number " + std::to_string(fault.nth) + " of those it applies to, and only " +
@@ -177,6 +177,10 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
     }
     warnings.push_back(std::move(text));
   }
+  constexpr std::size_t kMostMismatches = 5;  // that are named
+  const std::vector<std::string>& mismatches = plan.scenario.topology.mismatches;
+  for (std::size_t i = 0; i < std::min(kMostMismatches, mismatches.size()); ++i) warnings.push_back("mismatch: " + mismatches[i]);
+  if (mismatches.size() > kMostMismatches) warnings.push_back("and " + std::to_string(mismatches.size() - kMostMismatches) + " more mismatches");
   return warnings;
 }
 
@@ -247,7 +251,10 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     switch (result.outcome) {
       case supervisor::Outcome::kDeadlock:
         verdict.code = kDeadlock;
-        verdict.sentences.push_back(plan.programs.empty()
+        verdict.sentences.push_back(result.is_fabric_deadlock
+                                        ? "the fabric is deadlocked at " + time_text(figures.virtual_end) +
+                                              ": packets wait for each other's buffers in a circle of switch outputs and never move again"
+                                        : plan.programs.empty()
                                         ? "nothing can happen any more at " + time_text(figures.virtual_end)
                                         : "the programs are deadlocked at " + time_text(figures.virtual_end) +
                                               ": each of them waits for something that can no longer happen");

@@ -36,7 +36,7 @@ std::vector<FlowFigures> figures_of(const workload::Workload& workload) {
   return figures;
 }
 
-supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload, Instant virtual_end) {
+supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload, const supervisor::Limits& limits) {
   using supervisor::Outcome;
   const Interruption::Watch watch;
   supervisor::RunResult result;
@@ -45,12 +45,17 @@ supervisor::RunResult run_flows(Engine& engine, const workload::Workload& worklo
       result.outcome = Outcome::kDeadlock;
       break;
     }
-    if (engine.next_event_time() > virtual_end) {
-      engine.run_until(virtual_end);
+    if (engine.next_event_time() > limits.virtual_end) {
+      engine.run_until(limits.virtual_end);
       result.outcome = Outcome::kTimeLimit;
       break;
     }
     engine.step();
+    if (limits.fabric_deadlock != nullptr && *limits.fabric_deadlock != kNever) [[unlikely]] {
+      result.outcome = Outcome::kDeadlock;
+      result.is_fabric_deadlock = true;
+      break;
+    }
     if (Interruption::came()) [[unlikely]] {
       result.outcome = Outcome::kInterrupted;
       break;

@@ -8,6 +8,7 @@
 #include "sim/config/spec.h"
 #include "sim/core/engine.h"
 #include "sim/ib/types.h"
+#include "sim/supervisor/spec/options.h"
 #include "sim/supervisor/spec/run_result.h"
 #include "sim/workload/workload.h"
 
@@ -21,8 +22,8 @@ struct FlowFigures {
 };
 std::vector<FlowFigures> figures_of(const workload::Workload& workload);
 
-// Runs the flows until all are done, nothing can happen any more, `virtual_end` or an interruption.
-supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload, Instant virtual_end);
+// Runs the flows until all are done, nothing can happen any more, a limit or an interruption.
+supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload, const supervisor::Limits& limits);
 
 // "flow 0, a to b: 1 GiB in 87.12 us, 98.6 Gbps, from 0 us to 87.12 us"; one line without its end.
 std::string line_of(std::size_t index, const config::FlowSpec& spec, const FlowFigures& figures);

@@ -43,6 +43,7 @@
 #include "tools/verbatim/calls/call_list.h"
 #include "tools/verbatim/contact_checks.h"
 #include "tools/verbatim/explanation.h"
+#include "tools/verbatim/fabric_deadlock.h"
 #include "tools/verbatim/memory_estimate.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_cause.h"
@@ -414,12 +415,16 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     };
   }
 
+  FabricDeadlock fabric_deadlock(simulation);
+  observers.losses->set_timeout_listener([&fabric_deadlock] { fabric_deadlock.on_timeout(); });
+  supervisor_options.limits.fabric_deadlock = &fabric_deadlock.found();
+
   // Programs of the same user cannot look into the simulator, nor write there; gdb must reach a file of it (Monitor).
   if (!plan.debugger) ::prctl(PR_SET_DUMPABLE, 0);
   const auto wall_start = std::chrono::steady_clock::now();
   supervisor::RunResult result;
   if (plan.programs.empty()) {
-    result = run_flows(simulation.engine(), *flows, supervisor_options.limits.virtual_end);
+    result = run_flows(simulation.engine(), *flows, supervisor_options.limits);
   } else {
     supervisor::Supervisor supervisor(simulation.engine(), simulation.tracer(), choices,
                                       simulation.components(), host_specs(simulation),
@@ -435,7 +440,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     complain(observers.debugger->begin_anew());
     return kProgramFailed;
   }
-  tell_credit_loop(simulation);
+  fabric_deadlock.on_end();
   RunFigures figures;
   figures.peak_memory_kib = peak_memory_kib();
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
