@@ -2,13 +2,13 @@
 // far end, which is full of packets that wait for the next port.
 //
 // An output waits when its first packet needs credits that its far end has not released, or is paused. The search begins with
-// all such outputs and removes one that could go on if every packet left but those in the queues of outputs that remain; at the
-// end it has those that never go on, however the others move. In memory that ports share, an output also remains if others'
-// packets that never leave hold so much of it that its far end cannot resume it. Pauses without need (`Port::set_pause_storm`) hold up
-// no circle: they may end.
+// all such outputs and removes one that could go on if every packet left but those in the queues of outputs that remain; at
+// the end it has those that never go on, however the others move. In memory that ports share, an output also remains if packets
+// of others that never leave hold so much of it that its far end cannot resume it. Pauses without need (`Port::set_pause_storm`)
+// hold up no circle: they may end.
 //
-// Copies of a multicast packet share a space; it counts as free when one of them can leave, so that such a deadlock may be missed.
-// So may one in which memory is free again and the paused group is not judged any more (`shared_buffer.h`).
+// A deadlock may be missed that has copies of a multicast packet, whose space counts as free when one of them can leave, and one
+// in which memory is free again and the paused group is not judged any more (`shared_buffer.h`).
 // IBA has no clause that forbids such routes; the subnet manager has to avoid them.
 #pragma once
 

@@ -6,6 +6,7 @@
 //   W2: 15 flows of 10 MB into one host at one switch
 //   W3: each host of a three-tier fat tree sends to one other; 10 MB, at k = 16 1 MB
 //   light: the same between light endpoints
+//   PFC, DCQCN: the same at switches that share their memory and pause, and with hosts that control their rates
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,6 +56,7 @@ struct Row {
   std::uint64_t bytes;  // of each flow
   bool is_incast;       // into h0; else a permutation
   const char* hca = "edr_hca";  // profile
+  const char* switch_profile = nullptr;  // none: the hca's partner, with credits
 };
 
 std::vector<config::FlowSpec> flows_of(const Row& row) {
@@ -83,9 +85,10 @@ std::vector<config::FlowSpec> flows_of(const Row& row) {
 int measure(const Row& row) {
   const double begin = cpu_seconds();
   const std::string path = "topology.json";
+  const std::string with_switch = row.switch_profile != nullptr ? R"(, "switch": ")" + std::string(row.switch_profile) + '"' : "";
   config::FileTexts files;
   files.texts[path] = R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "generate": {"shape": ")" + std::string(row.shape) +
-                      R"(", "rate": "100 Gbps", "hca": ")" + row.hca + R"(", "hosts": )" + std::to_string(row.hosts) + "}}";
+                      R"(", "rate": "100 Gbps", "hca": ")" + row.hca + R"(", "hosts": )" + std::to_string(row.hosts) + with_switch + "}}";
   config::LoadOptions options{{VERBATIM_SOURCE_DIR "/topologies/profiles"}};
   options.files = &files;
   config::Diagnostics diagnostics;
@@ -114,7 +117,7 @@ int measure(const Row& row) {
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("%-13s %5zu hosts  %5.2f million packet-hops/CPU-s  %4.2f events/packet-hop  set-up %4.2f s  run %4.2f s  %6.1f KB/host",
+  std::printf("%-20s %5zu hosts  %5.2f million packet-hops/CPU-s  %4.2f events/packet-hop  set-up %4.2f s  run %4.2f s  %6.1f KB/host",
               row.name, row.hosts, hops.count() / seconds / 1e6, static_cast<double>(engine.events_executed()) / hops.count(),
               start - begin, seconds, static_cast<double>(usage.ru_maxrss) / static_cast<double>(row.hosts));
   std::printf("  %s  ends at %.3f us\n", digest.hex().c_str(), static_cast<double>(to_ps(last)) * 1e-6);
@@ -125,6 +128,8 @@ int measure(const Row& row) {
 
 int main(int count, char** words) {
   constexpr const char* kLight = "edr_light";
+  constexpr const char* kLightDcqcn = "edr_roce_light";
+  constexpr const char* kShared = "spectrum";
   constexpr Row kRows[] = {
       {"W1", "star", 2, 1'000'000'000, false},
       {"W2", "star", 16, 10'000'000, true},
@@ -136,6 +141,10 @@ int main(int count, char** words) {
       {"W3 k=4 light", "fat_tree", 16, 10'000'000, false, kLight},
       {"W3 k=8 light", "fat_tree", 128, 10'000'000, false, kLight},
       {"W3 k=16 light", "fat_tree", 1024, 1'000'000, false, kLight},
+      {"W2 light, PFC", "star", 16, 10'000'000, true, kLight, kShared},
+      {"W2 light, DCQCN", "star", 16, 10'000'000, true, kLightDcqcn, kShared},
+      {"W3 k=8 light, PFC", "fat_tree", 128, 10'000'000, false, kLight, kShared},
+      {"W3 k=8 light, DCQCN", "fat_tree", 128, 10'000'000, false, kLightDcqcn, kShared},
   };
   int failed = 0;
   for (const Row& row : kRows) {

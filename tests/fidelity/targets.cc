@@ -1,11 +1,9 @@
-#include <algorithm>
-
 #include "tests/fidelity/target.h"
 
 namespace verbatim::fidelity {
 
 namespace {
-constexpr Target kTargets[] = {
+constexpr published::Target kTargets[] = {
     {"kalia_pcie", "limits of PCI Express that Kalia et al. (USENIX ATC 2016) compute", measure_kalia_pcie},
     {"pcie_model", "bandwidths of pcie-bench/pcie-model (Neugebauer et al., SIGCOMM 2018)",
      measure_pcie_model},
@@ -21,12 +19,6 @@ constexpr Target kTargets[] = {
 };
 }  // namespace
 
-std::span<const Target> targets() { return kTargets; }
-
-const Target* find_target(std::string_view name) {
-  const auto it = std::find_if(std::begin(kTargets), std::end(kTargets),
-                               [&](const Target& target) { return target.name == name; });
-  return it == std::end(kTargets) ? nullptr : it;
-}
+std::span<const published::Target> targets() { return kTargets; }
 
 }  // namespace verbatim::fidelity

@@ -1,13 +1,12 @@
-// Published values, as the files of tests/fidelity/published give them: one file per target, groups of values
-// with unit, bound, source and certainty. The files say what is true of hardware; how the model is asked is
-// code.
+// Published values, as files give them: one file per target, groups of values with unit, bound, source and certainty. The
+// files say what is true elsewhere; how the model is asked is code.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace verbatim::fidelity {
+namespace verbatim::published {
 
 // How far a simulated value may be from the published one.
 struct Bound {
@@ -31,7 +30,9 @@ struct Published {
   int decimals = 0;  // of the text
   Bound bound;
   bool in_short_form = false;
+  std::string source;
   std::string certainty;  // "found", "computed", "memory" …
+  bool is_bar = true;  // false: out of its bound, it is reported and fails nothing
 };
 
 // Values of a target, in the order of the file FOLDER/TARGET.json. Empty, and a sentence in `error`, when the
@@ -39,4 +40,4 @@ struct Published {
 std::vector<Published> read_published(const std::string& folder, const std::string& target,
                                       std::string& error);
 
-}  // namespace verbatim::fidelity
+}  // namespace verbatim::published

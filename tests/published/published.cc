@@ -1,10 +1,10 @@
-#include "tests/fidelity/published.h"
+#include "tests/published/published.h"
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-namespace verbatim::fidelity {
+namespace verbatim::published {
 
 namespace {
 
@@ -44,12 +44,11 @@ Bound bound_of(const Json& group, const std::string& key) {
 
 void read_group(const Json& group, const std::string& target, std::vector<Published>& all) {
   static const std::vector<std::string> kKeys = {
-      "name", "unit", "source", "certainty", "bound_percent", "bands", "values", "short_form", "note"};
+      "name", "unit", "source", "certainty", "bound_percent", "bands", "values", "short_form", "note", "bar"};
   for (const auto& [key, value] : group.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) throw Wrong{"unknown key \"" + key + "\""};
   }
   const auto short_form = group.value("short_form", std::vector<std::string>());
-  group.at("source").get<std::string>();
   static const std::vector<std::string> kCertainties = {"found", "found-secondary", "computed", "memory", "mixed"};
   const std::string certainty = group.at("certainty");
   if (std::find(kCertainties.begin(), kCertainties.end(), certainty) == kCertainties.end()) {
@@ -68,7 +67,9 @@ void read_group(const Json& group, const std::string& target, std::vector<Publis
     published.value = number_of(published.text);
     published.decimals = decimals_of(published.text);
     published.bound = bound_of(group, key);
+    published.source = group.at("source");
     published.certainty = certainty;
+    published.is_bar = group.value("bar", true);
     published.in_short_form = std::find(short_form.begin(), short_form.end(), key) != short_form.end() ||
                               (short_form.size() == 1 && short_form[0] == "*");
     const auto is_same = [&](const Published& other) { return other.key == published.key; };
@@ -98,4 +99,4 @@ std::vector<Published> read_published(const std::string& folder, const std::stri
   return {};
 }
 
-}  // namespace verbatim::fidelity
+}  // namespace verbatim::published
