@@ -82,11 +82,11 @@ static void wait_for_one(void) {
 static void receive_chunks(struct ibv_mr* mr) {
   const int tcp = lab_tcp(NULL);
   struct ibv_qp* const qp = create_qp();
+  const struct end theirs = connect_qp(qp, tcp, (struct end){.address = (uintptr_t)chunks, .rkey = mr->rkey, .sender = -1});
   for (int i = 0; i < kChunks; ++i) {
     struct ibv_recv_wr receive = {.wr_id = 0}, *bad;
     MUST(ibv_post_recv(qp, &receive, &bad) == 0);
   }
-  const struct end theirs = connect_qp(qp, tcp, (struct end){.address = (uintptr_t)chunks, .rkey = mr->rkey, .sender = -1});
   lab_meet(tcp);
   for (int i = 0; i < kChunks; ++i) wait_for_one();
   int wrong = 0;
