@@ -81,11 +81,12 @@ const Object& flow_table() {
                             .kind = Kind::kText,
                             .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive",
                             .choices = {"write", "send"}}),
-       bind<&F::service_level>({.key = "service_level",
-                                .kind = Kind::kInteger,
-                                .doc = "of its packets and their answers; on Ethernet, with trust pcp in the adapter's profile, the lower three "
-                                       "bits are their priority",
-                                .max = 15}),
+       without_default(bind<&F::service_level>({.key = "service_level",
+                                                .kind = Kind::kInteger,
+                                                .doc = "of its packets and their answers; on Ethernet, with trust pcp in the adapter's profile, the lower "
+                                                       "three bits are their priority; left out: that of the path record, which is 0 unless the topology's "
+                                                       "routing_engine has levels",
+                                                .max = 15})),
        bind<&F::traffic_class>({.key = "traffic_class",
                                 .kind = Kind::kInteger,
                                 .doc = "on Ethernet: of the IP headers of its packets and their answers; the upper six bits are the DSCP",

@@ -69,7 +69,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       neighbours_(neighbours_of(topology, plan_)),
       pkey_tables_(pkey_tables_of(topology)),
       ports_(topology.adapters.size()),
-      paths_(ports_),
+      paths_(engine_, ports_, plan_.levels),
       view_(topology, cables_, nodes_),
       adapters_(topology.adapters.size()),
       connections_(topology.hosts.size()),
@@ -124,6 +124,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
     }
     address.lid = plan.ports[0].lid;
     address.sm_lid = plan_.subnet_manager;
+    address.sm_service_level = level_of(address.lid, address.sm_lid);
   }
   return address;
 }
@@ -203,6 +204,9 @@ void Simulation::build_switch(std::size_t index, std::uint64_t seed) {
   } else if (topology_.manages_subnet()) {
     switches_[index]->set_forwarding_table(plan_.nodes[adapters_.size() + index].forwarding_table);
   }
+  const auto& lanes = plan_.nodes[adapters_.size() + index].lanes;
+  for (std::size_t i = 0; topology_.manages_subnet() && i < lanes.size(); ++i)
+    switches_[index]->port(fabric::PortNumber{static_cast<std::uint8_t>(i + 1)}).set_lane_table(lanes[i]);
   switches_[index]->set_multicast_ports(plan_.nodes[adapters_.size() + index].multicast_ports);
   if (topology_.is_roce()) return;
   if (!topology_.manages_subnet()) switches_[index]->set_multicast_table({});
@@ -268,7 +272,7 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
       {"mark", faults::Action::kMark},
       {"link_down", faults::Action::kLinkDown},
       {"pause_storm", faults::Action::kPauseStorm}};
-  if (topology_.is_roce()) reroute(faults);
+  if (topology_.manages_subnet()) reroute(faults);
   for (const FaultSpec& spec : faults) {
     const faults::Selection selection{static_cast<std::uint64_t>(spec.nth),
                                       static_cast<std::uint64_t>(spec.every),
@@ -312,10 +316,15 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
 }
 
 void Simulation::reroute(const std::vector<FaultSpec>& faults) {
-  std::vector<std::vector<fabric::RouteChange>> changes = route_changes_of(topology_, faults);
-  for (std::size_t i = 0; i < switches_.size(); ++i) {
-    if (!changes[i].empty()) switches_[i]->set_route_changes(std::move(changes[i]));
+  ComponentId manager;
+  for (std::size_t i = 0; i < adapters_.size(); ++i) {
+    if (plan_.nodes[i].ports[0].lid == plan_.subnet_manager) manager = components_.id(port_name(topology_.adapters[i].name, 1));
   }
+  Reroutes reroutes = route_changes_of(topology_, faults, plan_, manager);
+  for (std::size_t i = 0; i < switches_.size(); ++i) {
+    if (!reroutes.by_switch[i].empty()) switches_[i]->set_route_changes(std::move(reroutes.by_switch[i]));
+  }
+  paths_.set_later_levels(std::move(reroutes.levels));
 }
 
 void Simulation::draw_faults(std::int64_t budget) {

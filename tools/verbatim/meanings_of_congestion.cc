@@ -76,8 +76,9 @@ constexpr Meaning kCongestion[] = {
     {"credit loop",
      "Packets wait for each other's buffers in a circle of switch ports, and never move again. Lossless fabrics, by credits or by PFC, can "
      "come to that when routes go down and up again; fabrics that drop cannot.",
-     {"verbatim check warns of routes that make it possible, and names the circle.",
-      "Leave out a cable of the circle, use routes that never go up after they went down, or give the turning packets another lane.",
+     {"verbatim check warns of routes that make it possible, and names the circle and the routing engine that laid them.",
+      "Leave out a cable of the circle; on InfiniBand set routing_engine of the topology to updn, whose routes never go up after they went "
+      "down, or to lash, dfsssp or torus-2QoS, which give turning packets another lane.",
       "When a request gets no answer in time, the circle is looked for. If nothing ends it, the run ends with exit code 3 and names the ports.",
       "With lifetimes (head_lifetime, lifetime) or a PFC watchdog that drops, packets are lost instead, and the fabric goes on."}},
 };

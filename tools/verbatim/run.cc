@@ -16,6 +16,7 @@
 #include "sim/config/device_limits.h"
 #include "sim/config/freedom.h"
 #include "sim/config/load.h"
+#include "sim/config/reroutes.h"
 #include "sim/config/words.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
@@ -420,12 +421,16 @@ int run_and_keep_choices(const RunPlan& plan, const RunOptions& options, const c
 
 namespace {
 
-// Not in the processes that --verify starts, which would repeat it.
-void warn_of_topology(const RunPlan& plan, const RunOptions& options) {
-  if (options.record_fd >= 0) return;
+// False: it cannot be run. Not in the processes that --verify starts, which would repeat it.
+bool warn_of_topology(const RunPlan& plan, const RunOptions& options) {
+  if (options.record_fd >= 0) return true;
   config::Diagnostics diagnostics;
   config::warn_of_device_limits(plan.scenario.topology, diagnostics);
+  if (diagnostics.empty()) config::warn_of_reroutes(plan.scenario, diagnostics);
   for (const config::Finding& warning : diagnostics.warnings()) spdlog::warn("{}", config::to_string(warning));
+  if (diagnostics.empty()) return true;
+  print(diagnostics);
+  return false;
 }
 
 }  // namespace
@@ -434,7 +439,7 @@ int run(const RunOptions& options) {
   config::FileTexts files;
   const auto plan = make_plan(options, {profile_folders(), &files});
   if (!plan) return kUsage;
-  warn_of_topology(*plan, options);
+  if (!warn_of_topology(*plan, options)) return kUsage;
   Answer answer("run", options.style);
   if (plan->seeds) return answer.end(run_seeds(*plan, options, answer));
   if (config::is_free(plan->scenario.freedom) && !options.out.empty() && !options.verify && !plan->debugger)
