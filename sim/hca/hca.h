@@ -23,6 +23,7 @@
 #include "sim/hca/hca_profile.h"
 #include "sim/hca/inspection.h"
 #include "sim/hca/neighbours.h"
+#include "sim/hca/queue_counters.h"
 #include "sim/host/dma_engine.h"
 #include "sim/host/program_memory.h"
 #include "sim/ib/key_violations.h"
@@ -135,6 +136,7 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   const HcaProfile& profile() const override;
   const PortAddress& address() const override;
   const CongestionCounters& congestion_counters() const override;
+  const QueueCounters& queue_counters() const;
 
   // The port packets leave by; set once, before the first event.
   void attach(fabric::Port& port);
