@@ -30,6 +30,7 @@
 #include "sim/hca/key_table.h"
 #include "sim/hca/multicast.h"
 #include "sim/hca/number_table.h"
+#include "sim/hca/queue_counters.h"
 #include "sim/hca/queues/completion_queue.h"
 #include "sim/host/dma_engine.h"
 
@@ -87,6 +88,7 @@ struct Adapter {
   }
 
   CongestionPoint congestion{profile.congestion_control};
+  QueueCounters counters;
   Diagnoses diagnoses{*this};
   bool port_is_up = true;
   bool has_failed = false;  // for good: what it was doing has ended

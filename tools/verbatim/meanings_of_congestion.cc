@@ -14,8 +14,10 @@ constexpr Meaning kCongestion[] = {
      "Priority-based flow control (IEEE 802.1Qbb): a port whose buffer fills up asks the other end of its cable to pause a priority, and to "
      "resume when there is room again. Nothing of that priority is lost, if the headroom takes what is still on its way.",
      {"A pause holds up every flow of the priority on that cable, also those whose way is free (victims); pauses spread from switch to switch.",
-      "The trace has each frame as pause-frame, run.json the sums under congestion, --explain-latency what a message waited as "
-      "\"output: paused by the far end\", --pcap with --pcap-per link the frames themselves.",
+      "The trace has each frame as pause-frame, run.json the sums under congestion and each port's under ports, --explain-latency what a "
+      "message waited as \"output: paused by the far end\" and the port that paused it, --series and report when, --pcap with --pcap-per "
+      "link the frames themselves.",
+      "A program reads rx_prio0_pause, rx_prio0_pause_duration and the like by ethtool -S of its adapter's interface.",
       "Topology key flow_control pfc; lossless priorities, response time and headroom under pfc; thresholds in the switch's shared_memory."}},
     {"headroom",
      "The part of a lossless priority's buffer that is kept for packets that arrive after the decision to pause: own packet and frame on the "

@@ -16,6 +16,7 @@
 #include "tools/verbatim/fail_pattern.h"
 #include "tools/verbatim/kept_digest.h"
 #include "tools/verbatim/recorded_run.h"
+#include "tools/verbatim/run_congestion.h"
 
 namespace verbatim::cli {
 
@@ -113,21 +114,6 @@ nlohmann::ordered_json losses_of(const observe::Losses& losses) {
   if (const observe::Losses::Message worst = losses.worst_message(); worst.retries != 0) {
     json["most_retried_message"] = {{"adapter", worst.adapter}, {"qpn", worst.qpn}, {"psn", worst.psn},
                                     {"retries", worst.retries}, {"first_ps", worst.first_ps}, {"last_ps", worst.last_ps}};
-  }
-  return json;
-}
-
-nlohmann::ordered_json congestion_of(const observe::Congestion& congestion) {
-  const observe::Congestion::Most pausing = congestion.longest_pausing(), marking = congestion.most_marking();
-  const observe::Congestion::Rate lowest = congestion.lowest_rate();
-  nlohmann::ordered_json json = {{"pauses", congestion.pauses()},           {"paused_ps", congestion.paused_ps()},
-                                 {"longest_pausing_port", nullptr},         {"packets_marked", congestion.packets_marked()},
-                                 {"most_marking_port", nullptr},            {"rate_changes", congestion.rate_changes()},
-                                 {"lowest_rate", nullptr},                  {"pause_storms", congestion.storms()}};
-  if (!pausing.component.empty()) json["longest_pausing_port"] = {{"port", pausing.component}, {"paused_ps", pausing.value}};
-  if (!marking.component.empty()) json["most_marking_port"] = {{"port", marking.component}, {"packets", marking.value}};
-  if (!lowest.adapter.empty()) {
-    json["lowest_rate"] = {{"adapter", lowest.adapter}, {"qpn", lowest.qpn}, {"mbps", lowest.mbps}, {"when_ps", lowest.when_ps}};
   }
   return json;
 }
@@ -455,9 +441,12 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"failing_calls", figures.failing_calls},
                      {"drawn_failures", drawn_failures_of(plan, result, figures)}};
   if (figures.congestion->any()) json["congestion"] = congestion_of(*figures.congestion);
+  if (!figures.ports.empty()) json["ports"] = figures.ports;
+  if (!figures.congestion_counters.empty()) json["congestion_counters"] = figures.congestion_counters;
   if (!figures.flows.empty()) {
     Json& flows = json["flows"] = Json::array();
     for (std::size_t i = 0; i < figures.flows.size(); ++i) flows.push_back(to_json(plan.scenario.flows[i], figures.flows[i]));
+    json["flow_times"] = to_json(flow_times(plan.scenario.flows, figures.flows));
   }
   if (output.lost_lines() != 0) json["lost_stderr_lines"] = output.lost_lines();
   // Command lines may hold any bytes; JSON holds UTF-8 only.

@@ -168,7 +168,7 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
   }
   if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
   for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap),
-                                   std::pair("--calls", &options.calls),
+                                   std::pair("--calls", &options.calls), std::pair("--series", &options.series),
                                    std::pair("--explain-latency", &options.explain_latency)}) {
     if (file->empty()) continue;
     diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,
@@ -243,6 +243,7 @@ void check_result_files(const RunOptions& options, config::Diagnostics& diagnost
                                                               {"--record", options.record},
                                                               {"--pcap", options.pcap},
                                                               {"--calls", options.calls},
+                                                              {"--series", options.series},
                                                               {"--explain-latency", options.explain_latency},
                                                               {"--junit", options.junit}};
   for (const auto& [name, file] : files) {
@@ -371,6 +372,11 @@ std::optional<Duration> parse_limit(const char* option, const std::string& text,
   return std::nullopt;
 }
 
+std::optional<Duration> parse_series_step(const RunOptions& options, config::Diagnostics& diagnostics) {
+  if (!options.series_step.empty() && options.series.empty()) diagnostics.add("--series-step", "", "needs --series, which names the file");
+  return options.series_step == "change" ? Duration(0) : parse_limit("--series-step", options.series_step, diagnostics);
+}
+
 std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& load_options) {
   if (options.arguments.empty()) {
     complain("nothing to run; write `verbatim " + load_options.verb + " SCENARIO.json`, or `verbatim " + load_options.verb +
@@ -383,6 +389,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   find_programs(plan, diagnostics);
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
+  if (const auto step = parse_series_step(options, diagnostics)) plan.series_step = *step;
   if (config::quirks_of(plan.scenario.freedom) != 0) config::set_quirks(plan.scenario);
   plan.seeds = parse_seeds(options, diagnostics);
   plan.debugger = find_debugged(plan.scenario, options, diagnostics);

@@ -89,6 +89,7 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
         adapter.receiver.release(*incoming, now());
         break;
       case Action::Kind::kDrop:
+        adapter.counters.on_drop(action.reason, distance(qp_.responder.expected(), incoming->packet->bth.psn) > 0);
         adapter.receiver.drop(*incoming, action.reason);
         break;
       case Action::Kind::kDiagnose:
@@ -118,6 +119,7 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
       case Action::Kind::kRecord:
         adapter.tracer.record(adapter.id, action.event, qp_.number, action.values[0], action.values[1],
                               action.values[2]);
+        adapter.counters.on_record(action.event, action.values[1]);
         break;
       case Action::Kind::kRaise:
         qp_.raise(action.raised);
