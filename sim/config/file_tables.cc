@@ -340,6 +340,10 @@ const Object& topology_table() {
                                  .doc = "who gives addresses and tables to an InfiniBand subnet: the simulation, before the "
                                         "first packet, or a program on one of the hosts, such as OpenSM: until then ports are in Init",
                                  .choices = {"simulated", "none"}}),
+       bind_object<&T::congestion_control>({.key = "congestion_control",
+                                            .kind = Kind::kObject,
+                                            .doc = "on InfiniBand, set by the simulation's own subnet manager; left out: off"},
+                                           subnet_congestion_table()),
        bind<&T::ecmp_seed>({.key = "ecmp_seed",
                             .kind = Kind::kText,
                             .doc = "on Ethernet: what the hash of a flow is mixed with where several ports lead on by ways of one length; "

@@ -44,6 +44,8 @@ class HostManagement final : public ib::ManagementAgent {
   // Of connections by address.
   cm::AdapterSide side() { return {port_, connections_, queries_}; }
   management::PortManagement& port() { return agents_; }
+  // As a subnet manager sets it.
+  void configure(const ib::InjectionSetting& injection) { agents_.configure(injection); }
 
  private:
   void on_datagram(const ib::ManagementDatagram& datagram) override;

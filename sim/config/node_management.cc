@@ -86,7 +86,7 @@ AdapterManagement::AdapterManagement(const NodeSurroundings& in, hca::Hca& hca, 
       port_(port),
       facts_(facts),
       on_manager_(std::move(on_manager)),
-      agents_(in.engine, in.source, in.node, *this, *this, *this),
+      agents_(in.engine, in.source, in.node, *this, *this, *this, *this),
       programs_(in.engine, in.source, *this) {
   port_.set_active(in.node.ports[kAdapterPort].is_active() || !has_subnet_management());
   if (has_subnet_management()) hca.attach(static_cast<ib::KeyViolationListener&>(*this));
@@ -105,7 +105,8 @@ void AdapterManagement::on_bad_qkey(const ib::KeyViolation& violation) {
 // The firmware answers what is of its classes; all else the processor gets at once.
 void AdapterManagement::receive(const ib::ManagementDatagram& datagram) {
   const mad::Header header = mad::header_of(datagram.mad);
-  const bool is_firmwares = datagram.is_subnet_management() || header.management_class == mad::kPerformanceManagement;
+  const bool is_firmwares = datagram.is_subnet_management() || header.management_class == mad::kPerformanceManagement ||
+                            header.management_class == mad::kCongestionControl;
   if (is_firmwares) return agents_.receive(datagram, kAdapterPort, in_.engine.now());
   agents_.serve(datagram, kAdapterPort);
 }
@@ -192,8 +193,13 @@ management::PortCounts AdapterManagement::counts(std::uint8_t) const {
   return counts_of(port_.counters());
 }
 
-SwitchManagement::SwitchManagement(const NodeSurroundings& in, fabric::Switch& device)
-    : in_(in), switch_(device), violations_(in.node.ports.size()), agents_(in.engine, in.source, in.node, *this, *this, *this) {
+SwitchManagement::SwitchManagement(const NodeSurroundings& in, fabric::Switch& device, std::uint64_t seed, std::string name)
+    : in_(in),
+      switch_(device),
+      seed_(seed),
+      name_(std::move(name)),
+      violations_(in.node.ports.size()),
+      agents_(in.engine, in.source, in.node, *this, *this, *this, *this) {
   for (std::uint32_t i = 1; i <= switch_.port_count(); ++i) {
     const fabric::PortNumber number{static_cast<std::uint8_t>(i)};
     const management::NodePort& port = in_.node.ports[i];
@@ -285,6 +291,14 @@ void SwitchManagement::on_multicast_set() {
     }
   }
   switch_.set_multicast_table(std::move(table));
+}
+
+// A port that was never set has nothing of it.
+void SwitchManagement::set_marking(std::uint8_t number, const ib::MarkingSetting& setting) {
+  if (setting.threshold == 0 && !marking_ports_[number]) return;
+  marking_ports_.set(number);
+  const Rng random(seed_, "fecn/" + name_ + ":" + std::to_string(number));
+  switch_.port(fabric::PortNumber{number}).forward_marking(random, marks_).set(setting);
 }
 
 management::PortCounts SwitchManagement::counts(std::uint8_t port) const {

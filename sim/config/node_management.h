@@ -1,8 +1,10 @@
 // The agents of adapters and switches joined to what they manage: how datagrams leave and come, and what settings do.
 #pragma once
 
+#include <bitset>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "sim/cm/rdma_cm.h"
 #include "sim/fabric/port.h"
@@ -27,6 +29,7 @@ class AdapterManagement final : public ib::ManagementPort,
                                 public management::PortManagement,
                                 private management::NodeOutlet,
                                 private management::NodeHardware,
+                                private management::CongestionHardware,
                                 private management::PortCounters {
  public:
   // `facts`: what connection management knows of the port; changes with the settings. `on_manager`: the subnet manager has
@@ -44,6 +47,8 @@ class AdapterManagement final : public ib::ManagementPort,
   const std::vector<ib::Gid>& gids() const override { return hca_.address().gids; }
   bool has_subnet_management() const override { return !hca_.address().roce; }
   void set_subnet_manager(bool is_one) override;
+  // As a subnet manager sets it.
+  void configure(const ib::InjectionSetting& injection) { agents_.congestion().set_injection(injection); }
   bool has_failed() const override { return hca_.has_failed(); }
 
  private:
@@ -56,6 +61,10 @@ class AdapterManagement final : public ib::ManagementPort,
   void on_forwarding_set() override {}
   void on_multicast_set() override {}
   ib::KeyViolations& key_violations(std::uint8_t) override { return hca_.key_violations(); }
+  void set_marking(std::uint8_t, const ib::MarkingSetting&) override {}
+  void set_injection(const ib::InjectionSetting& setting) override { hca_.set_injection(setting); }
+  ib::MarkingLog* marking_log() override { return nullptr; }
+  ib::InjectionLog* injection_log() override { return hca_.injection_log(); }
   void on_bad_pkey(const ib::KeyViolation& violation) override;
   void on_bad_qkey(const ib::KeyViolation& violation) override;
   std::uint16_t lid() const;
@@ -73,9 +82,14 @@ class AdapterManagement final : public ib::ManagementPort,
 class SwitchManagement final : public fabric::SwitchAgent,
                                private management::NodeOutlet,
                                private management::NodeHardware,
+                               private management::CongestionHardware,
                                private management::PortCounters {
  public:
-  SwitchManagement(const NodeSurroundings& surroundings, fabric::Switch& device);
+  // Marks are drawn from sequences that the run's seed and the switch's name begin.
+  SwitchManagement(const NodeSurroundings& surroundings, fabric::Switch& device, std::uint64_t seed, std::string name);
+
+  // As a subnet manager sets it.
+  void configure(const mad::congestion::SwitchSetting& congestion) { agents_.congestion().set_switch(congestion); }
 
   void on_packet(fabric::PortNumber in, ib::PacketPtr packet, Instant tail) override;
   void on_link(fabric::PortNumber port, bool up) override;
@@ -90,13 +104,21 @@ class SwitchManagement final : public fabric::SwitchAgent,
   void on_forwarding_set() override;
   void on_multicast_set() override;
   ib::KeyViolations& key_violations(std::uint8_t port) override { return violations_.at(port); }
+  void set_marking(std::uint8_t port, const ib::MarkingSetting& setting) override;
+  void set_injection(const ib::InjectionSetting&) override {}
+  ib::MarkingLog* marking_log() override { return &marks_; }
+  ib::InjectionLog* injection_log() override { return nullptr; }
   management::PortCounts counts(std::uint8_t port) const override;
   ib::PacketPtr make_packet(const ib::ManagementDatagram& datagram);
 
   const NodeSurroundings in_;
   fabric::Switch& switch_;
+  const std::uint64_t seed_;
+  const std::string name_;
   std::uint32_t next_psn_ = 0;
   std::vector<ib::KeyViolations> violations_;  // by port
+  ib::MarkingLog marks_;
+  std::bitset<256> marking_ports_;  // whose setting has been other than off
   management::NodeAgents agents_;
 };
 

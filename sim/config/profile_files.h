@@ -13,8 +13,8 @@
 
 namespace verbatim::config {
 
-// Every lane of a port can send.
-void check_arbitration(const fabric::ArbitrationTables& tables, std::uint32_t lanes, const std::string& file,
+// Every lane of a port can send; lists of lanes are read.
+void resolve_arbitration(fabric::ArbitrationTables& tables, std::uint32_t lanes, const std::string& file,
                        Diagnostics& diagnostics);
 
 // Ranges of DSCP values become numbers; each value has one priority.
@@ -33,7 +33,7 @@ void read_profile(const Json& json, const Object& table, const std::string& path
   }
   if constexpr (requires { profile->arbitration; }) {
     if (diagnostics.findings().size() != before) return;
-    check_arbitration(profile->arbitration, profile->virtual_lanes, path, diagnostics);
+    resolve_arbitration(profile->arbitration, profile->virtual_lanes, path, diagnostics);
     resolve_dscp_mappings(profile->dscp_to_priority, path, diagnostics);
   }
   if constexpr (requires { profile->marking; }) {

@@ -175,7 +175,15 @@ const Object& arbitration_table() {
          bind_objects<&A::high>({.key = "high", .kind = Kind::kObjects, .doc = "high priority table"},
                                 arbitration_entry_table()),
          bind_objects<&A::low>({.key = "low", .kind = Kind::kObjects, .doc = "low priority table"},
-                               arbitration_entry_table())});
+                               arbitration_entry_table()),
+         bind<&A::strict>({.key = "strict",
+                           .kind = Kind::kText,
+                           .doc = "on Ethernet: lanes that go before all others, the highest first; such as \"6\" or \"5-7\""}),
+         bind_objects<&A::shares>({.key = "shares",
+                                   .kind = Kind::kObjects,
+                                   .doc = "on Ethernet, with or without strict, in place of both tables: the line is shared in proportion "
+                                          "to these weights by the lanes that are not strict (deficit round robin)"},
+                                  arbitration_entry_table())});
     object.annotated = true;
     return object;
   }();

@@ -63,6 +63,7 @@ class Resolver {
   }
 
   void run() {
+    if (!topology_.is_roce()) leave_out_shares();
     adapters();
     names();
     sizes();
@@ -82,11 +83,21 @@ class Resolver {
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.
     if (knows_names_ && !is_wrong("/links") && resolved == topology_.links.size()) {
       resolve_congestion(topology_, diagnostics_);
+      resolve_subnet_congestion(topology_, diagnostics_);
       reachability();
     }
   }
 
  private:
+  // What profiles say of arbitration on Ethernet.
+  void leave_out_shares() {
+    const auto leave_out = [](auto& profile) { profile.arbitration = profile.arbitration.without_ethernet(); };
+    for (SwitchSpec& spec : topology_.switches) leave_out(spec.switch_profile);
+    for (HostSpec& host : topology_.hosts) {
+      leave_out(host.hca_profile);
+      for (FurtherAdapterSpec& further : host.further_adapters) leave_out(further.hca_profile);
+    }
+  }
   // Whether the file has a finding there already: what follows from it is none of its own.
   bool is_wrong(const std::string& pointer) const { return wrong_.contains(pointer); }
 

@@ -17,5 +17,7 @@ std::optional<std::uint8_t> parse_priorities(std::string_view text);
 void resolve_marking(fabric::MarkingProfile& marking, const std::string& file, Diagnostics& diagnostics);
 // All cables have their ends, and all profiles are read.
 void resolve_congestion(TopologySpec& topology, Diagnostics& diagnostics);
+// The topology's key `congestion_control`.
+void resolve_subnet_congestion(TopologySpec& topology, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

@@ -86,6 +86,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
   in_order(connections_.size(), order, [&](std::size_t i) { build_connections(i); });
   in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i, seed); });
   in_order(topology.links.size(), order, [&](std::size_t i) { build_link(topology.links[i], seed); });
+  if (topology.congestion_control.is_given()) configure_congestion(topology.congestion_control);
 }
 
 Simulation::~Simulation() = default;
@@ -207,7 +208,7 @@ void Simulation::build_switch(std::size_t index, std::uint64_t seed) {
   if (!topology_.manages_subnet()) switches_[index]->set_multicast_table({});
   switch_nodes_[index] = switch_node(topology_, cables_, plan_, index);
   switch_managements_[index] = std::make_unique<SwitchManagement>(
-      surroundings_of("switch/" + spec.name, switch_nodes_[index]), *switches_[index]);
+      surroundings_of("switch/" + spec.name, switch_nodes_[index]), *switches_[index], seed, spec.name);
 }
 
 fabric::Port& Simulation::port_of(const Endpoint& end) {
@@ -229,6 +230,21 @@ void Simulation::build_link(const LinkSpec& link, std::uint64_t seed) {
   }
   if (link_params_ == nullptr || *link_params_ != params) link_params_ = std::make_shared<const fabric::LinkParams>(params);
   fabric::connect(port_of(link.end_a), port_of(link.end_b), link_params_);
+}
+
+void Simulation::configure_congestion(const SubnetCongestionSpec& spec) {
+  mad::congestion::SwitchSetting setting;
+  setting.control_map = ~mad::congestion::SwitchSetting::kStarvation & 0x1f;
+  setting.threshold = static_cast<std::uint8_t>(spec.threshold);
+  setting.packet_size = static_cast<std::uint8_t>(spec.packet_size);
+  setting.marking_rate = static_cast<std::uint16_t>(spec.marking_rate);
+  for (std::size_t port = 0; port < spec.victims.size(); ++port) {
+    if (spec.victims[port]) mad::congestion::set_port(setting.victim_mask, static_cast<std::uint8_t>(port));
+  }
+  for (const auto& one : switch_managements_) one->configure(setting);
+  for (const Adapter& adapter : adapters_) {
+    adapter.management != nullptr ? adapter.management->configure(spec.injection) : adapter.light->set_injection(spec.injection);
+  }
 }
 
 void Simulation::add_faults(const std::vector<FaultSpec>& faults) {

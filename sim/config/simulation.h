@@ -128,6 +128,8 @@ class Simulation {
   NodeSurroundings surroundings_of(const std::string& component, management::Node& node);
   // Of what packets are made of, when the symbols between them are spread over it.
   void build_link(const LinkSpec& link, std::uint64_t seed);
+  // As the simulation's own subnet manager does.
+  void configure_congestion(const SubnetCongestionSpec& spec);
   fabric::Port& port_of(const Endpoint& end);
 
   const TopologySpec& topology_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bitset>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "sim/core/time.h"
 #include "sim/fabric/switch.h"
 #include "sim/hca/hca_profile.h"
+#include "sim/ib/congestion.h"
 #include "sim/ib/ip_network.h"
 #include "verbs_shim/protocol/region.h"
 
@@ -160,6 +162,20 @@ struct PartitionSpec {
   std::vector<std::size_t> full_members, limited_members;  // resolved, ascending
 };
 
+// Congestion control that the simulation's own subnet manager sets, by the names of OpenSM's options.
+struct SubnetCongestionSpec {
+  std::uint32_t threshold = 0, packet_size = 0, marking_rate = 0;  // of every port of every switch
+  std::string victim_mask = "0x0";                                 // as written
+  std::uint32_t port_control = 0;                                  // of every adapter
+  std::vector<std::string> ccti_timer, ccti_increase, trigger_threshold, ccti_min;  // as written: service level and value
+  std::string cct;                                                                  // as written
+  std::string pointer;  // empty: it is not there
+
+  std::bitset<256> victims;        // resolved, by port
+  ib::InjectionSetting injection;  // likewise
+  bool is_given() const { return !pointer.empty(); }
+};
+
 struct ManagementNetworkSpec {
   Duration latency{20'000'000};
   std::int64_t bits_per_second = 10'000'000'000;
@@ -193,6 +209,7 @@ struct TopologySpec {
   std::vector<LinkSpec> links;
   std::vector<PartitionSpec> partitions;
   ManagementNetworkSpec management_network;
+  SubnetCongestionSpec congestion_control;
 
   // Resolved: the first one of each host, in the order of the hosts, then all further ones.
   std::vector<AdapterSpec> adapters;

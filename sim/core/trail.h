@@ -27,6 +27,7 @@ enum class TrailKind : std::uint8_t {
   kEdge,    // to the next edge of a clock
   kBusy,    // until a stage takes the next, because of those before
   kWait,    // for something that is busy, or that is not there yet
+  kWaitFor, // likewise, for component number `amount`
   kMark,    // no time: a place that is found again (Trail::last)
 };
 
@@ -37,6 +38,9 @@ struct TrailPart {
   TrailKind kind = TrailKind::kWait;
   std::uint64_t amount = 0;
 };
+
+// Of kind kWaitFor.
+constexpr ComponentId waited_for(const TrailPart& part) { return ComponentId{static_cast<std::uint32_t>(part.amount)}; }
 
 struct TrailStep {
   Instant end;

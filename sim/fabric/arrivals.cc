@@ -45,6 +45,11 @@ void Arrivals::on_arrival() {
   if (!expected_.empty()) timer_.schedule_at(delivery_.of(expected_.front().times));
   ++counters_.rcv_packets;
   counters_.rcv_bytes += wire_bytes - ib::kVcrcBytes;
+  if (counters_.priorities != nullptr) [[unlikely]] {
+    ib::PriorityCounts& counted = counters_.priorities->at(packet->lrh.lane.value);
+    ++counted.rcv_packets;
+    counted.rcv_bytes += wire_bytes;
+  }
   if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_rcv_packets;
   ib::record(tracer_, id_, TraceEvent::kPacketReceived, *packet, wire_bytes);
   sink_.receive(number_, std::move(packet), times);

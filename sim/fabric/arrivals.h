@@ -45,6 +45,7 @@ class Arrivals {
            LossListener& losses);
 
   ComponentId id() const { return id_; }
+  ib::PortCounters& counters() { return counters_; }
   // A packet arrives at its times, which are not before now.
   void expect(PacketOnLine&& coming);
 

@@ -22,6 +22,8 @@ void LinkEnd::connect(LinkEnd& far, CableKind kind) {
 }
 
 void LinkEnd::send_due_frames(Instant now) {
+  const PriorityFlowControl* const pauses = flow_.pauses();
+  const std::uint64_t before = pauses != nullptr ? pauses->frames_sent() : 0;
   flow_.advance(channel_.line(), now, [this](std::size_t lane, const CreditGrant& grant) {
     if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) [[unlikely]] {
       inbox->grants.push_back({lane, grant});
@@ -29,11 +31,30 @@ void LinkEnd::send_due_frames(Instant now) {
       far_->flow_.add_grant(lane, grant);
     }
   });
+  if (pauses == nullptr) return;
+  const std::uint64_t repeats = pauses->frames_sent() - before;
+  count_repeats(arrivals_.counters().priorities, &ib::PriorityCounts::xmit_pauses, pauses->reported(), repeats);
+  if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) {
+    inbox->repeats.push_back({pauses->reported(), repeats});
+  } else {
+    count_repeats(far_->arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, pauses->reported(), repeats);
+  }
+}
+
+void LinkEnd::fail() {
+  arrivals_.fail();
+  PriorityFlowControl* const pauses = flow_.pauses();
+  if (pauses == nullptr) return;
+  pauses->fail();
+  for (const PauseDirection direction : {&ib::PriorityCounts::xmit_pauses, &ib::PriorityCounts::rcv_pauses})
+    count_pauses(arrivals_.counters().priorities, direction, 0, 0, engine_.now());
 }
 
 PauseFrame LinkEnd::send_pause_frame() {
   PauseFrame frame = flow_.pauses()->send_frame(channel_.line(), engine_.now());
   frame.failures = arrivals_.failures();
+  count_pauses(arrivals_.counters().priorities, &ib::PriorityCounts::xmit_pauses, frame.paused | frame.changed, frame.paused,
+               frame.effective);
   if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) {
     inbox->pauses.push_back(frame);
   } else {
@@ -46,6 +67,8 @@ PauseFrame LinkEnd::send_pause_frame() {
 void LinkEnd::expect_pause_frame(const PauseFrame& frame) {
   if (frame.failures != arrivals_.failures()) return;
   flow_.pauses()->add_frame(frame);
+  count_pauses(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, frame.paused | frame.changed, frame.paused,
+               frame.effective);
   if (awaits_grants_) user_.on_grants_changed();
 }
 
@@ -92,12 +115,15 @@ void LinkEnd::finish_window(Instant end) { advance_to(end); }
 void LinkEnd::take_inbox() {
   const bool has_news = !inbox_->grants.empty();
   for (const PauseFrame& frame : inbox_->pauses) expect_pause_frame(frame);
+  for (const LinkInbox::Repeats& repeats : inbox_->repeats)
+    count_repeats(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, repeats.priorities, repeats.frames);
   for (PacketOnLine& packet : inbox_->packets) arrivals_.expect(std::move(packet));
   for (const LinkInbox::Grant& grant : inbox_->grants) flow_.add_grant(grant.lane, grant.grant);
   for (const LinkInbox::Switching& switching : inbox_->switchings) expect_switching(switching);
   inbox_->packets.clear();
   inbox_->grants.clear();
   inbox_->pauses.clear();
+  inbox_->repeats.clear();
   inbox_->switchings.clear();
   if (has_news) user_.on_grants_changed();
 }

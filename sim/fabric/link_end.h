@@ -18,6 +18,7 @@
 #include "sim/fabric/channel.h"
 #include "sim/fabric/link_flow_control.h"
 #include "sim/fabric/link_inbox.h"
+#include "sim/fabric/pause_counts.h"
 #include "sim/ib/packet.h"
 #include "sim/ib/port_counters.h"
 
@@ -108,10 +109,7 @@ class LinkEnd {
   void on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail);
   // The link fails at this end: packets whose heads have not arrived are lost at their receivers (`arrivals.h`). Each failure is
   // one at both ends.
-  void fail() {
-    arrivals_.fail();
-    if (PriorityFlowControl* const pauses = flow_.pauses(); pauses != nullptr) pauses->fail();
-  }
+  void fail();
   // The far end learns a propagation later that this end has been disabled or enabled.
   void announce(bool is_enabled);
 

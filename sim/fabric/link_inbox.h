@@ -28,9 +28,16 @@ struct LinkInbox {
     bool is_enabled = false;
   };
 
+  // Frames that repeat a pause of these priorities.
+  struct Repeats {
+    std::uint8_t priorities = 0;
+    std::uint64_t frames = 0;
+  };
+
   std::vector<PacketOnLine> packets;
   std::vector<Grant> grants;
   std::vector<PauseFrame> pauses;     // by time
+  std::vector<Repeats> repeats;
   std::vector<Switching> switchings;  // by time
 };
 

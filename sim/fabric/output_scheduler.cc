@@ -37,7 +37,7 @@ void OutputScheduler::set_arbitration(const ArbitrationTables& tables) {
 std::size_t OutputScheduler::push(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared,
                                   ib::VirtualLane number, Instant now) {
   Lane& lane = at(number);
-  lane.queued_bytes += state.wire_bytes;
+  add_bytes(lane, state.wire_bytes);
   std::size_t place = lane.queue.size();
   const auto comes_last = [&state](const QueuedPacket& before) { return before.state.ready <= state.ready; };
   if (QueuedPacket* const last = lane.queue.extend_if(comes_last); last != nullptr) [[likely]] {
@@ -56,7 +56,7 @@ std::size_t OutputScheduler::push(ib::PacketPtr&& packet, const QueuedState& sta
 
 void OutputScheduler::push_first(QueuedPacket&& packet, ib::VirtualLane number, Instant now) {
   Lane& lane = at(number);
-  lane.queued_bytes += packet.state.wire_bytes;
+  add_bytes(lane, packet.state.wire_bytes);
   lane.queue.insert_sorted(std::move(packet), [](const QueuedPacket&, const QueuedPacket&) { return true; });
   note_head(lane, now);
   waiting_ |= bit(number) & served_;

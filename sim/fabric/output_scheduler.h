@@ -74,6 +74,8 @@ class OutputScheduler {
   bool is_empty(ib::VirtualLane lane) const { return at(lane).queue.empty(); }
   // Wire bytes in a lane's queue.
   std::uint32_t queued_bytes(ib::VirtualLane lane) const { return at(lane).queued_bytes; }
+  // The most that there have been.
+  std::uint32_t most_queued_bytes(ib::VirtualLane lane) const { return at(lane).most_queued_bytes; }
   // The lane has a packet.
   const QueuedState& first(ib::VirtualLane lane) const { return at(lane).queue.front().state; }
   QueuedPacket& first_packet(ib::VirtualLane lane) { return at(lane).queue.front(); }
@@ -113,13 +115,17 @@ class OutputScheduler {
 
  private:
   struct Lane {
-    Ring<QueuedPacket> queue;  // by ready time, then by arrival
-    std::uint32_t queued_bytes = 0;
+    [[no_unique_address]] Ring<QueuedPacket> queue;  // by ready time, then by arrival; the next member uses its padding
+    std::uint32_t queued_bytes = 0, most_queued_bytes = 0;
     std::uint32_t expired = 0;  // first packets dropped in a row
     Instant head_since{};       // its first packet is the first, and ready
     Instant stalled_until{};
   };
 
+  static void add_bytes(Lane& lane, std::uint32_t bytes) {
+    lane.queued_bytes += bytes;
+    lane.most_queued_bytes = std::max(lane.most_queued_bytes, lane.queued_bytes);
+  }
   std::size_t index(ib::VirtualLane lane) const { return std::min<std::uint32_t>(lane.value, data_lanes_); }
   Lane& at(ib::VirtualLane lane) { return lanes_[index(lane)]; }
   const Lane& at(ib::VirtualLane lane) const { return lanes_[index(lane)]; }

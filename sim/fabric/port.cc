@@ -18,6 +18,11 @@ constexpr ib::VirtualLane lowest_of(std::uint32_t lanes) {
   return ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(lanes))};
 }
 
+// The output queue of a lane has changed.
+void show_queue(Tracer& tracer, ComponentId port, const OutputScheduler& out, ib::VirtualLane lane) {
+  if (tracer.wants_facts()) [[unlikely]] tracer.show_output_queue(port, lane.value, out.queued_bytes(lane));
+}
+
 std::unique_ptr<PerPortBuffer> own_buffer(PortNumber number, const PortParams& params) {
   return std::make_unique<PerPortBuffer>(PerPortBuffer::Params{params.vl15_buffer_bytes}, number, 1);
 }
@@ -96,6 +101,7 @@ void Port::enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared
   CHECK(!has_credits_ || blocks_of(state.wire_bytes) <= link_->flow_control().capacity());
   const bool at_once = out_.waiting() == 0 && state.claim.buffer == nullptr;
   const std::size_t place = out_.push(std::move(packet), state, std::move(shared), lane, engine_.now());
+  show_queue(tracer_, id_, out_, lane);
   // Starting another lane's packet here would free room without informing its listener; that is left to the
   // timer. So are a switch's packets: what comes in at one instant is arbitrated together.
   if (at_once) {
@@ -129,6 +135,7 @@ bool Port::admit_counted(const ib::Packet& packet) {
   if (has_pauses_) judge_pause(packet.lrh.lane);
   if (is_admitted) return true;
   if (packet.lrh.lane == kManagementLane) ++counters_.vl15_dropped;
+  else if (counters_.priorities != nullptr) ++counters_.priorities->at(packet.lrh.lane.value).rcv_discards;
   return false;
 }
 
@@ -195,6 +202,17 @@ void Port::mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane 
   ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, out_.queued_bytes(lane));
 }
 
+void Port::mark_forward(ib::Packet& packet, std::uint32_t wire_bytes, ib::VirtualLane lane) {
+  ForwardMarking& marking = *extras_->forward_marking;
+  const std::uint32_t behind = out_.queued_bytes(lane);
+  if (lane == kManagementLane || packet.is_frame || !has_credits_ || !marking.is_congested(behind)) return;
+  const std::uint32_t needed = blocks_of(wire_bytes) + blocks_of(out_.first(lane).wire_bytes);
+  if (!marking.marks(wire_bytes, link_->credits(lane.value) >= needed) || packet.bth.fecn) return;
+  packet.bth.fecn = true;
+  marking.note(number_.value, packet, engine_.now());
+  ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, behind);
+}
+
 std::uint32_t Port::credits(ib::VirtualLane lane) {
   if (!connected()) return 0;
   CHECK(lane.value < out_.data_lanes());
@@ -223,6 +241,7 @@ bool Port::expire() {
       engine_.now(), [this] { count_wait(); },
       [this](const QueuedPacket& lost, DropReason reason) {
         drop(*lost.packet, reason);
+        show_queue(tracer_, id_, out_, lost.packet->lrh.lane);
         PerPortBuffer::release(lost.state.claim, lost.shared.get(), lost.state.wire_bytes, engine_.now());
       });
 }
@@ -244,9 +263,18 @@ void Port::start(ib::VirtualLane lane) {
   std::shared_ptr<SharedClaim> shared;
   if (slot.shared != nullptr) [[unlikely]] shared = std::move(slot.shared);
   out_.drop_started(lane, engine_.now());
-  if (extras_ != nullptr) [[unlikely]] mark(MarkingParams::Where::kDequeue, *packet, lane);
+  show_queue(tracer_, id_, out_, lane);
+  if (extras_ != nullptr) [[unlikely]] {
+    mark(MarkingParams::Where::kDequeue, *packet, lane);
+    if (extras_->forward_marking != nullptr) mark_forward(*packet, first.wire_bytes, lane);
+  }
   ++counters_.xmit_packets;
   counters_.xmit_bytes += first.wire_bytes - ib::kVcrcBytes;
+  if (counters_.priorities != nullptr) [[unlikely]] {
+    ib::PriorityCounts& counted = counters_.priorities->at(lane.value);
+    ++counted.xmit_packets;
+    counted.xmit_bytes += first.wire_bytes;
+  }
   if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_xmit_packets;
   if (lane != kManagementLane && has_credits_) {
     link_->on_start(lane.value, blocks_of(first.wire_bytes));
@@ -257,7 +285,7 @@ void Port::start(ib::VirtualLane lane) {
   if (Trail& trail = packet->trail) [[unlikely]] {
     if (has_pauses_) {
       const Instant resumed = std::min(link_->pauses()->last_resume(lane.value), engine_.now());
-      trail.add(std::max(trail.end(), resumed), {id_, "output: paused by the far end"});
+      trail.add(std::max(trail.end(), resumed), {id_, "output: paused by the far end", TrailKind::kWaitFor, peer_->id().value});
     }
     trail.add(std::max(trail.end(), link_->line().busy_until()), {id_, "output: line busy"});
     trail.add(engine_.now(), {id_, "output: credits or crossbar"});
@@ -278,6 +306,7 @@ void Port::start(ib::VirtualLane lane) {
 void Port::queue_copy(const ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane) {
   QueuedState copy{.ready = state.ready, .wire_bytes = state.wire_bytes, .is_copy = true};
   out_.push_first({std::make_unique<ib::Packet>(packet), copy, nullptr}, lane, engine_.now());
+  show_queue(tracer_, id_, out_, lane);
 }
 
 void Port::drop(const ib::Packet& packet, DropReason reason) {
@@ -327,6 +356,7 @@ void Port::lose_queued() {
         PerPortBuffer::release(lost.state.claim, lost.shared.get(), lost.state.wire_bytes, engine_.now());
       },
       [this](ib::VirtualLane lane, std::uint32_t bytes) {
+        if (bytes != 0) show_queue(tracer_, id_, out_, lane);
         if (bytes >= output_queue_bytes_ && room_listener_ != nullptr) room_listener_(room_owner_, lane);
       });
 }

@@ -16,6 +16,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
+#include "sim/fabric/forward_marking.h"
 #include "sim/fabric/lane_table.h"
 #include "sim/fabric/link_end.h"
 #include "sim/fabric/marking.h"
@@ -128,15 +129,22 @@ class Port final : private LinkUser, private SpaceListener {
   // What has been counted up to now; whoever finds that something is wrong with a packet counts it here.
   ib::PortCounters& counters() {
     if (connected()) count_wait();
+    if (counters_.priorities != nullptr && has_pauses_) [[unlikely]] link_->take_grants(0);
     return counters_;
+  }
+  // By priority, too, from now on; at a port on Ethernet, before the first packet.
+  void count_priorities() {
+    extras().priorities = std::make_unique<ib::PriorityCounters>();
+    counters_.priorities = extras().priorities.get();
   }
   // Bit n: the far end pauses priority n at this time; it is asked to pause it.
   std::uint8_t paused_lanes();
   std::uint8_t asked_pauses() const { return has_pauses_ ? link_->pauses()->asked() : std::uint8_t{0}; }
   // Flow control packets that have left by this port.
   std::uint64_t flow_control_packets() const { return link_->flow_control().frames_sent(); }
-  // Bytes waiting in the output queue of a lane; blocks the far end grants at this time.
+  // Bytes waiting in the output queue of a lane, and the most that there have been; blocks the far end grants at this time.
   std::uint32_t queued_bytes(ib::VirtualLane lane) const { return out_.queued_bytes(lane); }
+  std::uint32_t most_queued_bytes(ib::VirtualLane lane) const { return out_.most_queued_bytes(lane); }
   std::uint32_t credits(ib::VirtualLane lane);
 
   // For credit_loop.h, at the end of a run. Whether the first packet of a data lane waits for space in the far end's input buffer
@@ -171,6 +179,13 @@ class Port final : private LinkUser, private SpaceListener {
   void set_marking(std::shared_ptr<const MarkingParams> params, const Rng& random) {
     extras().marking = std::make_unique<Marking>(std::move(params), random);
   }
+  // Likewise with FECN, on a link of InfiniBand, by a setting that may change at any time (`ForwardMarking::set`). The first call
+  // makes it, off; `log` outlives the port.
+  ForwardMarking& forward_marking(const Rng& random, ib::MarkingLog& log) {
+    auto& marking = extras().forward_marking;
+    if (marking == nullptr) marking = std::make_unique<ForwardMarking>(random, input_buffer_bytes_, log);
+    return *marking;
+  }
 
  private:
   friend void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind);
@@ -181,6 +196,8 @@ class Port final : private LinkUser, private SpaceListener {
   struct Extras {
     PacketFaults* faults = nullptr;
     std::unique_ptr<Marking> marking;      // null: nothing is marked
+    std::unique_ptr<ForwardMarking> forward_marking;  // likewise
+    std::unique_ptr<ib::PriorityCounters> priorities;  // null: they are not counted
     std::unique_ptr<Timer> pause_timer;    // null: no priority is paused; a decision, or a frame that is due
   };
 
@@ -200,6 +217,8 @@ class Port final : private LinkUser, private SpaceListener {
   void send_pause_frame();
   // The port has extras: marks a packet, if that is done there.
   void mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane);
+  // The same with FECN, of a packet of a data lane that has left its queue and starts now.
+  void mark_forward(ib::Packet& packet, std::uint32_t wire_bytes, ib::VirtualLane lane);
   bool owes_pause_frame() const { return has_pauses_ && link_->pauses()->frame_due() != kNever; }
   void enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane);
   // When the first packet of a lane may start as far as it, the crossbar and flow control permit; kNever: not known yet.
@@ -257,7 +276,7 @@ class Port final : private LinkUser, private SpaceListener {
   void* room_owner_ = nullptr;
 };
 
-static_assert(sizeof(Port) <= 728);
+static_assert(sizeof(Port) <= 736);
 
 // Joins two ports by a cable, once, before the first packet. Each end learns the other's input buffer. A cable between parts
 // needs a propagation above zero.

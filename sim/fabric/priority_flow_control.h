@@ -80,6 +80,8 @@ class PriorityFlowControl : public WithoutCredits {
   }
   // Bit n: the far end is asked to pause priority n, by a frame that has left or is due.
   std::uint8_t asked() const { return asked_; }
+  // As the last frame has it, but for a lane that has changed twice since.
+  std::uint8_t reported() const { return asked_ ^ changed_; }
   // Since when a frame is due that reports a change; kNever: none is.
   Instant frame_due() const { return changed_ == 0 ? kNever : due_; }
   // It leaves now; the line is free.

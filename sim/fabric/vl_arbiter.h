@@ -6,10 +6,17 @@
 // no pause; then the low priority table has an opportunity for one packet.
 //
 // What IBA leaves open: a table in which no lane can send keeps its place and its weight.
+//
+// On Ethernet (802.1Q 8.6.8) a profile may say instead which lanes are strict: they go before all others, the highest first. The
+// others share the line in proportion to their weights, whatever the sizes of their packets: bytes that a lane sends beyond its
+// weight count against its next turn (deficit round robin).
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,23 +36,35 @@ struct ArbitrationTables {
   std::uint32_t high_limit = 0;  // in units of 4096 bytes, 0 … 255
   // Up to 64 entries each. Both empty: the defaults.
   std::vector<ArbitrationEntry> high, low;
+  // On Ethernet, in place of all above; both empty: those above. One entry for each lane that is not strict, with weight.
+  std::string strict = {};  // as written: "6", "6,7" or "5-7"
+  std::uint32_t strict_lanes = 0;  // bit n for lane n
+  std::vector<ArbitrationEntry> shares = {};
+
+  bool is_of_ethernet() const { return strict_lanes != 0 || !shares.empty(); }
+  // What counts on InfiniBand.
+  ArbitrationTables without_ethernet() const { return {.high_limit = high_limit, .high = high, .low = low}; }
 
   // The tables of OpenSM (qos_vlarb_high 0:4, qos_vlarb_low 1:4 … 14:4, without their entries of weight 0), with the
   // same limit.
   ArbitrationTables or_default() const {
-    if (!high.empty() || !low.empty()) return *this;
+    if (!high.empty() || !low.empty() || is_of_ethernet()) return *this;
     ArbitrationTables tables = *this;
     tables.high.push_back({0, 4});
     for (std::uint32_t lane = 1; lane < 15; ++lane) tables.low.push_back({lane, 4});
     return tables;
   }
 
-  // Bit n is set when lane n has weight in either table: the packets of others would never leave.
+  // Bit n is set when lane n is strict or has weight: the packets of others would never leave.
   std::uint32_t served_lanes() const {
+    if (is_of_ethernet()) return strict_lanes | lanes_of(shares);
+    return lanes_of(high) | lanes_of(low);
+  }
+
+ private:
+  static std::uint32_t lanes_of(const std::vector<ArbitrationEntry>& table) {
     std::uint32_t served = 0;
-    for (const auto* table : {&high, &low}) {
-      for (const ArbitrationEntry& entry : *table) served |= entry.weight > 0 ? 1u << entry.lane : 0;
-    }
+    for (const ArbitrationEntry& entry : table) served |= entry.weight > 0 ? 1u << entry.lane : 0;
     return served;
   }
 };
@@ -79,21 +98,31 @@ class ArbiterTables {
   };
 
   explicit ArbiterTables(const ArbitrationTables& tables)
-      : high(tables.high), low(tables.low), high_limit(tables.high_limit), served_lanes(tables.served_lanes()) {
+      : high(tables.is_of_ethernet() ? std::vector<ArbitrationEntry>() : tables.high),
+        low(tables.is_of_ethernet() ? tables.shares : tables.low),
+        high_limit(tables.high_limit),
+        served_lanes(tables.served_lanes()),
+        strict_lanes(tables.strict_lanes),
+        keeps_deficits(tables.is_of_ethernet()) {
     CHECK(high_limit <= 255);
   }
   friend bool operator==(const ArbiterTables&, const ArbiterTables&) = default;
 
   Table high, low;
   std::uint32_t high_limit;    // in units of 4096 bytes
-  std::uint32_t served_lanes;  // of both, bit n for lane n
+  std::uint32_t served_lanes;  // bit n for lane n; likewise below
+  std::uint32_t strict_lanes;
+  bool keeps_deficits;  // of entries of `low`, from turn to turn
 };
 using SharedArbiterTables = std::shared_ptr<const ArbiterTables>;
 
 class VlArbiter {
  public:
   explicit VlArbiter(SharedArbiterTables tables)
-      : tables_(std::move(tables)), high_(tables_->high), low_(tables_->low) {
+      : tables_(std::move(tables)),
+        high_(tables_->high),
+        low_(tables_->low),
+        deficits_(tables_->keeps_deficits ? std::make_unique<std::int32_t[]>(tables_->low.entries.size()) : nullptr) {
     reset_high();
   }
   explicit VlArbiter(const ArbitrationTables& tables) : VlArbiter(std::make_shared<const ArbiterTables>(tables)) {}
@@ -106,6 +135,13 @@ class VlArbiter {
     CHECK(eligible != 0);
     charged_ = Charged::kNone;
     if ((eligible >> kManagementLane.value & 1) != 0) return kManagementLane;
+    if (const std::uint32_t strict = eligible & tables_->strict_lanes; strict != 0) {
+      return ib::VirtualLane{static_cast<std::uint8_t>(std::bit_width(strict) - 1)};
+    }
+    if (deficits_ != nullptr) {
+      CHECK(low_.find_fair(tables_->low, eligible, deficits_.get()));
+      return turn(Charged::kLow);
+    }
     if (high_left_ > 0 && high_.find(tables_->high, eligible)) return turn(Charged::kHigh);
     reset_high();
     if (low_.find(tables_->low, eligible)) return turn(Charged::kLow);
@@ -114,6 +150,10 @@ class VlArbiter {
   }
   void charge(std::uint32_t wire_bytes) {
     if (charged_ == Charged::kNone) return;
+    if (deficits_ != nullptr) {
+      low_.left -= static_cast<std::int32_t>(wire_bytes);
+      return;
+    }
     const auto bytes = static_cast<std::int32_t>(wire_bytes / 4 * 4);  // without the VCRC, two bytes of the last four
     (charged_ == Charged::kHigh ? high_ : low_).left -= bytes;
     if (charged_ == Charged::kHigh && tables_->high_limit != ArbiterTables::kNoLimit) high_left_ -= bytes;
@@ -139,6 +179,18 @@ class VlArbiter {
       return true;
     }
 
+    // The same, with deficits: each entry has sent so many bytes beyond what it might.
+    bool find_fair(const ArbiterTables::Table& table, std::uint32_t eligible, std::int32_t* deficits) {
+      if ((eligible & table.lanes) == 0) return false;
+      if (left > 0 && table.can_send(current, eligible)) return true;
+      do {
+        deficits[current] = std::max(-left, 0);
+        current = current + 1 == table.entries.size() ? 0 : current + 1;
+        left = (table.can_send(current, eligible) ? table.weight_of(current) : 0) - deficits[current];
+      } while (left <= 0 || !table.can_send(current, eligible));
+      return true;
+    }
+
     std::int32_t left;  // weight of the current entry, in bytes
     std::uint32_t current = 0;
   };
@@ -153,6 +205,7 @@ class VlArbiter {
 
   SharedArbiterTables tables_;
   Turns high_, low_;
+  std::unique_ptr<std::int32_t[]> deficits_;  // of entries of the low table, in bytes; null: none are kept
   std::int32_t high_left_ = 0;  // bytes that the high priority table may still begin with
   Charged charged_ = Charged::kNone;
 };

@@ -26,6 +26,8 @@ class Endpoint {
   virtual const PortAddress& address() const = 0;
 
   virtual const CongestionCounters& congestion_counters() const = 0;
+  // Injection rate control of the port on InfiniBand, from now on. Indices of queue pairs begin anew.
+  virtual void set_injection(const ib::InjectionSetting& setting) = 0;
 
   // Traffic without a program: a queue pair in RESET with `depth` requests at most that are posted and not completed, 1 to
   // max_qp_wr. The source outlives the adapter's last event. The adapter has less than max_qp queue pairs.

@@ -135,6 +135,9 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   const HcaProfile& profile() const override;
   const PortAddress& address() const override;
   const CongestionCounters& congestion_counters() const override;
+  void set_injection(const ib::InjectionSetting& setting) override;
+  // Congestion that injection rate control has logged; null: it was never set.
+  ib::InjectionLog* injection_log();
 
   // The port packets leave by; set once, before the first event.
   void attach(fabric::Port& port);

@@ -40,8 +40,10 @@ enum class Operation : std::uint8_t {
 // A BTH opcode: any transport with any operation; is_defined() tells the legal ones.
 enum class Opcode : std::uint8_t {
   kRcAcknowledge = 0x11,
-  kCongestionNotification = 0x81,  // of RoCEv2 (IBA A17.9.3)
+  kCongestionPacket = 0x80,        // notification on InfiniBand (IBA A10.3.2), called CN
+  kCongestionNotification = 0x81,  // likewise on RoCEv2 (IBA A17.9.3), called CNP
 };
+constexpr bool is_notification(Opcode o) { return (static_cast<std::uint8_t>(o) & ~1u) == 0x80; }
 
 constexpr Opcode make_opcode(Transport t, Operation o) {
   return static_cast<Opcode>(static_cast<std::uint8_t>(t) | static_cast<std::uint8_t>(o));

@@ -13,6 +13,7 @@ inline constexpr std::uint8_t kSubnetManagementDirected = 0x81;
 inline constexpr std::uint8_t kSubnetAdministration = 0x03;
 inline constexpr std::uint8_t kPerformanceManagement = 0x04;
 inline constexpr std::uint8_t kCommunicationManagement = 0x07;
+inline constexpr std::uint8_t kCongestionControl = 0x21;  // IBA A10.4.1
 
 // Methods (IBA 13.4.5).
 inline constexpr std::uint8_t kGet = 0x01;

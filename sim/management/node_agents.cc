@@ -26,12 +26,13 @@ ib::ManagementDatagram reply_to(const ib::ManagementDatagram& question, const ib
 }  // namespace
 
 NodeAgents::NodeAgents(Engine& engine, ComponentId source, Node& node, NodeHardware& hardware, const PortCounters& counters,
-                       NodeOutlet& outlet)
+                       CongestionHardware& congestion, NodeOutlet& outlet)
     : engine_(engine),
       node_(node),
       outlet_(outlet),
       subnet_(node, hardware),
       performance_(node, counters),
+      congestion_(node, congestion),
       traps_(engine, source, node, outlet),
       work_(DelayLine<Work>::of<&NodeAgents::on_work>(engine, source, EventClass::kSupervisor, this)) {}
 
@@ -93,6 +94,10 @@ void NodeAgents::serve(const ib::ManagementDatagram& datagram, std::uint8_t in_p
   if (is_smp && header.method == mad::kTrapRepress && traps_.repress(header)) return;
   if (asks && header.management_class == mad::kPerformanceManagement) {
     return send(reply_to(datagram, performance_.answer(datagram.mad, in_port)));
+  }
+  if (asks && header.management_class == mad::kCongestionControl) {
+    if (const auto answer = congestion_.answer(datagram.mad, in_port, engine_.now())) send(reply_to(datagram, *answer));
+    return;
   }
   if (outlet_.deliver(datagram) || !asks) return;
   // IBA 13.4.5: what nobody here knows is refused.

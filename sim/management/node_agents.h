@@ -8,6 +8,7 @@
 #include "sim/core/delay_line.h"
 #include "sim/core/engine.h"
 #include "sim/core/ids.h"
+#include "sim/management/congestion_agent.h"
 #include "sim/management/directed_route.h"
 #include "sim/management/node.h"
 #include "sim/management/performance_agent.h"
@@ -34,7 +35,7 @@ class NodeAgents {
  public:
   // `source`: of the events of its work. All outlive it.
   NodeAgents(Engine& engine, ComponentId source, Node& node, NodeHardware& hardware, const PortCounters& counters,
-             NodeOutlet& outlet);
+             CongestionHardware& congestion, NodeOutlet& outlet);
 
   // Has come in by a port, all of it at `when`, which is not before now. Whether somebody takes it.
   void receive(const ib::ManagementDatagram& datagram, std::uint8_t in_port, Instant when);
@@ -46,6 +47,7 @@ class NodeAgents {
   void trap(const mad::Notice& notice);
 
   const PerformanceAgent& performance() const { return performance_; }
+  CongestionAgent& congestion() { return congestion_; }
 
  private:
   struct Work {
@@ -61,6 +63,7 @@ class NodeAgents {
   NodeOutlet& outlet_;
   SubnetAgent subnet_;
   PerformanceAgent performance_;
+  CongestionAgent congestion_;
   TrapSender traps_;
   Instant ready_{};  // for the next datagram
   DelayLine<Work> work_;

@@ -24,10 +24,11 @@ std::string left(const std::string& text, std::size_t width) {
   return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
 }
 
-std::string label_with_amount(const TrailPart& part) {
+std::string label_with_amount(const TrailPart& part, const ComponentTable& components) {
   std::string text = label_of(part);
   if (part.kind == TrailKind::kBytes) text += ", " + std::to_string(part.amount) + " bytes";
   if (part.kind == TrailKind::kCycles) text += ", " + std::to_string(part.amount) + " cycles";
+  if (part.kind == TrailKind::kWaitFor) text += ", " + components.name(waited_for(part));
   return text;
 }
 
@@ -131,6 +132,7 @@ void LatencyExplainer::trace(const MessageReport& report, const std::vector<Trai
             " where=" + components_.name(step.part.where) + " part=\"" + label_of(step.part) + "\"";
     if (step.part.kind == TrailKind::kBytes) text += " bytes=" + std::to_string(step.part.amount);
     if (step.part.kind == TrailKind::kCycles) text += " cycles=" + std::to_string(step.part.amount);
+    if (step.part.kind == TrailKind::kWaitFor) text += " for=" + components_.name(waited_for(step.part));
     text += "\n";
     before = step.end;
   }
@@ -149,7 +151,7 @@ std::string LatencyExplainer::table(const Example& example, std::string_view lat
   for (const TrailStep& step : example.steps) {
     if (step.end == before) continue;
     text += "  " + left(components_.name(step.part.where), kWhereWidth) +
-            left(label_with_amount(step.part), kPartWidth) +
+            left(label_with_amount(step.part, components_), kPartWidth) +
             right(nanoseconds(to_ps(step.end - before)), kTimeWidth) +
             right(nanoseconds(to_ps(step.end - example.posted)), kTimeWidth) + "\n";
     before = step.end;

@@ -136,7 +136,7 @@ class Dependencies {
     for (std::size_t node = 0; node < nodes.size(); ++node) {
       if (nodes[node].kind == NodeKind::kSwitch && adapters_at_[node] > 0) leaves_.push_back(node);
     }
-    followers_.resize(outputs_.size());
+    followers_.assign(plan.levels == nullptr ? 1 : kLevels, {});
   }
 
   void add_all_routes() {
@@ -150,7 +150,8 @@ class Dependencies {
         // Equal ways depend on the last switch alone.
         const bool is_spread = plan_.nodes[end.node].routes != nullptr;
         if (lid == 0 || (!treated.insert(end.node).second && is_spread)) continue;
-        add_routes_to(lid, end.node);
+        if (plan_.levels == nullptr) add_routes_to(lid, end.node);
+        else add_paths_to(lid, end.node);
       }
     }
   }
@@ -185,6 +186,12 @@ class Dependencies {
 
  private:
   using Lanes = std::pair<std::uint8_t, std::uint8_t>;
+  static constexpr std::size_t kLevels = 16;
+
+  std::vector<Ports>& followers_of(std::size_t level) {
+    if (followers_[level].empty()) followers_[level].resize(outputs_.size());
+    return followers_[level];
+  }
 
   std::size_t output_of(std::size_t node, std::size_t port) const { return first_output_[node] + port - 1; }
   std::size_t output(const Attachment& at) const { return output_of(at.node, at.port.value); }
@@ -214,8 +221,24 @@ class Dependencies {
     return sets[place];
   }
 
+  // The same where each path has a level of its own.
+  void add_paths_to(std::uint16_t lid, std::size_t last) {
+    for (const std::size_t leaf : leaves_) {
+      if (leaf == last) continue;
+      std::vector<Ports>& followers = followers_of(plan_.levels->of(plan_.nodes[leaf].ports[0].lid, ib::Lid{lid}));
+      for (std::size_t node = leaf; node != last;) {
+        const Ports out = outputs_to(lid, node);
+        if (out.none()) break;
+        const std::size_t from = output_of(node, out._Find_first());
+        node = far_ends_[from].node;
+        followers[from] |= outputs_to(lid, node);
+      }
+    }
+  }
+
   // From every switch with another adapter; `last` is the destination's.
   void add_routes_to(std::uint16_t lid, std::size_t last) {
+    std::vector<Ports>& followers = followers_of(0);
     std::vector<std::size_t> front;
     std::vector<bool> reached(nodes_.size(), false);
     const auto reach = [&](std::size_t node) {
@@ -230,30 +253,33 @@ class Dependencies {
       for_each_port(outputs_to(lid, node), [&](std::size_t port) {
         const std::size_t from = output_of(node, port), behind = far_ends_[from].node;
         reach(behind);
-        followers_[from] |= outputs_to(lid, behind);
+        followers[from] |= outputs_to(lid, behind);
       });
     }
   }
 
   // By output and the lanes of both: ports of the next switch.
   std::vector<std::map<Lanes, Ports>> followers_by_lane() const {
-    std::vector<std::map<Lanes, Ports>> by_lane(followers_.size());
-    for (std::size_t from = 0; from < followers_.size(); ++from) {
-      if (followers_[from].none()) continue;
-      if (!lane_of_) {
-        by_lane[from][{0, 0}] = followers_[from];
-        continue;
+    std::vector<std::map<Lanes, Ports>> by_lane(outputs_.size());
+    for (std::size_t level = 0; level < followers_.size(); ++level) {
+      for (std::size_t from = 0; from < followers_[level].size(); ++from) {
+        if (followers_[level][from].none()) continue;
+        if (!lane_of_) by_lane[from][{0, 0}] |= followers_[level][from];
+        else if (followers_.size() > 1) add_by_lane(from, level, followers_[level][from], by_lane);
+        else for (std::size_t any = 0; any < kLevels; ++any) add_by_lane(from, any, followers_[level][from], by_lane);
       }
-      constexpr std::uint8_t kLevels = 16;
-      for_each_port(followers_[from], [&](std::size_t port) {
-        for (std::uint8_t level = 0; level < kLevels; ++level) {
-          const std::uint8_t before = lane_of_(outputs_[from].node, outputs_[from].port, level);
-          const std::uint8_t after = lane_of_(far_ends_[from].node, PortNumber{static_cast<std::uint8_t>(port)}, level);
-          if (before != kNoLane && after != kNoLane) by_lane[from][{before, after}].set(port);
-        }
-      });
     }
     return by_lane;
+  }
+
+  void add_by_lane(std::size_t from, std::size_t level, const Ports& ports, std::vector<std::map<Lanes, Ports>>& by_lane) const {
+    const auto of = static_cast<std::uint8_t>(level);
+    const std::uint8_t before = lane_of_(outputs_[from].node, outputs_[from].port, of);
+    if (before == kNoLane) return;
+    for_each_port(ports, [&](std::size_t port) {
+      const std::uint8_t after = lane_of_(far_ends_[from].node, PortNumber{static_cast<std::uint8_t>(port)}, of);
+      if (after != kNoLane) by_lane[from][{before, after}].set(port);
+    });
   }
 
   const std::vector<Node>& nodes_;
@@ -266,7 +292,8 @@ class Dependencies {
   std::vector<std::uint32_t> adapters_at_;  // by node
   std::vector<std::size_t> leaves_;         // switches with adapters
   std::vector<std::vector<Ports>> sets_;    // by node, and by set of its route table; empty: not known yet
-  std::vector<Ports> followers_;            // by output: ports of the next switch
+  // By service level, one for all of them if paths have no levels of their own, and output: ports of the next switch.
+  std::vector<std::vector<Ports>> followers_;
 };
 
 }  // namespace
@@ -302,12 +329,13 @@ Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>&
   return dependencies.loop();
 }
 
-std::string credit_loop_text(const std::vector<Node>& nodes, const Route& loop) {
+std::string credit_loop_text(const std::vector<Node>& nodes, const Route& loop, std::string_view lane_name) {
   if (loop.empty()) return "";
-  const bool names_lanes = std::ranges::any_of(loop, [](const Channel& channel) { return channel.lane != 0; });
+  const bool names_lanes = !lane_name.empty() || std::ranges::any_of(loop, [](const Channel& channel) { return channel.lane != 0; });
+  if (lane_name.empty()) lane_name = "VL";
   const auto name = [&](const Channel& channel) {
     return nodes.at(channel.node).name + ":" + std::to_string(channel.port.value) +
-           (names_lanes ? " VL " + std::to_string(channel.lane) : "");
+           (names_lanes ? " " + std::string(lane_name) + " " + std::to_string(channel.lane) : "");
   };
   std::string text;
   for (const Channel& channel : loop) text += name(channel) + " -> ";

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/subnet/subnet.h"
@@ -34,12 +35,12 @@ inline constexpr std::uint8_t kNoLane = 15;  // packets of the level are dropped
 using LaneOf = std::function<std::uint8_t(std::size_t node, fabric::PortNumber port, std::uint8_t level)>;
 
 // The same for all packets between adapters, by the plan's tables; on Ethernet, with NodePlan::routes, for all ways that a flow
-// may take. Least is by the nodes' names, ports and lanes. Packets to switches themselves need no credits. Without `lane_of`
-// there is one lane.
+// may take. Packets have any level, or, with Plan::levels, that of their path. Least is by the nodes' names, ports and lanes.
+// Packets to switches themselves need no credits. Without `lane_of` there is one lane.
 Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan,
                        const LaneOf& lane_of = {});
 
-// "s0:2 -> s1:2 -> s2:2 -> s0:2"; lanes are named when they are not all 0: "s0:2 VL 1 -> …".
-std::string credit_loop_text(const std::vector<Node>& nodes, const Route& loop);
+// "s0:2 -> s1:2 -> s2:2 -> s0:2"; lanes are named when they are not all 0: "s0:2 VL 1 -> …"; with a name for lanes always.
+std::string credit_loop_text(const std::vector<Node>& nodes, const Route& loop, std::string_view lane_name = {});
 
 }  // namespace verbatim::subnet

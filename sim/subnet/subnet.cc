@@ -1,14 +1,17 @@
 #include "sim/subnet/subnet.h"
 
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <numeric>
-#include <span>
+#include <optional>
 #include <utility>
 
-#include "sim/core/check.h"
 #include "sim/ib/partition.h"
+#include "sim/subnet/fat_tree.h"
+#include "sim/subnet/layers.h"
+#include "sim/subnet/shortest_routes.h"
+#include "sim/subnet/switch_graph.h"
+#include "sim/subnet/torus.h"
+#include "sim/subnet/up_down.h"
 
 namespace verbatim::subnet {
 
@@ -17,27 +20,14 @@ namespace {
 using fabric::PortNumber;
 using fabric::RouteTable;
 
-constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
-constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max();
-
 // Locally administered EUI-64 identifiers that spell "VB"; bits 47:40 tell adapters from switches.
 constexpr std::uint64_t kAdapterGuids = 0x0256'4200'0000'0000;
 constexpr std::uint64_t kSwitchGuids = 0x0256'4201'0000'0000;
 
-// The cabling by node and port, the switches' graph, and one LID after the other.
 class Planner {
  public:
-  Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways)
-      : nodes_(nodes), all_ways_(all_ways) {
-    neighbours_.resize(nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      CHECK(nodes[i].ports >= 1 && nodes[i].ports < RouteTable::kNoRoute.value);
-      neighbours_[i].assign(nodes[i].ports, Attachment{kNowhere, {}});
-    }
-    for (const Cable& cable : cables) {
-      join(cable.a, cable.b);
-      join(cable.b, cable.a);
-    }
+  Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways, const Routing& routing, const Plan* before)
+      : nodes_(nodes), all_ways_(all_ways), routing_(routing), before_(before), graph_(nodes, cables) {
     by_name_.resize(nodes.size());
     std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
     std::sort(by_name_.begin(), by_name_.end(), [&](std::size_t a, std::size_t b) {
@@ -48,7 +38,7 @@ class Planner {
 
   Plan run() {
     assign_addresses();
-    join_switches();
+    graph_.add_adapters(owners_);
     lay_routes();
     grow_multicast_trees();
     find_islands();
@@ -56,13 +46,6 @@ class Planner {
   }
 
  private:
-  void join(const Attachment& from, const Attachment& to) {
-    CHECK(from.node < nodes_.size() && from.port.value >= 1 && from.port.value <= nodes_[from.node].ports);
-    Attachment& end = neighbours_[from.node][from.port.value - 1u];
-    CHECK(end.node == kNowhere);
-    end = to;
-  }
-
   // Adapters first, so that they keep their LIDs when a switch is added; ports in order within a node.
   void assign_addresses() {
     plan_.nodes.resize(nodes_.size());
@@ -89,151 +72,88 @@ class Planner {
     }
   }
 
-  // A cable from a switch to another.
-  struct Hop {
-    PortNumber port;
-    std::uint32_t to;  // number of the switch
-  };
-  std::span<const Hop> hops_of(std::size_t number) const {
-    return {hops_.data() + first_hop_[number], first_hop_[number + 1] - first_hop_[number]};
-  }
-
-  void join_switches() {
-    numbers_.assign(nodes_.size(), kNowhere);
-    for (const std::size_t node : by_name_) {
-      if (nodes_[node].kind != NodeKind::kSwitch) continue;
-      numbers_[node] = switches_.size();
-      switches_.push_back(node);
-    }
-    for (const std::size_t node : switches_) {
-      first_hop_.push_back(hops_.size());
-      for (std::uint32_t i = 0; i < nodes_[node].ports; ++i) {
-        const Attachment& next = neighbours_[node][i];
-        if (next.node == kNowhere || numbers_[next.node] == kNowhere) continue;
-        hops_.push_back({PortNumber{static_cast<std::uint8_t>(i + 1)}, static_cast<std::uint32_t>(numbers_[next.node])});
-      }
-    }
-    first_hop_.push_back(hops_.size());
-  }
-
-  // The switches that reach `root`, which is the first of them, the nearer ones before the farther. Fills distances_, which are
-  // hops over switches only: adapters do not forward.
-  std::vector<std::size_t> front_from(std::size_t root) {
-    distances_.assign(switches_.size(), kFar);
-    std::vector<std::size_t> front{root};
-    distances_[root] = 0;
-    for (std::size_t i = 0; i < front.size(); ++i) {
-      for (const Hop& hop : hops_of(front[i])) {
-        ++plan_.steps;
-        if (distances_[hop.to] != kFar) continue;
-        distances_[hop.to] = distances_[front[i]] + 1;
-        front.push_back(hop.to);
-      }
-    }
-    return front;
-  }
-
-  // Every switch once: those with many adapters first, else neighbours of neighbours, from the first switch by name on.
-  // Destinations at one switch, then those at switches near to it, get routes one after the other, and therefore different ones.
-  std::vector<std::size_t> order_of_roots() {
-    std::vector<std::size_t> order;
-    std::vector<bool> seen(switches_.size(), false);
-    for (std::size_t first = 0; first < switches_.size(); ++first) {
-      if (seen[first]) continue;
-      for (const std::size_t number : front_from(first)) {
-        seen[number] = true;
-        order.push_back(number);
-      }
-    }
-    std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t number) { return adapter_lids_[number].size(); });
-    return order;
-  }
-
+  // As OpenSM: the first engine that can, and minhop if none of them can.
   void lay_routes() {
-    const std::size_t count = switches_.size();
-    adapter_lids_.resize(count);
-    tables_.assign(count, RouteTable(all_ways_ ? owners_.size() : 0));
-    for (const std::size_t node : switches_) plan_.nodes[node].forwarding_table.assign(owners_.size(), RouteTable::kNoRoute);
-    for (std::size_t lid = 1; lid < owners_.size(); ++lid) {
-      const Attachment& owner = owners_[lid];
-      if (nodes_[owner.node].kind == NodeKind::kSwitch) continue;
-      const Attachment& end = neighbours_[owner.node][owner.port.value - 1u];
-      if (end.node == kNowhere || numbers_[end.node] == kNowhere) continue;
-      adapter_lids_[numbers_[end.node]].emplace_back(lid, end.port);
+    for (const Engine engine : routing_.engines) {
+      if (lay_by(engine)) return;
     }
-    for (std::size_t number = 0; number < count; ++number) {
-      // By port, whatever the adapters' names.
-      std::ranges::sort(adapter_lids_[number], {}, [](const auto& lid) { return lid.second; });
-      loads_.push_back(unloaded(nodes_[switches_[number]].ports));
-    }
-    known_.resize(count);
-    ways_.resize(count);
-    for (const std::size_t root : order_of_roots()) lay_routes_to(root);
-    for (std::size_t number = 0; all_ways_ && number < count; ++number)
-      plan_.nodes[switches_[number]].routes = std::make_shared<const RouteTable>(std::move(tables_[number]));
+    if (!routing_.no_fallback && lay_by(Engine::kMinhop)) return;
+    plan_.is_routed = false;
+    for (std::size_t number = 0; number < graph_.size(); ++number)
+      plan_.nodes[graph_.node(number)].forwarding_table.assign(owners_.size(), RouteTable::kNoRoute);
   }
 
-  // To a switch and its adapters.
-  void lay_routes_to(std::size_t root) {
-    const std::vector<std::size_t> front = front_from(root);
-    std::vector<PortNumber> ports;
-    for (const std::size_t from : front) {
-      if (from == root) continue;
-      ports.clear();
-      for (const Hop& hop : hops_of(from)) {
-        ++plan_.steps;
-        if (distances_[hop.to] + 1 == distances_[from]) ports.push_back(hop.port);
+  bool lay_by(Engine engine) {
+    std::string refusal = refusal_of(engine);
+    if (refusal.empty()) {
+      plan_.engine = engine;
+      return true;
+    }
+    plan_.refusals.push_back({engine, std::move(refusal)});
+    return false;
+  }
+
+  // Lays routes, if it can; else the reason is the answer.
+  std::string refusal_of(Engine engine) {
+    ShortestOptions options;
+    using Choice = ShortestOptions::Choice;
+    switch (engine) {
+      case Engine::kMinhop:
+        options.all_ways = all_ways_;
+        options.before = before_;
+        return lay_shortest(options);
+      case Engine::kDor:
+        options.choice = Choice::kFirstDimension;
+        options.before = before_;
+        return lay_shortest(options);
+      case Engine::kUpdn: {
+        const std::vector<std::size_t> roots = routing_.roots.empty() ? find_roots(graph_) : given_roots();
+        if (roots.empty()) return "no switch has nearly all adapters at one distance, as a root has; name the roots";
+        options.ranks = ranks_below(graph_, roots);
+        options.before = before_;
+        return lay_shortest(options);
       }
-      const auto [set, is_new] = known_[from].try_emplace(ports, RouteTable::kNone);
-      if (is_new) set->second = tables_[from].add(ports);
-      ways_[from] = set->second;
+      case Engine::kDnup:
+        options.ranks = ranks_above_adapters(graph_);
+        options.before = before_;
+        return lay_shortest(options);
+      case Engine::kLash:
+        options.choice = Choice::kOneForSwitch;
+        return lay_layers(options);
+      case Engine::kDfsssp:
+        options.choice = Choice::kCheapest;
+        return lay_layers(options);
+      case Engine::kFtree:
+        return lay_fat_tree_routes(graph_, nodes_, owners_.size(), given_roots(), plan_);
+      case Engine::kTorus2Qos:
+        if (routing_.torus.switches.empty()) return "nothing says what the torus is";
+        return lay_torus_routes(graph_, nodes_, owners_.size(), routing_.torus, routing_.lanes, plan_);
     }
-    for (const auto& [lid, port] : adapter_lids_[root]) {
-      plan_.nodes[switches_[root]].forwarding_table[lid] = port;
-      if (all_ways_) tables_[root].set(lid, port.value);
-      lay_routes_to_adapter(lid, front);
-    }
-    const std::size_t own = plan_.nodes[switches_[root]].ports[0].lid.value;
-    if (own == 0) return;
-    plan_.nodes[switches_[root]].forwarding_table[own] = PortNumber{0};
-    for (const std::size_t from : std::span(front).subspan(1))
-      plan_.nodes[switches_[from]].forwarding_table[own] = least_loaded(from);
+    return "";
   }
 
-  // The farthest switches choose first. When a switch chooses, the number of adapters whose packets to `lid` reach it is known;
-  // it is added to the load of the chosen port.
-  void lay_routes_to_adapter(std::size_t lid, const std::vector<std::size_t>& front) {
-    arriving_.resize(switches_.size());
-    for (const std::size_t from : front) arriving_[from] = static_cast<std::uint32_t>(adapter_lids_[from].size());
-    for (std::size_t i = front.size(); i-- > 1;) {
-      const std::size_t from = front[i];
-      const PortNumber port = least_loaded(from);
-      NodePlan& plan = plan_.nodes[switches_[from]];
-      plan.forwarding_table[lid] = port;
-      if (all_ways_) tables_[from].set(lid, ways_[from]);
-      loads_[from][port.value] += arriving_[from] * kOnePath;
-      arriving_[numbers_[neighbours_[switches_[from]][port.value - 1u].node]] += arriving_[from];
-    }
+  std::vector<std::size_t> given_roots() const {
+    std::vector<std::size_t> roots;
+    for (const std::size_t node : routing_.roots) roots.push_back(graph_.number(node));
+    return roots;
   }
 
-  // Loads of ports 0 … `ports`: paths between two adapters, and in the low bits the port, so that the least of several is that of
-  // the first port with the least load. The comparison has no branches: most of the time of planning is spent in it.
-  static constexpr std::uint64_t kOnePath = 256;
-  static std::vector<std::uint64_t> unloaded(std::uint32_t ports) {
-    std::vector<std::uint64_t> loads(ports + 1);
-    std::iota(loads.begin(), loads.end(), std::uint64_t{0});
-    return loads;
+  std::string lay_shortest(const ShortestOptions& options) {
+    const Unreached gap = lay_shortest_routes(graph_, owners_.size(), options, plan_);
+    if (!gap) return "";
+    const auto name = [&](std::size_t number) { return nodes_[graph_.node(number)].name; };
+    return "no way from switch " + name(gap->first) + " to " + name(gap->second) + " goes up first and then down";
   }
 
-  // The counts of the ports of ways_.
-  PortNumber least_loaded(std::size_t from) {
-    const RouteTable::Entry ways = ways_[from];
-    if (!RouteTable::is_set(ways)) return PortNumber{static_cast<std::uint8_t>(ways)};
-    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-    const std::span<const PortNumber> ports = tables_[from].ports_of(ways);
-    for (const PortNumber port : ports) least = std::min(least, loads_[from][port.value]);
-    plan_.steps += ports.size();
-    return PortNumber{static_cast<std::uint8_t>(least % kOnePath)};
+  std::string lay_layers(const ShortestOptions& options) {
+    lay_shortest_routes(graph_, owners_.size(), options, plan_);
+    std::optional<Layering> layering = assign_layers(graph_, owners_.size(), routing_.lanes, plan_);
+    if (!layering)
+      return "paths without credit loops need more than the " + std::to_string(routing_.lanes) +
+             (routing_.lanes == 1 ? " data lane" : " data lanes") + " that cables between switches have";
+    plan_.levels = std::move(layering->levels);
+    plan_.layers = layering->layers;
+    return "";
   }
 
   // A tree over each island's switches, of the shortest ways from its first switch by name; between two
@@ -246,7 +166,7 @@ class Planner {
       std::vector<std::size_t> front{root};
       for (std::size_t i = 0; i < front.size(); ++i) {
         for (std::uint32_t port = 0; port < nodes_[front[i]].ports; ++port) {
-          const Attachment& next = neighbours_[front[i]][port];
+          const Attachment& next = graph_.neighbour(front[i], port + 1);
           if (next.node == kNowhere) continue;
           const bool is_switch = nodes_[next.node].kind == NodeKind::kSwitch;
           if (is_switch && reached[next.node]) continue;
@@ -275,7 +195,7 @@ class Planner {
     for (const std::size_t node : by_name_) {
       if (nodes_[node].kind != NodeKind::kAdapter) continue;
       for (std::uint32_t i = 0; i < nodes_[node].ports; ++i) {
-        const Attachment& end = neighbours_[node][i];
+        const Attachment& end = graph_.neighbour(node, i + 1);
         if (end.node == kNowhere) {
           plan_.findings.push_back(port_name(node, i) + " has no cable");
           continue;
@@ -288,7 +208,8 @@ class Planner {
           continue;
         }
         if (island_of_switch[end.node] == kNowhere) {
-          for (const std::size_t other : front_from(numbers_[end.node])) island_of_switch[switches_[other]] = islands.size();
+          for (const std::size_t other : graph_.front_from(graph_.number(end.node), distances_, plan_.steps))
+            island_of_switch[graph_.node(other)] = islands.size();
           islands.emplace_back();
         }
         islands[island_of_switch[end.node]].push_back(port_name(node, i));
@@ -311,29 +232,20 @@ class Planner {
 
   const std::vector<Node>& nodes_;
   const bool all_ways_;
-  std::vector<std::vector<Attachment>> neighbours_;  // by node, by port - 1
+  const Routing& routing_;
+  const Plan* const before_;
+  SwitchGraph graph_;
   std::vector<std::size_t> by_name_;                 // adapters, then switches
   std::vector<Attachment> owners_{{kNowhere, {}}};   // by LID
-  std::vector<std::size_t> switches_;                // nodes; a switch's number is its place here, by name
-  std::vector<std::size_t> numbers_;                 // by node
-  std::vector<Hop> hops_;                            // of all switches, by number and port
-  std::vector<std::size_t> first_hop_;               // by number, and the end
-  // By number of the switch:
-  std::vector<std::vector<std::pair<std::size_t, PortNumber>>> adapter_lids_;  // of its adapters, and their ports of the switch
-  std::vector<RouteTable> tables_;
-  std::vector<std::map<std::vector<PortNumber>, RouteTable::Entry>> known_;  // entries of its port sets
-  std::vector<std::vector<std::uint64_t>> loads_;                            // by port, see unloaded()
-  std::vector<RouteTable::Entry> ways_;          // to the root whose routes are being laid
-  std::vector<std::uint32_t> distances_;         // hops to the same root
-  std::vector<std::uint32_t> arriving_;          // adapters whose packets to one LID reach the switch
+  std::vector<std::uint32_t> distances_;
   std::uint32_t macs_ = 0;
   Plan plan_;
 };
 
 }  // namespace
 
-Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways) {
-  return Planner(nodes, cables, all_ways).run();
+Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways, const Routing& routing, const Plan* before) {
+  return Planner(nodes, cables, all_ways, routing, before).run();
 }
 
 std::vector<std::vector<std::uint16_t>> pkey_tables(std::size_t adapters, std::vector<Partition> partitions) {

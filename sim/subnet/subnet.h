@@ -1,18 +1,21 @@
 // What a subnet manager does before the first packet, as a pure function of the cabling: LIDs, GUIDs and
-// GIDs, and the switches' forwarding tables. Routes have the fewest hops; among equally short ones each
-// switch takes the port with the fewest paths between adapters so far, then the lowest port number, which is
-// what OpenSM's minhop engine does but for what it counts (README). Everything follows from the names and port
+// GIDs, and the switches' forwarding tables, by one of OpenSM's routing engines (routing.h). minhop, the usual one: routes have
+// the fewest hops; among equally short ones each switch takes the port with the fewest paths between adapters so far, then the
+// lowest port number, which is what OpenSM's does but for what it counts (README). Everything follows from the names and port
 // numbers, never from the order of the lists.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/fabric/lane_table.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/route_table.h"
 #include "sim/ib/packet.h"
+#include "sim/subnet/routing.h"
 
 namespace verbatim::subnet {
 
@@ -52,6 +55,34 @@ struct NodePlan {
   // Switches, by LID or by MAC address minus kMacBase: every port that begins a shortest way to an adapter. What Ethernet
   // spreads flows over; InfiniBand keeps to the forwarding table, and this is null.
   std::shared_ptr<const fabric::RouteTable> routes;
+  // Switches: by port - 1, the lanes that the routing engine asks for; empty: those of the profile.
+  std::vector<std::vector<fabric::LevelMapping>> lanes;
+};
+
+// Service levels of paths, which the routing engine gives to the two switches that the adapters are at.
+class ServiceLevels {
+ public:
+  // `switches`: by LID, which of the `count` switches it is at or of; others have level 0 to and from everywhere.
+  ServiceLevels(std::vector<std::uint32_t> switches, std::size_t count)
+      : switches_(std::move(switches)), count_(count), levels_(count * count, 0) {}
+
+  void set(std::size_t from, std::size_t to, std::uint8_t level) { levels_.at(from * count_ + to) = level; }
+  std::uint8_t of(ib::Lid from, ib::Lid to) const {
+    if (from.value >= switches_.size() || to.value >= switches_.size()) return 0;
+    const std::size_t a = switches_[from.value], b = switches_[to.value];
+    return a < count_ && b < count_ ? levels_[a * count_ + b] : std::uint8_t{0};
+  }
+
+ private:
+  std::vector<std::uint32_t> switches_;
+  std::size_t count_;
+  std::vector<std::uint8_t> levels_;  // 0 … 15
+};
+
+// Why an engine cannot route the fabric.
+struct Refusal {
+  Engine engine;
+  std::string text;
 };
 
 struct Plan {
@@ -59,6 +90,11 @@ struct Plan {
   ib::Lid subnet_manager;       // that of the first adapter port with management; 0: there is none
   // One sentence each on what cannot talk: adapter ports without a cable, parts without a connection.
   std::vector<std::string> findings;
+  Engine engine = Engine::kMinhop;  // by which the tables are
+  bool is_routed = true;            // false: no engine can, and there is no fallback
+  std::vector<Refusal> refusals;    // of engines that were tried before
+  std::shared_ptr<const ServiceLevels> levels;  // null: 0 for all paths
+  std::uint32_t layers = 1;                     // lanes that the engine needs between switches
   // Cables followed and outputs compared for the routes: what the time of planning grows with.
   std::uint64_t steps = 0;
 };
@@ -69,8 +105,10 @@ inline constexpr ib::MacAddress kMacBase{0x0256'4200'0000};
 // Unicast LIDs are 1 … 0xbfff (IBA 4.1.3). Ports beyond them get LID 0 and a finding.
 inline constexpr std::uint32_t kUnicastLids = 0xbfff;
 
-// `all_ways` asks for NodePlan::routes, too.
-Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways = false);
+// `all_ways` asks for NodePlan::routes, too; it is of the engine minhop alone. `before`: a plan of the same nodes with other cables;
+// minhop, updn, dnup and dor keep its entries where these are still good, as OpenSM does.
+Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways = false, const Routing& routing = {},
+          const Plan* before = nullptr);
 
 // Members by place in the list of adapters. Full members talk with all, limited ones with full ones.
 struct Partition {

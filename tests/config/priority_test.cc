@@ -9,18 +9,22 @@ namespace verbatim::config {
 namespace {
 
 // Lane 1, of odd priorities, has three times the weight of lane 0.
-constexpr char kLanes[] = R"(, "virtual_lanes": 2, "arbitration": {"low": [{"lane": 0, "weight": 64}, {"lane": 1, "weight": 192}]})";
+constexpr char kLanes[] = R"({"low": [{"lane": 0, "weight": 64}, {"lane": 1, "weight": 192}]})";
+constexpr char kShares[] = R"({"shares": [{"lane": 0, "weight": 1}, {"lane": 1, "weight": 3}]})";
+constexpr char kStrict[] = R"({"strict": "1", "shares": [{"lane": 0, "weight": 1}]})";
 
 struct Policies {
   std::string adapter = R"("trust": "pcp")", fabric = R"("trust": "dscp")";
+  std::string arbitration = kLanes;
 };
 
 // Two flows share a link, and one, from `from`, is three times as long as the other. Returns end of the longer / end of the
 // other: while both last, shares of 3:1 make it 1, equal ones (3 + 1) / (1 + 1) = 2, and 1:3 makes it (3 + 1) / (1 + 1 / 3) = 3.
 double end_ratio(const std::string& from, const std::string& longer, const std::string& other, const Policies& policies = {}) {
   Folder folder;
-  folder.write("nic.json", R"({"profile": "hca", "name": "nic", )" + policies.adapter + kLanes + "}");
-  folder.write("tor.json", R"({"profile": "switch", "name": "tor", )" + policies.fabric + kLanes + "}");
+  const std::string lanes = R"(, "virtual_lanes": 2, "arbitration": )" + policies.arbitration + "}";
+  folder.write("nic.json", R"({"profile": "hca", "name": "nic", )" + policies.adapter + lanes);
+  folder.write("tor.json", R"({"profile": "switch", "name": "tor", )" + policies.fabric + lanes);
   folder.write("t.json", R"({"name": "t", "link_layer": "roce", "generate": {"shape": "star", "hosts": 3, "rate": "100 Gbps", "hca": "nic",
                              "switch": "tor"}})");
   const std::string scenario =
@@ -45,6 +49,33 @@ constexpr char kClass32[] = R"("traffic_class": 32)", kClass0[] = R"("traffic_cl
 TEST(Priorities, traffic_class_32_gets_three_times_the_share_of_0_behind_a_switch) {
   EXPECT_NEAR(end_ratio("h0", kClass32, kClass0), 1, 0.03);
   EXPECT_NEAR(end_ratio("h0", kClass0, kClass0), 2, 0.05) << "equal shares, and the rest alone";
+}
+
+TEST(Priorities, shares_of_ethernet_are_those_of_a_line) {
+  EXPECT_NEAR(end_ratio("h0", kClass32, kClass0, {.arbitration = kShares}), 1, 0.03);
+}
+
+// 6 of 8 MiB have gone when the strict flow ends; when it is the shorter one, the longer ends behind it.
+TEST(Priorities, a_strict_lane_has_the_line_to_itself) {
+  EXPECT_NEAR(end_ratio("h0", kClass32, kClass0, {.arbitration = kStrict}), 6.0 / 8, 0.02);
+  EXPECT_NEAR(end_ratio("h0", kClass0, kClass32, {.arbitration = kStrict}), 8.0 / 2, 0.1);
+}
+
+TEST(Priorities, arbitration_of_ethernet_does_not_count_on_infiniband) {
+  for (const char* const layer : {"infiniband", "roce"}) {
+    Folder folder;
+    const std::string lanes = R"(, "virtual_lanes": 2, "arbitration": )" + std::string(kStrict) + "}";
+    folder.write("nic.json", R"({"profile": "hca", "name": "nic")" + lanes);
+    folder.write("tor.json", R"({"profile": "switch", "name": "tor")" + lanes);
+    Diagnostics diagnostics;
+    const std::string text = R"({"name": "t", "link_layer": ")" + std::string(layer) +
+                             R"(", "generate": {"shape": "star", "hosts": 2, "rate": "EDR 4x", "hca": "nic", "switch": "tor"}})";
+    const auto topology = load_topology(folder.write("t.json", text), with_profiles(), diagnostics);
+    ASSERT_TRUE(topology.has_value()) << text_of(diagnostics);
+    const bool is_ethernet = std::string(layer) == "roce";
+    EXPECT_EQ(topology->hosts[0].hca_profile.arbitration.is_of_ethernet(), is_ethernet);
+    EXPECT_EQ(topology->switches[0].switch_profile.arbitration.is_of_ethernet(), is_ethernet);
+  }
 }
 
 TEST(Priorities, a_service_level_without_a_vlan_tag_means_nothing_to_a_switch) {

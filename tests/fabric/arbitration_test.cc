@@ -53,6 +53,57 @@ TEST(Arbitration, high_priority_gives_way_after_its_limit) {
   EXPECT_EQ(order({255, {{0, 1}}, {{1, 1}}}, 0b11, 12'000).find('1'), std::string::npos) << "more than 255 x 4096 bytes";
 }
 
+ArbitrationTables shares(std::uint32_t strict, std::vector<ArbitrationEntry> entries) {
+  ArbitrationTables tables;
+  tables.strict_lanes = strict;
+  tables.shares = std::move(entries);
+  return tables;
+}
+
+TEST(Arbitration, a_strict_lane_goes_before_all_others_and_the_highest_first) {
+  const ArbitrationTables tables = shares(0b1100'0000, {{0, 1}, {1, 1}});
+  EXPECT_EQ(order(tables, 0b1100'0011, 3), "7 7 7 ");
+  EXPECT_EQ(order(tables, 0b0100'0011, 3), "6 6 6 ");
+  EXPECT_EQ(order(shares(0b111, {}), 0b011, 3), "1 1 1 ") << "all may be strict";
+}
+
+// 128 and 64 bytes a turn for packets of 90. What lanes 0 and 1 owe behind their turns: 52 and 26, 14 and 52, 66 and 78, 28 and (in a
+// turn without a packet) 14, 80 and 40.
+TEST(Arbitration, bytes_beyond_a_share_count_against_the_next_turn) {
+  EXPECT_EQ(order(shares(0, {{0, 2}, {1, 1}}), 0b11, 12), "0 0 1 0 1 0 0 1 0 0 0 1 ");
+}
+
+// Whatever the sizes: one lane has packets of 4,190 bytes, the other of 90, far more and far less than a turn.
+TEST(Arbitration, shares_are_shares_of_bytes) {
+  for (const auto& [first, second] : {std::pair(1u, 1u), std::pair(14u, 15u), std::pair(1u, 3u)}) {
+    VlArbiter arbiter(shares(0, {{0, first}, {1, second}}));
+    std::int64_t sent[2] = {};
+    for (int i = 0; i < 200'000; ++i) {
+      const std::uint32_t lane = arbiter.pick(0b11).value;
+      const std::uint32_t bytes = lane == 0 ? 4190 : 90;
+      arbiter.charge(bytes);
+      sent[lane] += bytes;
+    }
+    // A lane is off by one of its packets and one turn at most.
+    EXPECT_NEAR(static_cast<double>(sent[0]) * second, static_cast<double>(sent[1]) * first, (4190.0 + 960) * (first + second));
+  }
+}
+
+TEST(Arbitration, a_lane_that_had_nothing_to_send_gets_no_share_for_that_time) {
+  VlArbiter arbiter(shares(0, {{0, 1}, {1, 1}}));
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(arbiter.pick(0b01).value, 0);
+    arbiter.charge(90);
+  }
+  std::string lanes;
+  for (int i = 0; i < 6; ++i) {
+    lanes += std::to_string(arbiter.pick(0b11).value) + " ";
+    arbiter.charge(90);
+  }
+  // 140 turns of 64 bytes brought 100 packets of 90: lane 0 owes 40. Behind its turns it owes 66, 2 and 28, lane 1 26, 52, 78 and 14.
+  EXPECT_EQ(lanes, "1 0 1 1 0 0 ") << "it does not catch up for what it did not send";
+}
+
 TEST(Arbitration, a_pause_gives_high_priority_its_limit_again) {
   VlArbiter arbiter({0, {{0, 1}}, {{1, 1}}});
   EXPECT_EQ(arbiter.pick(0b11).value, 0);

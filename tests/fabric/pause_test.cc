@@ -115,6 +115,78 @@ TEST(Pause, room_resumes_the_sender) {
   EXPECT_EQ(frames[1].values[1], 0u);
 }
 
+// The pause has effect at 277,120 and its end at 1,015,760. Repeats of the pause come too late to count.
+TEST(Pause, ports_count_pauses_and_packets_by_priority) {
+  PausedPair pair(4 * kPacketBlocks, 100, 0, 2);
+  pair.sender.port.count_priorities();
+  pair.receiver.port.count_priorities();
+  pair.send(5, 1);
+  const std::int64_t paused = 3 * kLineTime + kHeadTime + kWayPs + kFrameTime + kWayPs;
+  pair.simulation.engine.run_until(at(paused + 1'000));
+  const auto of_sender = [&]() -> const ib::PriorityCounts& { return (*pair.sender.port.counters().priorities)[1]; };
+  const auto of_receiver = [&]() -> const ib::PriorityCounts& { return (*pair.receiver.port.counters().priorities)[1]; };
+  EXPECT_EQ(of_sender().rcv_pauses.total(at(paused + 1'000)), Duration(1'000));
+  EXPECT_EQ(of_sender().rcv_pauses.ended, 0u);
+  pair.simulation.engine.run_until(at(1'000'000));
+  pair.release(4, 1);
+  pair.simulation.engine.run();
+  EXPECT_EQ(of_sender().xmit_packets, 5u);
+  EXPECT_EQ(of_sender().xmit_bytes, 5 * kPacketBytes);
+  EXPECT_EQ(of_receiver().rcv_packets, 5u);
+  EXPECT_EQ(of_receiver().rcv_bytes, 5 * kPacketBytes);
+  for (const ib::PriorityCounts::Pauses& pauses : {of_sender().rcv_pauses, of_receiver().xmit_pauses}) {
+    EXPECT_EQ(pauses.frames, 2u);
+    EXPECT_EQ(pauses.ended, 1u);
+    EXPECT_EQ(pauses.total(pair.simulation.engine.now()), Duration(1'000'000 + kFrameTime + kWayPs - paused));
+  }
+  EXPECT_EQ(of_sender().xmit_pauses, ib::PriorityCounts::Pauses{});
+  EXPECT_EQ((*pair.sender.port.counters().priorities)[0], ib::PriorityCounts{});
+}
+
+// A frame is repeated when half of its 65,535 quanta have passed, each of 64 bytes.
+TEST(Pause, repeated_frames_count_at_both_ends) {
+  PausedPair pair(4 * kPacketBlocks, 100);
+  pair.sender.port.count_priorities();
+  pair.receiver.port.count_priorities();
+  pair.send(5);
+  const std::int64_t interval = 65'535ll * 64 * 80 / 2, first = 3 * kLineTime + kHeadTime + kWayPs;
+  pair.simulation.engine.run_until(at(first + 3 * interval + 2 * kWayPs));
+  // A cable between parts reports them with its next window.
+  EXPECT_EQ((*pair.sender.port.counters().priorities)[0].rcv_pauses.frames, kInWindows ? 1u : 4u);
+  EXPECT_EQ((*pair.receiver.port.counters().priorities)[0].xmit_pauses.frames, 4u);
+}
+
+// The link has failed: nobody is paused.
+TEST(Pause, a_counted_pause_ends_with_its_link) {
+  PausedPair pair(4 * kPacketBlocks, 100);
+  pair.sender.port.count_priorities();
+  pair.send(5);
+  pair.simulation.engine.run_until(at(2'000'000));
+  set_link(pair.sender.port, false);
+  pair.simulation.engine.run_until(at(5'000'000));
+  const ib::PriorityCounts::Pauses& pauses = (*pair.sender.port.counters().priorities)[0].rcv_pauses;
+  EXPECT_EQ(pauses.total(at(5'000'000)), Duration(2'000'000 - (3 * kLineTime + kHeadTime + kWayPs + kFrameTime + kWayPs)));
+}
+
+// The fifth packet has waited for the receiver, number 1.
+TEST(Pause, a_message_waits_for_the_port_that_pauses) {
+  PausedPair pair(4 * kPacketBlocks, 100);
+  pair.send(4);
+  ib::PacketPtr packet = make_packet(1, kPayloadBytes, 4, 0);
+  packet->trail = Trail(at(0));
+  pair.sender.port.send(std::move(packet));
+  pair.simulation.engine.run_until(at(1'000'000));
+  pair.release(4);
+  pair.simulation.engine.run();
+  const auto steps = pair.receiver.kept.back()->trail.steps();
+  const auto paused = std::ranges::find(steps, TrailKind::kWaitFor, [](const TrailStep& step) { return step.part.kind; });
+  ASSERT_NE(paused, steps.end());
+  EXPECT_STREQ(paused->part.name, "output: paused by the far end");
+  EXPECT_EQ(paused->part.where, ComponentId{0});
+  EXPECT_EQ(paused->part.amount, 1u);
+  EXPECT_EQ(paused->end, at(1'000'000 + kFrameTime + kWayPs));
+}
+
 TEST(Pause, a_sender_stays_paused_while_headroom_is_in_use) {
   PausedPair pair(4 * kPacketBlocks, 100, 100'000);
   pair.send(6);

@@ -6,6 +6,42 @@
 namespace verbatim::fabric {
 namespace {
 
+// Keeps what ports show of their output queues.
+struct QueueLog final : FactObserver {
+  struct Entry {
+    std::int64_t time_ps;
+    std::uint32_t port, lane;
+    std::uint64_t bytes;
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+  void on_command(ComponentId, std::uint32_t, std::span<const std::byte>, Instant) override {}
+  void on_level(ComponentId, Queue, std::uint32_t, std::uint32_t, Instant) override {}
+  void on_credits(ComponentId, std::uint32_t, std::uint32_t, std::uint32_t, Instant) override {}
+  void on_placement(const TraceRecord&, std::uint32_t, bool) override {}
+  void on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) override {
+    entries.push_back({to_ps(now), port.value, lane, bytes});
+  }
+  std::vector<Entry> entries;
+};
+
+// The first packet starts as it comes, the second when the line is free, the third is lost with the link.
+TEST(Port, an_output_queue_is_shown_when_packets_come_and_leave) {
+  Simulation simulation;
+  QueueLog log;
+  simulation.tracer.add(log);
+  Host first(simulation, 0), second(simulation, 1);
+  simulation.connect(first.port, second.port, {kEdr4x, Duration(1'000)});
+  for (int i = 0; i < 3; ++i) first.port.send(make_packet(1, 1028));
+  simulation.engine.run_until(at(1054 * 80));
+  set_link(first.port, false);
+  using Entry = QueueLog::Entry;
+  const std::int64_t next = 1054 * 80;
+  EXPECT_EQ(log.entries, (std::vector<Entry>{{0, 0, 0, 1054}, {0, 0, 0, 0}, {0, 0, 0, 1054}, {0, 0, 0, 2 * 1054},
+                                             {next, 0, 0, 1054}, {next, 0, 0, 0}}));
+  EXPECT_EQ(first.port.most_queued_bytes(ib::VirtualLane{0}), 2u * 1054);
+  EXPECT_EQ(first.port.queued_bytes(ib::VirtualLane{0}), 0u);
+}
+
 // head = t0 + ceil((before + 8) * byte time) + propagation; tail = t0 + ceil((before + wire) * byte time) +
 // the same.
 TEST(Port, a_packet_that_is_sent_again_has_its_size_and_flow_anew) {

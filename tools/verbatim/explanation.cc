@@ -19,6 +19,7 @@ Json steps_of(const Explainer::Example& example, const ComponentTable& component
     row["part"] = observe::label_of(step.part);
     if (step.part.kind == TrailKind::kBytes) row["bytes"] = step.part.amount;
     if (step.part.kind == TrailKind::kCycles) row["cycles"] = step.part.amount;
+    if (step.part.kind == TrailKind::kWaitFor) row["for"] = components.name(waited_for(step.part));
     row["ps"] = to_ps(step.end - before);
     steps.push_back(std::move(row));
     before = step.end;

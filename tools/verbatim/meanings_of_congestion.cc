@@ -40,6 +40,26 @@ constexpr Meaning kCongestion[] = {
       "Small steps (rpg_ai_rate 5 Mb/s) and long periods (300 us) make a flow slow for milliseconds after a short congestion.",
       "The trace has each change as rate, run.json the lowest under congestion, --explain-latency what a packet waited as "
       "\"queue pair: rate limit\"."}},
+    {"FECN",
+     "Forward explicit congestion notification (InfiniBand, annex A10): a bit in the BTH that a switch sets in packets that leave by a "
+     "congested output. The output is congested while more than a threshold waits there and it could send more (the root); one that waits "
+     "for credits is a victim of a congestion elsewhere, and marks only with its bit in the victim mask.",
+     {"Topology key congestion_control, by the names of OpenSM's options: cc_sw_cong_setting_threshold 1 (late) to 15 (early), 0 is off, which "
+      "is the default as OpenSM's is.",
+      "With \"subnet_manager\": \"none\" OpenSM sets it, with congestion_control TRUE in its configuration file.",
+      "The receiver answers with BECN. The trace has packet-marked, the switch's log (ibccquery CongestionLog) the newest 15."}},
+    {"BECN",
+     "Backward explicit congestion notification (InfiniBand): the receiver of a packet with FECN sets this bit in its acknowledgement, or in a "
+     "packet of its own (CN, opcode 0x80) where none is due. The sender's queue pair then waits longer between packets (see CCT).",
+     {"Each packet with FECN is answered; middle packets of a message mostly by a packet of their own, as only the last one asks for an "
+      "acknowledgement.",
+      "cc_ca_cong_setting_ccti_increase says by how much one raises the index, cc_ca_cong_setting_ccti_timer when it falls again."}},
+    {"CCT",
+     "Congestion control table (InfiniBand): entry i, shift and multiplier, is the delay behind a packet whose flow has index i (CCTI): the "
+     "packet's time on the line >> shift, times multiplier. A rate of 1 / (1 + multiplier / 2^shift) of the line.",
+     {"A flow is a queue pair, or with cc_ca_cong_setting_port_control 1 a service level of the port.",
+      "The index is at least cc_ca_cong_setting_ccti_min, and at most the table's last entry. Entries that rise too fast leave the cable idle.",
+      "The trace has each change as rate, --explain-latency what a packet waited as \"queue pair: rate limit\"."}},
     {"pause storm",
      "A device that asks for pauses without end stops the ports that send to it, and in time all that send to these, hop by hop: each switch "
      "pauses its senders when its buffer is full.",

@@ -41,6 +41,18 @@ const HcaProfile& Hca::profile() const { return impl_->adapter.profile; }
 const PortAddress& Hca::address() const { return impl_->adapter.address; }
 const CongestionCounters& Hca::congestion_counters() const { return impl_->adapter.congestion.counters(); }
 
+void Hca::set_injection(const ib::InjectionSetting& setting) {
+  Adapter& adapter = impl_->adapter;
+  adapter.congestion.set_injection(setting);
+  adapter.qps.each([](const Ref<QueuePair>& qp) {
+    if (qp.get() != nullptr && qp.get()->can_receive()) qp.get()->renew_pacer();
+  });
+}
+ib::InjectionLog* Hca::injection_log() {
+  InjectionState* const state = impl_->adapter.congestion.injection();
+  return state == nullptr ? nullptr : &state->log;
+}
+
 void Hca::attach(fabric::Port& port) {
   impl_->adapter.sender.attach(port);
   impl_->adapter.receiver.attach(port);

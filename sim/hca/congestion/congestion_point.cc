@@ -32,12 +32,39 @@ void CongestionPoint::on_notification(Instant now, Pacer* pacer) {
   ++(is_handled ? counters_.rp_cnp_handled : counters_.rp_cnp_ignored);
 }
 
-std::unique_ptr<Pacer> CongestionPoint::make_pacer(Rate line, std::uint8_t static_rate, bool is_ethernet) const {
+// Drivers of hfi1 log each BECN from the threshold on.
+void CongestionPoint::on_backward_mark(const ib::InjectionEvent& flow, Pacer* pacer) {
+  if (injection_ == nullptr || pacer == nullptr || !pacer->on_notification(flow.when)) {
+    ++counters_.becn_ignored;
+    return;
+  }
+  ++counters_.becn_handled;
+  const std::size_t level = flow.service_level.value % ib::kServiceLevels;
+  const std::uint8_t threshold = injection_->setting.levels[level].trigger_threshold;
+  if (threshold == 0 || pacer->table_index(flow.when) < threshold) return;
+  injection_->log.events.add(flow);
+  injection_->log.levels |= static_cast<std::uint16_t>(1u << level);
+}
+
+void CongestionPoint::set_injection(const ib::InjectionSetting& setting) {
+  if (injection_ == nullptr) injection_ = std::make_unique<InjectionState>();
+  injection_->setting = setting;
+}
+
+std::unique_ptr<Pacer> CongestionPoint::make_pacer(ByteTime line, std::uint8_t static_rate, std::uint8_t level,
+                                                   bool is_ethernet) const {
+  const Rate rate = Rate::of_line(line);
+  level %= ib::kServiceLevels;
   std::optional<Rate> limit = rate_of_static(static_rate);
-  if (limit && *limit >= line) limit.reset();
-  std::unique_ptr<RateController> controller = is_ethernet ? make_controller(profile_, line) : nullptr;
+  if (limit && *limit >= rate) limit.reset();
+  std::unique_ptr<RateController> controller;
+  if (is_ethernet) {
+    controller = make_controller(profile_, rate);
+  } else if (injection_ != nullptr && injection_->setting.can_delay(level)) {
+    controller = std::make_unique<InjectionControl>(*injection_, level, line);
+  }
   if (!limit && controller == nullptr) return nullptr;
-  return std::make_unique<Pacer>(line, limit, std::move(controller));
+  return std::make_unique<Pacer>(rate, limit, std::move(controller));
 }
 
 }  // namespace verbatim::hca

@@ -1,4 +1,5 @@
-// Congestion control of one adapter, whole or light: its notification point, what it counts, and the pacers of its queue pairs.
+// Congestion control of one adapter, whole or light: its notification point, what it counts, how its port on InfiniBand is set,
+// and the pacers of its queue pairs.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <optional>
 
 #include "sim/core/time.h"
+#include "sim/hca/congestion/injection_control.h"
 #include "sim/hca/congestion/notification_point.h"
 #include "sim/hca/congestion/pacer.h"
 #include "sim/hca/congestion/parameters.h"
@@ -19,6 +21,11 @@ struct CongestionCounters {
   std::uint64_t np_cnp_sent = 0;
   std::uint64_t rp_cnp_handled = 0;  // notifications that a controller has been given
   std::uint64_t rp_cnp_ignored = 0;  // and those for queue pairs without one
+  // Of InfiniBand, which has no files for them.
+  std::uint64_t fecn_received = 0;  // packets with FECN that a queue pair has taken
+  std::uint64_t cn_sent = 0;        // notifications in packets of their own; the others are in acknowledgements
+  std::uint64_t becn_handled = 0;   // packets with BECN for queue pairs with injection rate control
+  std::uint64_t becn_ignored = 0;   // and those for others
 
   friend bool operator==(const CongestionCounters&, const CongestionCounters&) = default;
 };
@@ -33,9 +40,20 @@ class CongestionPoint {
   // A notification has been received; `pacer` is the queue pair's, which may have none.
   void on_notification(Instant now, Pacer* pacer);
 
-  // The pacer of a connection on a line of this rate, with an ibv_rate; null: its packets are not paced. Only connections on
-  // Ethernet have a controller.
-  std::unique_ptr<Pacer> make_pacer(Rate line, std::uint8_t static_rate, bool is_ethernet) const;
+  // On InfiniBand. A packet with FECN has been received; whether a notification is sent for it in a packet of its own.
+  void on_forward_mark(bool is_notified) {
+    ++counters_.fecn_received;
+    counters_.cn_sent += is_notified ? 1 : 0;
+  }
+  // One with BECN, for a flow; `pacer` is the queue pair's, which may have none.
+  void on_backward_mark(const ib::InjectionEvent& flow, Pacer* pacer);
+  // Settings of the port; the owner makes the pacers of all its queue pairs anew.
+  void set_injection(const ib::InjectionSetting& setting);
+  // Null: there never was a setting.
+  InjectionState* injection() { return injection_.get(); }
+
+  // The pacer of a connection whose path has an ibv_rate and a service level; null: its packets are not paced.
+  std::unique_ptr<Pacer> make_pacer(ByteTime line, std::uint8_t static_rate, std::uint8_t level, bool is_ethernet) const;
 
   const CongestionCounters& counters() const { return counters_; }
 
@@ -43,6 +61,7 @@ class CongestionPoint {
   const CongestionControl& profile_;
   NotificationPoint notification_point_;
   CongestionCounters counters_;
+  std::unique_ptr<InjectionState> injection_;
 };
 
 }  // namespace verbatim::hca

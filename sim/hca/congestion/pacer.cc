@@ -18,9 +18,9 @@ std::optional<Rate> Pacer::rate(Instant now) {
 }
 
 Instant Pacer::due(Instant now) {
-  if (bytes_ == 0) return now;
-  const std::optional<Rate> current = rate(now);
-  return current ? started_ + current->time_for(bytes_) : now;
+  Instant at = now;
+  if (static_rate_ && newest_.bytes != 0) at = newest_.start + static_rate_->time_for(newest_.bytes);
+  return controller_ == nullptr ? at : std::max(at, controller_->due(now, newest_));
 }
 
 Instant Pacer::look_again(Instant now) {
@@ -29,8 +29,7 @@ Instant Pacer::look_again(Instant now) {
 }
 
 void Pacer::on_sent(Instant now, std::uint32_t bytes) {
-  started_ = now;
-  bytes_ = bytes;
+  newest_ = {now, bytes};
   if (controller_ != nullptr) controller_->on_sent(now, bytes);
 }
 

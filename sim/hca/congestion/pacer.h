@@ -2,7 +2,8 @@
 // rate (`static_rate` of the address vector), by a controller, or by both, of which the lower counts.
 //
 // A packet may start when the frame of the packet before, from the destination address to the frame check sequence (on
-// InfiniBand from the LRH to the VCRC), would have passed at the current rate, counted from that packet's start. When the rate
+// InfiniBand from the LRH to the VCRC), would have passed at the current rate, counted from that packet's start; under injection
+// rate control, after the time of that packet on the line and the delay of the table (`injection_control.h`). When the rate
 // changes meanwhile, the whole distance is that of the new rate. A packet starts when the adapter takes it from its queue pair,
 // which is before its payload is gathered. Retransmissions, responses and acknowledgements that queue behind responses are
 // packets of the queue pair like any other.
@@ -31,6 +32,8 @@ class Pacer {
   void on_sent(Instant now, std::uint32_t bytes);
   // False: there is no controller.
   bool on_notification(Instant now);
+  // As RateController has it; 0 without one.
+  std::uint16_t table_index(Instant now) { return controller_ == nullptr ? std::uint16_t{0} : controller_->table_index(now); }
 
   // Emits a `rate` record if the rate, in Mb/s, is another than at the last call.
   void record_rate(Tracer& tracer, ComponentId adapter, std::uint32_t queue_pair, Instant now);
@@ -42,8 +45,7 @@ class Pacer {
   const std::optional<Rate> static_rate_;
   const std::unique_ptr<RateController> controller_;
   std::uint64_t recorded_mbps_;
-  Instant started_{};       // the packet before
-  std::uint32_t bytes_ = 0;  // its bytes; 0: there is none
+  SentPacket newest_;
 };
 
 // The rate of an ibv_rate; nothing for 0, which is no limit, and for numbers that are no rate.

@@ -18,22 +18,36 @@ namespace verbatim::hca {
 
 // Signals that a controller is to be given; a signal that no controller asks for costs nothing.
 enum Signal : std::uint8_t {
-  kNotifications = 1 << 0,  // CNPs of the peer
+  kNotifications = 1 << 0,  // of the peer
   kSentBytes = 1 << 1,      // of every packet
+};
+
+// The newest packet that has been sent; no bytes: there is none.
+struct SentPacket {
+  Instant start{};
+  std::uint32_t bytes = 0;  // on InfiniBand from the LRH to the VCRC
 };
 
 class RateController {
  public:
   virtual ~RateController() = default;
 
-  // A CNP for this queue pair has been received.
+  // A notification for this queue pair has been received: a CNP, or BECN on InfiniBand.
   virtual void on_notification(Instant now) = 0;
-  // The queue pair sends a packet. `bytes` are those of the frame from the destination address to the frame check sequence.
+  // The queue pair sends a packet. `bytes` are those of the frame from the destination address to the frame check sequence, on
+  // InfiniBand from the LRH to the VCRC.
   virtual void on_sent(Instant now, std::uint32_t bytes) = 0;
   // Nothing: the queue pair is not limited.
   virtual std::optional<Rate> rate(Instant now) = 0;
   // The rate does not rise before this time, unless a packet is sent; kNever: it does not rise by itself.
   virtual Instant next_increase(Instant now) = 0;
+  // When the next packet may start behind the newest one of the queue pair; not after `now`: at once.
+  virtual Instant due(Instant now, const SentPacket& newest) {
+    const std::optional<Rate> current = newest.bytes == 0 ? std::nullopt : rate(now);
+    return current ? newest.start + current->time_for(newest.bytes) : now;
+  }
+  // Of a controller with a congestion control table (`injection_control.h`).
+  virtual std::uint16_t table_index(Instant) { return 0; }
 };
 
 }  // namespace verbatim::hca

@@ -248,6 +248,7 @@ void ActionExecutor::acknowledge(const Action& action) {
   ib::PacketPtr packet = qp_.make_packet(opcode, ib::Psn{action.number});
   packet->aeth = {static_cast<std::uint8_t>(action.values[0]), action.values[1]};
   packet->trail = qp_.responder.cause();
+  qp_.put_backward_mark(*packet);
   qp_.adapter.sender.acknowledge(std::move(packet), qp_.self);
 }
 

@@ -149,9 +149,9 @@ void SendPipeline::on_paced() {
   pump();
 }
 
-std::optional<Rate> SendPipeline::line_rate() const {
+std::optional<ByteTime> SendPipeline::line() const {
   if (port_ == nullptr || !port_->connected()) return std::nullopt;
-  return Rate::of_line(port_->link().byte_time);
+  return port_->link().byte_time;
 }
 
 void SendPipeline::on_pause_over() {
@@ -386,7 +386,11 @@ void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
   if (qp == nullptr) return;
   if (!acknowledgement.is_notification()) [[likely]] {
     --qp->acknowledgements_staged;
-    if (is_left_out(acknowledgement)) return;
+    if (is_left_out(acknowledgement)) {
+      if (acknowledgement.packet->bth.becn) qp->owe_backward_mark();
+      return;
+    }
+    qp->put_backward_mark(*acknowledgement.packet);
     release_what_is_acknowledged(*qp);
   }
   acknowledgement.packet->lrh.lane = port_->lane_of(acknowledgement.packet->lrh.service_level);

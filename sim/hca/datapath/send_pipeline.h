@@ -48,8 +48,8 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp);
   // A congestion notification decided now: ahead of packets, as acknowledgements are, and none of them.
   void notify(ib::PacketPtr packet, const Ref<QueuePair>& qp);
-  // The rate of the port's link; nothing without a cable.
-  std::optional<Rate> line_rate() const;
+  // What a byte takes on the port's link; nothing without a cable.
+  std::optional<ByteTime> line() const;
   // A management datagram, whole in the adapter at that time, which is not before that of the one before it.
   void send_datagram(ib::PacketPtr packet, Instant at_adapter);
 
@@ -79,7 +79,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     ib::PacketPtr packet;
     Ref<QueuePair> qp;
 
-    bool is_notification() const { return packet->bth.opcode == ib::Opcode::kCongestionNotification; }
+    bool is_notification() const { return ib::is_notification(packet->bth.opcode); }
   };
 
   // Of a queue pair in the list of those that have something to send.

@@ -45,6 +45,13 @@ LightQueuePair* LightAdapter::find(std::uint32_t number) {
   return number >= kFirstQueuePairNumber && index < qps_.size() ? &qps_[index] : nullptr;
 }
 
+void LightAdapter::set_injection(const ib::InjectionSetting& setting) {
+  congestion_.set_injection(setting);
+  for (LightQueuePair& qp : qps_) {
+    if (qp.state() == ib::QpState::kRts) qp.renew_pacer();
+  }
+}
+
 void LightAdapter::connect_source(std::uint32_t qpn, const SourcePath& path) {
   LightQueuePair* const qp = find(qpn);
   CHECK(qp != nullptr);
@@ -152,9 +159,9 @@ void LightAdapter::on_paced() {
   for (; lanes != 0; lanes &= lanes - 1) pump(ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(lanes))});
 }
 
-std::optional<Rate> LightAdapter::line_rate() const {
+std::optional<ByteTime> LightAdapter::line() const {
   if (port_ == nullptr || !port_->connected()) return std::nullopt;
-  return Rate::of_line(port_->link().byte_time);
+  return port_->link().byte_time;
 }
 
 // To a service level that has no lane nothing is sent (IBA 7.6.6).

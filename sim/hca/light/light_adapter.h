@@ -34,6 +34,7 @@ class LightAdapter final : public LightEndpoint {
   const HcaProfile& profile() const override { return profile_; }
   const PortAddress& address() const override { return address_; }
   const CongestionCounters& congestion_counters() const override { return congestion_.counters(); }
+  void set_injection(const ib::InjectionSetting& setting) override;
   SourceEnd add_source(WorkSource& source, std::uint32_t depth) override;
   void connect_source(std::uint32_t qpn, const SourcePath& path) override;
   void post_source(std::uint32_t qpn, std::uint32_t count) override;
@@ -55,8 +56,8 @@ class LightAdapter final : public LightEndpoint {
   Tracer& tracer() { return tracer_; }
   Choices& choices() { return choices_; }
   CongestionPoint& congestion() { return congestion_; }
-  // The rate of the port's link; nothing without a cable.
-  std::optional<Rate> line_rate() const;
+  // What a byte takes on the port's link; nothing without a cable.
+  std::optional<ByteTime> line() const;
   Instant now() const { return engine_.now(); }
   // It may have a packet to send now.
   void activate(LightQueuePair& qp);

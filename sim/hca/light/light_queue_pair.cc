@@ -30,12 +30,17 @@ void LightQueuePair::connect(const SourcePath& path) {
   attributes = attributes_of(path);
   pkey_ = address.pkey(path.pkey_index);
   path_mtu_ = ib::mtu_bytes(path.mtu);
-  if (const std::optional<Rate> line = adapter_.line_rate()) {
-    pacer = adapter_.congestion().make_pacer(*line, attributes.path.static_rate, address.roce);
-  }
+  renew_pacer();
   set_state(QpState::kRts);
   responder_.start({attributes.rq_psn});
   requester_.start({attributes.sq_psn});
+}
+
+void LightQueuePair::renew_pacer() {
+  const protocol::AddressVector& path = attributes.path;
+  const std::optional<ByteTime> line = adapter_.line();
+  pacer = line ? adapter_.congestion().make_pacer(*line, path.static_rate, path.service_level, address.roce) : nullptr;
+  limited_since = kNever;
 }
 
 void LightQueuePair::set_state(QpState to) {
@@ -58,7 +63,7 @@ void LightQueuePair::on_doorbell(std::uint32_t producer, Trail trail) {
 
 // The checks of IBA 9.6.1: transport, state, partition and peer; what does not pass is dropped in silence.
 void LightQueuePair::receive(ib::Packet& packet, const ib::OpcodeInfo& operation) {
-  if (packet.bth.opcode == ib::Opcode::kCongestionNotification) [[unlikely]] return on_notification(packet);
+  if (ib::is_notification(packet.bth.opcode)) [[unlikely]] return on_notification(packet);
   if (transport_of(packet.bth.opcode) != transport()) return adapter_.drop(packet, DropReason::kWrongTransport);
   if (!(operation.is_request ? can_receive() : state_ == QpState::kRts)) return adapter_.drop(packet, DropReason::kWrongState);
   if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) return adapter_.drop(packet, DropReason::kWrongPkey);
@@ -67,16 +72,37 @@ void LightQueuePair::receive(ib::Packet& packet, const ib::OpcodeInfo& operation
       adapter_.congestion().on_marked(adapter_.now(), packet, number)) [[unlikely]] {
     adapter_.acknowledge(make_notification());
   }
+  if ((packet.bth.fecn || packet.bth.becn) && !packet.ethernet) [[unlikely]] on_marked(packet, operation);
   operation.is_request ? to_responder(packet) : to_requester(packet);
 }
 
 // As of a whole adapter's queue pair.
 void LightQueuePair::on_notification(const ib::Packet& packet) {
-  if (!packet.ethernet) return adapter_.drop(packet, DropReason::kWrongTransport);
+  const bool is_ethernet = packet.bth.opcode == ib::Opcode::kCongestionNotification;
+  if (is_ethernet != packet.ethernet.has_value()) return adapter_.drop(packet, DropReason::kWrongTransport);
   if (!can_receive()) return adapter_.drop(packet, DropReason::kWrongState);
   if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) return adapter_.drop(packet, DropReason::kWrongPkey);
   if (!is_from_peer(packet)) return adapter_.drop(packet, DropReason::kWrongSource);
+  if (!is_ethernet) {
+    if (packet.bth.becn) on_backward_mark(packet);
+    return;
+  }
   adapter_.congestion().on_notification(adapter_.now(), pacer.get());
+  if (pacer != nullptr) pacer->record_rate(adapter_.tracer(), component, number, adapter_.now());
+}
+
+// As of a whole adapter's queue pair.
+void LightQueuePair::on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation) {
+  if (packet.bth.becn) on_backward_mark(packet);
+  if (!packet.bth.fecn) return;
+  const bool is_acknowledged = operation.is_request && packet.bth.ack_request;
+  adapter_.congestion().on_forward_mark(!is_acknowledged);
+  if (is_acknowledged) return owe_backward_mark();
+  adapter_.acknowledge(make_notification_for(packet));
+}
+
+void LightQueuePair::on_backward_mark(const ib::Packet& packet) {
+  adapter_.congestion().on_backward_mark(flow_of(packet, adapter_.now()), pacer.get());
   if (pacer != nullptr) pacer->record_rate(adapter_.tracer(), component, number, adapter_.now());
 }
 
@@ -216,6 +242,7 @@ void LightQueuePair::acknowledge(const Action& action) {
   packet->aeth = {static_cast<std::uint8_t>(action.values[0]), action.values[1]};
   adapter_.tracer().record(component, TraceEvent::kAckSent, number, action.number, action.values[0], action.values[1]);
   packet->trail = responder_.cause();
+  put_backward_mark(*packet);
   adapter_.acknowledge(std::move(packet));
 }
 

@@ -54,6 +54,8 @@ class LightQueuePair final : public Connection,
 
   // Whether the next packet has to wait for the queue pair's rate. It has a pacer.
   bool is_put_off();
+  // It is connected, or the settings of the port have changed.
+  void renew_pacer();
 
   std::unique_ptr<Pacer> pacer;  // null: its packets are as close to each other as they can
   bool is_listed = false;  // in the adapter's list, or in its calendar
@@ -71,6 +73,8 @@ class LightQueuePair final : public Connection,
   void to_requester(const ib::Packet& packet);
   void note_going_back();
   void on_notification(const ib::Packet& packet);
+  void on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation);
+  void on_backward_mark(const ib::Packet& packet);
   void on_paced(const ib::Packet& packet, Instant now);
   void set_state(ib::QpState to);
   void enter_error();

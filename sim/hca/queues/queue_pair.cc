@@ -10,6 +10,7 @@
 #include "sim/hca/memory_window.h"
 #include "sim/hca/queues/shared_receive_queue.h"
 #include "sim/ib/ecn.h"
+#include "sim/ib/group_address.h"
 
 namespace verbatim::hca {
 
@@ -130,7 +131,7 @@ std::uint32_t QueuePair::placed_bytes(const ib::Packet& frame) const { return hc
 
 void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
-  if (packet.bth.opcode == ib::Opcode::kCongestionNotification) [[unlikely]] return on_notification(std::move(incoming));
+  if (ib::is_notification(packet.bth.opcode)) [[unlikely]] return on_notification(std::move(incoming));
   // IBA 9.6.1.4, 9.6.1.5: transport, state and partition; silently dropped, the peer's timer tells it.
   if (transport_of(packet.bth.opcode) != transport() || is_raw()) {
     return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
@@ -156,6 +157,7 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
     return adapter.receiver.drop(incoming, DropReason::kWrongSource);
   }
   if (ib::ecn_of(packet) == ib::Ecn::kCongestionExperienced) [[unlikely]] on_congestion(packet);
+  if ((packet.bth.fecn || packet.bth.becn) && !packet.ethernet) [[unlikely]] on_marked(packet, operation);
   if (operation.is_request) {
     responder_driver.receive(std::move(incoming));
   } else {
@@ -167,16 +169,38 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
 void QueuePair::on_notification(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   const auto drop = [&](DropReason reason) { adapter.receiver.drop(incoming, reason); };
-  if (is_raw() || is_datagram() || !packet.ethernet) return drop(DropReason::kWrongTransport);
+  const bool is_ethernet = packet.bth.opcode == ib::Opcode::kCongestionNotification;
+  if (is_raw() || is_ethernet != packet.ethernet.has_value()) return drop(DropReason::kWrongTransport);
+  if (is_datagram() && is_ethernet) return drop(DropReason::kWrongTransport);
   if (!can_receive()) return drop(DropReason::kWrongState);
   if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) {
     adapter.key_guard.on_bad_pkey(packet);
     return drop(DropReason::kWrongPkey);
   }
-  if (!is_from_peer(packet)) return drop(DropReason::kWrongSource);
-  adapter.congestion.on_notification(adapter.engine.now(), pacer.get());
-  if (pacer != nullptr) pacer->record_rate(adapter.tracer, adapter.id, number, adapter.engine.now());
+  if (!is_datagram() && !is_from_peer(packet)) return drop(DropReason::kWrongSource);
+  if (is_ethernet) {
+    adapter.congestion.on_notification(adapter.engine.now(), pacer.get());
+    if (pacer != nullptr) pacer->record_rate(adapter.tracer, adapter.id, number, adapter.engine.now());
+  } else if (packet.bth.becn) {
+    on_backward_mark(packet);
+  }
   adapter.receiver.release(incoming, adapter.engine.now());
+}
+
+// A request that asks for an acknowledgement is answered by it. Of other packets the sender hears at once.
+void QueuePair::on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation) {
+  if (packet.bth.becn) on_backward_mark(packet);
+  if (!packet.bth.fecn || ib::is_to_group(packet)) return;
+  const bool is_acknowledged = is_reliable() && operation.is_request && packet.bth.ack_request;
+  adapter.congestion.on_forward_mark(!is_acknowledged);
+  if (is_acknowledged) return owe_backward_mark();
+  adapter.sender.notify(make_notification_for(packet), self);
+}
+
+void QueuePair::on_backward_mark(const ib::Packet& packet) {
+  const Instant now = adapter.engine.now();
+  adapter.congestion.on_backward_mark(flow_of(packet, now), pacer.get());
+  if (pacer != nullptr) pacer->record_rate(adapter.tracer, adapter.id, number, now);
 }
 
 void QueuePair::on_congestion(const ib::Packet& packet) {
@@ -200,8 +224,9 @@ void QueuePair::on_paced(const ib::Packet& packet) {
 }
 
 void QueuePair::renew_pacer() {
-  const std::optional<Rate> line = is_datagram() || is_raw() ? std::nullopt : adapter.sender.line_rate();
-  pacer = line ? adapter.congestion.make_pacer(*line, attributes.path.static_rate, adapter.address.roce) : nullptr;
+  const std::optional<ByteTime> line = is_datagram() || is_raw() ? std::nullopt : adapter.sender.line();
+  const protocol::AddressVector& path = attributes.path;
+  pacer = line ? adapter.congestion.make_pacer(*line, path.static_rate, path.service_level, adapter.address.roce) : nullptr;
   limited_since = kNever;
 }
 
@@ -308,6 +333,7 @@ void QueuePair::reset() {
   executor.stop_timers();
   pacer.reset();
   limited_since = kNever;
+  forget_backward_mark();
   requester.reset();
   requester_driver.drop_held();
   responses.reset();

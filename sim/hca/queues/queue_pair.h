@@ -164,6 +164,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   }
   // Whether the next packet has to wait for the queue pair's rate. It has a pacer.
   bool is_put_off();
+  // Path or state have changed, or the settings of the port.
+  void renew_pacer();
   bool is_current(const Outgoing& outgoing) const {
     return outgoing.is_response ? responses.is_current(outgoing) : requester.is_current(outgoing);
   }
@@ -231,11 +233,12 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   // In whose memory the answer's payload lies; null: the key is gone.
   Context* answers_from(const Outgoing& response) const;
   void on_paced(const ib::Packet& packet);
-  // Path or state have changed.
-  void renew_pacer();
   // A congestion notification, or a packet that a congested switch has marked.
   void on_notification(Incoming&& incoming);
   void on_congestion(const ib::Packet& packet);
+  // On InfiniBand, a packet with FECN, BECN or both.
+  void on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation);
+  void on_backward_mark(const ib::Packet& packet);
   int check_attributes(const protocol::QpAttributes& to, std::uint32_t mask) const;
   void take_attributes(const protocol::QpAttributes& to, std::uint32_t mask);
   // path_migration.cc

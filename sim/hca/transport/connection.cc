@@ -106,6 +106,32 @@ ib::PacketPtr Connection::make_notification() const {
   return packet;
 }
 
+ib::PacketPtr Connection::make_notification_for(const ib::Packet& marked) const {
+  protocol::AddressVector path = attributes.path;
+  std::uint32_t to = attributes.dest_qp_num;
+  if (is_datagram()) {
+    path = {};
+    path.dlid = marked.lrh.source.value;
+    to = marked.deth.source.value;
+  }
+  path.service_level = marked.lrh.service_level.value;
+  ib::PacketPtr packet = make_packet(ib::Opcode::kCongestionPacket, {}, path, ib::Qpn{to});
+  packet->bth.becn = true;
+  return packet;
+}
+
+ib::InjectionEvent Connection::flow_of(const ib::Packet& packet, Instant now) const {
+  constexpr std::uint8_t kUnreliable = 1, kDatagram = 3;  // service types (IBA A10.4.3.5.2); 0: reliable connection
+  ib::InjectionEvent flow;
+  flow.local = ib::Qpn{number};
+  flow.remote = ib::Qpn{attributes.dest_qp_num};
+  flow.remote_lid = packet.lrh.source;
+  flow.service_level = packet.lrh.service_level;
+  flow.service_type = is_datagram() ? kDatagram : is_reliable() ? std::uint8_t{0} : kUnreliable;
+  flow.when = now;
+  return flow;
+}
+
 void Connection::add_wait_of(Trail& trail, Instant now, const TrailPart& turn) const {
   if (limited_since != kNever) {
     trail.add(std::max(limited_since, trail.end()), turn);

@@ -8,6 +8,7 @@
 
 #include "sim/core/ids.h"
 #include "sim/hca/hca.h"
+#include "sim/ib/congestion.h"
 #include "sim/ib/opcode.h"
 #include "sim/ib/packet.h"
 #include "sim/ib/psn.h"
@@ -63,6 +64,19 @@ class Connection {
                             ib::Qpn to) const;
   // A congestion notification to the peer (IBA A17.9.3), of the class and priority that the profile gives it.
   ib::PacketPtr make_notification() const;
+  // On InfiniBand, to the sender of a packet (IBA A10.3.2): with BECN, on the packet's service level.
+  ib::PacketPtr make_notification_for(const ib::Packet& marked) const;
+  // What is known of the flow that a packet with BECN is about.
+  ib::InjectionEvent flow_of(const ib::Packet& packet, Instant now) const;
+  // On InfiniBand: a packet with FECN has come that will be acknowledged; the next answer has BECN.
+  void owe_backward_mark() { owes_backward_mark_ = true; }
+  void forget_backward_mark() { owes_backward_mark_ = false; }
+  // An answer is made, or leaves.
+  void put_backward_mark(ib::Packet& answer) const {
+    if (!owes_backward_mark_) [[likely]] return;
+    owes_backward_mark_ = false;
+    answer.bth.becn = true;
+  }
   bool is_from_peer(const ib::Packet& packet) const { return is_from(packet, attributes.path); }
   // From the other end of a path.
   bool is_from(const ib::Packet& packet, const protocol::AddressVector& path) const;
@@ -100,6 +114,7 @@ class Connection {
   void set_ecn(ib::Packet& packet) const;
 
   mutable EthernetHeaders newest_;  // that were made
+  mutable bool owes_backward_mark_ = false;
 
  protected:
   const ib::Transport transport_;

@@ -176,6 +176,7 @@ std::uint32_t ResponseQueue::next_packet_bytes() const {
 
 Outgoing ResponseQueue::make(ib::PacketPtr packet, const Response& response, Instant now) {
   packet->trail = response.trail;
+  connection_.put_backward_mark(*packet);
   connection_.add_wait(packet->trail, now, {connection_.component, "responder: earlier responses"});
   Outgoing outgoing;
   outgoing.packet = std::move(packet);
