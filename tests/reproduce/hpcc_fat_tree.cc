@@ -136,10 +136,14 @@ void add_bins(Simulated& simulated, const std::string& prefix, const std::vector
 
 Simulated measure_hpcc_fat_tree(const Wanted& wanted) {
   Simulated simulated;
-  for (const auto& [name, key] : {std::pair("fb-hadoop", "fb_hadoop"), std::pair("websearch", "websearch")}) {
-    const std::string prefix = key;
-    if (std::ranges::none_of(wanted, [&](const std::string& one) { return one.starts_with(prefix + "."); })) continue;
-    add_bins(simulated, prefix, slowdowns(name, std::chrono::milliseconds(10)));
+  struct Workload {
+    const char* sizes;
+    std::string key;
+    Duration time;
+  };
+  for (const Workload& one : {Workload{"fb-hadoop", "fb_hadoop", 10 * kMillisecond}, Workload{"websearch", "websearch", 3 * kMillisecond}}) {
+    if (std::ranges::none_of(wanted, [&](const std::string& key) { return key.starts_with(one.key + "."); })) continue;
+    add_bins(simulated, one.key, slowdowns(one.sizes, one.time));
   }
   return simulated;
 }
