@@ -149,8 +149,9 @@ Simulated measure_pfc_unfairness(const Wanted&) {
 Simulated measure_victim_flow(const Wanted&) {
   Simulated simulated;
   for (const std::string controller : {"none", "dcqcn-paper"}) {
-    const Shape shape = testbed(controller, {{"h11", "t1"}, {"h12", "t1"}, {"h13", "t1"}, {"h14", "t1"}, {"vs", "t1"}, {"vr", "t2"},
-                                             {"h31", "t3"}, {"h32", "t3"}, {"r", "t4"}});
+    const Shape shape = testbed(
+        controller, {{"h11", "t1"}, {"h12", "t1"}, {"h13", "t1"}, {"h14", "t1"}, {"vs", "t1"}, {"vr", "t2"}, {"h31", "t3"},
+                     {"h32", "t3"}, {"r", "t4"}});
     for (const bool with_t3 : {false, true}) {
       std::vector<double> victim;
       for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {

@@ -18,8 +18,8 @@ namespace verbatim::reproduce {
 
 using Json = nlohmann::ordered_json;
 
-// topologies/profiles/NAME.json with other values. `changes` has the structure of a profile with plain values: {"core_clock": "1 GHz"};
-// null takes a key out.
+// topologies/profiles/NAME.json with other values. `changes` has the structure of a profile with plain values, such as
+// {"core_clock": "1 GHz"}; null takes a key out.
 Json changed_profile(const std::string& name, const Json& changes);
 
 // The text of a topology, written node by node. Ports of switches are numbered in the order of their cables.
@@ -80,7 +80,7 @@ class Fabric {
   workload::Workload workload_;
 };
 
-// Of a flow that is done; in us.
+// Time of a flow that is done, in us.
 double time_us(const workload::Flow& flow);
 
 // Bytes that a port sends, with preamble, start of frame and gap on Ethernet, by the queue pair that they go to.

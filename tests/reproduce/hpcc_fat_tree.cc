@@ -1,5 +1,5 @@
-// HPCC's fat tree of 320 hosts (fat.txt of its simulator) under random flows of published sizes: by how much congestion slows flows
-// down, as its fct_analysis.py reports it.
+// HPCC's fat tree of 320 hosts (fat.txt of its simulator) under random flows of published sizes: by how much congestion slows
+// flows down, as its fct_analysis.py reports it.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -45,7 +45,9 @@ Shape fat_tree() {
 // headers at the rate of a host. In us.
 double alone_us(const workload::PoissonFlow& flow) {
   constexpr double kMtu = 1024, kHeaders = 82, kHostNsPerByte = 0.08, kTrunkNsPerByte = 0.02, kCableNs = 1000;
-  const double links = flow.from / kHostsPerTor == flow.to / kHostsPerTor ? 2 : flow.from / kHostsPerPod == flow.to / kHostsPerPod ? 4 : 6;
+  const bool is_one_tor = flow.from / kHostsPerTor == flow.to / kHostsPerTor;
+  const bool is_one_pod = flow.from / kHostsPerPod == flow.to / kHostsPerPod;
+  const double links = is_one_tor ? 2 : is_one_pod ? 4 : 6;
   const double round_trip = 2 * links * kCableNs + kMtu * (2 * kHostNsPerByte + (links - 2) * kTrunkNsPerByte);
   const auto bytes = static_cast<double>(flow.bytes);
   const double packets = static_cast<double>((flow.bytes + 1023) / 1024);
@@ -56,8 +58,8 @@ double alone_us(const workload::PoissonFlow& flow) {
 class Hops final : public TraceSink {
  public:
   void on_record(const TraceRecord& record, std::span<const std::byte>) override {
-    const bool counts = record.event == TraceEvent::kPacketTransmitted && ib::info(static_cast<ib::Opcode>(record.values[0])).has_payload;
-    count += counts ? 1 : 0;
+    if (record.event != TraceEvent::kPacketTransmitted) return;
+    count += ib::info(static_cast<ib::Opcode>(record.values[0])).has_payload ? 1 : 0;
   }
   bool takes_any_order() const override { return true; }
   std::uint64_t count = 0;
@@ -99,8 +101,8 @@ std::vector<Done> slowdowns(const std::string& sizes, Duration time) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::fprintf(stderr,
-               "reproduce: fat tree of 320 hosts, %s: %zu flows, %.1f million packet-hops of data, set-up %.1f s, run %.1f s of CPU, %.2f "
-               "million packet-hops/s, %ld MB at most\n",
+               "reproduce: fat tree of 320 hosts, %s: %zu flows, %.1f million packet-hops of data, set-up %.1f s, run %.1f s of CPU, "
+               "%.2f million packet-hops/s, %ld MB at most\n",
                sizes.c_str(), flows.size(), static_cast<double>(hops.count) / 1e6, start - begin, seconds,
                static_cast<double>(hops.count) / 1e6 / seconds, usage.ru_maxrss / 1024);
   std::vector<Done> done;
@@ -141,7 +143,8 @@ Simulated measure_hpcc_fat_tree(const Wanted& wanted) {
     std::string key;
     Duration time;
   };
-  for (const Workload& one : {Workload{"fb-hadoop", "fb_hadoop", 10 * kMillisecond}, Workload{"websearch", "websearch", 3 * kMillisecond}}) {
+  const Workload workloads[] = {{"fb-hadoop", "fb_hadoop", 10 * kMillisecond}, {"websearch", "websearch", 3 * kMillisecond}};
+  for (const Workload& one : workloads) {
     if (std::ranges::none_of(wanted, [&](const std::string& key) { return key.starts_with(one.key + "."); })) continue;
     add_bins(simulated, one.key, slowdowns(one.sizes, one.time));
   }

@@ -1,4 +1,4 @@
-// InfiniBand: a parking lot and a hot spot with and without congestion control (Gran et al.), and rings of switches that deadlock.
+// InfiniBand: a parking lot and a hot spot with and without congestion control (Gran et al.), rings of switches that deadlock.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -23,7 +23,8 @@ config::FlowSpec endless_flow(const std::string& from, const std::string& to) {
   return flow;
 }
 
-// Values that Gran et al. have evaluated, by OpenSM's names, for service level 0: entry n of the table delays by n / 4 of a packet's time.
+// Values that Gran et al. have evaluated, by OpenSM's names, for service level 0: entry n of the table delays by n / 4 of a
+// packet's time.
 Json congestion_control() {
   std::string table;
   for (int i = 0; i < 128; ++i) table += (i == 0 ? "2:" : ",2:") + std::to_string(i);
@@ -71,8 +72,8 @@ double near_to_far(bool with_control) {
   return sum(bytes, 2, 1) / (sum(bytes, 0, 2) / 2);
 }
 
-// Four leaves of eight hosts, eight spines. Of the hosts at leaves 1 and 2, four each send to host 0, the others to idle hosts at
-// leaf 0 and to one at leaf 3. What the latter deliver, in % of what they deliver alone.
+// Four leaves of eight hosts, eight spines. Of the hosts at leaves 1 and 2, four each send to host 0, the others to idle hosts
+// at leaf 0 and to one at leaf 3. Bytes that the latter deliver, in % of those that they deliver alone.
 double victims_percent(bool with_control) {
   constexpr std::size_t kLeaves = 4, kHosts = 8, kSpines = 8, kVictims = 8;
   Shape shape = infiniband(with_control);

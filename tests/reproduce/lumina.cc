@@ -1,4 +1,4 @@
-// What Lumina (SIGCOMM 2023) checks of adapters: recovery from each single loss, and distances of congestion notifications.
+// Checks of adapters as Lumina (SIGCOMM 2023) has them: recovery from each single loss, distances of notifications.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kCable = "100 Gbps";
 constexpr std::int64_t kMtu = 1024, kPackets = 10;
 
-// Packets as they come to switch `s`, whose port 1 has the receiver's cable: requests from its other ports, answers from that one.
+// Packets as they come to switch `s`: requests from the senders' cables, answers from the receiver's.
 class AtSwitch final : public PacketObserver {
  public:
   struct Seen {
@@ -128,7 +128,9 @@ Notifications notifications(const std::string& profile) {
   const auto address = [](const AtSwitch::Seen& answer) { return std::to_array(answer.destination.raw); };
   const double distances[] = {least_distance([](const AtSwitch::Seen&) { return 0; }),
                               least_distance([&](const AtSwitch::Seen& answer) -> Address { return address(answer); }),
-                              least_distance([&](const AtSwitch::Seen& answer) { return std::pair(address(answer), answer.queue_pair); })};
+                              least_distance([&](const AtSwitch::Seen& answer) {
+                                return std::pair(address(answer), answer.queue_pair);
+                              })};
   // Half of the distance that all profiles have: far from any rounding.
   constexpr double kApartUs = 2;
   for (std::size_t i = 0; i < std::size(distances); ++i) {

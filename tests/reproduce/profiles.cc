@@ -46,7 +46,8 @@ Json paper_adapter(const std::string& controller) {
 }
 
 Json paper_switch() {
-  const Json curve = {{"priorities", "0-7"}, {"kmin", "5000 B"}, {"kmax", "200000 B"}, {"pmax_percent", 1}, {"source", "tests/reproduce"}};
+  const Json curve = {
+      {"priorities", "0-7"}, {"kmin", "5000 B"}, {"kmax", "200000 B"}, {"pmax_percent", 1}, {"source", "tests/reproduce"}};
   return changed_profile("hpcc_switch", {{"name", "paper"},
                                          {"shared_memory", {{"size", "12000000 B"}, {"lossless_alpha_log2", 0}}},
                                          {"marking", {{"queues", Json::array({curve})}}}});

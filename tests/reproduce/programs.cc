@@ -84,7 +84,7 @@ support::RunReport run_programs(const Shape& shape, const std::vector<Program>& 
   return run;
 }
 
-// What a reader of a port's counters has printed.
+// Figures that a reader of a port's counters has printed.
 struct Counters {
   double data = 0, packets = 0;
 };
@@ -92,7 +92,7 @@ std::string reader(const std::string& direction) {
   const std::string folder = "/sys/class/infiniband/mlx5_0/ports/1/counters/port_" + direction;
   return "cat " + folder + "_data " + folder + "_packets";
 }
-// Of the programs of a host whose output is two numbers, in the order of the scenario.
+// Those of all programs whose output is two numbers, in the order of their reading.
 std::vector<Counters> counters_of(const support::RunReport& run) {
   std::vector<Counters> all;
   for (const auto& [name, text] : run.outputs) {
@@ -131,7 +131,8 @@ constexpr double kWindowSeconds = 0.03;
 Simulated measure_connectx5_sizes(const Wanted& wanted) {
   Simulated simulated;
   const Shape connectx5 = pair(changed_profile("connectx5", Json::object()), "100 Gbps");
-  const auto add = [&](const std::string& key, const Shape& shape, const std::string& size, const std::string& depth, double unit) {
+  const auto add = [&](const std::string& key, const Shape& shape, const std::string& size, const std::string& depth,
+                       double unit) {
     if (!wanted.contains(key)) return;
     if (const auto rate = write_gbps(shape, size, depth)) simulated[key] = *rate / unit;
   };
@@ -142,7 +143,8 @@ Simulated measure_connectx5_sizes(const Wanted& wanted) {
     simulated["round_trip.2"] = 2 * line.typical;
   const Shape connectx7 = pair(changed_profile("connectx7_ndr", {{"congestion_control", {{"controller", "none"}}}}), "400 Gbps");
   constexpr double kBitsPerByte = 8;
-  for (const std::string size : {"32768", "65536", "131072"}) add("connectx7.in_flight_16." + size, connectx7, size, "16", kBitsPerByte);
+  for (const std::string size : {"32768", "65536", "131072"})
+    add("connectx7.in_flight_16." + size, connectx7, size, "16", kBitsPerByte);
   return simulated;
 }
 
@@ -181,7 +183,8 @@ Simulated measure_connectx5_incast(const Wanted&) {
 
 Simulated measure_alibabacloud_12(const Wanted&) {
   // Cells of a Trident 3 have 256 bytes.
-  const Json curve = {{"priorities", "0-7"}, {"kmin", "102400 B"}, {"kmax", "416000 B"}, {"pmax_percent", 20}, {"source", "the issue"}};
+  const Json curve = {
+      {"priorities", "0-7"}, {"kmin", "102400 B"}, {"kmax", "416000 B"}, {"pmax_percent", 20}, {"source", "the issue"}};
   Shape shape("roce");
   shape.profile("trident3", changed_profile("hpcc_switch", {{"marking", {{"queues", Json::array({curve})}}}}));
   shape.fabric_switch("leaf", "trident3");

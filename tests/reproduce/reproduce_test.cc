@@ -48,9 +48,10 @@ TEST_P(Rows, belong_to_a_target_of_the_tool) {
   EXPECT_NE(reproduce({"--help"}).out.find("\n  " + GetParam() + ": "), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Reproduce, Rows, ::testing::ValuesIn(targets_with_a_file()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Reproduce, Rows, ::testing::ValuesIn(targets_with_a_file()),
+                         [](const auto& info) { return info.param; });
 
-// What is quick and within its bounds; the whole is tools/reproduce.
+// Targets that are quick and within their bounds; the whole is tools/reproduce.
 TEST(Reproduce, quick_targets_are_within_their_bounds) {
   for (const std::string target : {"lumina", "infiniband"}) {
     const cli::Finished finished = reproduce({"--short", target});
@@ -63,8 +64,8 @@ TEST(Reproduce, a_value_that_is_no_bar_is_reported_and_fails_nothing) {
   const support::TemporaryFolder folder;
   const auto write = [&](const std::string& bar) {
     std::ofstream(folder.path() + "/infiniband.json")
-        << R"({"groups": [{"name": "parking_lot", "unit": "ratio", "bound_percent": 5, "certainty": "memory", "source": "nobody", "bar": )"
-        << bar << R"(, "short_form": ["*"], "values": {"near_to_far": "20"}}]})";
+        << R"({"groups": [{"name": "parking_lot", "unit": "ratio", "bound_percent": 5, "certainty": "memory", )"
+        << R"("source": "nobody", "bar": )" << bar << R"(, "short_form": ["*"], "values": {"near_to_far": "20"}}]})";
   };
   write("false");
   cli::Finished finished = reproduce({"--short", "infiniband", "--published", folder.path()});
