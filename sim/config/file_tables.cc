@@ -7,12 +7,6 @@ namespace verbatim::config {
 
 namespace {
 
-// What it is when it is left out depends on other values, so the schema names none.
-Field without_default(Field field) {
-  field.load = nullptr;
-  return field;
-}
-
 const Object& vlan_table() {
   using V = VlanSpec;
   static const Object table = make_object<V>(

@@ -12,12 +12,7 @@ namespace {
 using config::bind;
 using config::Field;
 using config::Kind;
-
-// A limit of 0 sets no condition, so the schema shows no default.
-Field without_default(Field field) {
-  field.load = nullptr;
-  return field;
-}
+using config::without_default;  // a limit of 0 sets no condition
 
 const config::Object& criterion_table() {
   using C = Criterion;
