@@ -71,7 +71,8 @@ static void connect_qp(struct ibv_qp* qp, int tcp, struct end mine, int traffic_
 }
 
 // Writes `count` chunks from `from` to the other end, `window` of them under way at a time.
-static void write_chunks(struct ibv_qp* qp, const unsigned char* from, uint32_t lkey, const struct end* to, int count, int window) {
+static void write_chunks(struct ibv_qp* qp, const unsigned char* from, uint32_t lkey, const struct end* to, int count,
+                         int window) {
   for (int posted = 0, written = 0; written < count;) {
     if (posted < count && posted - written < window) {
       struct ibv_sge piece = {(uintptr_t)from + (uint64_t)posted * kChunk, kChunk, lkey};

@@ -7,7 +7,7 @@ enum {
   kChunks = 80,         // of each sender
   kChunk = 64 << 10,    // bytes
   kWindow = 40,         // chunks of a sender that are under way
-  kTrafficClass = 0,    // of the senders: the DSCP, shifted by 2 bits. TODO
+  kTrafficClass = 0,    // of the senders: the DSCP, shifted by two bits: choose it
   kReadings = 8,        // times that the bystander measures its rate; half of them before the senders start
   kRound = 16,          // chunks that it writes each time
   kLeastShare = 80,     // percent of its rate in the quiet network that it must keep
@@ -71,7 +71,8 @@ static void connect_qp(struct ibv_qp* qp, int tcp, struct end mine, int traffic_
 }
 
 // Writes `count` chunks from `from` to the other end, `window` of them under way at a time.
-static void write_chunks(struct ibv_qp* qp, const unsigned char* from, uint32_t lkey, const struct end* to, int count, int window) {
+static void write_chunks(struct ibv_qp* qp, const unsigned char* from, uint32_t lkey, const struct end* to, int count,
+                         int window) {
   for (int posted = 0, written = 0; written < count;) {
     if (posted < count && posted - written < window) {
       struct ibv_sge piece = {(uintptr_t)from + (uint64_t)posted * kChunk, kChunk, lkey};
