@@ -1,5 +1,6 @@
 #include "sim/config/simulation.h"
 
+#include "sim/config/fields.h"
 #include "sim/config/link_params.h"
 #include "sim/config/node_description.h"
 #include "sim/config/reroutes.h"
@@ -61,6 +62,7 @@ std::vector<std::string> Simulation::component_names(const TopologySpec& topolog
 
 Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices& choices, Order order)
     : topology_(topology),
+      seed_(seed),
       cables_(topology),
       least_cable_(least_propagation(topology)),
       components_(component_names(topology)),
@@ -273,10 +275,10 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
       {"link_down", faults::Action::kLinkDown},
       {"pause_storm", faults::Action::kPauseStorm}};
   if (topology_.manages_subnet()) reroute(faults);
+  std::map<ComponentId, std::uint32_t> rules_at;
   for (const FaultSpec& spec : faults) {
-    const faults::Selection selection{static_cast<std::uint64_t>(spec.nth),
-                                      static_cast<std::uint64_t>(spec.every),
-                                      static_cast<std::uint64_t>(spec.count)};
+    const faults::Selection selection{static_cast<std::uint64_t>(spec.nth), static_cast<std::uint64_t>(spec.every),
+                                      static_cast<std::uint64_t>(spec.times())};
     fault_kinds_.push_back(spec.of_management() ? FaultKind::kManagement
                            : spec.of_adapter()  ? FaultKind::kAdapter
                                                 : FaultKind::kFabric);
@@ -304,6 +306,8 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
         rule.operation = operation;
     }
     rule.selection = selection;
+    rule.burst = {static_cast<std::uint64_t>(spec.burst), spec.burst_lengths == "geometric"};
+    if (spec.is_random()) rule.chance = faults::Chance{static_cast<std::uint64_t>(spec.rate), kFractionParts};
     rule.after = instant_from_ps(spec.after.count());
     rule.delay = spec.delay;
     rule.hidden = spec.icrc == "valid";
@@ -311,7 +315,10 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
     rule.down = instant_from_ps(spec.at.count());
     if (spec.until.count() != 0) rule.up = instant_from_ps(spec.until.count());
     rule.priorities = spec.storming_lanes;
-    faults_.add(rule, port_of(spec.end));
+    fabric::Port& port = port_of(spec.end);
+    // The rules of one end are numbered by themselves: what is drawn for it is the same whatever else has faults.
+    const std::string stream = "fault/" + components_.name(port.id()) + "/" + std::to_string(rules_at[port.id()]++);
+    faults_.add(rule, port, Rng(seed_, stream));
   }
 }
 

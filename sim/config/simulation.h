@@ -138,6 +138,7 @@ class Simulation {
   fabric::Port& port_of(const Endpoint& end);
 
   const TopologySpec& topology_;
+  const std::uint64_t seed_;
   const CableIndex cables_;
   const Duration least_cable_;  // propagation of the shortest one
   ComponentTable components_;

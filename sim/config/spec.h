@@ -344,7 +344,12 @@ struct FaultSpec {
   std::string from, to, link;      // ends of a link, or hosts, as written
   std::string host;                // whose adapter fails
   std::string opcode = "any";      // or an operation of the opcode table
-  std::int64_t nth = 1, every = 1, count = 1;
+  static constexpr std::int64_t kNotGiven = -1;
+  std::int64_t nth = 1, every = 1;
+  std::int64_t count = kNotGiven;  // times; 0: no limit
+  std::int64_t rate = kNotGiven;   // chance of each packet, in parts of kFractionParts
+  std::int64_t burst = 1;          // packets hit in a row each time
+  std::string burst_lengths = "fixed";  // or geometric
   Duration after{0};
   Duration delay{0};
   std::string icrc = "invalid";
@@ -360,6 +365,9 @@ struct FaultSpec {
   std::uint8_t storming_lanes = 0;                // resolved, of a pause storm: bit n for priority n
   bool of_management() const { return network == "management"; }
   bool of_adapter() const { return action == "device_fatal"; }
+  bool is_random() const { return rate != kNotGiven; }
+  // Those that are drawn have no end unless one is given.
+  std::int64_t times() const { return count != kNotGiven ? count : is_random() ? 0 : 1; }
 };
 
 struct ExpectSpec {

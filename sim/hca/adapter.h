@@ -21,6 +21,7 @@
 #include "sim/hca/datapath/placement_lookup.h"
 #include "sim/hca/datapath/receive_pipeline.h"
 #include "sim/hca/datapath/record_writer.h"
+#include "sim/hca/datapath/recovery_delays.h"
 #include "sim/hca/datapath/send_pipeline.h"
 #include "sim/hca/datapath/work_fetcher.h"
 #include "sim/hca/datapath/frame_steering.h"
@@ -66,6 +67,9 @@ struct Adapter {
   // `may_lead_to_group`, to those who have joined one.
   int check_global_path(const protocol::AddressVector& path, bool may_lead_to_group) const;
 
+  // Recovery steps are due (recovery_delays.h).
+  void on_recovery();
+
   // Of a quirk that the adapter is to have: whether it shows this time.
   bool shows(Quirk quirk, std::string_view site) {
     return (profile.quirks & bit_of(quirk)) != 0 && choices.choose(site, id, 2) != 0;
@@ -107,6 +111,7 @@ struct Adapter {
   PayloadWriter payloads;
   AtomicUnit atomics;
   WorkFetcher fetcher;
+  RecoveryDelays<Ref<QueuePair>> recoveries;
   SendPipeline sender;
   ReceivePipeline receiver;
   FrameSteering steering;

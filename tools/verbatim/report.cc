@@ -157,6 +157,8 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
         (fault.pointer.empty() ? "a --fault" : "the fault " + fault.pointer) + " (" + fault.action;
     if (fault.action == "link_down" || fault.action == "pause_storm" || fault.of_adapter()) {
       text += ") never happened: the run ended before its time";
+    } else if (fault.is_random()) {
+      text += ") never happened: none of the " + std::to_string(figures.faults[i].seen) + " packets that it applies to was drawn";
     } else {
       text += ") never happened: it hits packet number " + std::to_string(fault.nth) + " of those it applies to, and only " +
               std::to_string(figures.faults[i].seen) + (fault.of_management() ? " were sent" : " were sent on that link");
