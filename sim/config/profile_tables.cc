@@ -83,6 +83,30 @@ const Object& marking_table() {
   return table;
 }
 
+const Object& watchdog_table() {
+  static const Object table = [] {
+    using W = fabric::WatchdogProfile;
+    const auto time = []<auto Member>(std::string_view key, std::string_view doc) {
+      return bind<Member>({.key = key, .kind = Kind::kDuration, .doc = doc, .min = 1'000, .max = 1'000 * kSecondPs});
+    };
+    Object object = make_object<W>(
+        "a PFC watchdog", "looks for a priority of an output that the far end pauses without end (SONiC's pfcwd)",
+        {source_row(),
+         bind<&W::action>({.key = "action",
+                           .kind = Kind::kText,
+                           .doc = "in such a storm. drop: packets of the queue, and those that come to it, are dropped until the storm is over; "
+                                  "forward: they leave as if nothing paused them; alert: it is recorded; off: nobody looks",
+                           .choices = {"off", "drop", "forward", "alert"}}),
+         time.template operator()<&W::detection>("detection_time",
+                                                 "a storm: a queue was not empty, nothing left it, and it was paused, for so long. SONiC: 200 ms for "
+                                                 "up to 32 ports, as much more for each 32 further ones; it polls, here a storm is found at once"),
+         time.template operator()<&W::restoration>("restoration_time", "the storm is over: there was no pause for so long; SONiC: as detection_time")});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
 const Object& call_costs_table() {
   static const Object table = [] {
     using C = CallCosts;
@@ -227,6 +251,7 @@ const Object& switch_profile_table() {
          bind_object<&P::shared_memory>(
              {.key = "shared_memory", .kind = Kind::kObject, .doc = "of links without credits"}, shared_memory_table()),
          bind_object<&P::marking>({.key = "marking", .kind = Kind::kObject, .doc = "of what leaves by a port"}, marking_table()),
+         bind_object<&P::watchdog>({.key = "pfc_watchdog", .kind = Kind::kObject, .doc = "of every output whose link has pauses"}, watchdog_table()),
          bind_object<&P::arbitration>(
              {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of every port"},
              arbitration_table()),

@@ -1,6 +1,8 @@
 #include "sim/config/resolve_congestion.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -30,7 +32,10 @@ class CongestionResolver {
   void run() {
     for (LinkSpec& link : topology_.links) {
       choose(link);
-      if (link.flow_control == "pfc") pauses(link);
+      if (link.flow_control == "pfc") {
+        pauses(link);
+        mismatches(link);
+      }
       for (const Endpoint& end : {link.end_a, link.end_b}) buffer(link, end);
     }
     for (const SwitchSpec& one : topology_.switches) memory(one);
@@ -156,6 +161,55 @@ class CongestionResolver {
         R"(write, for example, "80 KiB")");
   }
 
+  // What real fabrics suffer from, and a topology must allow.
+  void mismatches(const LinkSpec& link) {
+    const std::string& a = topology_.node_name(link.end_a);
+    const std::string& b = topology_.node_name(link.end_b);
+    if (link.pfc.ends != "both") {
+      const bool is_a = link.pfc.ends == "a";
+      mismatch(link.pointer + "/pfc/ends",
+               in_quotes(is_a ? a : b) + " pauses and is paused, and " + in_quotes(is_a ? b : a) +
+                   " at the other end of its cable drops what finds no space and knows no pauses",
+               "leave \"ends\" out");
+    }
+    if (const auto other = other_priority(link); other) {
+      const auto [dscp, of_a, of_b] = *other;
+      mismatch(link.pointer,
+               "packets with DSCP " + std::to_string(dscp) + " have priority " + std::to_string(of_a) + " at " + in_quotes(a) +
+                   " and priority " + std::to_string(of_b) + " at " + in_quotes(b) + ", of which one at least is lossless",
+               "give both profiles the same \"dscp_to_priority\"");
+    }
+  }
+
+  void mismatch(const std::string& pointer, const std::string& text, const std::string& hint) {
+    if (topology_.allow_mismatch) return topology_.mismatches.push_back(text);
+    add(pointer, text, hint + R"(, or give the topology "allow_mismatch": true to see what happens)");
+  }
+
+  struct OtherPriority {
+    std::uint32_t dscp = 0, of_a = 0, of_b = 0;
+  };
+  // The first DSCP value to which the ends of a cable give different priorities, of which one is lossless; both look at it.
+  std::optional<OtherPriority> other_priority(const LinkSpec& link) const {
+    if (std::min(lanes_of(link.end_a), lanes_of(link.end_b)) == 1) return std::nullopt;
+    const auto map_a = map_of(link.end_a), map_b = map_of(link.end_b);
+    if (!map_a || !map_b) return std::nullopt;
+    for (std::uint32_t dscp = 0; dscp < fabric::kDscps; ++dscp) {
+      const std::uint32_t of_a = (*map_a)[dscp], of_b = (*map_b)[dscp];
+      const std::uint32_t both = 1u << of_a | 1u << of_b;
+      if (of_a != of_b && (link.lossless_lanes & both) != 0) return OtherPriority{dscp, of_a, of_b};
+    }
+    return std::nullopt;
+  }
+  using Map = std::array<std::uint8_t, fabric::kDscps>;
+  // Nothing: the device looks at the tags of VLANs.
+  std::optional<Map> map_of(const Endpoint& end) const {
+    const auto make = [](const auto& profile) {
+      return profile.trust == "dscp" ? std::optional(fabric::priorities_of(profile.dscp_to_priority)) : std::nullopt;
+    };
+    return end.is_switch ? make(*switch_at(end)) : make(topology_.hca_profile(topology_.adapters[end.node]));
+  }
+
   // A lane's own buffer at one end of a cable.
   void buffer(const LinkSpec& link, const Endpoint& end) {
     const std::uint32_t bytes = buffer_of(end);
@@ -167,7 +221,7 @@ class CongestionResolver {
               " at the most (IBA 7.9.4.4)",
           "give its profile a smaller " + key);
     }
-    if (link.flow_control != "pfc" || shares_memory(end) || link.lossless_lanes == 0 ||
+    if (!link.has_pauses_at(end) || shares_memory(end) || link.lossless_lanes == 0 ||
         bytes > link.headroom_bytes)
       return;
     add(link.pointer + "/pfc/headroom",
@@ -188,7 +242,7 @@ class CongestionResolver {
       for (const auto& [end, far] : {std::pair(link.end_a, link.end_b), std::pair(link.end_b, link.end_a)}) {
         if (!end.is_switch || &topology_.switches[end.node] != &one) continue;
         const std::uint32_t lanes = std::min(lanes_of(end), lanes_of(far));
-        const auto lossless = static_cast<std::uint32_t>(std::popcount(link.lossless_lanes));
+        const auto lossless = static_cast<std::uint32_t>(link.has_pauses_at(end) ? std::popcount(link.lossless_lanes) : 0);
         needed += lanes * cells(shared.reserved_bytes) + lossless * cells(link.headroom_bytes);
       }
     }

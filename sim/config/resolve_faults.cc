@@ -1,6 +1,7 @@
 // The questions about faults that need more than one value: which link, in which direction, which host, and what belongs to
 // what kind of fault.
 #include "sim/config/load.h"
+#include "sim/config/resolve_congestion.h"
 #include "sim/config/tables.h"
 
 namespace verbatim::config {
@@ -20,10 +21,13 @@ class FaultResolver {
 
   void resolve(FaultSpec& fault) {
     if (fault.action.empty()) return;  // already a finding
+    if (fault.action != "pause_storm") refuse(!fault.priorities.empty(), fault, "priorities", "\"pause_storm\"");
     if (fault.of_management()) {
       management_fault(fault);
     } else if (fault.action == "link_down") {
       link_fault(fault);
+    } else if (fault.action == "pause_storm") {
+      storm_fault(fault);
     } else if (fault.of_adapter()) {
       adapter_fault(fault);
     } else {
@@ -34,6 +38,7 @@ class FaultResolver {
  private:
   struct Found {
     Endpoint end, other;
+    const LinkSpec* link = nullptr;
   };
 
   void add(const std::string& pointer, std::string text, std::string hint) {
@@ -44,9 +49,9 @@ class FaultResolver {
   std::optional<Found> find(const std::string& text, const std::string& pointer) {
     std::vector<std::string> names;
     for (const LinkSpec& link : topology_.links) {
-      for (const auto& [end, other] : {Found{link.end_a, link.end_b}, Found{link.end_b, link.end_a}}) {
-        names.push_back(plain_name(topology_, end));
-        if (text == names.back() || (!end.is_switch && text == names.back() + ":1")) return Found{end, other};
+      for (const Found& found : {Found{link.end_a, link.end_b, &link}, Found{link.end_b, link.end_a, &link}}) {
+        names.push_back(plain_name(topology_, found.end));
+        if (text == names.back() || (!found.end.is_switch && text == names.back() + ":1")) return found;
       }
     }
     const std::string near = nearest(text, names);
@@ -66,6 +71,13 @@ class FaultResolver {
     refuse(!fault.host.empty(), fault, "host", "\"device_fatal\"");
   }
 
+  void refuse_chance(const FaultSpec& fault, const std::string& belongs_to) {
+    const FaultSpec none;
+    refuse(fault.is_random(), fault, "rate", belongs_to);
+    refuse(fault.burst != none.burst, fault, "burst", belongs_to);
+    refuse(fault.burst_lengths != none.burst_lengths, fault, "burst_lengths", belongs_to);
+  }
+
   // What chooses packets, and says what becomes of them.
   void refuse_selection(const FaultSpec& fault, const std::string& packets) {
     const FaultSpec none;
@@ -74,6 +86,7 @@ class FaultResolver {
     refuse(fault.nth != none.nth, fault, "nth", packets);
     refuse(fault.every != none.every, fault, "every", packets);
     refuse(fault.count != none.count, fault, "count", packets);
+    refuse_chance(fault, packets);
     refuse(fault.after != none.after, fault, "after", packets);
     refuse(fault.delay != none.delay, fault, "delay", "\"delay\"");
     refuse(fault.icrc != none.icrc, fault, "icrc", "\"corrupt\"");
@@ -93,6 +106,7 @@ class FaultResolver {
     refuse(fault.at != none.at, fault, "at", fabric);
     refuse(fault.until != none.until, fault, "until", fabric);
     refuse(fault.opcode != none.opcode, fault, "opcode", fabric);
+    refuse_chance(fault, fabric);
     refuse(fault.icrc != none.icrc, fault, "icrc", fabric);
     refuse(fault.byte != none.byte, fault, "byte", fabric);
     check_delay(fault);
@@ -137,15 +151,23 @@ class FaultResolver {
     refuse(!fault.link.empty(), fault, "link",
            "\"link_down\"; name an end of the link as \"from\" or \"to\"");
     refuse_host(fault);
-    refuse(fault.at != none.at, fault, "at", "\"link_down\" and \"device_fatal\"");
-    refuse(fault.until != none.until, fault, "until", "\"link_down\"");
+    refuse(fault.at != none.at, fault, "at", "\"link_down\", \"pause_storm\" and \"device_fatal\"");
+    refuse(fault.until != none.until, fault, "until", "\"link_down\" and \"pause_storm\"");
     if (fault.action != "corrupt") refuse(fault.icrc != none.icrc, fault, "icrc", "\"corrupt\"");
     if (fault.action != "corrupt") refuse(fault.byte != none.byte, fault, "byte", "\"corrupt\"");
     check_delay(fault);
+    if (fault.is_random() && fault.every != none.every) {
+      add(fault.pointer + "/every", "a fault has a \"rate\" or an \"every\", not both", "\"rate\" is a chance, \"every\" a number");
+    }
+    if (const auto found = find_direction(fault, "packets")) fault.end = found->end;
+  }
+
+  // The end of a link where something leaves, as "from" and "to" name it.
+  std::optional<Found> find_direction(const FaultSpec& fault, const std::string& what) {
     if (fault.from.empty() && fault.to.empty()) {
       add(fault.pointer, "the link is missing",
-          "name the end where packets leave as \"from\", or where they come as \"to\"");
-      return;
+          "name the end where " + what + " leave as \"from\", or where they come as \"to\"");
+      return std::nullopt;
     }
     std::optional<Found> from, to;
     if (!fault.from.empty()) from = find(fault.from, fault.pointer + "/from");
@@ -154,25 +176,54 @@ class FaultResolver {
       add(fault.pointer, "no link joins " + in_quotes(fault.from) + " and " + in_quotes(fault.to),
           "the other end of " + in_quotes(fault.from) + " is " +
               in_quotes(plain_name(topology_, from->other)));
+      return std::nullopt;
+    }
+    if (!from && to) return Found{to->other, to->end, to->link};
+    return from;
+  }
+
+  void storm_fault(FaultSpec& fault) {
+    const std::string packets = "faults of packets";
+    refuse(!fault.link.empty(), fault, "link", "\"link_down\"; name the end that asks for pauses as \"from\"");
+    refuse_host(fault);
+    refuse_selection(fault, packets);
+    check_end(fault, "the storm would be over");
+    const auto found = find_direction(fault, "pauses");
+    if (!found) return;
+    fault.end = found->end;
+    const std::string pointer = fault.pointer + (fault.from.empty() ? "/to" : "/from");
+    if (!found->link->has_pauses_at(found->end) || !found->link->has_pauses_at(found->other)) {
+      add(pointer, "the cable of " + in_quotes(plain_name(topology_, found->end)) + " has no pauses",
+          R"(give it "flow_control": "pfc" at both ends, or a switch whose ports share memory)");
       return;
     }
-    if (from) fault.end = from->end;
-    if (!from && to) fault.end = to->other;
+    fault.storming_lanes = found->link->lossless_lanes;
+    if (fault.priorities.empty()) return;
+    const auto priorities = parse_priorities(fault.priorities);
+    if (!priorities) {
+      add(fault.pointer + "/priorities", in_quotes(fault.priorities) + " is not a list of priorities, 0 to 7", R"(write "3", "3,4" or "0-7")");
+    } else if ((*priorities & ~found->link->lossless_lanes) != 0) {
+      add(fault.pointer + "/priorities", in_quotes(fault.priorities) + " has priorities that the cable does not pause",
+          "its lossless_priorities are " + in_quotes(found->link->pfc.lossless_priorities) + ", as far as both ends have lanes");
+    } else {
+      fault.storming_lanes = *priorities;
+    }
+  }
+
+  void check_end(const FaultSpec& fault, const std::string& what) {
+    if (fault.until == FaultSpec{}.until || fault.until > fault.at) return;
+    const auto text = [](Duration time) { return format_quantity(time.count(), Dimension::kDuration); };
+    add(fault.pointer + "/until", what + " at " + text(fault.until) + ", not after it " + (fault.action == "link_down" ? "fails" : "begins") + " at " + text(fault.at),
+        "both are virtual times from the start of the run");
   }
 
   void link_fault(FaultSpec& fault) {
-    const FaultSpec none;
     const std::string packets = "faults of packets";
     refuse(!fault.from.empty(), fault, "from", packets + "; a link fails in both directions");
     refuse(!fault.to.empty(), fault, "to", packets + "; a link fails in both directions");
     refuse_host(fault);
     refuse_selection(fault, packets);
-    if (fault.until != none.until && fault.until <= fault.at) {
-      add(fault.pointer + "/until",
-          "the link would be up again at " + format_quantity(fault.until.count(), Dimension::kDuration) +
-              ", not after it fails at " + format_quantity(fault.at.count(), Dimension::kDuration),
-          "both are virtual times from the start of the run");
-    }
+    check_end(fault, "the link would be up again");
     if (fault.link.empty()) {
       add(fault.pointer, "the key \"link\" is missing", "name one of the link's ends");
     } else if (const auto found = find(fault.link, fault.pointer + "/link")) {

@@ -81,11 +81,12 @@ const Object& flow_table() {
                             .kind = Kind::kText,
                             .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive",
                             .choices = {"write", "send"}}),
-       bind<&F::service_level>({.key = "service_level",
-                                .kind = Kind::kInteger,
-                                .doc = "of its packets and their answers; on Ethernet, with trust pcp in the adapter's profile, the lower three "
-                                       "bits are their priority",
-                                .max = 15}),
+       without_default(bind<&F::service_level>({.key = "service_level",
+                                                .kind = Kind::kInteger,
+                                                .doc = "of its packets and their answers; on Ethernet, with trust pcp in the adapter's profile, the lower "
+                                                       "three bits are their priority; left out: that of the path record, which is 0 unless the topology's "
+                                                       "routing_engine has levels",
+                                                .max = 15})),
        bind<&F::traffic_class>({.key = "traffic_class",
                                 .kind = Kind::kInteger,
                                 .doc = "on Ethernet: of the IP headers of its packets and their answers; the upper six bits are the DSCP",
@@ -160,8 +161,9 @@ const Object& fault_table() {
                          .kind = Kind::kText,
                          .required = true,
                          .doc = "what happens: to packets (mark: those of RoCE that are ECN-capable get a congested switch's mark, CE), to the "
-                                "link itself (link_down), or to an adapter that fails for good (device_fatal)",
-                         .choices = {"drop", "duplicate", "corrupt", "delay", "mark", "link_down", "device_fatal"}}),
+                                "link itself (link_down), to the far end of a link that has pauses, which a broken device pauses without end "
+                                "(pause_storm), or to an adapter that fails for good (device_fatal)",
+                         .choices = {"drop", "duplicate", "corrupt", "delay", "mark", "link_down", "pause_storm", "device_fatal"}}),
        bind<&F::network>({.key = "network",
                           .kind = Kind::kText,
                           .doc =
@@ -175,11 +177,11 @@ const Object& fault_table() {
        bind<&F::from>({.key = "from",
                        .kind = Kind::kText,
                        .doc =
-                           "packets that leave by this end of a link, written as in the topology; of network "
+                           "packets, or pauses, that leave by this end of a link, written as in the topology; of network "
                            "management: from this host, default any"}),
        bind<&F::to>({.key = "to",
                      .kind = Kind::kText,
-                     .doc = "packets that come to this end of a link; of network management: to this host, "
+                     .doc = "packets, or pauses, that come to this end of a link; of network management: to this host, "
                             "default any"}),
        bind<&F::opcode>({.key = "opcode",
                          .kind = Kind::kText,
@@ -190,7 +192,23 @@ const Object& fault_table() {
                       .doc = "the first such packet that is hit; 1 is the first that starts on the link",
                       .min = 1}),
        bind<&F::every>({.key = "every", .kind = Kind::kInteger, .doc = "after that one, every n-th such packet is hit", .min = 1}),
-       bind<&F::count>({.key = "count", .kind = Kind::kInteger, .doc = "how many packets are hit; 0: no limit"}),
+       without_default(bind<&F::count>({.key = "count",
+                                        .kind = Kind::kInteger,
+                                        .doc = "how many packets are hit, or bursts of them; 0: no limit; default 1, with a rate no limit"})),
+       without_default(bind<&F::rate>({.key = "rate",
+                                       .kind = Kind::kFraction,
+                                       .doc = "instead of every: the chance with which each packet from the nth on is hit, or a burst "
+                                              "begins with it, such as 1e-4; drawn from the seed, for each end of a link by itself"})),
+       bind<&F::burst>({.key = "burst",
+                        .kind = Kind::kInteger,
+                        .doc = "packets that are hit one after the other each time",
+                        .min = 1,
+                        .max = 1'000'000}),
+       bind<&F::burst_lengths>({.key = "burst_lengths",
+                                .kind = Kind::kText,
+                                .doc = "fixed: each burst has that length; geometric: its length is drawn, and that is the mean (with a rate, "
+                                       "the model of Gilbert and Elliott)",
+                                .choices = {"fixed", "geometric"}}),
        bind<&F::after>({.key = "after",
                         .kind = Kind::kDuration,
                         .doc = "virtual time from which packets count",
@@ -213,13 +231,17 @@ const Object& fault_table() {
        bind<&F::host>({.key = "host", .kind = Kind::kText, .doc = "of action device_fatal: whose adapter fails; a further one: host/device"}),
        bind<&F::at>({.key = "at",
                      .kind = Kind::kDuration,
-                     .doc = "of actions link_down and device_fatal: virtual time of the failure",
+                     .doc = "of actions link_down, pause_storm and device_fatal: virtual time of the failure",
                      .max = 1'000'000 * kSecondPs}),
        bind<&F::until>(
            {.key = "until",
             .kind = Kind::kDuration,
-            .doc = "of action link_down: virtual time at which the link is up again; default: never",
-            .max = 1'000'000 * kSecondPs})});
+            .doc = "of actions link_down and pause_storm: virtual time at which the link is up again, or the storm over; default: never",
+            .max = 1'000'000 * kSecondPs}),
+       bind<&F::priorities>({.key = "priorities",
+                             .kind = Kind::kText,
+                             .doc = "of action pause_storm: those that are paused, such as \"3\" or \"3,4\"; default: all that the link has "
+                                    "without loss"})});
   return table;
 }
 

@@ -17,6 +17,7 @@
 #include "sim/hca/hca_profile.h"
 #include "sim/ib/congestion.h"
 #include "sim/ib/ip_network.h"
+#include "sim/subnet/routing.h"
 #include "verbs_shim/protocol/region.h"
 
 namespace verbatim::config {
@@ -99,6 +100,7 @@ struct Endpoint {
 
 // Priority-based flow control of a cable.
 struct PauseSpec {
+  std::string ends = "both";                  // that pause and are paused: or a, or b
   std::string lossless_priorities = "0-7";  // as written: "3", "3,4", "0-7"
   std::uint32_t quanta = 65535;
   std::string response = "ideal";  // or ieee, or a duration
@@ -125,6 +127,10 @@ struct LinkSpec {
   std::string pointer;
 
   Endpoint end_a, end_b;  // resolved
+  // Whether an end pauses and is paused.
+  bool has_pauses_at(const Endpoint& end) const {
+    return flow_control == "pfc" && (pfc.ends == "both" || end == (pfc.ends == "a" ? end_a : end_b));
+  }
   std::uint8_t lossless_lanes = 0;  // likewise, with pfc: bit n for priority n
   Duration pause_response{0};
   std::uint32_t headroom_bytes = 0;
@@ -192,6 +198,12 @@ struct AdapterSpec {
   std::uint32_t interface_index() const { return kFirstInterface + static_cast<std::uint32_t>(number); }
 };
 
+// For the routing engine torus-2QoS.
+struct TorusSpec {
+  std::string shape;                  // as written: "torus 4 4m"; empty: there is none
+  std::vector<std::string> switches;  // of its places; the last size counts fastest
+};
+
 struct TopologySpec {
   std::string file;  // as the user named it
   std::string name, description;
@@ -204,6 +216,14 @@ struct TopologySpec {
   // On Ethernet: from the failure or repair of a cable between switches to new routes.
   static constexpr Duration kUsualConvergenceTime{200'000'000'000};
   Duration convergence_time = kUsualConvergenceTime;
+  bool allow_mismatch = false;  // of the ends of a cable
+  std::string routing_engine = "minhop";  // OpenSM's list of engines, and no_fallback
+  std::vector<std::string> root_switches;
+  TorusSpec torus_2qos;
+  // From the failure or repair of a cable between switches of InfiniBand to the subnet manager's new tables; or off. OpenSM
+  // sweeps at once when a switch reports the change (trap 128) and needs some milliseconds to discover a small fabric, seconds
+  // for a large one: an estimate for up to some hundred ports.
+  std::string sweep_time = "100 ms";
   GeneratorSpec generate;
   std::vector<HostSpec> hosts;
   std::vector<SwitchSpec> switches;
@@ -212,8 +232,11 @@ struct TopologySpec {
   ManagementNetworkSpec management_network;
   SubnetCongestionSpec congestion_control;
 
+  std::vector<std::string> mismatches;  // resolved, if they are allowed: sentences
   // Resolved: the first one of each host, in the order of the hosts, then all further ones.
   std::vector<AdapterSpec> adapters;
+  subnet::Routing routing;        // all but the lanes, which follow from the cables
+  std::optional<Duration> sweep;  // none: routes stay as they are
   const hca::HcaProfile& hca_profile(const AdapterSpec& adapter) const {
     const HostSpec& owner = hosts[adapter.host];
     return adapter.number == 0 ? owner.hca_profile : owner.further_adapters[adapter.number - 1].hca_profile;
@@ -305,7 +328,8 @@ struct FlowSpec {
   std::int64_t message_size = 1 << 20;
   std::string operation = "write";  // or send
   std::uint32_t queue_pairs = 1;
-  std::uint32_t service_level = 0;  // of its packets and their answers
+  static constexpr std::uint32_t kOfPath = 16;
+  std::uint32_t service_level = kOfPath;  // of its packets and their answers; kOfPath: that of the subnet manager's path record
   std::uint32_t traffic_class = 0;  // likewise, on Ethernet
   std::string pointer;
 
@@ -313,28 +337,38 @@ struct FlowSpec {
   std::size_t from_adapter = 0, to_adapter = 0;  // resolved: indices into TopologySpec::adapters
 };
 
-// A scripted fault: of packets that leave by one end of a link, of a link, or of an adapter.
+// A scripted fault: of packets that leave by one end of a link, of a link, of one of its ends, or of an adapter.
 struct FaultSpec {
-  std::string action;              // drop, duplicate, corrupt, delay, mark, link_down, device_fatal
+  std::string action;              // drop, duplicate, corrupt, delay, mark, link_down, pause_storm, device_fatal
   std::string network = "fabric";  // or management
   std::string protocol = "any";    // of the management network: any, tcp, udp
   std::string from, to, link;      // ends of a link, or hosts, as written
   std::string host;                // whose adapter fails
   std::string opcode = "any";      // or an operation of the opcode table
-  std::int64_t nth = 1, every = 1, count = 1;
+  static constexpr std::int64_t kNotGiven = -1;
+  std::int64_t nth = 1, every = 1;
+  std::int64_t count = kNotGiven;  // times; 0: no limit
+  std::int64_t rate = kNotGiven;   // chance of each packet, in parts of kFractionParts
+  std::int64_t burst = 1;          // packets hit in a row each time
+  std::string burst_lengths = "fixed";  // or geometric
   Duration after{0};
   Duration delay{0};
   std::string icrc = "invalid";
   std::int64_t byte = 0;     // of the payload
   Duration at{0}, until{0};  // until 0: for ever
+  std::string priorities;    // of a pause storm, as written; empty: all that are lossless
   std::string pointer;
   bool is_drawn = false;  // by freedom spec, within its budget, and not given
 
   Endpoint end;                                   // resolved: where the packets leave, or one end of the link
   std::optional<std::size_t> from_host, to_host;  // resolved, of the management network; none: any
   std::size_t adapter_index = 0;                  // resolved, of an adapter
+  std::uint8_t storming_lanes = 0;                // resolved, of a pause storm: bit n for priority n
   bool of_management() const { return network == "management"; }
   bool of_adapter() const { return action == "device_fatal"; }
+  bool is_random() const { return rate != kNotGiven; }
+  // Those that are drawn have no end unless one is given.
+  std::int64_t times() const { return count != kNotGiven ? count : is_random() ? 0 : 1; }
 };
 
 struct ExpectSpec {

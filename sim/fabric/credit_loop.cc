@@ -2,71 +2,106 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
+#include <tuple>
 
 namespace verbatim::fabric {
 
 namespace {
 
-using Buffer = std::pair<ComponentId, std::uint8_t>;  // an input buffer: its port, and the lane
-
-// A lane of an output port with packets in its queue.
+// A lane of an output port with packets in its queue, whose first one waits for space.
 struct Output {
   Port* port;
   ib::VirtualLane lane;
-  bool is_stuck;                         // as far as is known
-  std::vector<std::size_t> waits_for{};  // indices of the outputs whose packets occupy the input buffer that it waits for
 };
 
-std::vector<Output> outputs_of(std::span<Port* const> ports) {
+// Space that packets occupy in the queues of some outputs.
+class KeptSpace {
+ public:
+  void add(const Output& output) {
+    const auto add_one = [this](const BufferClaim& claim, std::uint32_t bytes) { place(claim) += cells(claim, bytes); };
+    output.port->visit_claims(output.lane, add_one);
+  }
+  void remove(const Output& output) {
+    const auto remove_one = [this](const BufferClaim& claim, std::uint32_t bytes) { place(claim) -= cells(claim, bytes); };
+    output.port->visit_claims(output.lane, remove_one);
+  }
+  // Whether the first packet of an output could start if all other packets left.
+  bool lets_go(const Output& output) {
+    const Port& far = *output.port->far_end();
+    const PerPortBuffer& buffer = far.input_buffer();
+    if (!buffer.has_group(far.number(), output.lane)) {
+      const std::uint64_t kept = blocks_[{&buffer, far.number(), output.lane}];
+      return kept + output.port->first_blocks(output.lane) <= output.port->far_blocks();
+    }
+    const SharedBuffer& groups = *buffer.groups();
+    return groups.can_have_room_again(buffer.group_of(far.number(), output.lane), cells_of(groups));
+  }
+
+ private:
+  std::vector<std::uint64_t>& cells_of(const SharedBuffer& groups) {
+    std::vector<std::uint64_t>& all = cells_[&groups];
+    all.resize(groups.size());
+    return all;
+  }
+  std::uint64_t& place(const BufferClaim& claim) {
+    if (!claim.buffer->has_group(claim.in, claim.lane)) return blocks_[{claim.buffer, claim.in, claim.lane}];
+    return cells_of(*claim.buffer->groups())[claim.buffer->group_of(claim.in, claim.lane)];
+  }
+  static std::uint64_t cells(const BufferClaim& claim, std::uint32_t bytes) {
+    return claim.buffer->has_group(claim.in, claim.lane) ? claim.buffer->groups()->cells_of(bytes) : blocks_of(bytes);
+  }
+
+  // Looked up, never walked through.
+  std::map<std::tuple<const PerPortBuffer*, PortNumber, ib::VirtualLane>, std::uint64_t> blocks_;
+  std::map<const SharedBuffer*, std::vector<std::uint64_t>> cells_;  // by group
+};
+
+// Outputs that never go on, by component and lane.
+std::vector<Output> stuck_outputs(std::span<Port* const> ports, LoopKind kind) {
   std::vector<Output> outputs;
   for (Port* port : ports) {
     if (!port->connected()) continue;
     for (std::uint8_t number = 0; number < port->operational_lanes(); ++number) {
       const ib::VirtualLane lane{number};
-      if (port->has_queued(lane)) outputs.push_back({port, lane, port->waits_for_credits(lane)});
+      if (kind == LoopKind::kForEver && port->limits_waits(lane)) continue;
+      if (port->waits_for_credits(lane)) outputs.push_back({port, lane});
     }
   }
-  std::ranges::sort(outputs, {}, [](const Output& output) { return Buffer(output.port->id(), output.lane.value); });
+  std::ranges::sort(outputs, {}, [](const Output& output) { return std::pair(output.port->id(), output.lane.value); });
+  KeptSpace kept;
+  for (const Output& output : outputs) kept.add(output);
+  for (std::size_t before = 0; before != outputs.size();) {
+    before = outputs.size();
+    std::erase_if(outputs, [&kept](const Output& output) {
+      if (!kept.lets_go(output)) return false;
+      kept.remove(output);
+      return true;
+    });
+  }
   return outputs;
+}
+
+// The first of them whose packets occupy the input buffer that an output waits for; some do.
+std::size_t next_of(std::size_t at, std::span<const Output> outputs) {
+  const Output& waiting = outputs[at];
+  const ComponentId far = waiting.port->far_end()->id();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    bool occupies = false;
+    outputs[i].port->visit_claims(outputs[i].lane, [&](const BufferClaim& claim, std::uint32_t) {
+      occupies |= claim.buffer->input_id(claim.in) == far && claim.lane == waiting.lane;
+    });
+    if (occupies) return i;
+  }
+  CHECK(false);
 }
 
 }  // namespace
 
-std::vector<const Port*> find_credit_loop(std::span<Port* const> ports) {
-  std::vector<Output> outputs = outputs_of(ports);
-  if (std::ranges::none_of(outputs, &Output::is_stuck)) return {};
-  std::map<Buffer, std::vector<std::size_t>> occupants;  // outputs, by the buffer that their packets occupy
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i].port->visit_occupied_buffers(outputs[i].lane, [&](ComponentId input, ib::VirtualLane lane) {
-      std::vector<std::size_t>& list = occupants[{input, lane.value}];
-      if (list.empty() || list.back() != i) list.push_back(i);
-    });
-  }
-  std::vector<std::vector<std::size_t>> waiters(outputs.size());
-  std::vector<std::size_t> freed;  // ports that can send; their waiters have not been visited yet
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    Output& output = outputs[i];
-    if (output.is_stuck) {
-      const auto found = occupants.find({output.port->far_end()->id(), output.lane.value});
-      if (found != occupants.end()) output.waits_for = found->second;
-      for (const std::size_t next : output.waits_for) waiters[next].push_back(i);
-      output.is_stuck = !output.waits_for.empty();
-    }
-    if (!output.is_stuck) freed.push_back(i);
-  }
-  while (!freed.empty()) {
-    const std::size_t next = freed.back();
-    freed.pop_back();
-    for (const std::size_t i : waiters[next]) {
-      if (std::exchange(outputs[i].is_stuck, false)) freed.push_back(i);
-    }
-  }
-  // Every output that is left waits for others that are left.
-  const auto first = std::ranges::find_if(outputs, &Output::is_stuck);
-  if (first == outputs.end()) return {};
+std::vector<LoopOutput> find_credit_loop(std::span<Port* const> ports, LoopKind kind) {
+  const std::vector<Output> outputs = stuck_outputs(ports, kind);
+  if (outputs.empty()) return {};
   std::vector<std::size_t> path;
-  for (auto at = static_cast<std::size_t>(first - outputs.begin());; at = outputs[at].waits_for.front()) {
+  for (std::size_t at = 0;; at = next_of(at, outputs)) {
     const auto met = std::ranges::find(path, at);
     if (met == path.end()) {
       path.push_back(at);
@@ -76,8 +111,8 @@ std::vector<const Port*> find_credit_loop(std::span<Port* const> ports) {
     break;
   }
   std::rotate(path.begin(), std::ranges::min_element(path), path.end());
-  std::vector<const Port*> loop;
-  for (const std::size_t i : path) loop.push_back(outputs[i].port);
+  std::vector<LoopOutput> loop;
+  for (const std::size_t i : path) loop.push_back({outputs[i].port, outputs[i].lane});
   return loop;
 }
 

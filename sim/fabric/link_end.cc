@@ -65,7 +65,7 @@ PauseFrame LinkEnd::send_pause_frame() {
 
 // A frame that was on the link when it failed is lost, as a packet is (`arrivals.h`).
 void LinkEnd::expect_pause_frame(const PauseFrame& frame) {
-  if (frame.failures != arrivals_.failures()) return;
+  if (frame.failures != arrivals_.failures() || flow_.pauses() == nullptr) return;  // this end may know no pauses
   flow_.pauses()->add_frame(frame);
   count_pauses(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, frame.paused | frame.changed, frame.paused,
                frame.effective);

@@ -67,6 +67,12 @@ class LinkEnd {
     if (inbox_ == nullptr) [[likely]] far_->advance();
     flow_.take_grants(lane, engine_.now());
   }
+  // With pauses: frames that have effect by now, as PriorityFlowControl::take_frames().
+  template <class Visit>
+  void take_frames(Visit visit) {
+    if (inbox_ == nullptr) far_->advance();
+    flow_.pauses()->take_frames(engine_.now(), visit);
+  }
   // When a packet of so many blocks may start on a data lane that is otherwise ready at `at`; kNever: not known yet. Notes that
   // the lane waits for grants that have not left the far end.
   Instant may_start(std::size_t lane, std::uint32_t blocks, Instant at) {

@@ -84,6 +84,8 @@ class OutputScheduler {
     const Ring<QueuedPacket>& queue = at(lane).queue;
     for (std::size_t i = 0; i < queue.size(); ++i) visit(queue[i]);
   }
+  // Since when the first packet of a lane has been the first and ready; the lane has one.
+  Instant head_since(ib::VirtualLane lane) const { return at(lane).head_since; }
   // Since when the first packet of a waiting lane has been the first and ready; kNever: no lane waits.
   Instant waiting_since() const;
 

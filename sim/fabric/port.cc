@@ -49,16 +49,19 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
   buffer_->attach(number, *this);
 }
 
-void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind) {
+void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind) { connect(a, b, params, params, kind); }
+
+void connect(Port& a, Port& b, const SharedLinkParams& of_a, const SharedLinkParams& of_b, CableKind kind) {
   CHECK(&a != &b && !a.connected() && !b.connected());
-  a.attach(b, params);
-  b.attach(a, params);
+  a.attach(b, of_a);
+  b.attach(a, of_b);
+  CHECK(a.has_credits_ == b.has_credits_);
   a.link_->connect(*b.link_, kind);
   b.link_->connect(*a.link_, kind);
   const std::uint32_t lanes = std::min(a.out_.data_lanes(), b.out_.data_lanes());
   for (Port* const port : {&a, &b}) {
     if (port->out_.data_lanes() != lanes) port->out_.set_data_lanes(lanes);
-    if (!port->has_credits_) port->buffer_->bound_lanes(port->number_, lanes, port->input_buffer_bytes_, *params);
+    if (!port->has_credits_) port->buffer_->bound_lanes(port->number_, lanes, port->input_buffer_bytes_, port->link());
   }
 }
 
@@ -85,13 +88,19 @@ void Port::send(ib::PacketPtr packet, Instant ready) {
   enqueue(std::move(packet), {.ready = ready, .wire_bytes = wire_bytes}, nullptr, lane);
 }
 
-void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arrived, Instant ready, const BufferClaim& claim,
+void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, ArrivalTimes times, Instant ready, const BufferClaim& claim,
                    std::shared_ptr<SharedClaim> shared) {
   CHECK(up_);
   const ib::VirtualLane lane = packet->lrh.lane;
-  if (extras_ != nullptr) [[unlikely]] mark(MarkingParams::Where::kEnqueue, *packet, lane);
+  if (extras_ != nullptr) [[unlikely]] {
+    if (has_watchdog_ && is_stormed(lane)) {
+      drop(*packet, DropReason::kPauseWatchdog);
+      return PerPortBuffer::release(claim, shared.get(), wire_bytes, std::max(times.tail, engine_.now()));
+    }
+    mark(MarkingParams::Where::kEnqueue, *packet, lane);
+  }
   const bool has_lifetime = lifetime_ > Duration(0) && lane != kManagementLane;
-  const Instant expires = has_lifetime ? arrived + lifetime_ : kNever;
+  const Instant expires = has_lifetime ? times.head + lifetime_ : kNever;
   enqueue(std::move(packet), {ready, expires, wire_bytes, false, claim}, std::move(shared), lane);
 }
 
@@ -149,7 +158,7 @@ void Port::judge_pause(ib::VirtualLane lane) {
 void Port::on_pause_timer() {
   SharedBuffer& groups = *buffer_->groups();
   groups.settle(engine_.now());
-  for (std::uint32_t rest = asked_pauses(); rest != 0; rest &= rest - 1) {
+  for (std::uint32_t rest = asked_pauses() & ~extras_->pause_storm; rest != 0; rest &= rest - 1) {
     const ib::VirtualLane lane = lowest_of(rest);
     if (groups.has_room_again(buffer_->group_of(number_, lane))) link_->pauses()->ask(lane.value, false, engine_.now());
   }
@@ -161,13 +170,69 @@ void Port::on_pause_timer() {
   schedule_resumes();
 }
 
+void Port::set_pause_storm(std::uint8_t priorities) {
+  CHECK(has_pauses_);
+  extras_->pause_storm = priorities;
+  for (std::uint32_t rest = priorities; rest != 0; rest &= rest - 1)
+    link_->pauses()->ask(lowest_of(rest).value, true, engine_.now());
+  schedule_pause_timer(engine_.now());
+}
+
+void Port::set_watchdog(const WatchdogParams& params) {
+  CHECK(has_pauses_ && params.detection > Duration(0) && params.restoration > Duration(0));
+  extras_->watchdog = std::make_unique<PauseWatchdog>(params);
+  has_watchdog_ = true;
+}
+
+void Port::note_pauses() {
+  PauseWatchdog& watchdog = *extras_->watchdog;
+  link_->take_frames([&](const PauseFrame& frame) { watchdog.note_paused(frame.paused, frame.effective); });
+  watchdog.end_storms(engine_.now());
+  ignored_pauses_ = watchdog.ignored_pauses();
+  for (std::uint32_t rest = watchdog.take_ended(); rest != 0; rest &= rest - 1)
+    tracer_.record(id_, TraceEvent::kPauseWatchdog, lowest_of(rest).value, 0);
+}
+
+Instant Port::next_storm() const {
+  Instant next = kNever;
+  for (std::uint32_t rest = out_.waiting() & link().lossless_lanes; rest != 0; rest &= rest - 1) {
+    const ib::VirtualLane lane = lowest_of(rest);
+    next = std::min(next, extras_->watchdog->deadline(lane.value, out_.head_since(lane)));
+  }
+  return next;
+}
+
+bool Port::begin_storms() {
+  note_pauses();
+  PauseWatchdog& watchdog = *extras_->watchdog;
+  bool any = false;
+  for (std::uint32_t rest = out_.waiting() & link().lossless_lanes; rest != 0; rest &= rest - 1) {
+    const ib::VirtualLane lane = lowest_of(rest);
+    if (watchdog.deadline(lane.value, out_.head_since(lane)) > engine_.now()) continue;
+    any = true;
+    watchdog.begin_storm(lane.value);
+    tracer_.record(id_, TraceEvent::kPauseWatchdog, lane.value, 1);
+    if ((watchdog.dropping() >> lane.value & 1) == 0) continue;
+    count_wait();
+    while (!out_.is_empty(lane)) lose(out_.take_first(lane, engine_.now()), DropReason::kPauseWatchdog);
+    show_queue(tracer_, id_, out_, lane);
+  }
+  ignored_pauses_ = watchdog.ignored_pauses();
+  return any;
+}
+
+bool Port::is_stormed(ib::VirtualLane lane) {
+  note_pauses();
+  return lane != kManagementLane && (extras_->watchdog->dropping() >> lane.value & 1) != 0;
+}
+
 void Port::schedule_pause_timer(Instant when) {
   Timer& timer = *extras_->pause_timer;
   if (!timer.scheduled() || when < timer.when()) timer.reschedule_at(when);
 }
 
 void Port::schedule_resumes() {
-  for (std::uint32_t rest = asked_pauses(); rest != 0; rest &= rest - 1) {
+  for (std::uint32_t rest = asked_pauses() & ~extras_->pause_storm; rest != 0; rest &= rest - 1) {
     const Instant next = buffer_->groups()->next_release(buffer_->group_of(number_, lowest_of(rest)));
     if (next != kNever) schedule_pause_timer(next);
   }
@@ -189,7 +254,7 @@ void Port::send_pause_frame() {
 
 std::uint8_t Port::paused_lanes() {
   if (!has_pauses_) return 0;
-  link_->take_grants(0);
+  take_grants(ib::VirtualLane{0});
   return link_->pauses()->paused();
 }
 
@@ -216,7 +281,7 @@ void Port::mark_forward(ib::Packet& packet, std::uint32_t wire_bytes, ib::Virtua
 std::uint32_t Port::credits(ib::VirtualLane lane) {
   if (!connected()) return 0;
   CHECK(lane.value < out_.data_lanes());
-  link_->take_grants(lane.value);
+  take_grants(lane);
   return link_->credits(lane.value);
 }
 
@@ -226,23 +291,27 @@ Instant Port::eligible_at(ib::VirtualLane lane) {
   if (const PerPortBuffer* const buffer = first.claim.buffer; buffer != nullptr && buffer->limits_reads()) [[unlikely]] {
     at = std::max(at, first.claim.buffer->next_read(first.claim.in, engine_.now()));
   }
-  if (lane == kManagementLane) return at;
+  if (lane == kManagementLane || (ignored_pauses_ >> lane.value & 1) != 0) return at;
   return link_->may_start(lane.value, blocks_of(first.wire_bytes), at);
 }
 
 bool Port::waits_for_credits(ib::VirtualLane lane) {
   if (!up_ || !has_queued(lane) || lane == kManagementLane) return false;
-  link_->take_grants(lane.value);
+  take_grants(lane);
   return eligible_at(lane) == kNever;
+}
+
+bool Port::limits_waits(ib::VirtualLane lane) const {
+  if (out_.has_lifetime()) return true;
+  return has_watchdog_ && extras_->watchdog->ends_storms() && (link().lossless_lanes >> lane.value & 1) != 0;
 }
 
 bool Port::expire() {
   return out_.expire(
       engine_.now(), [this] { count_wait(); },
       [this](const QueuedPacket& lost, DropReason reason) {
-        drop(*lost.packet, reason);
+        lose(lost, reason);
         show_queue(tracer_, id_, out_, lost.packet->lrh.lane);
-        PerPortBuffer::release(lost.state.claim, lost.shared.get(), lost.state.wire_bytes, engine_.now());
       });
 }
 
@@ -314,6 +383,11 @@ void Port::drop(const ib::Packet& packet, DropReason reason) {
   ib::record_drop(tracer_, id_, packet, reason, id_);
 }
 
+void Port::lose(const QueuedPacket& lost, DropReason reason) {
+  drop(*lost.packet, reason);
+  PerPortBuffer::release(lost.state.claim, lost.shared.get(), lost.state.wire_bytes, engine_.now());
+}
+
 void set_link(Port& end, bool up) {
   CHECK(end.connected());
   end.set_cable(up);
@@ -329,7 +403,10 @@ bool Port::set_down(DownCause cause, bool is_down) {
   const auto bit = static_cast<std::uint8_t>(cause);
   if (((down_causes_ & bit) != 0) == is_down) return false;
   down_causes_ ^= bit;
-  if (is_down) link_->fail();
+  if (is_down) {
+    if (has_watchdog_) extras_->watchdog->note_paused(0, engine_.now());
+    link_->fail();
+  }
   if (up_ != (down_causes_ == 0)) set_up(down_causes_ == 0);
   return true;
 }
@@ -351,10 +428,7 @@ void Port::set_up(bool up) {
 void Port::lose_queued() {
   stop_waking();
   out_.drain(
-      [this](const QueuedPacket& lost) {
-        drop(*lost.packet, DropReason::kLinkDown);
-        PerPortBuffer::release(lost.state.claim, lost.shared.get(), lost.state.wire_bytes, engine_.now());
-      },
+      [this](const QueuedPacket& lost) { lose(lost, DropReason::kLinkDown); },
       [this](ib::VirtualLane lane, std::uint32_t bytes) {
         if (bytes != 0) show_queue(tracer_, id_, out_, lane);
         if (bytes >= output_queue_bytes_ && room_listener_ != nullptr) room_listener_(room_owner_, lane);
@@ -372,7 +446,7 @@ void Port::pump() {
     if (link_->data_start(now) == now) {
       for (std::uint32_t rest = out_.waiting(); rest != 0; rest &= rest - 1) {
         const ib::VirtualLane lane = lowest_of(rest);
-        if (lane != kManagementLane) link_->take_grants(lane.value);
+        if (lane != kManagementLane) take_grants(lane);
         if (out_.has_lifetime() && out_.is_blocked(lane, now)) [[unlikely]] continue;
         if (eligible_at(lane) <= now) eligible |= 1u << lane.value;
       }
@@ -398,6 +472,11 @@ void Port::set_wake() {
     at = std::min(at, std::max(link_->line().busy_until(), link_->pauses()->frame_due() + Duration(1)));
   }
   if (out_.has_lifetime()) [[unlikely]] at = std::min(at, std::max(out_.next_expiry(), now));
+  if (has_watchdog_) [[unlikely]] {
+    note_pauses();
+    // A frame that pauses may have effect behind the wake of a packet that is then found paused.
+    at = std::min({at, std::max(next_storm(), now), link_->pauses()->next_effect()});
+  }
   if (at == kNever) {
     wake_.cancel();
     return;
@@ -417,6 +496,7 @@ void Port::on_wake() {
   do {
     pump();
   } while (out_.has_lifetime() && expire());
+  if (has_watchdog_ && begin_storms()) [[unlikely]] pump();
   for (; full != 0; full &= full - 1) {
     const ib::VirtualLane lane = lowest_of(full);
     if (has_room(lane)) room_listener_(room_owner_, lane);

@@ -23,6 +23,7 @@
 #include "sim/fabric/output_scheduler.h"
 #include "sim/fabric/packet_faults.h"
 #include "sim/fabric/packet_sink.h"
+#include "sim/fabric/pause_watchdog.h"
 #include "sim/fabric/switch_buffer.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "sim/ib/packet.h"
@@ -107,9 +108,9 @@ class Port final : private LinkUser, private SpaceListener {
   // send().
   void set_room_listener(void* owner, RoomListener listener);
 
-  // For switches: as send(), but the packet, whose head came in at `arrived`, does not start before `ready`, and keeps `claim`
+  // For switches: as send(), but the packet, which came in at `times`, does not start before `ready`, and keeps `claim`
   // until its last byte has left. One of several copies names the claim that they share.
-  void forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arrived, Instant ready, const BufferClaim& claim,
+  void forward(ib::PacketPtr packet, std::uint32_t wire_bytes, ArrivalTimes times, Instant ready, const BufferClaim& claim,
                std::shared_ptr<SharedClaim> shared = nullptr);
 
   // A packet that came in by this port leaves the input buffer now, or at `when`. Its lrh.lane and size must
@@ -140,6 +141,11 @@ class Port final : private LinkUser, private SpaceListener {
   // Bit n: the far end pauses priority n at this time; it is asked to pause it.
   std::uint8_t paused_lanes();
   std::uint8_t asked_pauses() const { return has_pauses_ ? link_->pauses()->asked() : std::uint8_t{0}; }
+  // The device is broken: it asks the far end to pause these priorities (bit n: priority n) from now on, whatever room there is;
+  // 0: no longer. The link has pauses at both ends.
+  void set_pause_storm(std::uint8_t priorities);
+  // The same; before the first packet.
+  void set_watchdog(const WatchdogParams& params);
   // Flow control packets that have left by this port.
   std::uint64_t flow_control_packets() const { return link_->flow_control().frames_sent(); }
   // Bytes waiting in the output queue of a lane, and the most that there have been; blocks the far end grants at this time.
@@ -147,18 +153,24 @@ class Port final : private LinkUser, private SpaceListener {
   std::uint32_t most_queued_bytes(ib::VirtualLane lane) const { return out_.most_queued_bytes(lane); }
   std::uint32_t credits(ib::VirtualLane lane);
 
-  // For credit_loop.h, at the end of a run. Whether the first packet of a data lane waits for space in the far end's input buffer
-  // that the far end has not released.
+  // For credit_loop.h. Whether the first packet of a data lane waits for space in the far end's input buffer that the far end has
+  // not released.
   bool waits_for_credits(ib::VirtualLane lane);
-  // visit(ComponentId ingress port, ib::VirtualLane) for each packet in a lane's queue that occupies an input buffer.
+  // Whether such a wait ends by itself, with the loss of packets: by a lifetime, or a watchdog.
+  bool limits_waits(ib::VirtualLane lane) const;
+  // visit(const BufferClaim&, wire bytes) for each packet in a lane's queue that occupies an input buffer.
   template <class Visit>
-  void visit_occupied_buffers(ib::VirtualLane lane, Visit visit) const {
+  void visit_claims(ib::VirtualLane lane, Visit visit) const {
     out_.visit(lane, [&](const QueuedPacket& queued) {
-      const BufferClaim& claim = queued.state.claim;
-      if (claim.buffer != nullptr) visit(claim.buffer->input_id(claim.in), claim.lane);
+      if (queued.state.claim.buffer != nullptr) visit(queued.state.claim, queued.state.wire_bytes);
     });
   }
   bool has_queued(ib::VirtualLane lane) const { return !out_.is_empty(lane); }
+  // The first packet of a lane, which has one, in blocks; how many the far end's input buffer has, on a link with credits.
+  std::uint32_t first_blocks(ib::VirtualLane lane) const { return blocks_of(out_.first(lane).wire_bytes); }
+  std::uint32_t far_blocks() const { return link_->flow_control().capacity(); }
+  // Where packets wait that come in by this port.
+  const PerPortBuffer& input_buffer() const { return *buffer_; }
   // Null: no cable.
   Port* far_end() const { return peer_; }
 
@@ -188,7 +200,7 @@ class Port final : private LinkUser, private SpaceListener {
   }
 
  private:
-  friend void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind);
+  friend void connect(Port& a, Port& b, const SharedLinkParams& of_a, const SharedLinkParams& of_b, CableKind kind);
 
   enum class DownCause : std::uint8_t { kBrokenCable = 1, kDisabled = 2, kFarEndDisabled = 4 };
 
@@ -199,6 +211,8 @@ class Port final : private LinkUser, private SpaceListener {
     std::unique_ptr<ForwardMarking> forward_marking;  // likewise
     std::unique_ptr<ib::PriorityCounters> priorities;  // null: they are not counted
     std::unique_ptr<Timer> pause_timer;    // null: no priority is paused; a decision, or a frame that is due
+    std::unique_ptr<PauseWatchdog> watchdog;  // null: none
+    std::uint8_t pause_storm = 0;             // bit n: priority n is to be paused without need
   };
 
   Extras& extras() {
@@ -215,6 +229,19 @@ class Port final : private LinkUser, private SpaceListener {
   void schedule_pause_timer(Instant when);
   void schedule_resumes();
   void send_pause_frame();
+  // Grants of a lane and pauses that have arrived by now.
+  void take_grants(ib::VirtualLane lane) {
+    if (has_watchdog_) [[unlikely]] note_pauses();
+    link_->take_grants(lane.value);
+  }
+  // The watchdog learns of the pauses up to now; storms that are over end.
+  void note_pauses();
+  // When the watchdog finds the next storm, if nothing changes.
+  Instant next_storm() const;
+  // Storms begin that are due; false: there are none.
+  bool begin_storms();
+  // Whether the watchdog drops what comes to a lane now.
+  bool is_stormed(ib::VirtualLane lane);
   // The port has extras: marks a packet, if that is done there.
   void mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane);
   // The same with FECN, of a packet of a data lane that has left its queue and starts now.
@@ -229,6 +256,8 @@ class Port final : private LinkUser, private SpaceListener {
   // A second one of a packet is the next to start on its lane.
   void queue_copy(const ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane);
   void drop(const ib::Packet& packet, DropReason reason);
+  // The same with one that was in a queue; its space is free.
+  void lose(const QueuedPacket& lost, DropReason reason);
   // Counts the time since which a packet could have been sent and none was.
   void count_wait();
   // One of the causes for which the link is down begins or ends; false: it had already.
@@ -256,7 +285,9 @@ class Port final : private LinkUser, private SpaceListener {
   std::uint8_t down_causes_ = 0;  // of the link
   bool active_ = true;
   bool has_credits_ = true;  // the link's flow control
-  bool has_pauses_ = false;  // likewise
+  bool has_pauses_ = false;  // likewise, at this end
+  bool has_watchdog_ = false;
+  std::uint8_t ignored_pauses_ = 0;  // bit n: of priority n, by a watchdog
   const std::uint32_t output_queue_bytes_;
   const std::uint32_t input_buffer_bytes_;
   std::unique_ptr<PerPortBuffer> own_buffer_;
@@ -281,6 +312,9 @@ static_assert(sizeof(Port) <= 736);
 // Joins two ports by a cable, once, before the first packet. Each end learns the other's input buffer. A cable between parts
 // needs a propagation above zero.
 void connect(Port& a, Port& b, const SharedLinkParams& params, CableKind kind = CableKind::kWithinPart);
+// The same; where one end pauses and is paused, and the other, by mistake, drops what finds no space and knows no pauses, they
+// differ in flow_control alone.
+void connect(Port& a, Port& b, const SharedLinkParams& of_a, const SharedLinkParams& of_b, CableKind kind);
 inline void connect(Port& a, Port& b, const LinkParams& params, CableKind kind = CableKind::kWithinPart) {
   connect(a, b, std::make_shared<const LinkParams>(params), kind);
 }

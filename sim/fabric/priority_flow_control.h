@@ -55,8 +55,14 @@ class PriorityFlowControl : public WithoutCredits {
   void add_frame(const PauseFrame& frame) { coming_.push_back(frame); }
   // Frames that have effect by `now`.
   void take_grants(std::size_t, Instant now) {
+    take_frames(now, [](const PauseFrame&) {});
+  }
+  // The same; visit(const PauseFrame&) for each, in the order of their times.
+  template <class Visit>
+  void take_frames(Instant now, Visit visit) {
     while (!coming_.empty() && coming_.front().effective <= now) {
       const PauseFrame frame = coming_.pop_front();
+      visit(frame);
       if (const auto resumed = static_cast<std::uint8_t>(paused_ & ~frame.paused); resumed != 0) {
         resumed_ = resumed;
         resumed_at_ = frame.effective;
@@ -64,6 +70,8 @@ class PriorityFlowControl : public WithoutCredits {
       paused_ = frame.paused;
     }
   }
+  // When the next frame that has left the far end has effect; kNever: there is none.
+  Instant next_effect() const { return coming_.empty() ? kNever : coming_.front().effective; }
   std::uint8_t paused() const { return paused_; }
   // When a lane was resumed last, if no other was behind it; else a time before.
   Instant last_resume(std::size_t lane) const {

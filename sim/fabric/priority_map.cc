@@ -1,7 +1,5 @@
 #include "sim/fabric/priority_map.h"
 
-#include <algorithm>
-
 #include "sim/core/check.h"
 #include "sim/ib/frame.h"
 
@@ -10,11 +8,10 @@ namespace verbatim::fabric {
 PriorityMap::PriorityMap(std::string_view trust, const std::vector<DscpMapping>& given)
     : trust_(trust == "dscp" ? Trust::kDscp : Trust::kPcp) {
   CHECK(trust == "dscp" || trust == "pcp");
-  for (std::uint32_t dscp = 0; dscp < kDscps; ++dscp) by_dscp_[dscp] = static_cast<std::uint8_t>(dscp / kPriorities);
   for (const DscpMapping& mapping : given) {
     CHECK(mapping.first <= mapping.last && mapping.last < kDscps && mapping.priority < kPriorities);
-    std::fill(by_dscp_.begin() + mapping.first, by_dscp_.begin() + mapping.last + 1, static_cast<std::uint8_t>(mapping.priority));
   }
+  by_dscp_ = priorities_of(given);
 }
 
 std::uint8_t PriorityMap::dscp_of(const ib::Packet& packet) {

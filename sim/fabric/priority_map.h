@@ -22,13 +22,26 @@ struct DscpMapping {
   std::uint32_t first = 0, last = 0;  // resolved: 0 … 63
 };
 
+inline constexpr std::uint32_t kDscps = 64;
+
+// By DSCP. Values that are left out have the priority DSCP / 8 (the class selectors of RFC 2474).
+inline std::array<std::uint8_t, kDscps> priorities_of(const std::vector<DscpMapping>& given) {
+  std::array<std::uint8_t, kDscps> all{};
+  for (std::uint32_t dscp = 0; dscp < kDscps; ++dscp) all[dscp] = static_cast<std::uint8_t>(dscp / 8);
+  for (const DscpMapping& mapping : given) {
+    const auto priority = static_cast<std::uint8_t>(mapping.priority);
+    for (std::uint32_t dscp = mapping.first; dscp <= mapping.last; ++dscp) all[dscp] = priority;
+  }
+  return all;
+}
+
 class PriorityMap {
  public:
-  static constexpr std::uint32_t kDscps = 64, kPriorities = 8;
+  static constexpr std::uint32_t kDscps = fabric::kDscps, kPriorities = 8;
 
   // The map of InfiniBand: the service level of a path is that of its packets.
   PriorityMap() = default;
-  // `trust` is "pcp" or "dscp". DSCP values that are left out have the priority DSCP / 8 (the class selectors of RFC 2474).
+  // `trust` is "pcp" or "dscp".
   PriorityMap(std::string_view trust, const std::vector<DscpMapping>& given);
 
   // The priority of packets that an adapter sends by a path.

@@ -59,9 +59,31 @@ bool SharedBuffer::is_full(std::size_t number) const {
 
 bool SharedBuffer::has_room_again(std::size_t number) const {
   const Group& group = groups_[number];
-  if (group.in_headroom > 0) return false;
-  return group.used == 0 ||
-         (group.used < limit_of(group) && group.used + group.resume_offset <= limit_of(group));
+  return group.in_headroom == 0 && has_room(group, group.used, limit_of(group));
+}
+
+bool SharedBuffer::can_have_room_again(std::size_t number, std::span<const std::uint64_t> kept) const {
+  const Group& group = groups_[number];
+  const Use use = use_of(group, kept[number]);
+  if (use.in_headroom > 0) return false;
+  std::uint64_t in_pool = 0;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const std::uint64_t used = use_of(groups_[i], kept[i]).used;
+    in_pool += used > groups_[i].reserved ? used - groups_[i].reserved : 0;
+  }
+  return has_room(group, use.used, group.reserved + times_alpha(pool_cells_ - std::min(in_pool, pool_cells_), group.alpha_log2));
+}
+
+bool SharedBuffer::has_room(const Group& group, std::uint64_t used, std::uint64_t limit) {
+  return used == 0 || (used < limit && used + group.resume_offset <= limit);
+}
+
+// What leaves gives back headroom first.
+SharedBuffer::Use SharedBuffer::use_of(const Group& group, std::uint64_t kept) {
+  const std::uint64_t all = group.used + group.in_headroom;
+  const std::uint64_t leaving = all > kept ? all - kept : 0;
+  const std::uint64_t in_headroom = group.in_headroom - std::min(leaving, group.in_headroom);
+  return {kept > in_headroom ? kept - in_headroom : 0, in_headroom};
 }
 
 void SharedBuffer::settle_until(Instant end) {

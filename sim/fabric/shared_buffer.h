@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/core/check.h"
@@ -56,6 +57,10 @@ class SharedBuffer {
   // As of the last admit() or settle().
   bool is_full(std::size_t group) const;
   bool has_room_again(std::size_t group) const;
+  // Whether a group could have room again if the packets stayed for ever that hold `kept[n]` cells of each group n, and all
+  // others left.
+  bool can_have_room_again(std::size_t group, std::span<const std::uint64_t> kept) const;
+  std::size_t size() const { return groups_.size(); }
   // Cells that are released at `now` or before are free.
   void settle(Instant now) { settle_until(now + Duration(1)); }
   // When the next packet of a group gives back its cells, as far as is known; kNever: it is not.
@@ -77,10 +82,13 @@ class SharedBuffer {
 
   // alpha times what is free of the pool, in cells.
   std::uint64_t threshold(int alpha_log2) const {
-    return alpha_log2 >= 0 ? free_pool_cells() << alpha_log2 : free_pool_cells() >> -alpha_log2;
+    return times_alpha(free_pool_cells(), alpha_log2);
   }
 
  private:
+  static std::uint64_t times_alpha(std::uint64_t cells, int alpha_log2) {
+    return alpha_log2 >= 0 ? cells << alpha_log2 : cells >> -alpha_log2;
+  }
   struct Release {
     Instant when;
     std::uint32_t cells = 0;
@@ -103,6 +111,13 @@ class SharedBuffer {
 
   void settle_until(Instant end);
   void give_back(Group& group, std::uint32_t cells);
+  // The use of a group of which nothing but so many cells is left.
+  struct Use {
+    std::uint64_t used = 0, in_headroom = 0;
+  };
+  static Use use_of(const Group& group, std::uint64_t kept);
+  // A group without headroom in use that may have `limit` cells.
+  static bool has_room(const Group& group, std::uint64_t used, std::uint64_t limit);
   // Cells that a group may use without headroom.
   std::uint64_t limit_of(const Group& group) const { return group.reserved + threshold(group.alpha_log2); }
 

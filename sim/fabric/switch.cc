@@ -83,7 +83,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const Instant ready = ready_at(*input.port, out, lookup, times, *packet, wire_bytes);
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   packet->lrh.lane = lane;
-  out.forward(std::move(packet), wire_bytes, times.head, ready, {&buffer_, in, in_lane});
+  out.forward(std::move(packet), wire_bytes, times, ready, {&buffer_, in, in_lane});
 }
 
 void Switch::classify(const Port& in, ib::Packet& packet) const {
@@ -172,7 +172,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
     ib::PacketPtr copy = number == outputs.back() ? std::move(packet) : std::make_unique<ib::Packet>(*packet);
     const Instant ready = ready_at(input, out, lookup, times, *copy, wire_bytes);
     copy->lrh.lane = lane_at(out, *copy);
-    out.forward(std::move(copy), wire_bytes, times.head, ready, {&buffer_, in, in_lane}, copies);
+    out.forward(std::move(copy), wire_bytes, times, ready, {&buffer_, in, in_lane}, copies);
   }
 }
 
@@ -193,6 +193,7 @@ PortNumber Switch::balanced_output(ib::Packet& packet) {
 PortNumber Switch::output_for(ib::Packet& packet) {
   if (balancer_ != nullptr && packet.ethernet && balancer_->chooses_for(packet)) [[unlikely]] return balanced_output(packet);
   if (engine_.now() >= rerouting_.normal_until()) [[unlikely]] {
+    if (!is_ethernet_) return swept_output_for(packet);
     if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
     return rerouting_.output(*routes_, destination_of(packet), packet.flow_hash, ecmp_salt_, engine_.now());
   }
@@ -200,6 +201,15 @@ PortNumber Switch::output_for(ib::Packet& packet) {
   if (!RouteTable::is_set(entry)) return PortNumber{static_cast<std::uint8_t>(entry)};
   if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
   return output_among(routes_->ports_of(entry), packet);
+}
+
+PortNumber Switch::swept_output_for(const ib::Packet& packet) {
+  const RouteTable* const swept = rerouting_.routes(engine_.now());
+  if (RouteSweep* const sweep = rerouting_.unrecorded_sweep()) {
+    sweep->is_recorded = true;
+    tracer_.record(sweep->manager, TraceEvent::kRoutesChanged, sweep->tables);
+  }
+  return PortNumber{static_cast<std::uint8_t>((swept == nullptr ? *routes_ : *swept).entry(destination_of(packet)))};
 }
 
 PortNumber Switch::output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const {

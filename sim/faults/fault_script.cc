@@ -32,16 +32,42 @@ FaultScript::FailingEnd::FailingEnd(Engine& engine, const Rule& rule, fabric::Po
   timer.schedule_at(rule.down);
 }
 
-void FaultScript::add(const Rule& rule, fabric::Port& port) {
+void FaultScript::add(const Rule& rule, fabric::Port& port, const Rng& random) {
   CHECK(port.connected());
-  Entry& entry = entries_.emplace_back(entries_.size(), rule, port);
+  Entry& entry = entries_.emplace_back(entries_.size(), rule, port, random);
   if (rule.action == Action::kLinkDown) {
     failing_ends_.emplace_back(engine_, rule, port, &entry.fired);
     failing_ends_.emplace_back(engine_, rule, *port.far_end(), nullptr);
     return;
   }
-  CHECK(rule.selection.first > 0 && rule.selection.every > 0);
+  if (rule.action == Action::kPauseStorm) {
+    storming_ends_.emplace_back(*this, entry);
+    return;
+  }
+  CHECK(rule.selection.first > 0 && rule.selection.every > 0 && rule.burst.packets > 0);
+  of_port_[port.id()].push_back(&entry);
   port.set_faults(this);
+}
+
+FaultScript::StormingEnd::StormingEnd(FaultScript& script, Entry& entry)
+    : script(script),
+      entry(entry),
+      timer(Timer::of<&StormingEnd::on_time>(script.engine_, entry.port.id(), EventClass::kTimeout, this)) {
+  CHECK(entry.rule.down < entry.rule.up);
+  timer.schedule_at(entry.rule.down);
+}
+
+void FaultScript::StormingEnd::on_time() {
+  is_on = !is_on;
+  if (is_on) {
+    ++entry.fired;
+    if (entry.rule.up != kNever) timer.schedule_at(entry.rule.up);
+  }
+  std::uint8_t priorities = 0;
+  for (const StormingEnd& other : script.storming_ends_) {
+    if (other.is_on && &other.entry.port == &entry.port) priorities |= other.entry.rule.priorities;
+  }
+  entry.port.set_pause_storm(priorities);
 }
 
 void FaultScript::FailingEnd::on_time() {
@@ -59,6 +85,30 @@ bool Selection::hits(std::uint64_t number) const {
   return behind % every == 0 && (count == 0 || behind / every < count);
 }
 
+bool FaultScript::Entry::hits() {
+  ++seen;
+  if (!is_in_burst && !begins_burst()) return false;
+  is_in_burst = continues_burst();
+  return true;
+}
+
+bool FaultScript::Entry::begins_burst() {
+  if (!rule.chance) {
+    if (!rule.selection.hits(seen)) return false;
+  } else {
+    if (seen < rule.selection.first || (rule.selection.count != 0 && bursts == rule.selection.count)) return false;
+    if (!random.chance(rule.chance->parts, rule.chance->of)) return false;
+  }
+  ++bursts;
+  left = rule.burst.packets;
+  return true;
+}
+
+bool FaultScript::Entry::continues_burst() {
+  if (rule.burst.is_geometric) return random.below(rule.burst.packets) != 0;
+  return --left > 0;
+}
+
 bool FaultScript::may_hit(const Rule& rule, const ib::Packet& packet) {
   if (rule.action == Action::kMark && ib::ecn_of(packet) == ib::Ecn::kNotCapable) return false;
   if (packet.is_frame) return !rule.operation;
@@ -69,10 +119,11 @@ bool FaultScript::may_hit(const Rule& rule, const ib::Packet& packet) {
 
 fabric::PacketFate FaultScript::on_packet(const fabric::Port& port, ib::Packet& packet) {
   fabric::PacketFate fate;
-  for (Entry& entry : entries_) {
-    if (&entry.port != &port || entry.rule.action == Action::kLinkDown) continue;
-    if (engine_.now() < entry.rule.after || !may_hit(entry.rule, packet)) continue;
-    if (entry.rule.selection.hits(++entry.seen)) hit(entry, packet, fate);
+  const auto entries = of_port_.find(port.id());
+  if (entries == of_port_.end()) return fate;
+  for (Entry* const entry : entries->second) {
+    if (engine_.now() < entry->rule.after || !may_hit(entry->rule, packet)) continue;
+    if (entry->hits()) hit(*entry, packet, fate);
   }
   return fate;
 }
@@ -99,6 +150,7 @@ void FaultScript::hit(Entry& entry, ib::Packet& packet, fabric::PacketFate& fate
       if (!entry.rule.hidden) packet.corrupted = true;
       return;
     case Action::kLinkDown:
+    case Action::kPauseStorm:
       break;
   }
   CHECK(false);

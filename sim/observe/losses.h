@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -18,6 +19,9 @@ class Losses final : public TraceSink, public PacketObserver {
  public:
   // `host_ports`: components of the adapters' ports, where packets leave the hosts.
   Losses(const ComponentTable& components, const std::vector<ComponentId>& host_ports);
+
+  // Is called when a requester has waited too long for an answer and sends again.
+  void set_timeout_listener(std::function<void()> listener) { on_timeout_ = std::move(listener); }
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
@@ -50,6 +54,7 @@ class Losses final : public TraceSink, public PacketObserver {
   }
 
   const ComponentTable& components_;
+  std::function<void()> on_timeout_;  // empty: nobody listens
   std::vector<bool> is_host_port_;  // by component
   std::uint64_t packets_dropped_ = 0, packets_sent_again_ = 0, retries_ = 0, rnr_naks_ = 0;
   using QueuePair = std::pair<std::uint32_t, std::uint64_t>;  // component of the adapter, number

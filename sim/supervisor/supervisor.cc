@@ -175,13 +175,14 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     if (terminals_ && terminals_->attend()) continue;
     if (engine_.empty()) {
       if (!ended_from_outside()) report_deadlock();
-    } else if (engine_.next_event_time() > options_.limits.virtual_end) {
+    } else if (const Instant end = virtual_end(); engine_.next_event_time() > end) {
       // What ends now ends at the limit, whenever something happened last: who is parked has done something since.
-      engine_.run_until(options_.limits.virtual_end);
+      engine_.run_until(end);
       finished_ = true;
-      result_.outcome = Outcome::kTimeLimit;
+      result_.is_fabric_deadlock = end < options_.limits.virtual_end;
+      result_.outcome = result_.is_fabric_deadlock ? Outcome::kDeadlock : Outcome::kTimeLimit;
       list_waits(false);
-      count_parked_until(options_.limits.virtual_end);
+      count_parked_until(end);
     } else {
       engine_.step();
       if (someone_ended_) retire_ended();
@@ -517,6 +518,12 @@ void Supervisor::Impl::warn(Process& process, const std::string& text, bool weak
   result_.warnings.push_back(title(process) + ": " + text);
   if (!weakens) return;
   result_.weak.push_back(result_.warnings.back());
+}
+
+Instant Supervisor::Impl::virtual_end() const {
+  const Instant* const deadlock = options_.limits.fabric_deadlock;
+  if (deadlock == nullptr || *deadlock == kNever) return options_.limits.virtual_end;
+  return std::min(options_.limits.virtual_end, *deadlock + horizon_.furthest_lead());
 }
 
 void Supervisor::Impl::report_deadlock() {

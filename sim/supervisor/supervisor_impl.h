@@ -238,6 +238,8 @@ class Supervisor::Impl final : public ProcessTable {
     result_.outcome = Outcome::kInterrupted;
   }
   void report_deadlock();
+  // When the run ends, as far as is known.
+  Instant virtual_end() const;
   // What each thread waits for, a sentence each. `for_ever`: nothing will ever end it.
   std::vector<std::string> waits(bool for_ever);
   std::vector<BlockedThread> blocked_threads(bool for_ever);

@@ -492,7 +492,7 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
 Horizon::Bounds Supervisor::Impl::horizon_of_slice(Process& process) {
   const std::size_t host = process.host_index();
   if (options_.mode != Mode::kSlices || someone_parked(host)) return {engine_.now(), {}};
-  return horizon_.of(host, process.memory(), next_program_event_on(host), options_.limits.virtual_end);
+  return horizon_.of(host, process.memory(), next_program_event_on(host), virtual_end());
 }
 
 std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host) const {

@@ -90,6 +90,47 @@ TEST(PauseKeys, what_cannot_be_is_refused) {
             "receive_buffer, or the cable less length, response time or headroom\n");
 }
 
+// Two hosts, of which h0 has eight lanes and the given keys, at a switch that shares its memory.
+std::string mismatch_findings(const std::string& hca, const std::string& link, const std::string& keys = "", TopologySpec* loaded = nullptr) {
+  Folder folder;
+  Diagnostics diagnostics;
+  folder.write("mine.json", R"({"profile": "hca", "name": "mine", "virtual_lanes": 8, "receive_buffer": "1 MiB")" + hca + "}");
+  const auto topology = load_topology(
+      folder.write("t.json", R"({"name": "t", "link_layer": "roce")" + keys + R"(, "hosts": [{"name": "h0", "hca": "mine"}, {"name": "h1", "hca": "mine"}],
+        "switches": [{"name": "s", "profile": "spectrum", "ports": 2}],
+        "links": [{"a": "h0", "b": "s:1", "rate": "100 Gbps", "length": "5 m")" + link + R"(},
+                  {"a": "h1", "b": "s:2", "rate": "100 Gbps", "length": "5 m", "pfc": {"lossless_priorities": "3"}}]})"),
+      with_profiles(), diagnostics);
+  EXPECT_EQ(topology.has_value(), diagnostics.empty());
+  if (topology && loaded != nullptr) *loaded = *topology;
+  return text_of(diagnostics);
+}
+
+constexpr char kEndsOfA[] = R"(, "pfc": {"lossless_priorities": "3", "ends": "a"})";
+constexpr char kOtherMap[] = R"(, "dscp_to_priority": [{"dscp": "24", "priority": 4}])";
+constexpr char kSameLossless[] = R"(, "pfc": {"lossless_priorities": "5"})";
+
+TEST(Mismatch, of_the_ends_of_a_cable_is_refused) {
+  EXPECT_EQ(mismatch_findings("", kEndsOfA),
+            "/links/0/pfc/ends: \"h0\" pauses and is paused, and \"s\" at the other end of its cable drops what finds no space and knows no pauses; "
+            "leave \"ends\" out, or give the topology \"allow_mismatch\": true to see what happens\n");
+  EXPECT_EQ(mismatch_findings(kOtherMap, kSameLossless),
+            "/links/1: packets with DSCP 24 have priority 4 at \"h1\" and priority 3 at \"s\", of which one at least is lossless; give both profiles the "
+            "same \"dscp_to_priority\", or give the topology \"allow_mismatch\": true to see what happens\n")
+      << "on the first cable neither 3 nor 4 is lossless";
+  EXPECT_EQ(mismatch_findings(R"(, "trust": "pcp")" + std::string(kOtherMap), kSameLossless), "") << "the adapter does not look at it";
+}
+
+TEST(Mismatch, is_allowed_on_demand_and_kept_for_the_run) {
+  TopologySpec topology;
+  EXPECT_EQ(mismatch_findings(kOtherMap, kEndsOfA, R"(, "allow_mismatch": true)", &topology), "");
+  ASSERT_EQ(topology.mismatches.size(), 3u);
+  EXPECT_EQ(topology.mismatches[0].substr(0, 24), "\"h0\" pauses and is pause");
+  const LinkSpec& link = topology.links[0];
+  EXPECT_TRUE(link.has_pauses_at(link.end_a));
+  EXPECT_FALSE(link.has_pauses_at(link.end_b));
+}
+
 std::string with_switch(const std::string& keys, const std::string& generate = "") {
   Folder folder;
   Diagnostics diagnostics;
@@ -97,6 +138,14 @@ std::string with_switch(const std::string& keys, const std::string& generate = "
   const auto topology = load_topology(folder.write("t.json", star(R"(, "switch": "mine")" + generate)), with_profiles(), diagnostics);
   EXPECT_EQ(topology.has_value(), diagnostics.empty());
   return text_of(diagnostics);
+}
+
+TEST(WatchdogKeys, arrive) {
+  const TopologySpec topology = loaded(R"(, "switch": "spectrum")");
+  EXPECT_EQ(fabric::watchdog_of(topology.switches[0].switch_profile.watchdog), std::nullopt) << "SONiC's is off until it is started";
+  EXPECT_EQ(with_switch(R"("pfc_watchdog": {"action": "dropp", "detection_time": "0 s"})"),
+            "/pfc_watchdog/action: \"dropp\" is not allowed here; did you mean \"drop\"?\n"
+            "/pfc_watchdog/detection_time: \"0 s\" is out of range; allowed: 1 ns to 1000 s\n");
 }
 
 TEST(SharedMemoryKeys, reserves_and_headrooms_must_fit) {

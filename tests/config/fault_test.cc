@@ -75,12 +75,12 @@ TEST(Fault, all_findings_at_once) {
                         {"action": "delay", "to": "leaf0"},
                         {"action": "drop", "from": "client", "n": 3})"),
       "/faults/0/action: \"loose\" is not allowed here; allowed: \"drop\", \"duplicate\", \"corrupt\", "
-      "\"delay\", \"mark\", \"link_down\", \"device_fatal\"\n"
+      "\"delay\", \"mark\", \"link_down\", \"pause_storm\", \"device_fatal\"\n"
       "/faults/2/opcode: \"Send only\" is not allowed here; did you mean \"Send Only\"?\n"
       "/faults/3/nth: 0 is out of range; allowed: 1 to 9223372036854775807\n"
       "/faults/3/count: -1 is out of range; allowed: 0 to 9223372036854775807\n"
       "/faults/8/n: unknown key; a fault has the keys action, network, protocol, from, to, opcode, nth, "
-      "every, count, after, "
+      "every, count, rate, burst, burst_lengths, after, "
       "delay, icrc, byte, link, host, at, until\n"
       "/faults/1/from: no link has the end \"clint\"; did you mean \"client\"?\n"
       "/faults/4: the link is missing; name the end where packets leave as \"from\", or where they come as "
@@ -92,6 +92,50 @@ TEST(Fault, all_findings_at_once) {
       "/faults/7: the key \"delay\" is missing; say how much later the packet comes, such as \"5 us\"\n"
       "/faults/7/to: no link has the end \"leaf0\"; name an end as the topology's links do, such as "
       "\"server\"\n");
+}
+
+TEST(Fault, of_chance_has_a_rate_and_maybe_bursts) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(
+      folder.write("s.json", scenario(R"({"action": "drop", "from": "client", "rate": 1e-4},
+                                         {"action": "drop", "to": "client", "rate": 0.25, "burst": 4, "burst_lengths": "geometric", "count": 7},
+                                         {"action": "drop", "to": "client", "rate": 0},
+                                         {"action": "drop", "to": "client", "nth": 3, "burst": 2})")),
+      with_profiles(), diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  EXPECT_EQ(spec->faults[0].rate, 100'000'000) << "of 10^12";
+  EXPECT_EQ(spec->faults[0].times(), 0) << "no limit";
+  EXPECT_EQ(spec->faults[0].burst, 1);
+  EXPECT_EQ(spec->faults[1].rate, 250'000'000'000);
+  EXPECT_EQ(spec->faults[1].burst, 4);
+  EXPECT_EQ(spec->faults[1].burst_lengths, "geometric");
+  EXPECT_EQ(spec->faults[1].times(), 7);
+  EXPECT_TRUE(spec->faults[2].is_random()) << "never";
+  EXPECT_FALSE(spec->faults[3].is_random());
+  EXPECT_EQ(spec->faults[3].times(), 1);
+}
+
+TEST(Fault, findings_of_chance) {
+  EXPECT_EQ(
+      fault_findings(R"({"action": "drop", "from": "client", "rate": "1e-4"},
+                        {"action": "drop", "from": "client", "rate": 1.5},
+                        {"action": "drop", "from": "client", "rate": 1e-13},
+                        {"action": "drop", "from": "client", "rate": -1, "burst": 0},
+                        {"action": "drop", "from": "client", "rate": 0.5, "every": 2},
+                        {"action": "drop", "from": "client", "burst_lengths": "random"},
+                        {"action": "link_down", "link": "client", "rate": 0.5, "burst": 2},
+                        {"action": "drop", "network": "management", "rate": 0.5})"),
+      "/faults/0/rate: \"1e-4\" is a string where a number from 0 to 1 is expected; write it like 1e-4\n"
+      "/faults/1/rate: 1.5 is out of range; allowed: 0, and 1e-12 to 1\n"
+      "/faults/2/rate: 1e-13 is out of range; allowed: 0, and 1e-12 to 1\n"
+      "/faults/3/rate: -1 is out of range; allowed: 0, and 1e-12 to 1\n"
+      "/faults/3/burst: 0 is out of range; allowed: 1 to 1000000\n"
+      "/faults/5/burst_lengths: \"random\" is not allowed here; allowed: \"fixed\", \"geometric\"\n"
+      "/faults/4/every: a fault has a \"rate\" or an \"every\", not both; \"rate\" is a chance, \"every\" a number\n"
+      "/faults/6/rate: a fault with the action \"link_down\" has no \"rate\"; it belongs to faults of packets\n"
+      "/faults/6/burst: a fault with the action \"link_down\" has no \"burst\"; it belongs to faults of packets\n"
+      "/faults/7/rate: a fault with the action \"drop\" has no \"rate\"; it belongs to faults of the fabric\n");
 }
 
 TEST(Fault, findings_of_links) {
@@ -107,6 +151,57 @@ TEST(Fault, findings_of_links) {
       "packets; a link fails in both directions\n"
       "/faults/2/nth: a fault with the action \"link_down\" has no \"nth\"; it belongs to faults of "
       "packets\n");
+}
+
+// On a star of Ethernet, whose switch shares its memory, unless `generate` says otherwise.
+std::string storm_findings(const std::string& faults, const std::string& generate = R"(, "switch": "spectrum")", std::vector<FaultSpec>* found = nullptr) {
+  Folder folder;
+  Diagnostics diagnostics;
+  folder.write("wide.json", R"({"profile": "hca", "name": "wide", "virtual_lanes": 8, "receive_buffer": "1 MiB"})");
+  folder.write("t.json", R"({"name": "t", "link_layer": "roce", "generate": {"shape": "star", "hosts": 2, "hca": "wide", "rate": "100 Gbps", "length": "5 m")" +
+                             generate + "}}");
+  const auto spec = load_scenario(folder.write("s.json", R"({"topology": "t.json", "flows": [{"from": "h0", "to": "h1", "bytes": "1 KiB"}], "faults": [)" + faults + "]}"),
+                                  with_profiles(), diagnostics);
+  if (spec && found != nullptr) *found = spec->faults;
+  return text_of(diagnostics);
+}
+
+TEST(Fault, a_pause_storm_names_the_end_that_asks_for_pauses) {
+  std::vector<FaultSpec> faults;
+  EXPECT_EQ(storm_findings(R"({"action": "pause_storm", "from": "h1", "at": "1 ms", "until": "5 ms", "priorities": "3,5"},
+                              {"action": "pause_storm", "to": "h1"},
+                              {"action": "pause_storm", "from": "leaf0:1", "to": "h0"})",
+                           R"(, "switch": "spectrum", "pfc": {"lossless_priorities": "3-5"})", &faults),
+            "");
+  ASSERT_EQ(faults.size(), 3u);
+  EXPECT_EQ(faults[0].end, (Endpoint{false, 1, 1}));
+  EXPECT_EQ(faults[0].storming_lanes, 1u << 3 | 1u << 5);
+  EXPECT_EQ(faults[0].at, Duration(1'000'000'000));
+  EXPECT_EQ(faults[0].until, Duration(5'000'000'000));
+  EXPECT_EQ(faults[1].end, (Endpoint{true, 0, 2}));
+  EXPECT_EQ(faults[1].storming_lanes, 7u << 3) << "all that are lossless";
+  EXPECT_EQ(faults[2].end, (Endpoint{true, 0, 1}));
+}
+
+TEST(Fault, findings_of_pause_storms) {
+  EXPECT_EQ(storm_findings(R"({"action": "pause_storm"},
+                              {"action": "pause_storm", "from": "h1", "at": "5 ms", "until": "5 ms", "nth": 2, "link": "h1"},
+                              {"action": "pause_storm", "from": "h1", "priorities": "2"},
+                              {"action": "pause_storm", "from": "h1", "priorities": "8"},
+                              {"action": "drop", "from": "h1", "priorities": "3"})",
+                           R"(, "switch": "spectrum", "pfc": {"lossless_priorities": "3"})"),
+            "/faults/0: the link is missing; name the end where pauses leave as \"from\", or where they come as \"to\"\n"
+            "/faults/1/link: a fault with the action \"pause_storm\" has no \"link\"; it belongs to \"link_down\"; name the end that asks for pauses "
+            "as \"from\"\n"
+            "/faults/1/nth: a fault with the action \"pause_storm\" has no \"nth\"; it belongs to faults of packets\n"
+            "/faults/1/until: the storm would be over at 5 ms, not after it begins at 5 ms; both are virtual times from the start of the run\n"
+            "/faults/2/priorities: \"2\" has priorities that the cable does not pause; its lossless_priorities are \"3\", as far as both ends have "
+            "lanes\n"
+            "/faults/3/priorities: \"8\" is not a list of priorities, 0 to 7; write \"3\", \"3,4\" or \"0-7\"\n"
+            "/faults/4/priorities: a fault with the action \"drop\" has no \"priorities\"; it belongs to \"pause_storm\"\n");
+  EXPECT_EQ(storm_findings(R"({"action": "pause_storm", "from": "h1"})", R"(, "switch": "ethernet_switch")"),
+            "/faults/0/from: the cable of \"h1\" has no pauses; give it \"flow_control\": \"pfc\" at both ends, or a switch whose ports share "
+            "memory\n");
 }
 
 TEST(Fault, of_an_adapter_names_its_host) {

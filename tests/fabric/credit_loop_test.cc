@@ -11,8 +11,9 @@ constexpr std::uint32_t kToHost = 1, kClockwise = 2, kBack = 3;
 // Switch i has component 100 + 10 * i, its port n 100 + 10 * i + n; host i, on its port 1, has LID i + 1. Routes are shortest.
 struct RingOfSwitches {
   explicit RingOfSwitches(std::uint32_t count, std::uint32_t buffer_bytes = kLeastInputBufferBytes,
-                          std::uint32_t lifetime_us = 0, const LinkParams& link = kLink) {
+                          std::uint32_t lifetime_us = 0, const LinkParams& link = kLink, const SharedMemoryParams& shared = {}) {
     SwitchProfile profile;
+    profile.shared_memory = shared;
     PortParams params;
     params.input_buffer_bytes = buffer_bytes;
     profile.input_buffer_bytes = buffer_bytes;
@@ -49,13 +50,13 @@ struct RingOfSwitches {
     return count;
   }
   // Components of the ports of the loop.
-  std::vector<std::uint32_t> loop() {
+  std::vector<std::uint32_t> loop(LoopKind kind = LoopKind::kNow) {
     std::vector<Port*> ports;
     for (std::uint32_t i = 0; i < switches.size(); ++i) {
       for (const std::uint32_t number : {kToHost, kClockwise, kBack}) ports.push_back(&port(i, number));
     }
     std::vector<std::uint32_t> ids;
-    for (const Port* found : find_credit_loop(ports)) ids.push_back(found->id().value);
+    for (const LoopOutput& found : find_credit_loop(ports, kind)) ids.push_back(found.port->id().value);
     return ids;
   }
 
@@ -73,12 +74,90 @@ TEST(CreditLoop, of_five_switches_is_named_in_the_order_of_waiting) {
   EXPECT_EQ(ring.loop(), (std::vector<std::uint32_t>{102, 112, 122, 132, 142}));
 }
 
-// With pauses instead of credits: a reserve of one packet, and headroom for what comes behind it.
-TEST(CreditLoop, of_five_switches_that_pause_each_other_is_named_as_well) {
+// The published case: four switches, one lane, all send over two of their cables (facts/congestion.md, section 10, row 14).
+TEST(CreditLoop, of_four_switches_is_named) {
+  RingOfSwitches ring(4);
+  ring.send_all(2, 10);
+  ring.simulation.engine.run();
+  EXPECT_LT(ring.arrived(), 40u);
+  for (const LoopKind kind : {LoopKind::kNow, LoopKind::kForEver})
+    EXPECT_EQ(ring.loop(kind), (std::vector<std::uint32_t>{102, 112, 122, 132}));
+}
+
+LinkParams pausing_link() {
   LinkParams link = RingOfSwitches::kLink;
   link.flow_control = FlowControlKind::kPause;
   link.lossless_lanes = 1;
   link.headroom_bytes = 8 * kLeastInputBufferBytes;
+  return link;
+}
+
+// With pauses instead of credits: a reserve of one packet, and headroom for what comes behind it.
+TEST(CreditLoop, of_switches_that_pause_each_other_is_named_as_well) {
+  const LinkParams link = pausing_link();
+  for (const std::uint32_t count : {3, 4, 5}) {
+    RingOfSwitches ring(count, link.headroom_bytes + kLeastInputBufferBytes, 0, link);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      // Clockwise alone, whatever is shorter.
+      std::vector<PortNumber> table(count + 1, PortNumber{kClockwise});
+      table[i + 1] = PortNumber{kToHost};
+      ring.switches[i]->set_forwarding_table(std::move(table));
+    }
+    ring.send_all(2, 100);
+    ring.simulation.engine.run();
+    EXPECT_LT(ring.arrived(), 100u * count);
+    std::vector<std::uint32_t> expected;
+    for (std::uint32_t i = 0; i < count; ++i) expected.push_back(100 + 10 * i + kClockwise);
+    for (const LoopKind kind : {LoopKind::kNow, LoopKind::kForEver}) EXPECT_EQ(ring.loop(kind), expected);
+  }
+}
+
+// The ports of a switch share its memory, of which a group may have half of what is free.
+TEST(CreditLoop, in_memory_that_ports_share_is_named) {
+  const LinkParams link = pausing_link();
+  constexpr std::uint32_t kPool = 8 * kLeastInputBufferBytes;
+  RingOfSwitches ring(4, link.headroom_bytes + kLeastInputBufferBytes, 0, link,
+                      {.bytes = 3 * link.headroom_bytes + kPool, .lossless_alpha_log2 = -1});
+  ring.send_all(2, 100);
+  ring.simulation.engine.run();
+  EXPECT_TRUE(ring.simulation.trace.of(TraceEvent::kPacketDropped).empty());
+  EXPECT_LT(ring.arrived(), 400u);
+  EXPECT_EQ(ring.loop(LoopKind::kForEver), (std::vector<std::uint32_t>{102, 112, 122, 132}));
+}
+
+// One of the outputs has a watchdog: the circle is there now, and not for ever.
+TEST(CreditLoop, is_not_for_ever_with_a_watchdog) {
+  const LinkParams link = pausing_link();
+  for (const auto action : {WatchdogParams::Action::kDrop, WatchdogParams::Action::kForward, WatchdogParams::Action::kAlert}) {
+    RingOfSwitches ring(5, link.headroom_bytes + kLeastInputBufferBytes, 0, link);
+    ring.port(2, kClockwise).set_watchdog({std::chrono::milliseconds(1), std::chrono::milliseconds(1), action});
+    ring.send_all(2, 100);
+    ring.simulation.engine.run_until(at(500'000'000));
+    EXPECT_EQ(ring.loop(LoopKind::kNow).size(), 5u);
+    EXPECT_EQ(ring.loop(LoopKind::kForEver).size(), action == WatchdogParams::Action::kAlert ? 5u : 0u);
+    ring.simulation.engine.run();
+    if (action == WatchdogParams::Action::kDrop) {
+      EXPECT_TRUE(ring.loop().empty());
+    }
+  }
+}
+
+// A host that pauses its switch without end stops all that send by it, in a row.
+TEST(CreditLoop, is_not_found_in_a_pause_storm) {
+  const LinkParams link = pausing_link();
+  RingOfSwitches ring(5, link.headroom_bytes + kLeastInputBufferBytes, 0, link);
+  ring.hosts[2]->port.set_pause_storm(1);
+  for (std::uint32_t n = 0; n < 100; ++n) {
+    ring.hosts[0]->port.send(make_packet(3, 4096, n));
+    ring.hosts[1]->port.send(make_packet(3, 4096, n));
+  }
+  ring.simulation.engine.run();
+  EXPECT_EQ(ring.arrived(), 0u);
+  EXPECT_TRUE(ring.loop().empty());
+}
+
+TEST(CreditLoop, of_five_switches_that_pause_each_other_is_named) {
+  const LinkParams link = pausing_link();
   RingOfSwitches ring(5, link.headroom_bytes + kLeastInputBufferBytes, 0, link);
   ring.send_all(2, 100);
   ring.simulation.engine.run();
@@ -126,6 +205,7 @@ TEST(CreditLoop, is_gone_when_a_lifetime_has_ended_its_packets) {
   ring.send_all(2, 10);
   ring.simulation.engine.run_until(at(50'000'000));
   EXPECT_EQ(ring.loop().size(), 5u);
+  EXPECT_TRUE(ring.loop(LoopKind::kForEver).empty());
   ring.simulation.engine.run();
   EXPECT_TRUE(ring.loop().empty());
 }

@@ -104,6 +104,23 @@ TEST(SharedBuffer, what_leaves_gives_back_headroom_first_and_then_the_pool) {
   EXPECT_EQ(buffer.free_pool_cells(), 100u);
 }
 
+// Two groups share 100 cells, each may have as much as is free.
+TEST(SharedBuffer, packets_that_stay_keep_a_group_from_having_room_again) {
+  using Kept = std::vector<std::uint64_t>;
+  SharedBuffer buffer(120 * kCell, kCell);
+  buffer.add_group(group(0, 10));
+  buffer.add_group(group(0, 10));
+  EXPECT_TRUE(admit(buffer, 0, 20));
+  EXPECT_TRUE(admit(buffer, 1, 40));
+  EXPECT_TRUE(admit(buffer, 1, 5)) << "headroom: 45 are more than the 40 that are free";
+  EXPECT_TRUE(buffer.is_full(1));
+  EXPECT_TRUE(buffer.can_have_room_again(1, Kept{0, 0}));
+  EXPECT_TRUE(buffer.can_have_room_again(1, Kept{20, 39})) << "six cells leave, first those of the headroom";
+  EXPECT_FALSE(buffer.can_have_room_again(1, Kept{20, 40})) << "40 are all that is free with the others' 20";
+  EXPECT_TRUE(buffer.can_have_room_again(1, Kept{0, 40})) << "60 are free without them";
+  EXPECT_FALSE(buffer.can_have_room_again(1, Kept{0, 41})) << "one stays in the headroom";
+}
+
 TEST(SharedBuffer, memory_that_is_given_back_serves_heads_that_come_later) {
   SharedBuffer buffer(10 * kCell, kCell);
   buffer.add_group(group(10, 0));

@@ -29,8 +29,9 @@ inline constexpr ExitCodeText kExitCodes[] = {
      "A sentence on standard error says which. A check with level error gives this code too, and so does an output file that cannot be "
      "written."},
     {kUsage, "the command line or a file is wrong; nothing was started", "Every mistake is reported at once."},
-    {kDeadlock, "deadlock: every thread waits, and nothing can wake one",
-     "For each blocked thread the report says what it waits for, where in the program, and why that cannot happen."},
+    {kDeadlock, "deadlock: every thread waits, and nothing can wake one, or packets block each other in the fabric",
+     "For each blocked thread the report says what it waits for, where in the program, and why that cannot happen; of the fabric it "
+     "names the circle of switch outputs."},
     {kLimit, "a limit was reached, such as --time-limit", ""},
     {kInterrupted, "interrupted by SIGINT, SIGTERM or SIGHUP",
      "The report covers what happened before the signal; --seeds reports the seeds that had ended. SIGHUP that was ignored at the "

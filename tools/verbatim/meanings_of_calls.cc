@@ -100,9 +100,12 @@ constexpr Meaning kErrors[] = {
     {"EIO", "The device has failed."},
     {"credit-loop",
      "Output ports of switches wait for each other's buffer space in a circle, so their packets stay where they are for ever. "
-     "The senders get no answer: IBV_WC_RETRY_EXC_ERR after their retries, or a wait without end with timeout 0.",
+     "The senders get no answer. With the first timeout the run ends with exit code 3, unless lifetimes of packets or a PFC watchdog end the "
+     "wait; then messages may end with IBV_WC_RETRY_EXC_ERR.",
      {"Shortest paths around a ring of switches: remove a link of the ring, or use a tree or a leaf-spine topology.",
-      "Small buffers make it more likely, large ones less; only routes without a loop exclude it."}},
+      "Small buffers make it more likely, large ones less; only routes without a loop exclude it, or a second lane (on Ethernet priority) for "
+      "packets that pass one chosen cable of the ring.",
+      "A switch that drops what waits too long ends it with losses: head_lifetime and lifetime of its profile, on Ethernet pfc_watchdog."}},
 };
 
 }  // namespace

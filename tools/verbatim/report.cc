@@ -16,6 +16,7 @@
 #include "tools/verbatim/fail_pattern.h"
 #include "tools/verbatim/kept_digest.h"
 #include "tools/verbatim/recorded_run.h"
+#include "tools/verbatim/run_congestion.h"
 
 namespace verbatim::cli {
 
@@ -117,21 +118,6 @@ nlohmann::ordered_json losses_of(const observe::Losses& losses) {
   return json;
 }
 
-nlohmann::ordered_json congestion_of(const observe::Congestion& congestion) {
-  const observe::Congestion::Most pausing = congestion.longest_pausing(), marking = congestion.most_marking();
-  const observe::Congestion::Rate lowest = congestion.lowest_rate();
-  nlohmann::ordered_json json = {{"pauses", congestion.pauses()},           {"paused_ps", congestion.paused_ps()},
-                                 {"longest_pausing_port", nullptr},         {"packets_marked", congestion.packets_marked()},
-                                 {"most_marking_port", nullptr},            {"rate_changes", congestion.rate_changes()},
-                                 {"lowest_rate", nullptr}};
-  if (!pausing.component.empty()) json["longest_pausing_port"] = {{"port", pausing.component}, {"paused_ps", pausing.value}};
-  if (!marking.component.empty()) json["most_marking_port"] = {{"port", marking.component}, {"packets", marking.value}};
-  if (!lowest.adapter.empty()) {
-    json["lowest_rate"] = {{"adapter", lowest.adapter}, {"qpn", lowest.qpn}, {"mbps", lowest.mbps}, {"when_ps", lowest.when_ps}};
-  }
-  return json;
-}
-
 }  // namespace
 
 std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures) {
@@ -169,14 +155,20 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
     if (figures.faults[i].fired != 0 || fault.is_drawn) continue;
     std::string text =
         (fault.pointer.empty() ? "a --fault" : "the fault " + fault.pointer) + " (" + fault.action;
-    if (fault.action == "link_down" || fault.of_adapter()) {
+    if (fault.action == "link_down" || fault.action == "pause_storm" || fault.of_adapter()) {
       text += ") never happened: the run ended before its time";
+    } else if (fault.is_random()) {
+      text += ") never happened: none of the " + std::to_string(figures.faults[i].seen) + " packets that it applies to was drawn";
     } else {
       text += ") never happened: it hits packet number " + std::to_string(fault.nth) + " of those it applies to, and only " +
               std::to_string(figures.faults[i].seen) + (fault.of_management() ? " were sent" : " were sent on that link");
     }
     warnings.push_back(std::move(text));
   }
+  constexpr std::size_t kMostMismatches = 5;  // that are named
+  const std::vector<std::string>& mismatches = plan.scenario.topology.mismatches;
+  for (std::size_t i = 0; i < std::min(kMostMismatches, mismatches.size()); ++i) warnings.push_back("mismatch: " + mismatches[i]);
+  if (mismatches.size() > kMostMismatches) warnings.push_back("and " + std::to_string(mismatches.size() - kMostMismatches) + " more mismatches");
   return warnings;
 }
 
@@ -247,7 +239,10 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     switch (result.outcome) {
       case supervisor::Outcome::kDeadlock:
         verdict.code = kDeadlock;
-        verdict.sentences.push_back(plan.programs.empty()
+        verdict.sentences.push_back(result.is_fabric_deadlock
+                                        ? "the fabric is deadlocked at " + time_text(figures.virtual_end) +
+                                              ": packets wait for each other's buffers in a circle of switch outputs and never move again"
+                                        : plan.programs.empty()
                                         ? "nothing can happen any more at " + time_text(figures.virtual_end)
                                         : "the programs are deadlocked at " + time_text(figures.virtual_end) +
                                               ": each of them waits for something that can no longer happen");
@@ -448,9 +443,12 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"failing_calls", figures.failing_calls},
                      {"drawn_failures", drawn_failures_of(plan, result, figures)}};
   if (figures.congestion->any()) json["congestion"] = congestion_of(*figures.congestion);
+  if (!figures.ports.empty()) json["ports"] = figures.ports;
+  if (!figures.congestion_counters.empty()) json["congestion_counters"] = figures.congestion_counters;
   if (!figures.flows.empty()) {
     Json& flows = json["flows"] = Json::array();
     for (std::size_t i = 0; i < figures.flows.size(); ++i) flows.push_back(to_json(plan.scenario.flows[i], figures.flows[i]));
+    json["flow_times"] = to_json(flow_times(plan.scenario.flows, figures.flows));
   }
   if (output.lost_lines() != 0) json["lost_stderr_lines"] = output.lost_lines();
   // Command lines may hold any bytes; JSON holds UTF-8 only.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sim/core/time_text.h"
-#include "sim/fabric/credit_loop.h"
 #include "sim/observe/remedies.h"
 
 namespace verbatim::cli {
@@ -53,25 +52,6 @@ std::vector<std::string> lines_of(const RunCause& cause) {
   return lines;
 }
 
-void tell_credit_loop(config::Simulation& simulation) {
-  std::vector<fabric::Port*> ports;
-  for (std::size_t i = 0; i < simulation.topology().switches.size(); ++i) {
-    fabric::Switch& one = simulation.fabric_switch(i);
-    for (std::uint32_t number = 1; number <= one.port_count(); ++number)
-      ports.push_back(&one.port(fabric::PortNumber{static_cast<std::uint8_t>(number)}));
-  }
-  const std::vector<const fabric::Port*> loop = fabric::find_credit_loop(ports);
-  if (loop.empty()) return;
-  const auto name = [&](const fabric::Port* port) {
-    const std::string& component = simulation.components().name(port->id());
-    return component.substr(component.find('/') + 1);
-  };
-  std::string text = "credit loop: ";
-  for (const fabric::Port* port : loop) text += name(port) + " -> ";
-  text += name(loop.front()) + ": each of these output ports waits for buffer space, which is full of packets that wait for the next port, so none of them can send";
-  simulation.tracer().diagnose({loop.front()->id(), 0, 0, text});
-}
-
 std::string congestion_text(const observe::Congestion& congestion) {
   const auto short_name = [](const std::string& component) { return component.substr(component.find('/') + 1); };
   std::vector<std::string> parts;
@@ -80,6 +60,8 @@ std::string congestion_text(const observe::Congestion& congestion) {
     parts.push_back(join(congestion.pauses(), congestion.pauses() == 1 ? " pause, " : " pauses, ", time_text(instant_from_ps(congestion.paused_ps())),
                          " in all, longest by ", short_name(most.component)));
   }
+  if (congestion.storms() != 0)
+    parts.push_back(join(congestion.storms(), congestion.storms() == 1 ? " pause storm" : " pause storms", " found by watchdogs"));
   if (congestion.packets_marked() != 0) {
     parts.push_back(join(congestion.packets_marked(), congestion.packets_marked() == 1 ? " packet" : " packets", " marked, most by ",
                          short_name(congestion.most_marking().component)));

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/simulation.h"
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/congestion.h"
 #include "sim/observe/losses.h"
@@ -30,9 +29,6 @@ nlohmann::ordered_json to_json(const RunCause& cause);
 
 // The lines "cause: …" (or "possible cause: …") and "what to do: …"; empty without a cause.
 std::vector<std::string> lines_of(const RunCause& cause);
-
-// At the end of a run: packets that block each other in the fabric, as a diagnosis, which is reported and kept like all others.
-void tell_credit_loop(config::Simulation& simulation);
 
 // One line; empty: nothing was lost.
 std::string losses_text(const observe::Losses& losses);

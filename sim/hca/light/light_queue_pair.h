@@ -8,6 +8,7 @@
 
 #include "sim/hca/congestion/pacer.h"
 #include "sim/hca/datapath/packet_order.h"
+#include "sim/hca/datapath/recovery_delays.h"
 #include "sim/hca/datapath/transport_timers.h"
 #include "sim/hca/queues/source_side.h"
 #include "sim/hca/queues/work_queue.h"
@@ -42,6 +43,8 @@ class LightQueuePair final : public Connection,
 
   // One that is addressed to this queue pair and undamaged, all of which has come. It may be kept.
   void receive(ib::PacketPtr& packet, const ib::OpcodeInfo& operation);
+  // A step of recovery that was put off is due.
+  void recover(const PutOff<LightQueuePair*>& step);
   // The adapter has failed: no timer runs.
   void stop();
 

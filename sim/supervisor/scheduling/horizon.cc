@@ -65,6 +65,14 @@ Horizon::Bounds Horizon::of(std::size_t host, const host::ProgramMemory& memory,
   return bounds;
 }
 
+Duration Horizon::furthest_lead() const {
+  Duration furthest = network_latency_;
+  for (const Latencies& of : latencies_) {
+    if (of.over_wire != kFarthest) furthest = std::max(furthest, of.over_wire + of.to_memory);
+  }
+  return furthest;
+}
+
 void Horizon::plan_touches(std::size_t host, const host::ProgramMemory& memory, Bounds& bounds) {
   for (const hca::Hca* device : hosts_[host].devices) {
     const auto first = static_cast<std::ptrdiff_t>(bounds.touches.size());

@@ -52,6 +52,8 @@ class Horizon {
   // Of a thread of `host` whose process has that memory; not later than `limit`. `own` is when the next thread or program of the
   // host itself goes on or starts, where the caller knows: thousands of others are then passed over.
   Bounds of(std::size_t host, const host::ProgramMemory& memory, std::optional<Instant> own, Instant limit);
+  // No thread runs longer by itself behind an event of another host's adapter, or of the fabric.
+  Duration furthest_lead() const;
   // RegionHeader::own_effect_ps of a process on `host`.
   Duration own_effect(std::size_t host) const { return latencies_[host].mmio + latencies_[host].to_memory; }
 

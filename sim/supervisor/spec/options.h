@@ -29,6 +29,9 @@ class TerminalUser;
 struct Limits {
   Instant virtual_end = kEndOfTime;            // --time-limit; not later
   std::int64_t stuck_after_ms = 60'000;        // wall time one program may compute or sleep without a call
+  // When somebody found that packets of the fabric never move again; kNever: nobody has. The run ends soon after, with
+  // Outcome::kDeadlock: as late as a thread may have run by itself then. nullptr: nobody looks.
+  const Instant* fabric_deadlock = nullptr;
 };
 
 // Two ways to run, one result. Call by call is the oracle: every intercepted call hands the token over. In slices a

@@ -29,7 +29,7 @@ class OutputListener {
 
 enum class Outcome {
   kFinished,     // every program has ended by itself
-  kDeadlock,     // no event is left and programs still wait
+  kDeadlock,     // no event is left and programs still wait, or packets of the fabric never move again
   kTimeLimit,    // Limits::virtual_end
   kStuck,        // a program gives no sign of life; see Limits::stuck_after_ms
   kInterrupted,  // SIGINT, SIGTERM or SIGHUP
@@ -48,6 +48,7 @@ struct ProgramResult {
 struct RunResult {
   Outcome outcome = Outcome::kFinished;
   std::vector<ProgramResult> programs;         // in the order of the specs
+  bool is_fabric_deadlock = false;             // with kDeadlock: Limits::fabric_deadlock, and no lack of events
   std::vector<std::string> findings;           // why the run ended early: one sentence per blocked thread or limit
   HangCause hang_cause;                        // wait_graph.h; without text where nothing hangs
   std::vector<std::string> warnings;           // refused calls and the like, in order, each once per program
