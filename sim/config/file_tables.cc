@@ -345,7 +345,7 @@ const Object& load_balancing_table() {
                      .kind = Kind::kText,
                      .doc = "flow: the hash of a flow chooses, and it keeps its way; flowlet: a flow that has paused may take another; "
                             "packet: each packet of an RDMA WRITE takes its own, from adapters that can put packets into order "
-                            "(profile key reordering), which do so then",
+                            "(profile key gap_time), which do so then",
                      .choices = {"flow", "flowlet", "packet"}}),
        bind<&L::gap>({.key = "gap", .kind = Kind::kDuration, .doc = "with flowlet: so long a pause lets a flow take another port", .min = 1,
                       .max = kSecondPs}),

@@ -120,20 +120,6 @@ const Object& cache_table() {
   return table;
 }
 
-const Object& reordering_table() {
-  static const Object table = [] {
-    using R = hca::ReorderProfile;
-    Object object = make_object<R>(
-        "reordering", "request packets that have overtaken others, where switches give each packet a way of its own (load_balancing)",
-        {source_row(),
-         count<&R::window>("window", "packets that wait for one that is missing, at the most and itself among them; 0: none does", 0, 1 << 16),
-         duration<&R::gap_time>("gap_time", "a packet that has been missing for so long is asked for again")});
-    object.annotated = true;
-    return object;
-  }();
-  return table;
-}
-
 const Object& interrupt_table() {
   static const Object table = [] {
     using I = hca::InterruptProfile;
@@ -188,7 +174,12 @@ const Object& loss_recovery_table() {
                                     "requests behind a gap are kept, and only those that are missing are sent again; both "
                                     "ends of a connection need it; else everything from the first missing one on is sent again"),
          count<&L::log_tx_psn_window>("log_tx_psn_window",
-                                      "with selective_repeat: 2 to this power PSNs are outstanding at the most", 3, 12)});
+                                      "with selective_repeat: 2 to this power PSNs are outstanding at the most; and so far a request may be "
+                                      "ahead of one that is missing, to be kept",
+                                      3, 12),
+         duration<&L::gap_time>("gap_time",
+                                "with load_balancing by packet: requests behind a gap are kept, and one that has been missing for so long is asked "
+                                "for again; 0 s: the adapter takes packets in order alone")});
     object.annotated = true;
     return object;
   }();
@@ -356,8 +347,6 @@ const Object& hca_profile_table() {
          trust_row<&P::trust>("on Ethernet, what the priority of a packet, and so its lane and the priority of its VLAN tag, is made of: pcp: the "
                               "service level of its path; dscp: the DSCP in the traffic class of its path"),
          bind_objects<&P::dscp_to_priority>(dscp_to_priority_row({}), dscp_mapping_table()),
-         bind_object<&P::reordering>(
-             {.key = "reordering", .kind = Kind::kObject, .doc = "on Ethernet: packets that come in another order"}, reordering_table()),
          duration<&P::event_latency>("event_latency",
                                      "CQE, or interrupt message, written to completion event readable"),
          duration<&P::command_latency>("command_latency",

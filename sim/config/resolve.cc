@@ -97,13 +97,13 @@ class Resolver {
       return add("/load_balancing/by", "switches of InfiniBand have one way to each destination",
                  "leave it out, or choose the link layer \"roce\"");
     }
-    const auto puts_into_order = [](const auto& owner) { return owner.hca_profile.reordering.window > 0; };
+    const auto puts_into_order = [](const auto& owner) { return owner.hca_profile.loss_recovery.gap_time > Duration(0); };
     const auto has_one = [&](const HostSpec& host) {
       return puts_into_order(host) || std::ranges::any_of(host.further_adapters, puts_into_order);
     };
     if (topology_.load_balancing.is_by_packet() && !topology_.hosts.empty() && std::ranges::none_of(topology_.hosts, has_one)) {
       add("/load_balancing/by", "no adapter here can put packets into order, so all would keep the ways of their flows",
-          "choose profiles with a \"reordering\" window, such as connectx5");
+          "choose profiles with a \"gap_time\" under \"loss_recovery\", such as connectx5");
     }
   }
   // What profiles say of arbitration on Ethernet.

@@ -111,7 +111,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
     address.neighbours = &neighbours_;
     const hca::HcaProfile& profile = topology_.hca_profile(topology_.adapters[index]);
     address.priorities = fabric::PriorityMap(profile.trust, profile.dscp_to_priority);
-    address.takes_any_way = topology_.load_balancing.is_by_packet() && profile.reordering.window > 0;
+    address.takes_any_way = topology_.load_balancing.is_by_packet() && profile.loss_recovery.gap_time > Duration(0);
     const std::vector<VlanSpec>& vlans = topology_.vlans_of(topology_.adapters[index]);
     const std::size_t first = address.gids.size() - 2 * vlans.size();
     for (std::size_t i = 0; i < vlans.size(); ++i) {

@@ -51,12 +51,6 @@ struct CacheProfile {
   std::uint32_t miss_slots = 4;     // misses being fetched at a time, at the most
 };
 
-// Request packets that have overtaken others wait in the adapter, on a fabric whose switches give each packet a way of its own.
-struct ReorderProfile {
-  std::uint32_t window = 0;  // packets from the first that is missing on; 0: the adapter takes packets in order alone
-  Duration gap_time{0};      // a gap that is older is answered by a NAK
-};
-
 // From a completion queue entry to the program that sleeps: an entry of the event queue, then the interrupt message,
 // both posted writes.
 struct InterruptProfile {
@@ -92,6 +86,9 @@ struct LossRecoveryProfile {
   // of a connection need it.
   bool selective_repeat = false;
   std::uint32_t log_tx_psn_window = 9;  // with it: so many PSNs are outstanding at the most, as a power of two
+  // On a fabric whose switches give each packet a way of its own: requests behind a gap are kept within that window, and a gap is
+  // reported when it is older than this. 0: the adapter takes packets in order alone.
+  Duration gap_time{0};
   std::uint32_t psn_window() const { return 1u << log_tx_psn_window; }
 };
 
@@ -163,7 +160,6 @@ struct HcaProfile {
   AckTimerProfile ack_timer;
   LossRecoveryProfile loss_recovery;
   CongestionControl congestion_control;  // on Ethernet
-  ReorderProfile reordering;             // likewise
 
   std::uint32_t max_qp = 131072, max_qp_wr = 16384, max_sge = 30, max_sge_rd = 30, max_cq = 65536;
   std::uint32_t max_cqe = 4194303, max_mr = 1048576, max_mw = 1048576, max_pd = 32768, max_inline_data = 924;

@@ -20,12 +20,16 @@ struct Outcome {
   double slowest_us = 0, fastest_us = 0;
   std::map<std::uint64_t, std::uint64_t> retransmissions;  // by cause
   std::uint64_t drops = 0;
+  std::uint64_t writes = 0;  // packets of WRITEs that left a port
 };
 
 struct Seen final : TraceSink {
   void on_record(const TraceRecord& record, std::span<const std::byte>) override {
     if (record.event == TraceEvent::kRetransmission) ++outcome.retransmissions[record.values[2]];
     if (record.event == TraceEvent::kPacketDropped) ++outcome.drops;
+    if (record.event != TraceEvent::kPacketTransmitted) return;
+    const ib::Operation operation = ib::operation_of(static_cast<ib::Opcode>(record.values[0]));
+    outcome.writes += operation >= ib::Operation::kWriteFirst && operation <= ib::Operation::kWriteOnly ? 1 : 0;
   }
   Outcome outcome;
 };
@@ -33,6 +37,11 @@ struct Seen final : TraceSink {
 // Each host of the first leaf writes 4 MiB to one of the second.
 Outcome run(const std::string& hca, const std::string& balancing, std::uint64_t seed = 1, const std::string& faults = "[]") {
   Folder folder;
+  for (const char* const endpoint : {"full", "light"}) {
+    const std::string name = endpoint;
+    folder.write(name + "_selective.json", R"({"profile": "hca", "name": "nic", "endpoint": ")" + name +
+                                               R"(", "loss_recovery": {"selective_repeat": true}})");
+  }
   folder.write("t.json", R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "load_balancing": )" + balancing +
                              R"(, "generate": {"shape": "leaf_spine", "hosts": 8, "hosts_per_leaf": 4, "spines": 4,
                              "rate": "100 Gbps", "hca": ")" + hca + R"("}})");
@@ -106,6 +115,20 @@ TEST(Multipath, what_is_lost_is_asked_for_again_when_the_gap_is_old) {
     Outcome lossy = run(hca, kPacket, 1, kLoss);
     EXPECT_GT(lossy.drops, 0u) << hca;
     EXPECT_GT(lossy.retransmissions[2], 0u) << hca << ": by a NAK";
+  }
+}
+
+TEST(Multipath, selective_repeat_sends_less_again_at_whole_adapters_and_at_light_ones) {
+  constexpr char kLoss[] = R"([{"action": "drop", "from": "h0", "opcode": "Write Middle", "nth": 50, "every": 100, "count": 0}])";
+  // Two cables to the spines and one to each host: a packet leaves four ports. 1,024 packets of each of four flows, and what
+  // is lost once.
+  constexpr std::uint64_t kHops = 4, kPackets = 4 * 1024;
+  const std::uint64_t all = run("edr_roce", kFlow, 1, kLoss).writes;
+  for (const char* const hca : {"full_selective", "light_selective"}) {
+    const Outcome selective = run(hca, kFlow, 1, kLoss);
+    EXPECT_EQ(selective.drops, 10u) << hca;
+    EXPECT_EQ(selective.writes, kHops * kPackets + selective.drops) << hca << ": each lost packet has left one port";
+    EXPECT_LT(selective.writes, all) << hca;
   }
 }
 

@@ -78,7 +78,7 @@ constexpr Meaning kCongestion[] = {
     {"spraying",
      "Each packet takes a way of its own, so that all ways of one length carry the same; a flow's hash may give two flows one way while "
      "others stay empty. Packets overtake each other, so the receiving adapter puts them into order.",
-     {"Topology key load_balancing by packet: packets of RDMA WRITEs, of adapters whose profile has a reordering window; a port is chosen by "
+     {"Topology key load_balancing by packet: packets of RDMA WRITEs, of adapters whose profile has a gap_time; a port is chosen by "
       "what waits there (grade), and by chance among the best.",
       "A packet that stays away for gap_time is lost, and is asked for again then: losses cost more time than in a fabric that keeps the order.",
       "By flowlet, only a flow that has paused changes its way: no packet overtakes another if the pause is longer than ways differ."}},

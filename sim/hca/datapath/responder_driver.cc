@@ -41,13 +41,6 @@ Instant ResponderDriver::now() const { return qp_.adapter.engine.now(); }
 void ResponderDriver::start(ib::Psn expected) {
   qp_.responder.start(expected);
   started_ = now();
-  if (qp_.is_reliable() && qp_.adapter.address.takes_any_way) [[unlikely]] {
-    PacketOrder::Listener& listener = *this;
-    if (order_ == nullptr) {
-      order_ = std::make_unique<PacketOrder>(qp_.adapter.engine, qp_.adapter.id, qp_.adapter.profile.reordering, listener);
-    }
-    order_->start(expected, qp_.path_mtu());
-  }
   // A shared queue may have got its receives before any queue pair could take them.
   qp_.receives().refill();
 }
@@ -65,37 +58,6 @@ void ResponderDriver::flush_receive(RecvWork&& work) {
 }
 
 void ResponderDriver::receive(Incoming&& incoming) {
-  if (order_ != nullptr) [[unlikely]] return receive_in_order(std::move(incoming));
-  to_responder(std::move(incoming));
-}
-
-void ResponderDriver::receive_in_order(Incoming&& incoming) {
-  using Place = PacketOrder::Place;
-  const Place place = order_->place(*incoming.packet, held_.empty() ? std::optional(qp_.responder.expected()) : std::nullopt);
-  if (place == Place::kAgain) return qp_.adapter.receiver.drop(incoming, DropReason::kAfterNak);
-  if (place == Place::kAhead) {
-    qp_.adapter.receiver.release(incoming, now());
-    return order_->hold(std::move(incoming.packet));
-  }
-  if (place == Place::kBack) drop_unordered(DropReason::kAfterNak);
-  to_responder(std::move(incoming));
-  while (ib::PacketPtr packet = order_->take_turn()) {
-    packet->trail.add(now(), {qp_.adapter.id, kMissingPackets});
-    to_responder({std::move(packet), false, now()});
-  }
-}
-
-void ResponderDriver::drop_unordered(DropReason reason) {
-  if (order_ == nullptr) return;
-  while (ib::PacketPtr packet = order_->take_any()) {
-    Incoming incoming{std::move(packet), false, now()};
-    qp_.adapter.receiver.drop(incoming, reason);
-  }
-}
-
-void ResponderDriver::on_old_gap(ib::PacketPtr packet) { to_responder({std::move(packet), false, now()}); }
-
-void ResponderDriver::to_responder(Incoming&& incoming) {
   if (!held_.empty()) return held_.hold_behind(std::move(incoming));
   deal_with(std::move(incoming), Given::kNothing);
   deal_with_kept();
@@ -105,7 +67,7 @@ void ResponderDriver::deal_with_kept() {
   while (!kept_.empty() && held_.empty()) [[unlikely]] {
     std::optional<Incoming> next = kept_.take(qp_.responder.expected());
     if (!next) return;
-    next->packet->trail.add(now(), {qp_.adapter.id, "responder: earlier packets are missing"});
+    next->packet->trail.add(now(), {qp_.adapter.id, kMissingPackets});
     deal_with(std::move(*next), Given::kNothing);
   }
 }
@@ -126,7 +88,7 @@ void ResponderDriver::deal_with(Incoming&& incoming, Given given) {
     held_.hold(std::move(incoming), HeldPackets::Wait::kAtomics);
   } else {
     qp_.adapter.receiver.release(incoming, now());
-    if (need == Responder::Need::kOthers) [[unlikely]] kept_.keep(std::move(incoming));
+    if (need == Responder::Need::kOthers) [[unlikely]] kept_.keep(incoming.packet->bth.psn, std::move(incoming));
   }
 }
 
@@ -282,9 +244,8 @@ void ResponderDriver::on_atomic_done(ib::Psn psn, std::uint64_t original, const 
 }
 
 void ResponderDriver::drop_held() {
-  drop_unordered(DropReason::kWrongState);
   held_.drop_all(qp_.adapter.receiver);
-  kept_.drop_all(qp_.adapter.receiver);
+  kept_.drop_all([this](Incoming& incoming) { qp_.adapter.receiver.drop(incoming, DropReason::kWrongState); });
   delays_drop_ = false;
 }
 

@@ -3,16 +3,14 @@
 //
 // A packet that needs a receive work request that is still being fetched waits here, or one for whose memory the adapter lacks
 // protection entries or translations, or a SEND or WRITE behind atomics that have not changed memory yet, and everything behind
-// it; so does nothing of other queue pairs. With selective repeat a packet behind a gap is kept until the gap has closed.
+// it; so does nothing of other queue pairs. A packet behind a gap may be kept until the gap has closed.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "sim/core/trail.h"
 #include "sim/hca/datapath/held_packets.h"
 #include "sim/hca/datapath/kept_packets.h"
-#include "sim/hca/datapath/packet_order.h"
 #include "sim/hca/queues/work_request.h"
 #include "sim/hca/transport/outgoing.h"
 #include "sim/hca/transport/responder.h"
@@ -21,7 +19,7 @@ namespace verbatim::hca {
 
 class QueuePair;
 
-class ResponderDriver final : private PacketOrder::Listener {
+class ResponderDriver {
  public:
   explicit ResponderDriver(QueuePair& qp) : qp_(qp) {}
 
@@ -56,11 +54,6 @@ class ResponderDriver final : private PacketOrder::Listener {
   // What the packet that is being dealt with has waited for, and needs no more.
   using Given = HeldPackets::Wait;
 
-  // Where packets may overtake each other.
-  void receive_in_order(Incoming&& incoming);
-  void drop_unordered(DropReason reason);
-  void on_old_gap(ib::PacketPtr packet) override;
-  void to_responder(Incoming&& incoming);
   void deal_with(Incoming&& incoming, Given given);
   void resume(Given given);
   // Those behind a gap that has closed.
@@ -78,8 +71,7 @@ class ResponderDriver final : private PacketOrder::Listener {
 
   QueuePair& qp_;
   HeldPackets held_;
-  std::unique_ptr<PacketOrder> order_;  // null: each packet that comes is the responder's
-  KeptPackets kept_;
+  KeptPackets<Incoming> kept_;
   Instant started_{};
   bool delays_drop_ = false;  // of the held frame: the program rings when it posts a receive for it
 };

@@ -33,11 +33,6 @@ void LightQueuePair::connect(const SourcePath& path) {
   renew_pacer();
   set_state(QpState::kRts);
   responder_.start({attributes.rq_psn});
-  if (address.takes_any_way) [[unlikely]] {
-    PacketOrder::Listener& listener = *this;
-    order_ = std::make_unique<PacketOrder>(adapter_.engine(), component, profile.reordering, listener);
-    order_->start({attributes.rq_psn}, path_mtu_);
-  }
   requester_.start({attributes.sq_psn});
 }
 
@@ -83,31 +78,12 @@ void LightQueuePair::receive(ib::PacketPtr& owned, const ib::OpcodeInfo& operati
     if (pacer != nullptr && pacer->wants_round_trips()) [[unlikely]] on_answer(packet);
     return to_requester(packet);
   }
-  if (order_ != nullptr) [[unlikely]] return receive_in_order(owned);
-  to_responder(packet);
-}
-
-void LightQueuePair::receive_in_order(ib::PacketPtr& packet) {
-  using Place = PacketOrder::Place;
-  const Place place = order_->place(*packet, responder_.expected());
-  if (place == Place::kAgain) return adapter_.drop(*packet, DropReason::kAfterNak);
-  if (place == Place::kAhead) return order_->hold(std::move(packet));
-  if (place == Place::kBack) drop_unordered(DropReason::kAfterNak);
-  to_responder(*packet);
-  while (const ib::PacketPtr next = order_->take_turn()) {
-    next->trail.add(adapter_.now(), {component, kMissingPackets});
-    to_responder(*next);
-  }
-}
-
-void LightQueuePair::drop_unordered(DropReason reason) {
-  if (order_ == nullptr) return;
-  while (const ib::PacketPtr packet = order_->take_any()) adapter_.drop(*packet, reason);
+  to_responder(owned);
 }
 
 void LightQueuePair::stop() {
   timers_.stop();
-  drop_unordered(DropReason::kUnknownQp);
+  drop_kept(DropReason::kUnknownQp);
 }
 
 // As of a whole adapter's queue pair.
@@ -159,7 +135,20 @@ void LightQueuePair::on_paced(const ib::Packet& packet, Instant now) {
   pacer->record_rate(adapter_.tracer(), component, number, now);
 }
 
-void LightQueuePair::to_responder(ib::Packet& packet) {
+void LightQueuePair::to_responder(ib::PacketPtr& packet) {
+  if (deal_with_request(*packet)) [[unlikely]] {
+    const ib::Psn psn = packet->bth.psn;
+    return kept_.keep(psn, std::move(packet));
+  }
+  while (!kept_.empty()) [[unlikely]] {
+    const std::optional<ib::PacketPtr> next = kept_.take(responder_.expected());
+    if (!next) return;
+    (*next)->trail.add(adapter_.now(), {component, kMissingPackets});
+    deal_with_request(**next);
+  }
+}
+
+bool LightQueuePair::deal_with_request(ib::Packet& packet) {
   Actions actions;
   Responder::Need need = responder_.receive(packet, adapter_.now(), actions);
   if (need == Responder::Need::kReceive) need = responder_.on_receive(side_.take_receive(), packet, actions);
@@ -170,6 +159,11 @@ void LightQueuePair::to_responder(ib::Packet& packet) {
     execute(placed, &packet);
   }
   responder_.on_dealt_with();
+  return need == Responder::Need::kOthers;
+}
+
+void LightQueuePair::drop_kept(DropReason reason) {
+  kept_.drop_all([&](const ib::PacketPtr& packet) { adapter_.drop(*packet, reason); });
 }
 
 void LightQueuePair::to_requester(const ib::Packet& packet) {
@@ -299,7 +293,7 @@ void LightQueuePair::enter_error() {
   if (state_ == QpState::kErr) return;
   set_state(QpState::kErr);
   timers_.stop();
-  drop_unordered(DropReason::kWrongState);
+  drop_kept(DropReason::kWrongState);
   Actions actions;
   requester_.flush_all(adapter_.now(), actions);
   execute(actions);

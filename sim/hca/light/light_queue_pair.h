@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "sim/hca/congestion/pacer.h"
-#include "sim/hca/datapath/packet_order.h"
+#include "sim/hca/datapath/kept_packets.h"
 #include "sim/hca/datapath/recovery_delays.h"
 #include "sim/hca/datapath/transport_timers.h"
 #include "sim/hca/queues/source_side.h"
@@ -26,8 +26,7 @@ class LightAdapter;
 class LightQueuePair final : public Connection,
                              private LocalOperations,
                              private ResponderSurroundings,
-                             private TransportTimers::Listener,
-                             private PacketOrder::Listener {
+                             private TransportTimers::Listener {
  public:
   // `depth`: requests that are posted and not completed, at the most.
   LightQueuePair(LightAdapter& adapter, std::uint32_t number, WorkSource& source, std::uint32_t depth);
@@ -74,11 +73,10 @@ class LightQueuePair final : public Connection,
   void complete(std::uint32_t count);
   void complete_receive(const Responder::Received& received);
   void acknowledge(const Action& action);
-  // Where packets may overtake each other.
-  void receive_in_order(ib::PacketPtr& packet);
-  void drop_unordered(DropReason reason);
-  void on_old_gap(ib::PacketPtr packet) override { to_responder(*packet); }
-  void to_responder(ib::Packet& packet);
+  void to_responder(ib::PacketPtr& packet);
+  // True: it is to be kept.
+  bool deal_with_request(ib::Packet& packet);
+  void drop_kept(DropReason reason);
   void to_requester(const ib::Packet& packet);
   void note_going_back();
   void on_notification(const ib::Packet& packet);
@@ -108,7 +106,7 @@ class LightQueuePair final : public Connection,
   Responder responder_;
   ResponseQueue responses_;
   TransportTimers timers_;
-  std::unique_ptr<PacketOrder> order_;  // null: each packet that comes is the responder's
+  KeptPackets<ib::PacketPtr> kept_;
   bool was_response_ = false;  // the packet before
   std::uint32_t epoch_ = 0;    // of the requester
 };

@@ -31,7 +31,7 @@ std::uint32_t Responder::right_of(Message kind) {
 void Responder::start(ib::Psn expected) {
   expected_ = expected;
   msn_ = 0;
-  if (repeats_selectively()) kept_.start(connection_.profile.loss_recovery.psn_window(), expected);
+  if (keeps_packets()) kept_.start(connection_.profile.loss_recovery.psn_window(), expected);
 }
 
 void Responder::reset() {
@@ -165,11 +165,12 @@ Responder::Step Responder::check_psn(const Request& request) {
 
 Responder::Step Responder::check_behind_gap(const Request& request) {
   const ib::Psn psn = request.packet.bth.psn;
-  if (repeats_selectively()) {
-    // IRN, 3.1: each request behind a gap is kept, and reported.
+  if (keeps_packets()) {
+    // IRN, 3.1: each request behind a gap is kept, and reported. Where packets may overtake each other, that which is the first
+    // behind a gap stands for all.
     kept_.advance(expected_);
     if (!nak_sent_ && kept_.add(psn)) {
-      report_gap(psn, request.actions);
+      if (repeats_selectively() || !kept_.has(psn - 1)) report_gap(psn, request.actions);
       return Step::kWaitForOthers;
     }
   } else if (!nak_sent_) {

@@ -153,6 +153,7 @@ class Responder {
   void send_ack(std::uint8_t syndrome, ib::Psn psn, Actions& actions);
   void send_answer(const ib::Aeth& aeth, ib::Psn psn, Actions& actions);
   bool repeats_selectively() const { return connection_.profile.loss_recovery.selective_repeat; }
+  bool keeps_packets() const { return repeats_selectively() || connection_.address.takes_any_way; }
   void report_gap(ib::Psn seen, Actions& actions);
   void send_gap_nak(ib::Psn seen, Actions& actions);
   // That everything so far is executed, and how many receives are there for what follows.
@@ -167,7 +168,7 @@ class Responder {
   std::uint32_t msn_ = 0;  // 24 bits: messages completed
   // A gap or a missing receive was answered; silence until the PSN comes. With selective repeat, a missing receive alone.
   bool nak_sent_ = false;
-  PsnWindow kept_;  // with selective repeat: requests that have come behind a gap
+  PsnWindow kept_;  // requests that have come behind a gap, if they are kept
   bool established_ = false;
   bool told_none_ = false;  // of end-to-end credits, by the newest answer
   Message message_ = Message::kNone;  // being received

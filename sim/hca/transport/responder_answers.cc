@@ -210,7 +210,9 @@ void Responder::send_answer(const ib::Aeth& aeth, ib::Psn psn, Actions& actions)
 }
 
 void Responder::report_gap(ib::Psn seen, Actions& actions) {
-  const Duration generation = connection_.profile.loss_recovery.nak_generation;
+  // Where packets may overtake each other, a gap is none of a loss until it has lasted.
+  const LossRecoveryProfile& recovery = connection_.profile.loss_recovery;
+  const Duration generation = connection_.address.takes_any_way ? recovery.gap_time : recovery.nak_generation;
   if (generation == Duration::zero()) return send_gap_nak(seen, actions);
   actions.recover_later(RecoveryStep::kNak, generation, seen, 0);
 }
