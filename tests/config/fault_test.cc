@@ -81,7 +81,7 @@ TEST(Fault, all_findings_at_once) {
       "/faults/3/count: -1 is out of range; allowed: 0 to 9223372036854775807\n"
       "/faults/8/n: unknown key; a fault has the keys action, network, protocol, from, to, opcode, nth, "
       "every, count, rate, burst, burst_lengths, after, "
-      "delay, icrc, byte, link, host, at, until\n"
+      "delay, icrc, byte, link, host, at, until, priorities\n"
       "/faults/1/from: no link has the end \"clint\"; did you mean \"client\"?\n"
       "/faults/4: the link is missing; name the end where packets leave as \"from\", or where they come as "
       "\"to\"\n"
@@ -199,7 +199,7 @@ TEST(Fault, findings_of_pause_storms) {
             "lanes\n"
             "/faults/3/priorities: \"8\" is not a list of priorities, 0 to 7; write \"3\", \"3,4\" or \"0-7\"\n"
             "/faults/4/priorities: a fault with the action \"drop\" has no \"priorities\"; it belongs to \"pause_storm\"\n");
-  EXPECT_EQ(storm_findings(R"({"action": "pause_storm", "from": "h1"})", R"(, "switch": "ethernet_switch")"),
+  EXPECT_EQ(storm_findings(R"({"action": "pause_storm", "from": "h1"})", R"(, "switch": "spectrum", "flow_control": "none")"),
             "/faults/0/from: the cable of \"h1\" has no pauses; give it \"flow_control\": \"pfc\" at both ends, or a switch whose ports share "
             "memory\n");
 }
