@@ -49,6 +49,18 @@ std::vector<subnet::Cable> cables_of(const TopologySpec& topology) {
   return cables;
 }
 
+subnet::Routing routing_of(const TopologySpec& topology) {
+  constexpr std::uint32_t kMostLanes = 15;
+  subnet::Routing routing = topology.routing;
+  routing.lanes = kMostLanes;
+  for (const LinkSpec& link : topology.links) {
+    if (!link.end_a.is_switch || !link.end_b.is_switch) continue;
+    for (const Endpoint& end : {link.end_a, link.end_b})
+      routing.lanes = std::min(routing.lanes, topology.switches[end.node].switch_profile.virtual_lanes);
+  }
+  return routing;
+}
+
 std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t adapter) {
   const subnet::PortPlan& port = plan.nodes[adapter].ports[0];
   if (!topology.is_roce()) return {port.gid};

@@ -41,8 +41,10 @@ class CableIndex {
 // Adapters first, then switches, in the order of the spec.
 std::vector<subnet::Node> nodes_of(const TopologySpec& topology);
 std::vector<subnet::Cable> cables_of(const TopologySpec& topology);
+// The topology's routing, with the data lanes that all cables between switches have.
+subnet::Routing routing_of(const TopologySpec& topology);
 inline subnet::Plan plan_of(const TopologySpec& topology) {
-  return subnet::plan(nodes_of(topology), cables_of(topology), topology.is_roce());
+  return subnet::plan(nodes_of(topology), cables_of(topology), topology.is_roce(), routing_of(topology));
 }
 
 // By index, as programs see them: on InfiniBand the link-local one; on Ethernet that of the MAC address, then

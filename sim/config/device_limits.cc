@@ -112,37 +112,103 @@ bool has_circle(const TopologySpec& topology) {
   return false;
 }
 
-// Lanes that service levels leave by, from the profiles of both ends; empty where there is one lane for all.
-subnet::LaneOf lanes_of(const TopologySpec& topology) {
-  const bool is_plain = std::ranges::all_of(topology.switches, [](const SwitchSpec& one) {
+// What a switch's output can wait for: the lanes of its cable that are never without flow control.
+struct OutputLanes {
+  std::uint32_t count = 1;
+  std::uint32_t waiting = ~0u;  // bit n for lane n
+  friend bool operator==(const OutputLanes&, const OutputLanes&) = default;
+};
+
+OutputLanes output_lanes(const TopologySpec& topology, const LinkSpec& link) {
+  OutputLanes lanes;
+  lanes.count = std::min(topology.switches[link.end_a.node].switch_profile.virtual_lanes,
+                         topology.switches[link.end_b.node].switch_profile.virtual_lanes);
+  if (link.flow_control == "pfc") lanes.waiting = link.lossless_lanes;
+  if (link.flow_control == "none") lanes.waiting = 0;
+  return lanes;
+}
+
+// Lanes that service levels or priorities leave by, from the profiles of both ends or as the routing engine asks; empty where
+// there is one lane for all. On a cable with PFC only packets of lossless priorities wait.
+subnet::LaneOf lanes_of(const TopologySpec& topology, const subnet::Plan& plan) {
+  const std::size_t first = topology.adapters.size();
+  const auto is_plain_switch = [](const SwitchSpec& one) {
     return one.switch_profile.virtual_lanes == 1 && one.switch_profile.sl_to_vl.empty();
-  });
-  if (is_plain) return {};
-  std::vector<fabric::LaneTable> tables;
-  for (const SwitchSpec& one : topology.switches) tables.emplace_back(one.switch_profile.sl_to_vl);
-  std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> operational;  // by switch and port
+  };
+  const auto has_credits = [](const LinkSpec& link) { return link.flow_control == "credits"; };
+  if (std::ranges::all_of(topology.switches, is_plain_switch) && std::ranges::all_of(topology.links, has_credits)) return {};
+  std::vector<std::vector<fabric::LaneTable>> tables;  // by switch, and by port where these differ
+  for (std::size_t s = 0; s < topology.switches.size(); ++s) {
+    std::vector<fabric::LaneTable>& own = tables.emplace_back();
+    for (const std::vector<fabric::LevelMapping>& lanes : plan.nodes[first + s].lanes) own.emplace_back(lanes);
+    if (own.empty()) own.emplace_back(topology.switches[s].switch_profile.sl_to_vl);
+  }
+  std::map<std::pair<std::size_t, std::uint32_t>, OutputLanes> outputs;  // by switch and port; has_circle() has found some
   for (const LinkSpec& link : topology.links) {
     if (!link.end_a.is_switch || !link.end_b.is_switch) continue;
-    const std::uint32_t lanes = std::min(topology.switches[link.end_a.node].switch_profile.virtual_lanes,
-                                         topology.switches[link.end_b.node].switch_profile.virtual_lanes);
-    for (const Endpoint& end : {link.end_a, link.end_b}) operational[{end.node, end.port}] = lanes;
+    for (const Endpoint& end : {link.end_a, link.end_b}) outputs[{end.node, end.port}] = output_lanes(topology, link);
   }
-  return [first = topology.adapters.size(), tables = std::move(tables), operational = std::move(operational)](
-             std::size_t node, fabric::PortNumber port, std::uint8_t level) {
-    return tables[node - first].of(ib::ServiceLevel{level}, operational.at({node - first, port.value})).value;
+  const auto first_output = outputs.begin();
+  const auto is_usual_switch = [&](const SwitchSpec& one) {
+    return one.switch_profile.sl_to_vl == topology.switches[0].switch_profile.sl_to_vl;
+  };
+  const auto is_usual_output = [&](const auto& output) { return output.second == first_output->second; };
+  const bool is_uniform = plan.levels == nullptr && std::ranges::all_of(topology.switches, is_usual_switch) &&
+                          std::ranges::all_of(outputs, is_usual_output);
+  const std::pair<std::size_t, std::uint32_t> any = first_output->first;
+  subnet::LaneOf lane_of = [first, tables = std::move(tables), outputs = std::move(outputs)](
+                               std::size_t node, fabric::PortNumber port, std::uint8_t level) {
+    const OutputLanes& output = outputs.at({node - first, port.value});
+    const std::vector<fabric::LaneTable>& own = tables[node - first];
+    const std::uint8_t lane = own[own.size() == 1 ? 0 : port.value - 1u].of(ib::ServiceLevel{level}, output.count).value;
+    return (output.waiting >> lane & 1) != 0 ? lane : subnet::kNoLane;
+  };
+  // Where all switches and cables are alike, lanes have the same cycles: the first in use stands for all.
+  constexpr std::uint8_t kLevels = 16;
+  std::uint8_t least = 0;
+  while (is_uniform && least < kLevels &&
+         lane_of(first + any.first, fabric::PortNumber{static_cast<std::uint8_t>(any.second)}, least) == subnet::kNoLane)
+    ++least;
+  if (!is_uniform || least == kLevels) return lane_of;
+  return [least, lane_of = std::move(lane_of)](std::size_t node, fabric::PortNumber port, std::uint8_t level) {
+    return level == least ? lane_of(node, port, level) : subnet::kNoLane;
   };
 }
 
-void warn_of_credit_loop(const TopologySpec& topology, Diagnostics& diagnostics) {
-  const auto has_credits = [](const LinkSpec& link) { return link.flow_control == "credits"; };
-  if (!topology.manages_subnet() || std::ranges::none_of(topology.links, has_credits) || !has_circle(topology)) return;
+void warn_of_credit_loop(const TopologySpec& topology, const subnet::Plan& plan, Diagnostics& diagnostics) {
+  const auto can_wait = [](const LinkSpec& link) { return link.flow_control != "none"; };
+  if (std::ranges::none_of(topology.links, can_wait) || !has_circle(topology)) return;
   const std::vector<subnet::Node> nodes = nodes_of(topology);
-  const subnet::Route loop = subnet::find_credit_loop(nodes, cables_of(topology), plan_of(topology), lanes_of(topology));
+  const subnet::Route loop = subnet::find_credit_loop(nodes, cables_of(topology), plan, lanes_of(topology, plan));
   if (loop.empty()) return;
+  const bool has_pauses = std::ranges::any_of(topology.links, [](const LinkSpec& link) { return link.flow_control == "pfc"; });
+  const std::string routes = topology.is_roce() ? "all ways of equal length" : "the routes of " + std::string(subnet::name_of(plan.engine));
+  std::string hint = "leave out a cable of this circle";
+  if (has_pauses) hint += ", or take the priority out of \"lossless_priorities\"";
+  if (!topology.is_roce())
+    hint = "set \"routing_engine\" to \"updn\" and name \"root_switches\", or to \"dfsssp\" or \"lash\" with a switch profile of several "
+           "\"virtual_lanes\"; or " + hint;
   diagnostics.warn({topology.file, topology.generate.shape.empty() ? "/links" : "/generate",
-                    "under load, packets can wait for each other's buffers in a circle of switch outputs and never move again: " +
-                        subnet::credit_loop_text(nodes, loop),
-                    "leave out a cable of this circle, or expect runs that end in a deadlock"});
+                    "under load, packets can wait for each other's buffers in a circle of switch outputs and never move again, by " + routes + ": " +
+                        subnet::credit_loop_text(nodes, loop, has_pauses ? "priority" : ""),
+                    hint + ", or expect runs that end in a deadlock"});
+}
+
+void check_routes(const TopologySpec& topology, const subnet::Plan& plan, Diagnostics& diagnostics) {
+  for (const subnet::Refusal& one : plan.refusals) {
+    const std::string text = "the routing engine " + std::string(subnet::name_of(one.engine)) + " cannot route this fabric: " + one.text;
+    const std::string next = std::string(subnet::name_of(plan.engine)) + " routes it, as OpenSM would have it";
+    if (plan.is_routed) diagnostics.warn({topology.file, "/routing_engine", text + "; " + next, "choose another engine, or add \"no_fallback\" to have this refused"});
+    else diagnostics.add(topology.file, "/routing_engine", text, "choose another engine, or leave out \"no_fallback\"");
+  }
+}
+
+void warn_of_routes(const TopologySpec& topology, Diagnostics& diagnostics) {
+  const bool is_usual = topology.routing.engines == std::vector{subnet::Engine::kMinhop};
+  if (!topology.manages_subnet() || (is_usual && !has_circle(topology))) return;
+  const subnet::Plan plan = plan_of(topology);
+  check_routes(topology, plan, diagnostics);
+  if (plan.is_routed) warn_of_credit_loop(topology, plan, diagnostics);
 }
 
 }  // namespace
@@ -150,7 +216,7 @@ void warn_of_credit_loop(const TopologySpec& topology, Diagnostics& diagnostics)
 void warn_of_device_limits(const TopologySpec& topology, Diagnostics& diagnostics) {
   warn_of_rates(topology, diagnostics);
   warn_of_ports(topology, diagnostics);
-  warn_of_credit_loop(topology, diagnostics);
+  warn_of_routes(topology, diagnostics);
 }
 
 void warn_of_oversubscription(const TopologySpec& topology, Diagnostics& diagnostics) {

@@ -1,6 +1,7 @@
 #include "sim/config/fields.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/config/words.h"
 
@@ -177,6 +178,8 @@ class Checker {
       case Kind::kBoolean:
         if (!json.is_boolean()) return wrong_type(json, field, pointer, "true or false", "");
         return json.get<bool>();
+      case Kind::kFraction:
+        return fraction(json, field, pointer);
       case Kind::kCommand:
         return command(json, field, pointer);
       case Kind::kTextMap:
@@ -191,6 +194,15 @@ class Checker {
     }
     if (!json.is_string()) return wrong_type(json, field, pointer, "a string", example_for(field.kind));
     return text(json.get<std::string>(), field, pointer);
+  }
+
+  Value fraction(const Json& json, const Field& field, const std::string& pointer) {
+    if (!json.is_number()) return wrong_type(json, field, pointer, "a number from 0 to 1", "1e-4");
+    const double number = json.get<double>();
+    const auto parts = number >= 0 && number <= 1 ? std::llround(number * static_cast<double>(kFractionParts)) : -1;
+    if (parts >= 0 && (parts > 0 || number == 0)) return std::int64_t{parts};
+    add(pointer, shown(json) + " is out of range", "allowed: 0, and 1e-12 to 1");
+    return {};
   }
 
   static std::string_view example_for(Kind kind) {

@@ -20,9 +20,13 @@ namespace verbatim::config {
 
 inline constexpr std::int64_t kSecondPs = 1'000'000'000'000;  // the usual limit of a duration
 
+// Fractions are whole numbers of such parts, so that what is drawn by them depends on no arithmetic with decimals.
+inline constexpr std::int64_t kFractionParts = 1'000'000'000'000;
+
 enum class Kind {
   kInteger,
   kBoolean,
+  kFraction,   // a number from 0 to 1, in parts of kFractionParts
   kText,       // any string
   kName,       // letters, digits, '-', '_', '.'; names a thing
   kAddress,    // IPv4, dotted
@@ -144,6 +148,12 @@ Field bind(Field field) {
   if constexpr (std::is_integral_v<Type> && !std::is_same_v<Type, bool> && sizeof(Type) < 8) {
     if (field.max == std::numeric_limits<std::int64_t>::max()) field.max = std::numeric_limits<Type>::max();
   }
+  return field;
+}
+
+// What it is when it is left out depends on other values, so the schema names none.
+inline Field without_default(Field field) {
+  field.load = nullptr;
   return field;
 }
 

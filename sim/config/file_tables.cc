@@ -7,12 +7,6 @@ namespace verbatim::config {
 
 namespace {
 
-// What it is when it is left out depends on other values, so the schema names none.
-Field without_default(Field field) {
-  field.load = nullptr;
-  return field;
-}
-
 const Object& vlan_table() {
   using V = VlanSpec;
   static const Object table = make_object<V>(
@@ -309,6 +303,22 @@ const Object& partition_table() {
   return table;
 }
 
+const Object& torus_table() {
+  using T = TorusSpec;
+  static const Object table = make_object<T>(
+      "a torus", "a torus or mesh of switches",
+      {for_people("description", "for people"),
+       without_default(bind<&T::shape>({.key = "shape",
+                                        .kind = Kind::kText,
+                                        .required = true,
+                                        .doc = "up to three sizes, such as \"torus 4 4\" or \"mesh 3 5 2\"; m or t behind a size says what this dimension is"})),
+       without_default(bind<&T::switches>({.key = "switches",
+                                           .kind = Kind::kTextList,
+                                           .required = true,
+                                           .doc = "names of the switches of all places; the last size counts fastest"}))});
+  return table;
+}
+
 const Object& management_network_table() {
   using M = ManagementNetworkSpec;
   static const Object table = make_object<M>(
@@ -367,6 +377,22 @@ const Object& topology_table() {
                                  .kind = Kind::kBoolean,
                                  .doc = "run although the ends of a cable do not fit each other, as in fabrics that are set up wrongly: pauses at one "
                                         "end alone, or different maps of DSCP values; the run's warnings name the cables"}),
+       bind<&T::routing_engine>({.key = "routing_engine",
+                                 .kind = Kind::kText,
+                                 .doc = "how the simulated subnet manager of InfiniBand lays routes, as OpenSM's option of this name: minhop, updn, dnup, "
+                                        "ftree, dor, lash, dfsssp or torus-2QoS, or several with commas between them, of which the first takes effect that "
+                                        "can route the fabric; else minhop does, unless no_fallback is among them"}),
+       without_default(bind<&T::root_switches>(
+           {.key = "root_switches",
+            .kind = Kind::kTextList,
+            .doc = "names of the root switches for the engines updn and ftree, OpenSM's root_guid_file; left out: they are found from the "
+                   "cabling"})),
+       bind_object<&T::torus_2qos>(
+           {.key = "torus_2qos", .kind = Kind::kObject, .doc = "the torus for the engine torus-2QoS, OpenSM's torus-2QoS.conf"}, torus_table()),
+       bind<&T::sweep_time>({.key = "sweep_time",
+                             .kind = Kind::kText,
+                             .doc = "on InfiniBand: from the failure or repair of a cable between switches to when all switches have the tables that "
+                                    "the subnet manager lays for what is left; or off: they keep their tables"}),
        bind_object<&T::generate>({.key = "generate",
                                   .kind = Kind::kObject,
                                   .doc = "a regular shape instead of written hosts, switches and links"},

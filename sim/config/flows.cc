@@ -9,12 +9,13 @@ namespace verbatim::config {
 
 namespace {
 
-hca::SourcePath path_to(const hca::Endpoint& from, const hca::Endpoint& to, const FlowSpec& flow) {
+hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from, const hca::Endpoint& to, const FlowSpec& flow) {
   hca::SourcePath path;
   const hca::PortAddress &here = from.address(), &there = to.address();
   path.mtu = std::min(here.active_mtu(from.profile().max_mtu), there.active_mtu(to.profile().max_mtu));
   path.address.port = 1;
-  path.address.service_level = static_cast<std::uint8_t>(flow.service_level);
+  path.address.service_level = flow.service_level == FlowSpec::kOfPath ? simulation.level_of(here.lid, there.lid)
+                                                                       : static_cast<std::uint8_t>(flow.service_level);
   if (here.roce) {
     // As programs do that go by addresses: the entry of the interface's IPv4 address.
     constexpr std::uint8_t kIpv4Entry = 1, kHopLimit = 64;
@@ -48,7 +49,8 @@ void add_flows(Simulation& simulation, const std::vector<FlowSpec>& flows, workl
     params.queue_pairs = flow.queue_pairs;
     using Operation = hca::SourceWork::Operation;
     params.operation = flow.operation == "send" ? Operation::kSend : Operation::kWrite;
-    workload.add(simulation.engine(), from, to, {path_to(from, to, flow), path_to(to, from, flow)}, params);
+    workload.add(simulation.engine(), from, to, {path_to(simulation, from, to, flow), path_to(simulation, to, from, flow)},
+                 params);
   }
 }
 

@@ -158,6 +158,29 @@ const Object& ack_timer_table() {
   return table;
 }
 
+const Object& loss_recovery_table() {
+  static const Object table = [] {
+    using L = hca::LossRecoveryProfile;
+    Object object = make_object<L>(
+        "recovery from losses", "what it takes beside the stages that every packet passes, and what is sent again",
+        {source_row(),
+         duration<&L::nak_generation>("nak_generation", "request behind a gap checked to its NAK entering the acknowledge stage"),
+         duration<&L::nak_reaction>("nak_reaction", "such a NAK checked to packets being made again"),
+         duration<&L::read_nak_generation>("read_nak_generation",
+                                           "READ response behind a gap checked to what is missing being asked for again"),
+         duration<&L::read_nak_reaction>("read_nak_reaction",
+                                         "READ request for what was answered before checked to its answer being made"),
+         flag<&L::selective_repeat>("selective_repeat",
+                                    "requests behind a gap are kept, and only those that are missing are sent again; both "
+                                    "ends of a connection need it; else everything from the first missing one on is sent again"),
+         count<&L::log_tx_psn_window>("log_tx_psn_window",
+                                      "with selective_repeat: 2 to this power PSNs are outstanding at the most", 3, 12)});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
 // Rows of the reaction point: a value that is left out is the controller's own.
 template <auto Member>
 Field reaction(Field field) {
@@ -346,6 +369,8 @@ const Object& hca_profile_table() {
          bind_object<&P::ack_timer>(
              {.key = "ack_timer", .kind = Kind::kObject, .doc = "what firmware makes of the transport timer"},
              ack_timer_table()),
+         bind_object<&P::loss_recovery>(
+             {.key = "loss_recovery", .kind = Kind::kObject, .doc = "recovery from lost packets"}, loss_recovery_table()),
          bind_object<&P::congestion_control>(
              {.key = "congestion_control", .kind = Kind::kObject, .doc = "ECN, notifications and rates on Ethernet"},
              congestion_control_table()),

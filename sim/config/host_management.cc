@@ -19,6 +19,14 @@ const cm::PortFacts* SubnetPaths::port_of(const ib::Gid& gid) const {
   return found == ports_.end() ? nullptr : &*found;
 }
 
+std::uint8_t SubnetPaths::level_of(ib::Lid from, ib::Lid to) const {
+  const subnet::ServiceLevels* levels = levels_.get();
+  for (const auto& [since, later] : later_levels_) {
+    if (since <= engine_.now()) levels = later.get();
+  }
+  return levels == nullptr ? std::uint8_t{0} : levels->of(from, to);
+}
+
 std::optional<management::Path> SubnetPaths::find(const ib::Gid& from, const ib::Gid& to,
                                                   std::optional<std::uint16_t> pkey) const {
   const cm::PortFacts* const near = port_of(from);
@@ -35,6 +43,7 @@ std::optional<management::Path> SubnetPaths::find(const ib::Gid& from, const ib:
       path.slid = near->lid;
       path.dlid = far->lid;
       path.pkey = own;
+      path.service_level = level_of(near->lid, far->lid);
       path.mtu = std::min(near->mtu, far->mtu);
       path.rate = std::min(near->rate, far->rate);
       path.packet_life_time = kPacketLifeTime;

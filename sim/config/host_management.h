@@ -11,18 +11,31 @@
 #include "sim/hca/hca.h"
 #include "sim/management/subnet_queries.h"
 #include "sim/management/subnet_administrator.h"
+#include "sim/subnet/subnet.h"
 
 namespace verbatim::config {
 
-// Ways through the subnet, as its manager has laid them: all of service level 0, between ports of the same partition.
+// Ways through the subnet, as its manager has laid them, between ports of the same partition.
 class SubnetPaths final : public management::PathFinder {
  public:
-  explicit SubnetPaths(const std::vector<cm::PortFacts>& ports) : ports_(ports) {}
+  using Levels = std::shared_ptr<const subnet::ServiceLevels>;
+
+  // `levels`: of the paths; null: 0 for all.
+  SubnetPaths(const Engine& engine, const std::vector<cm::PortFacts>& ports, Levels levels)
+      : engine_(engine), ports_(ports), levels_(std::move(levels)) {}
+  // From these times on, which ascend.
+  void set_later_levels(std::vector<std::pair<Instant, Levels>> levels) { later_levels_ = std::move(levels); }
+
   std::optional<management::Path> find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t> pkey) const override;
 
  private:
   const cm::PortFacts* port_of(const ib::Gid& gid) const;
+  std::uint8_t level_of(ib::Lid from, ib::Lid to) const;
+
+  const Engine& engine_;
   const std::vector<cm::PortFacts>& ports_;
+  const Levels levels_;
+  std::vector<std::pair<Instant, Levels>> later_levels_;
 };
 
 // Code of ibv_rate for a port's active width and speed, as ibv_port_attr tells them.

@@ -118,6 +118,7 @@ Node adapter_node(const TopologySpec& topology, const CableIndex& cables, const 
   if (topology.is_roce() || !topology.manages_subnet()) return node;
   port.info.lid = planned.ports[0].lid.value;
   port.info.master_sm_lid = plan.subnet_manager.value;
+  if (plan.levels != nullptr) port.info.master_sm_sl = plan.levels->of(planned.ports[0].lid, plan.subnet_manager);
   if (port.info.lid == port.info.master_sm_lid) port.info.capabilities |= mad::smp::kIsSubnetManager;
   return node;
 }
@@ -135,7 +136,9 @@ Node switch_node(const TopologySpec& topology, const CableIndex& cables, const s
   node.info.vendor_id = kSwitchVendor;
   node.ports.resize(1);
   for (std::uint32_t number = 1; number <= spec.ports; ++number) {
-    node.ports.push_back(port_at(topology, cables, {true, index, number}, profile.arbitration, profile.sl_to_vl));
+    const bool is_planned = topology.manages_subnet() && number <= planned.lanes.size();
+    node.ports.push_back(port_at(topology, cables, {true, index, number}, profile.arbitration,
+                                 is_planned ? planned.lanes[number - 1] : profile.sl_to_vl));
   }
   NodePort& own = node.ports[0];
   own.guids.assign(1, planned.guid);

@@ -113,8 +113,8 @@ void AdapterManagement::receive(const ib::ManagementDatagram& datagram) {
 
 void AdapterManagement::send(const ib::ManagementDatagram& datagram) { agents_.send(datagram); }
 
-// IBA 14.2.5.13: who runs the subnet manager itself tells of it, before one of a program's. It has nothing to do about a trap
-// but to repress it (IBA 13.4.9).
+// IBA 14.2.5.13: who runs the subnet manager itself tells of it, before one of a program's. Of a trap it sends the TrapRepress (IBA
+// 13.4.9); its sweep after a failed cable needs no datagrams (reroutes.h).
 bool AdapterManagement::deliver(const ib::ManagementDatagram& datagram) {
   const mad::Header header = mad::header_of(datagram.mad);
   const management::NodePort& port = in_.node.ports[kAdapterPort];
@@ -215,6 +215,11 @@ void SwitchManagement::on_packet(fabric::PortNumber in, ib::PacketPtr packet, In
   const ib::Qpn expected = of_subnet ? ib::kSubnetManagementQp : ib::kGeneralServicesQp;
   if (packet->bth.destination != expected) return;
   if (!of_subnet && packet->deth.qkey != ib::kGeneralServicesQkey) return;
+  // What the subnet manager has written since the last datagram.
+  if (const fabric::RouteTable* const routes = switch_.changing_routes()) {
+    for (std::size_t lid = 0; lid < in_.node.forwarding.size(); ++lid)
+      in_.node.forwarding[lid] = static_cast<std::uint8_t>(routes->entry(lid));
+  }
   ib::ManagementDatagram datagram;
   datagram.lid = packet->lrh.source;
   datagram.service_level = packet->lrh.service_level;

@@ -30,6 +30,10 @@ void read_profile(const Json& json, const Object& table, const std::string& path
   check_object(json, table, profile, path, "", diagnostics);
   if constexpr (requires { profile->congestion_control; }) {
     check_congestion_control(profile->congestion_control, path, diagnostics);
+    if (profile->is_light() && profile->loss_recovery.selective_repeat) {
+      diagnostics.add(path, "/loss_recovery/selective_repeat", "a light endpoint keeps no packets behind a gap",
+                      "set it to false, or \"endpoint\" to \"full\"");
+    }
   }
   if constexpr (requires { profile->arbitration; }) {
     if (diagnostics.findings().size() != before) return;

@@ -33,41 +33,99 @@ std::vector<CableEvent> cable_events(const TopologySpec& topology, const std::ve
   return events;
 }
 
-subnet::Plan plan_without(const TopologySpec& topology, const std::set<std::size_t>& broken) {
+subnet::Plan plan_without(const TopologySpec& topology, const std::set<std::size_t>& broken, const subnet::Plan& whole) {
   const std::vector<subnet::Cable> all = cables_of(topology);
   std::vector<subnet::Cable> intact;
   for (std::size_t cable = 0; cable < all.size(); ++cable) {
     if (!broken.contains(cable)) intact.push_back(all[cable]);
   }
-  return subnet::plan(nodes_of(topology), intact, true);
+  return subnet::plan(nodes_of(topology), intact, topology.is_roce(), routing_of(topology),
+                      topology.is_roce() ? nullptr : &whole);
+}
+
+std::string names_of(const TopologySpec& topology, const std::set<std::size_t>& cables) {
+  std::string names;
+  for (const std::size_t cable : cables) names += (names.empty() ? "" : ", ") + topology.links[cable].a + " - " + topology.links[cable].b;
+  return names;
+}
+
+// What engines say that cannot route a fabric without these cables.
+void note_refusals(const TopologySpec& topology, const subnet::Plan& plan, const std::set<std::size_t>& broken,
+                   std::vector<std::string>& refusals) {
+  for (const subnet::Refusal& one : plan.refusals) {
+    refusals.push_back("without " + names_of(topology, broken) + " the routing engine " + std::string(subnet::name_of(one.engine)) +
+                       " cannot route this fabric: " + one.text + "; " +
+                       (plan.is_routed ? std::string(subnet::name_of(plan.engine)) + " routes it" : "all switches keep their tables"));
+  }
+}
+
+// Writes the tables of `plan` at `at` to all switches; `before` are those until then.
+void add_sweep(const TopologySpec& topology, const subnet::Plan& plan, const subnet::Plan& before, Instant at,
+               ComponentId manager, bool is_whole, Reroutes& reroutes) {
+  const auto sweep = std::make_shared<fabric::RouteSweep>(fabric::RouteSweep{manager});
+  for (std::size_t s = 0; s < topology.switches.size(); ++s) {
+    const subnet::NodePlan &now = plan.nodes[topology.adapters.size() + s], &old = before.nodes[topology.adapters.size() + s];
+    if (now.forwarding_table != old.forwarding_table) ++sweep->tables;
+    fabric::RouteChange& change = reroutes.by_switch[s].emplace_back();
+    change.at = at;
+    change.sweep = sweep;
+    if (is_whole) continue;
+    change.routes = std::make_shared<const fabric::RouteTable>(now.forwarding_table);
+    change.multicast_ports = now.multicast_ports;
+  }
+  reroutes.levels.emplace_back(at, plan.levels);
 }
 
 }  // namespace
 
-std::vector<std::vector<fabric::RouteChange>> route_changes_of(const TopologySpec& topology,
-                                                               const std::vector<FaultSpec>& faults) {
-  std::vector<std::vector<fabric::RouteChange>> changes(topology.switches.size());
+Reroutes route_changes_of(const TopologySpec& topology, const std::vector<FaultSpec>& faults, const subnet::Plan& whole,
+                          ComponentId manager) {
+  Reroutes reroutes;
+  reroutes.by_switch.resize(topology.switches.size());
+  const bool is_roce = topology.is_roce();
+  if (!is_roce && !topology.sweep) return reroutes;
+  const Duration delay = is_roce ? topology.convergence_time : *topology.sweep;
   const std::vector<CableEvent> events = cable_events(topology, faults);
   std::map<std::set<std::size_t>, subnet::Plan> plans;  // by broken cables: one that fails often has two states
   std::set<std::size_t> broken, before;
+  const subnet::Plan* current = &whole;
   for (std::size_t i = 0; i < events.size(); ++i) {
     events[i].is_intact ? static_cast<void>(broken.erase(events[i].cable)) : static_cast<void>(broken.insert(events[i].cable));
     const bool is_last_of_instant = i + 1 == events.size() || events[i + 1].at != events[i].at;
     if (!is_last_of_instant || broken == before) continue;
     before = broken;
-    const Instant at = instant_from_ps((events[i].at + topology.convergence_time).count());
+    const Instant at = instant_from_ps((events[i].at + delay).count());
     const bool is_whole = broken.empty();
-    if (!is_whole && !plans.contains(broken)) plans.emplace(broken, plan_without(topology, broken));
-    for (std::size_t s = 0; s < changes.size(); ++s) {
-      fabric::RouteChange& change = changes[s].emplace_back();
+    if (!is_whole && !plans.contains(broken)) {
+      plans.emplace(broken, plan_without(topology, broken, whole));
+      note_refusals(topology, plans.at(broken), broken, reroutes.refusals);
+    }
+    const subnet::Plan& plan = is_whole ? whole : plans.at(broken);
+    if (!is_roce) {
+      if (!plan.is_routed) continue;
+      add_sweep(topology, plan, *current, at, manager, is_whole, reroutes);
+      current = &plan;
+      continue;
+    }
+    for (std::size_t s = 0; s < topology.switches.size(); ++s) {
+      fabric::RouteChange& change = reroutes.by_switch[s].emplace_back();
       change.at = at;
       if (is_whole) continue;
-      const subnet::NodePlan& plan = plans.at(broken).nodes[topology.adapters.size() + s];
-      change.routes = plan.routes;
-      change.multicast_ports = plan.multicast_ports;
+      const subnet::NodePlan& planned = plan.nodes[topology.adapters.size() + s];
+      change.routes = planned.routes;
+      change.multicast_ports = planned.multicast_ports;
     }
   }
-  return changes;
+  return reroutes;
+}
+
+void warn_of_reroutes(const ScenarioSpec& scenario, Diagnostics& diagnostics) {
+  const TopologySpec& topology = scenario.topology;
+  const bool is_usual = topology.routing.engines == std::vector{subnet::Engine::kMinhop};
+  if (is_usual || !topology.sweep) return;
+  for (const std::string& refusal : route_changes_of(topology, scenario.faults, plan_of(topology)).refusals) {
+    diagnostics.warn({topology.file, "/routing_engine", refusal, "name \"root_switches\", or choose an engine that can"});
+  }
 }
 
 }  // namespace verbatim::config

@@ -1,17 +1,37 @@
-// Routes of a fabric of Ethernet whose cables between switches fail and are repaired by a script: what a routing protocol such
-// as BGP brings about. At any time the routes are those of the cables that were intact `convergence_time` before, by the planner
-// that lays the first ones (sim/subnet). A cable to an adapter changes no routes: switches announce networks, not hosts.
+// Routes of a fabric whose cables between switches fail and are repaired by a script. At any time they are those of the cables
+// that were intact some time before, by the planner that lays the first ones (sim/subnet). On Ethernet a routing protocol such as
+// BGP brings this about, within `convergence_time`; on InfiniBand the subnet manager's sweep, within `sweep_time`, if it is not
+// off. A cable to an adapter changes no routes: switches announce networks, not hosts, and a subnet manager leaves its LID in the
+// tables.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/config/diagnostics.h"
 #include "sim/config/spec.h"
 #include "sim/fabric/rerouting.h"
+#include "sim/subnet/subnet.h"
 
 namespace verbatim::config {
 
-// By switch. Empty lists: no cable between switches fails. The topology is one of Ethernet.
-std::vector<std::vector<fabric::RouteChange>> route_changes_of(const TopologySpec& topology,
-                                                               const std::vector<FaultSpec>& faults);
+struct Reroutes {
+  // By switch. Empty lists: no cable between switches fails, or nobody lays new routes.
+  std::vector<std::vector<fabric::RouteChange>> by_switch;
+  // On InfiniBand: service levels of paths from a time on; null: 0 for all.
+  std::vector<std::pair<Instant, std::shared_ptr<const subnet::ServiceLevels>>> levels;
+  // States of the cables that the routing engine has not been able to route: one sentence each, with the time of the failure.
+  std::vector<std::string> refusals;
+};
+
+// `whole`: the plan of all cables, which on InfiniBand comes back when the last one is repaired. `manager`: port that the sweeps
+// are recorded for. Without a manager, or where no engine can route what is left, tables stay as they are.
+Reroutes route_changes_of(const TopologySpec& topology, const std::vector<FaultSpec>& faults, const subnet::Plan& whole,
+                          ComponentId manager = {});
+
+// Warns of states of the cables, as the scenario's faults bring them about, that the routing engine cannot route.
+void warn_of_reroutes(const ScenarioSpec& scenario, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

@@ -9,6 +9,7 @@
 
 #include "sim/config/load.h"
 #include "sim/config/resolve_congestion.h"
+#include "sim/config/resolve_routing.h"
 #include "sim/config/words.h"
 
 namespace verbatim::config {
@@ -74,10 +75,10 @@ class Resolver {
       add("/ecmp_seed", "switches of InfiniBand do not spread flows by a hash", "leave it out, or choose the link layer \"roce\"");
     }
     if (!topology_.is_roce() && topology_.convergence_time != TopologySpec::kUsualConvergenceTime && !is_wrong("/link_layer")) {
-      add("/convergence_time", "routes of InfiniBand are the subnet manager's and stay when a link fails",
-          "leave it out, or choose the link layer \"roce\"");
+      add("/convergence_time", "routes of InfiniBand are the subnet manager's", "give \"sweep_time\", or choose the link layer \"roce\"");
     }
     if (!topology_.is_roce() && !is_wrong("/link_layer")) interface_mtus();
+    if (knows_names_ && !is_wrong("/link_layer")) resolve_routing(topology_, diagnostics_);
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.

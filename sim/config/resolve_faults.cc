@@ -71,6 +71,13 @@ class FaultResolver {
     refuse(!fault.host.empty(), fault, "host", "\"device_fatal\"");
   }
 
+  void refuse_chance(const FaultSpec& fault, const std::string& belongs_to) {
+    const FaultSpec none;
+    refuse(fault.is_random(), fault, "rate", belongs_to);
+    refuse(fault.burst != none.burst, fault, "burst", belongs_to);
+    refuse(fault.burst_lengths != none.burst_lengths, fault, "burst_lengths", belongs_to);
+  }
+
   // What chooses packets, and says what becomes of them.
   void refuse_selection(const FaultSpec& fault, const std::string& packets) {
     const FaultSpec none;
@@ -79,6 +86,7 @@ class FaultResolver {
     refuse(fault.nth != none.nth, fault, "nth", packets);
     refuse(fault.every != none.every, fault, "every", packets);
     refuse(fault.count != none.count, fault, "count", packets);
+    refuse_chance(fault, packets);
     refuse(fault.after != none.after, fault, "after", packets);
     refuse(fault.delay != none.delay, fault, "delay", "\"delay\"");
     refuse(fault.icrc != none.icrc, fault, "icrc", "\"corrupt\"");
@@ -98,6 +106,7 @@ class FaultResolver {
     refuse(fault.at != none.at, fault, "at", fabric);
     refuse(fault.until != none.until, fault, "until", fabric);
     refuse(fault.opcode != none.opcode, fault, "opcode", fabric);
+    refuse_chance(fault, fabric);
     refuse(fault.icrc != none.icrc, fault, "icrc", fabric);
     refuse(fault.byte != none.byte, fault, "byte", fabric);
     check_delay(fault);
@@ -147,6 +156,9 @@ class FaultResolver {
     if (fault.action != "corrupt") refuse(fault.icrc != none.icrc, fault, "icrc", "\"corrupt\"");
     if (fault.action != "corrupt") refuse(fault.byte != none.byte, fault, "byte", "\"corrupt\"");
     check_delay(fault);
+    if (fault.is_random() && fault.every != none.every) {
+      add(fault.pointer + "/every", "a fault has a \"rate\" or an \"every\", not both", "\"rate\" is a chance, \"every\" a number");
+    }
     if (const auto found = find_direction(fault, "packets")) fault.end = found->end;
   }
 

@@ -44,6 +44,8 @@ Json scalar_schema(const Field& field) {
       return bounds(field);
     case Kind::kBoolean:
       return {{"type", "boolean"}};
+    case Kind::kFraction:
+      return {{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
     case Kind::kName:
       return {{"type", "string"}, {"pattern", "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"}};
     case Kind::kAddress:

@@ -1,5 +1,6 @@
 #include "sim/config/simulation.h"
 
+#include "sim/config/fields.h"
 #include "sim/config/link_params.h"
 #include "sim/config/node_description.h"
 #include "sim/config/reroutes.h"
@@ -61,6 +62,7 @@ std::vector<std::string> Simulation::component_names(const TopologySpec& topolog
 
 Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices& choices, Order order)
     : topology_(topology),
+      seed_(seed),
       cables_(topology),
       least_cable_(least_propagation(topology)),
       components_(component_names(topology)),
@@ -69,7 +71,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       neighbours_(neighbours_of(topology, plan_)),
       pkey_tables_(pkey_tables_of(topology)),
       ports_(topology.adapters.size()),
-      paths_(ports_),
+      paths_(engine_, ports_, plan_.levels),
       view_(topology, cables_, nodes_),
       adapters_(topology.adapters.size()),
       connections_(topology.hosts.size()),
@@ -124,6 +126,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
     }
     address.lid = plan.ports[0].lid;
     address.sm_lid = plan_.subnet_manager;
+    address.sm_service_level = level_of(address.lid, address.sm_lid);
   }
   return address;
 }
@@ -203,6 +206,9 @@ void Simulation::build_switch(std::size_t index, std::uint64_t seed) {
   } else if (topology_.manages_subnet()) {
     switches_[index]->set_forwarding_table(plan_.nodes[adapters_.size() + index].forwarding_table);
   }
+  const auto& lanes = plan_.nodes[adapters_.size() + index].lanes;
+  for (std::size_t i = 0; topology_.manages_subnet() && i < lanes.size(); ++i)
+    switches_[index]->port(fabric::PortNumber{static_cast<std::uint8_t>(i + 1)}).set_lane_table(lanes[i]);
   switches_[index]->set_multicast_ports(plan_.nodes[adapters_.size() + index].multicast_ports);
   if (topology_.is_roce()) return;
   if (!topology_.manages_subnet()) switches_[index]->set_multicast_table({});
@@ -268,11 +274,11 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
       {"mark", faults::Action::kMark},
       {"link_down", faults::Action::kLinkDown},
       {"pause_storm", faults::Action::kPauseStorm}};
-  if (topology_.is_roce()) reroute(faults);
+  if (topology_.manages_subnet()) reroute(faults);
+  std::map<ComponentId, std::uint32_t> rules_at;
   for (const FaultSpec& spec : faults) {
-    const faults::Selection selection{static_cast<std::uint64_t>(spec.nth),
-                                      static_cast<std::uint64_t>(spec.every),
-                                      static_cast<std::uint64_t>(spec.count)};
+    const faults::Selection selection{static_cast<std::uint64_t>(spec.nth), static_cast<std::uint64_t>(spec.every),
+                                      static_cast<std::uint64_t>(spec.times())};
     fault_kinds_.push_back(spec.of_management() ? FaultKind::kManagement
                            : spec.of_adapter()  ? FaultKind::kAdapter
                                                 : FaultKind::kFabric);
@@ -300,6 +306,8 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
         rule.operation = operation;
     }
     rule.selection = selection;
+    rule.burst = {static_cast<std::uint64_t>(spec.burst), spec.burst_lengths == "geometric"};
+    if (spec.is_random()) rule.chance = faults::Chance{static_cast<std::uint64_t>(spec.rate), kFractionParts};
     rule.after = instant_from_ps(spec.after.count());
     rule.delay = spec.delay;
     rule.hidden = spec.icrc == "valid";
@@ -307,15 +315,23 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
     rule.down = instant_from_ps(spec.at.count());
     if (spec.until.count() != 0) rule.up = instant_from_ps(spec.until.count());
     rule.priorities = spec.storming_lanes;
-    faults_.add(rule, port_of(spec.end));
+    fabric::Port& port = port_of(spec.end);
+    // The rules of one end are numbered by themselves: what is drawn for it is the same whatever else has faults.
+    const std::string stream = "fault/" + components_.name(port.id()) + "/" + std::to_string(rules_at[port.id()]++);
+    faults_.add(rule, port, Rng(seed_, stream));
   }
 }
 
 void Simulation::reroute(const std::vector<FaultSpec>& faults) {
-  std::vector<std::vector<fabric::RouteChange>> changes = route_changes_of(topology_, faults);
-  for (std::size_t i = 0; i < switches_.size(); ++i) {
-    if (!changes[i].empty()) switches_[i]->set_route_changes(std::move(changes[i]));
+  ComponentId manager;
+  for (std::size_t i = 0; i < adapters_.size(); ++i) {
+    if (plan_.nodes[i].ports[0].lid == plan_.subnet_manager) manager = components_.id(port_name(topology_.adapters[i].name, 1));
   }
+  Reroutes reroutes = route_changes_of(topology_, faults, plan_, manager);
+  for (std::size_t i = 0; i < switches_.size(); ++i) {
+    if (!reroutes.by_switch[i].empty()) switches_[i]->set_route_changes(std::move(reroutes.by_switch[i]));
+  }
+  paths_.set_later_levels(std::move(reroutes.levels));
 }
 
 void Simulation::draw_faults(std::int64_t budget) {

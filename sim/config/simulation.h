@@ -82,6 +82,11 @@ class Simulation {
   // By index into topology().switches.
   fabric::Switch& fabric_switch(std::size_t index) { return *switches_.at(index); }
 
+  // Service level of the path between two ports, as the subnet manager's path records have it at the beginning.
+  std::uint8_t level_of(ib::Lid from, ib::Lid to) const {
+    return plan_.levels == nullptr ? std::uint8_t{0} : plan_.levels->of(from, to);
+  }
+
   // Checked faults (load.h); called once, before the first event.
   void add_faults(const std::vector<FaultSpec>& faults);
   // At most so many packets of all links are hit, as the choices have it; likewise, and after add_faults().
@@ -133,6 +138,7 @@ class Simulation {
   fabric::Port& port_of(const Endpoint& end);
 
   const TopologySpec& topology_;
+  const std::uint64_t seed_;
   const CableIndex cables_;
   const Duration least_cable_;  // propagation of the shortest one
   ComponentTable components_;

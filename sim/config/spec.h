@@ -17,6 +17,7 @@
 #include "sim/hca/hca_profile.h"
 #include "sim/ib/congestion.h"
 #include "sim/ib/ip_network.h"
+#include "sim/subnet/routing.h"
 #include "verbs_shim/protocol/region.h"
 
 namespace verbatim::config {
@@ -197,6 +198,12 @@ struct AdapterSpec {
   std::uint32_t interface_index() const { return kFirstInterface + static_cast<std::uint32_t>(number); }
 };
 
+// For the routing engine torus-2QoS.
+struct TorusSpec {
+  std::string shape;                  // as written: "torus 4 4m"; empty: there is none
+  std::vector<std::string> switches;  // of its places; the last size counts fastest
+};
+
 struct TopologySpec {
   std::string file;  // as the user named it
   std::string name, description;
@@ -209,6 +216,13 @@ struct TopologySpec {
   static constexpr Duration kUsualConvergenceTime{200'000'000'000};
   Duration convergence_time = kUsualConvergenceTime;
   bool allow_mismatch = false;  // of the ends of a cable
+  std::string routing_engine = "minhop";  // OpenSM's list of engines, and no_fallback
+  std::vector<std::string> root_switches;
+  TorusSpec torus_2qos;
+  // From the failure or repair of a cable between switches of InfiniBand to the subnet manager's new tables; or off. OpenSM
+  // sweeps at once when a switch reports the change (trap 128) and needs some milliseconds to discover a small fabric, seconds
+  // for a large one: an estimate for up to some hundred ports.
+  std::string sweep_time = "100 ms";
   GeneratorSpec generate;
   std::vector<HostSpec> hosts;
   std::vector<SwitchSpec> switches;
@@ -220,6 +234,8 @@ struct TopologySpec {
   std::vector<std::string> mismatches;  // resolved, if they are allowed: sentences
   // Resolved: the first one of each host, in the order of the hosts, then all further ones.
   std::vector<AdapterSpec> adapters;
+  subnet::Routing routing;        // all but the lanes, which follow from the cables
+  std::optional<Duration> sweep;  // none: routes stay as they are
   const hca::HcaProfile& hca_profile(const AdapterSpec& adapter) const {
     const HostSpec& owner = hosts[adapter.host];
     return adapter.number == 0 ? owner.hca_profile : owner.further_adapters[adapter.number - 1].hca_profile;
@@ -311,7 +327,8 @@ struct FlowSpec {
   std::int64_t message_size = 1 << 20;
   std::string operation = "write";  // or send
   std::uint32_t queue_pairs = 1;
-  std::uint32_t service_level = 0;  // of its packets and their answers
+  static constexpr std::uint32_t kOfPath = 16;
+  std::uint32_t service_level = kOfPath;  // of its packets and their answers; kOfPath: that of the subnet manager's path record
   std::uint32_t traffic_class = 0;  // likewise, on Ethernet
   std::string pointer;
 
@@ -327,7 +344,12 @@ struct FaultSpec {
   std::string from, to, link;      // ends of a link, or hosts, as written
   std::string host;                // whose adapter fails
   std::string opcode = "any";      // or an operation of the opcode table
-  std::int64_t nth = 1, every = 1, count = 1;
+  static constexpr std::int64_t kNotGiven = -1;
+  std::int64_t nth = 1, every = 1;
+  std::int64_t count = kNotGiven;  // times; 0: no limit
+  std::int64_t rate = kNotGiven;   // chance of each packet, in parts of kFractionParts
+  std::int64_t burst = 1;          // packets hit in a row each time
+  std::string burst_lengths = "fixed";  // or geometric
   Duration after{0};
   Duration delay{0};
   std::string icrc = "invalid";
@@ -343,6 +365,9 @@ struct FaultSpec {
   std::uint8_t storming_lanes = 0;                // resolved, of a pause storm: bit n for priority n
   bool of_management() const { return network == "management"; }
   bool of_adapter() const { return action == "device_fatal"; }
+  bool is_random() const { return rate != kNotGiven; }
+  // Those that are drawn have no end unless one is given.
+  std::int64_t times() const { return count != kNotGiven ? count : is_random() ? 0 : 1; }
 };
 
 struct ExpectSpec {

@@ -5,6 +5,12 @@
 
 namespace verbatim::config {
 
+// A row whose value depends on others where it is left out, so the schema names no default.
+inline Field without_default(Field field) {
+  field.load = nullptr;
+  return field;
+}
+
 // A row whose text nothing reads.
 inline Field for_people(std::string_view key, std::string_view doc) { return {.key = key, .kind = Kind::kIgnored, .doc = doc}; }
 

@@ -38,6 +38,7 @@ void Rerouting::catch_up(Instant now) {
   while (now >= next_change()) {
     const RouteChange& change = changes_[next_++];
     current_ = change.routes == nullptr ? nullptr : &change;
+    sweep_ = change.sweep.get();
   }
   std::erase_if(changed_, [&](const ChangedPort& changed) { return changed.is_up && now >= changed.since + delay_; });
   if (current_ == nullptr && changed_.empty()) normal_until_ = next_change();

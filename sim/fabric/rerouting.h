@@ -8,6 +8,9 @@
 // use, a second hash chooses among those that are. So flows on other outputs stay where they are (resilient hashing), and a flow
 // returns to its output when this is in use again.
 //
+// On InfiniBand switches do nothing by themselves. All routes change when the subnet manager has swept after a failure or repair,
+// which is known before the run, too.
+//
 // Nothing here is an event: what has come into effect is worked out when a packet asks.
 #pragma once
 
@@ -15,17 +18,26 @@
 #include <memory>
 #include <vector>
 
+#include "sim/core/ids.h"
 #include "sim/core/time.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/route_table.h"
 
 namespace verbatim::fabric {
 
+// Tables that a subnet manager has written to all switches at one time. The first switch that uses them records it.
+struct RouteSweep {
+  ComponentId manager;       // port of its adapter
+  std::uint64_t tables = 0;  // switches whose tables differ from those before
+  bool is_recorded = false;
+};
+
 // Routes, and the spanning tree for packets to groups, from a time on.
 struct RouteChange {
   Instant at{};
   std::shared_ptr<const RouteTable> routes;  // null: those of the beginning, and its tree
   std::vector<PortNumber> multicast_ports;
+  std::shared_ptr<RouteSweep> sweep;  // null: nobody has swept
 };
 
 class Rerouting {
@@ -35,6 +47,9 @@ class Rerouting {
   // Ascending times; before the first event.
   void set_changes(std::vector<RouteChange> changes) {
     changes_ = std::move(changes);
+    next_ = 0;
+    current_ = nullptr;
+    sweep_ = nullptr;
     normal_until_ = next_change();
   }
   // The link of a port has gone down, or come up.
@@ -46,8 +61,16 @@ class Rerouting {
   // By which port a flow leaves; kNoRoute: none leads there. `all` are the routes of the beginning. A port that is down is the
   // answer where no other leads there.
   PortNumber output(const RouteTable& all, std::uint64_t destination, std::uint64_t hash, std::uint64_t salt, Instant now);
+  bool has_changes() const { return !changes_.empty(); }
+  // Null: those of the beginning.
+  const RouteTable* routes(Instant now) {
+    catch_up(now);
+    return current_ == nullptr ? nullptr : current_->routes.get();
+  }
   // Null: that of the beginning.
   const std::vector<PortNumber>* multicast_ports(Instant now);
+  // The sweep that has brought about the current routes, until it is recorded; null: there is none.
+  RouteSweep* unrecorded_sweep() const { return sweep_ == nullptr || sweep_->is_recorded ? nullptr : sweep_; }
 
  private:
   struct ChangedPort {
@@ -69,6 +92,7 @@ class Rerouting {
   std::vector<RouteChange> changes_;
   std::size_t next_ = 0;                   // the first that has not come into effect
   const RouteChange* current_ = nullptr;  // null: the routes of the beginning
+  RouteSweep* sweep_ = nullptr;           // of the last change
 };
 
 }  // namespace verbatim::fabric

@@ -178,6 +178,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
 
 PortNumber Switch::output_for(ib::Packet& packet) {
   if (engine_.now() >= rerouting_.normal_until()) [[unlikely]] {
+    if (!is_ethernet_) return swept_output_for(packet);
     if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
     return rerouting_.output(*routes_, destination_of(packet), packet.flow_hash, ecmp_salt_, engine_.now());
   }
@@ -185,6 +186,15 @@ PortNumber Switch::output_for(ib::Packet& packet) {
   if (!RouteTable::is_set(entry)) return PortNumber{static_cast<std::uint8_t>(entry)};
   if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
   return output_among(routes_->ports_of(entry), packet);
+}
+
+PortNumber Switch::swept_output_for(const ib::Packet& packet) {
+  const RouteTable* const swept = rerouting_.routes(engine_.now());
+  if (RouteSweep* const sweep = rerouting_.unrecorded_sweep()) {
+    sweep->is_recorded = true;
+    tracer_.record(sweep->manager, TraceEvent::kRoutesChanged, sweep->tables);
+  }
+  return PortNumber{static_cast<std::uint8_t>((swept == nullptr ? *routes_ : *swept).entry(destination_of(packet)))};
 }
 
 PortNumber Switch::output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const {

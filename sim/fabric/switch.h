@@ -85,7 +85,11 @@ class Switch final : public PacketSink {
 
   // Linear forwarding table: element n is the output for LID n, 0 the switch itself, kNoRoute none.
   static constexpr PortNumber kNoRoute = RouteTable::kNoRoute;
-  void set_forwarding_table(const std::vector<PortNumber>& table) { routes_ = std::make_shared<const RouteTable>(table); }
+  // No route changes are left.
+  void set_forwarding_table(const std::vector<PortNumber>& table) {
+    routes_ = std::make_shared<const RouteTable>(table);
+    rerouting_.set_changes({});
+  }
 
   // Ports of the spanning tree on which packets to groups leave, and programs' frames to nobody that is known; all but the
   // one they came by. Whoever has joined which group is not looked at (no IGMP or MLD snooping).
@@ -100,8 +104,15 @@ class Switch final : public PacketSink {
     ecmp_salt_ = ecmp_salt;
   }
 
-  // On Ethernet: what a routing protocol brings about when links elsewhere fail and come back; before the first event.
+  // What a routing protocol of Ethernet, or the subnet manager of InfiniBand, brings about when links fail and come back; before the
+  // first event.
   void set_route_changes(std::vector<RouteChange> changes) { rerouting_.set_changes(std::move(changes)); }
+  // The table of now, if there are such changes; else null.
+  const RouteTable* changing_routes() {
+    if (!rerouting_.has_changes()) return nullptr;
+    const RouteTable* const routes = rerouting_.routes(engine_.now());
+    return routes == nullptr ? routes_.get() : routes;
+  }
 
   // Groups that the subnet manager has laid itself (IBA 18.2.4.3.3): by LID from 0xc000 on, the ports that a packet to it leaves
   // by. Once there is such a table, no others are flooded.
@@ -148,6 +159,8 @@ class Switch final : public PacketSink {
   bool is_for_agent(ib::Packet& packet);
   // 0: this switch itself, kNoRoute: none.
   PortNumber output_for(ib::Packet& packet);
+  // The same on InfiniBand when the subnet manager may have swept.
+  PortNumber swept_output_for(const ib::Packet& packet);
   void drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason);
 
   Engine& engine_;

@@ -32,9 +32,9 @@ FaultScript::FailingEnd::FailingEnd(Engine& engine, const Rule& rule, fabric::Po
   timer.schedule_at(rule.down);
 }
 
-void FaultScript::add(const Rule& rule, fabric::Port& port) {
+void FaultScript::add(const Rule& rule, fabric::Port& port, const Rng& random) {
   CHECK(port.connected());
-  Entry& entry = entries_.emplace_back(entries_.size(), rule, port);
+  Entry& entry = entries_.emplace_back(entries_.size(), rule, port, random);
   if (rule.action == Action::kLinkDown) {
     failing_ends_.emplace_back(engine_, rule, port, &entry.fired);
     failing_ends_.emplace_back(engine_, rule, *port.far_end(), nullptr);
@@ -44,7 +44,8 @@ void FaultScript::add(const Rule& rule, fabric::Port& port) {
     storming_ends_.emplace_back(*this, entry);
     return;
   }
-  CHECK(rule.selection.first > 0 && rule.selection.every > 0);
+  CHECK(rule.selection.first > 0 && rule.selection.every > 0 && rule.burst.packets > 0);
+  of_port_[port.id()].push_back(&entry);
   port.set_faults(this);
 }
 
@@ -84,6 +85,30 @@ bool Selection::hits(std::uint64_t number) const {
   return behind % every == 0 && (count == 0 || behind / every < count);
 }
 
+bool FaultScript::Entry::hits() {
+  ++seen;
+  if (!is_in_burst && !begins_burst()) return false;
+  is_in_burst = continues_burst();
+  return true;
+}
+
+bool FaultScript::Entry::begins_burst() {
+  if (!rule.chance) {
+    if (!rule.selection.hits(seen)) return false;
+  } else {
+    if (seen < rule.selection.first || (rule.selection.count != 0 && bursts == rule.selection.count)) return false;
+    if (!random.chance(rule.chance->parts, rule.chance->of)) return false;
+  }
+  ++bursts;
+  left = rule.burst.packets;
+  return true;
+}
+
+bool FaultScript::Entry::continues_burst() {
+  if (rule.burst.is_geometric) return random.below(rule.burst.packets) != 0;
+  return --left > 0;
+}
+
 bool FaultScript::may_hit(const Rule& rule, const ib::Packet& packet) {
   if (rule.action == Action::kMark && ib::ecn_of(packet) == ib::Ecn::kNotCapable) return false;
   if (packet.is_frame) return !rule.operation;
@@ -94,10 +119,11 @@ bool FaultScript::may_hit(const Rule& rule, const ib::Packet& packet) {
 
 fabric::PacketFate FaultScript::on_packet(const fabric::Port& port, ib::Packet& packet) {
   fabric::PacketFate fate;
-  for (Entry& entry : entries_) {
-    if (&entry.port != &port || entry.rule.action == Action::kLinkDown || entry.rule.action == Action::kPauseStorm) continue;
-    if (engine_.now() < entry.rule.after || !may_hit(entry.rule, packet)) continue;
-    if (entry.rule.selection.hits(++entry.seen)) hit(entry, packet, fate);
+  const auto entries = of_port_.find(port.id());
+  if (entries == of_port_.end()) return fate;
+  for (Entry* const entry : entries->second) {
+    if (engine_.now() < entry->rule.after || !may_hit(entry->rule, packet)) continue;
+    if (entry->hits()) hit(*entry, packet, fate);
   }
   return fate;
 }

@@ -30,10 +30,17 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       payloads(*this),
       atomics(*this),
       fetcher(*this),
+      recoveries(RecoveryDelays<Ref<QueuePair>>::of<&Adapter::on_recovery>(engine, id, this)),
       sender(*this),
       receiver(*this),
       steering(*this),
       services(*this) {}
+
+void Adapter::on_recovery() {
+  take_due(recoveries, engine.now(), [](const PutOff<Ref<QueuePair>>& step) {
+    if (QueuePair* const qp = step.qp.get()) qp->executor.recover(step);
+  });
+}
 
 int Adapter::check_global_path(const protocol::AddressVector& path, bool may_lead_to_group) const {
   if (path.is_global == 0) {

@@ -21,6 +21,7 @@
 #include "sim/hca/datapath/placement_lookup.h"
 #include "sim/hca/datapath/receive_pipeline.h"
 #include "sim/hca/datapath/record_writer.h"
+#include "sim/hca/datapath/recovery_delays.h"
 #include "sim/hca/datapath/send_pipeline.h"
 #include "sim/hca/datapath/work_fetcher.h"
 #include "sim/hca/datapath/frame_steering.h"
@@ -30,6 +31,7 @@
 #include "sim/hca/key_table.h"
 #include "sim/hca/multicast.h"
 #include "sim/hca/number_table.h"
+#include "sim/hca/queue_counters.h"
 #include "sim/hca/queues/completion_queue.h"
 #include "sim/host/dma_engine.h"
 
@@ -65,6 +67,9 @@ struct Adapter {
   // `may_lead_to_group`, to those who have joined one.
   int check_global_path(const protocol::AddressVector& path, bool may_lead_to_group) const;
 
+  // Recovery steps are due (recovery_delays.h).
+  void on_recovery();
+
   // Of a quirk that the adapter is to have: whether it shows this time.
   bool shows(Quirk quirk, std::string_view site) {
     return (profile.quirks & bit_of(quirk)) != 0 && choices.choose(site, id, 2) != 0;
@@ -87,6 +92,7 @@ struct Adapter {
   }
 
   CongestionPoint congestion{profile.congestion_control};
+  QueueCounters counters;
   Diagnoses diagnoses{*this};
   bool port_is_up = true;
   bool has_failed = false;  // for good: what it was doing has ended
@@ -105,6 +111,7 @@ struct Adapter {
   PayloadWriter payloads;
   AtomicUnit atomics;
   WorkFetcher fetcher;
+  RecoveryDelays<Ref<QueuePair>> recoveries;
   SendPipeline sender;
   ReceivePipeline receiver;
   FrameSteering steering;

@@ -23,6 +23,7 @@
 #include "sim/hca/hca_profile.h"
 #include "sim/hca/inspection.h"
 #include "sim/hca/neighbours.h"
+#include "sim/hca/queue_counters.h"
 #include "sim/host/dma_engine.h"
 #include "sim/host/program_memory.h"
 #include "sim/ib/key_violations.h"
@@ -138,6 +139,7 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   void set_injection(const ib::InjectionSetting& setting) override;
   // Congestion that injection rate control has logged; null: it was never set.
   ib::InjectionLog* injection_log();
+  const QueueCounters& queue_counters() const;
 
   // The port packets leave by; set once, before the first event.
   void attach(fabric::Port& port);

@@ -72,6 +72,23 @@ struct AckTimerProfile {
   bool first_expiry_is_idle = false;
 };
 
+// What the recovery of a lost packet takes beside the stages that every packet passes, and which packets are sent again.
+struct LossRecoveryProfile {
+  // A request behind a gap has been checked, and its NAK enters the acknowledge stage so much later.
+  Duration nak_generation{0};
+  // Such a NAK has been checked, and packets are made again so much later.
+  Duration nak_reaction{0};
+  // A READ response behind a gap has been checked, and what is missing is asked for so much later.
+  Duration read_nak_generation{0};
+  // A READ request for what was answered before has been checked, and the answer begins so much later.
+  Duration read_nak_reaction{0};
+  // Requests behind a gap are kept, and of requests only what is missing is sent again (transport/psn_window.h). Both ends
+  // of a connection need it.
+  bool selective_repeat = false;
+  std::uint32_t log_tx_psn_window = 9;  // with it: so many PSNs are outstanding at the most, as a power of two
+  std::uint32_t psn_window() const { return 1u << log_tx_psn_window; }
+};
+
 struct HcaProfile {
   std::string name;  // of the profile, for messages
   std::string firmware_version = "1.0.0";
@@ -138,6 +155,7 @@ struct HcaProfile {
   // The completion stage takes the entry of a receive when the payload has left for the host, else at once.
   bool receive_completion_after_payload = false;
   AckTimerProfile ack_timer;
+  LossRecoveryProfile loss_recovery;
   CongestionControl congestion_control;  // on Ethernet
 
   std::uint32_t max_qp = 131072, max_qp_wr = 16384, max_sge = 30, max_sge_rd = 30, max_cq = 65536;

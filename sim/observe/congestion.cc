@@ -1,5 +1,10 @@
 #include "sim/observe/congestion.h"
 
+#include <algorithm>
+
+#include "sim/ib/packet.h"
+#include "sim/observe/drop_names.h"
+
 namespace verbatim::observe {
 
 void Congestion::on_record(const TraceRecord& record, std::span<const std::byte>) {
@@ -9,9 +14,10 @@ void Congestion::on_record(const TraceRecord& record, std::span<const std::byte>
       const auto asked = static_cast<std::uint8_t>(record.values[1]);
       for (std::size_t priority = 0; priority < kPriorities; ++priority) {
         const bool is = (asked >> priority & 1) != 0, was = (port.paused >> priority & 1) != 0;
-        if (was && !is) end_pause(port, priority, record.time_ps);
+        if (was && !is) end_pause(record.component, port, priority, record.time_ps);
         if (!is || was) continue;
         ++pauses_;
+        ++lanes_[{record.component, static_cast<std::uint32_t>(priority)}].pauses;
         port.paused_since[priority] = record.time_ps;
       }
       port.paused = asked;
@@ -34,18 +40,30 @@ void Congestion::on_record(const TraceRecord& record, std::span<const std::byte>
   }
 }
 
+void Congestion::on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId) {
+  if (record.event == TraceEvent::kPacketMarked) ++lanes_[{record.component, packet.lrh.lane.value}].marked;
+}
+
+void Congestion::on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant) {
+  if (is_loss(reason)) ++lanes_[{component.value, packet.lrh.lane.value}].dropped[reason];
+}
+
 void Congestion::finish(std::int64_t end_ps) {
   for (auto& [component, port] : ports_) {
     for (std::size_t priority = 0; priority < kPriorities; ++priority) {
-      if ((port.paused >> priority & 1) != 0) end_pause(port, priority, end_ps);
+      if ((port.paused >> priority & 1) != 0) end_pause(component, port, priority, end_ps);
     }
     port.paused = 0;
   }
 }
 
-void Congestion::end_pause(Port& port, std::size_t priority, std::int64_t now) {
-  port.paused_ps += now - port.paused_since[priority];
-  paused_ps_ += now - port.paused_since[priority];
+void Congestion::end_pause(std::uint32_t component, Port& port, std::size_t priority, std::int64_t now) {
+  const std::int64_t lasted = now - port.paused_since[priority];
+  port.paused_ps += lasted;
+  paused_ps_ += lasted;
+  Lane& lane = lanes_[{component, static_cast<std::uint32_t>(priority)}];
+  lane.paused_ps += lasted;
+  lane.longest_pause_ps = std::max(lane.longest_pause_ps, lasted);
 }
 
 template <class Value>

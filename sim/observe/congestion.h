@@ -1,5 +1,5 @@
-// Congestion of a run, from its records: how long priorities were paused and by whom, packets that switches marked, and rates of
-// queue pairs.
+// Congestion of a run, from its records: how long priorities were paused and by whom, packets that switches marked, those that
+// were dropped, and rates of queue pairs.
 #pragma once
 
 #include <array>
@@ -13,11 +13,15 @@
 
 namespace verbatim::observe {
 
-class Congestion final : public TraceSink {
+class Congestion final : public TraceSink, public PacketObserver, public DiagnosisObserver {
  public:
   explicit Congestion(const ComponentTable& components) : components_(components) {}
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+  // Lanes of marks.
+  void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
+  void on_diagnosis(const Diagnosis&, Instant) override {}
+  void on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) override;
   // The run ends at that time; pauses that last until then count. Once, before the questions below.
   void finish(std::int64_t end_ps);
 
@@ -44,6 +48,15 @@ class Congestion final : public TraceSink {
   Rate lowest_rate() const;
   // Pause storms that watchdogs of switches have found.
   std::uint64_t storms() const { return storms_; }
+  // A lane, or priority, of a component.
+  struct Lane {
+    std::uint64_t pauses = 0;  // that it has asked its far end for
+    std::int64_t paused_ps = 0, longest_pause_ps = 0;
+    std::uint64_t marked = 0;
+    std::map<std::uint64_t, std::uint64_t> dropped;  // by reason; without what is no loss (drop_names.h)
+  };
+  // By component and number; those that have something.
+  const std::map<std::pair<std::uint32_t, std::uint32_t>, Lane>& lanes() const { return lanes_; }
   bool any() const { return pauses_ + packets_marked_ + rate_changes_ + storms_ != 0; }
 
  private:
@@ -55,12 +68,13 @@ class Congestion final : public TraceSink {
     std::uint64_t marked = 0;
   };
 
-  void end_pause(Port& port, std::size_t priority, std::int64_t now);
+  void end_pause(std::uint32_t component, Port& port, std::size_t priority, std::int64_t now);
   template <class Value>
   Most most(Value value) const;
 
   const ComponentTable& components_;
   std::map<std::uint32_t, Port> ports_;  // by component
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Lane> lanes_;
   std::uint64_t pauses_ = 0, packets_marked_ = 0, rate_changes_ = 0, storms_ = 0;
   std::int64_t paused_ps_ = 0;
   std::uint32_t lowest_of_ = 0;  // component of the adapter

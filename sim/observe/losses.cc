@@ -1,8 +1,8 @@
 #include "sim/observe/losses.h"
 
 #include "sim/ib/aeth.h"
-#include "sim/ib/drop_reason.h"
 #include "sim/ib/packet.h"
+#include "sim/observe/drop_names.h"
 
 namespace verbatim::observe {
 
@@ -13,12 +13,9 @@ Losses::Losses(const ComponentTable& components, const std::vector<ComponentId>&
 
 void Losses::on_record(const TraceRecord& record, std::span<const std::byte>) {
   switch (record.event) {
-    case TraceEvent::kPacketDropped: {
-      const auto reason = static_cast<ib::DropReason>(record.values[3]);
-      using enum ib::DropReason;
-      if (reason != kStale && reason != kNoFlow && reason != kFlowDrop) ++packets_dropped_;
+    case TraceEvent::kPacketDropped:
+      if (is_loss(record.values[3])) ++packets_dropped_;
       return;
-    }
     case TraceEvent::kAckSent:
       if (ib::ack_kind(static_cast<std::uint8_t>(record.values[2])) == ib::AckKind::kRnrNak) ++rnr_naks_;
       return;

@@ -11,8 +11,9 @@ struct Remedy {
 
 constexpr Remedy kRemedies[] = {
     {"credit loop: ",
-     "shortest paths around a ring of switches can deadlock: remove one link of the ring, or connect the switches by a "
-     "tree or a leaf-spine topology; larger buffers only make it less frequent, and lifetimes of packets or a PFC watchdog end it with losses"},
+     "shortest paths around a ring of switches can deadlock: remove one link of the ring, connect the switches by a "
+     "tree or a leaf-spine topology, or choose another \"routing_engine\" on InfiniBand, such as updn; larger buffers only make it less "
+     "frequent, and lifetimes of packets or a PFC watchdog end it with losses"},
     {"the same bytes in reverse order: is",
      "convert the key once in each direction: htonl when it is put into the message, ntohl when it is taken out, or "
      "neither"},

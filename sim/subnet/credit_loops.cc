@@ -331,7 +331,8 @@ Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>&
 
 std::string credit_loop_text(const std::vector<Node>& nodes, const Route& loop, std::string_view lane_name) {
   if (loop.empty()) return "";
-  const bool names_lanes = !lane_name.empty() || std::ranges::any_of(loop, [](const Channel& channel) { return channel.lane != 0; });
+  const bool names_lanes =
+      !lane_name.empty() || std::ranges::any_of(loop, [](const Channel& channel) { return channel.lane != 0; });
   if (lane_name.empty()) lane_name = "VL";
   const auto name = [&](const Channel& channel) {
     return nodes.at(channel.node).name + ":" + std::to_string(channel.port.value) +

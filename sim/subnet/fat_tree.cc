@@ -28,8 +28,15 @@ struct Rung {
 
 class FatTree {
  public:
-  FatTree(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids, std::span<const std::size_t> roots, Plan& plan)
-      : graph_(graph), nodes_(nodes), roots_(roots), plan_(plan), rungs_(graph.size()), routed_(graph.size(), 0), leaves_(leaves_of(graph)) {
+  FatTree(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids, std::span<const std::size_t> roots,
+          Plan& plan)
+      : graph_(graph),
+        nodes_(nodes),
+        roots_(roots),
+        plan_(plan),
+        rungs_(graph.size()),
+        routed_(graph.size(), 0),
+        leaves_(leaves_of(graph)) {
     for (std::size_t number = 0; number < graph.size(); ++number) table_of(number).assign(lids, RouteTable::kNoRoute);
   }
 
@@ -166,9 +173,10 @@ class FatTree {
   // From the switches above `number`, which has its route. The main way is laid first, and alone is counted.
   void lay_downwards(std::size_t number, bool is_main) {
     std::vector<Group>& groups = rungs_[number].up;
-    const std::size_t first = is_main && !groups.empty()
-                                  ? static_cast<std::size_t>(std::ranges::min_element(groups, {}, &Group::downward) - groups.begin())
-                                  : 0;
+    const std::size_t first =
+        is_main && !groups.empty()
+            ? static_cast<std::size_t>(std::ranges::min_element(groups, {}, &Group::downward) - groups.begin())
+            : 0;
     for (std::size_t i = 0; i < groups.size(); ++i) {
       Group& group = groups[i == 0 ? first : i <= first ? i - 1 : i];
       Group::Port& port = *std::ranges::min_element(group.ports, {}, &Group::Port::downward);

@@ -14,8 +14,8 @@
 
 namespace verbatim::subnet {
 
-// Writes the tables of `plan`, whose addresses are given and fewer than `lids`. `roots`, numbers of switches: may be empty; then the
-// fabric has to be a regular tree. Returns why it cannot be routed, or "".
+// Writes the tables of `plan`, whose addresses are given and fewer than `lids`. `roots`, numbers of switches: may be empty; then
+// the fabric has to be a regular tree. Returns why it cannot be routed, or "".
 std::string lay_fat_tree_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids,
                                 std::span<const std::size_t> roots, Plan& plan);
 

@@ -24,10 +24,12 @@ class Outputs {
     }
   }
   std::size_t size() const { return count_; }
-  std::uint32_t of(std::size_t number, PortNumber port) const { return static_cast<std::uint32_t>(first_[number] + port.value - 1); }
+  std::uint32_t of(std::size_t number, PortNumber port) const {
+    return static_cast<std::uint32_t>(first_[number] + port.value - 1);
+  }
 
-  // Calls visit(output, port of the next switch, output of the next switch) for each two outputs in sequence on the way from a switch to
-  // a LID, until it returns false.
+  // Calls visit(output, port of the next switch, output of the next switch) for each two outputs in sequence on the way from a
+  // switch to a LID, until it returns false.
   template <class Visit>
   void walk(std::size_t from, std::size_t lid, const Plan& plan, const Visit& visit) const {
     std::size_t at = from;

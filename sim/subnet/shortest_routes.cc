@@ -58,13 +58,15 @@ class Layer {
     std::uint64_t steps = 0;
     for (std::size_t first = 0; first < graph_.size(); ++first) {
       if (islands_[first] != kFar) continue;
-      for (const std::size_t number : graph_.front_from(first, distances_, steps)) islands_[number] = static_cast<std::uint32_t>(first);
+      for (const std::size_t number : graph_.front_from(first, distances_, steps))
+        islands_[number] = static_cast<std::uint32_t>(first);
     }
   }
 
   // To a switch and its adapters.
   void lay_routes_to(std::size_t root) {
-    const std::vector<std::size_t> front = options_.ranks.empty() ? graph_.front_from(root, distances_, plan_.steps) : legal_front_from(root);
+    const std::vector<std::size_t> front =
+        options_.ranks.empty() ? graph_.front_from(root, distances_, plan_.steps) : legal_front_from(root);
     std::vector<PortNumber> ports;
     for (const std::size_t from : front) {
       if (from == root) continue;
@@ -147,7 +149,8 @@ class Layer {
   void note_unreached(std::size_t root) {
     if (options_.ranks.empty() || unreached_ || !graph_.is_leaf(root)) return;
     for (std::size_t number = 0; number < graph_.size() && !unreached_; ++number) {
-      if (distances_[number] == kFar && graph_.is_leaf(number) && islands_[number] == islands_[root]) unreached_.emplace(number, root);
+      if (distances_[number] == kFar && graph_.is_leaf(number) && islands_[number] == islands_[root])
+        unreached_.emplace(number, root);
     }
   }
 

@@ -26,7 +26,8 @@ constexpr std::uint64_t kSwitchGuids = 0x0256'4201'0000'0000;
 
 class Planner {
  public:
-  Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways, const Routing& routing, const Plan* before)
+  Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways, const Routing& routing,
+          const Plan* before)
       : nodes_(nodes), all_ways_(all_ways), routing_(routing), before_(before), graph_(nodes, cables) {
     by_name_.resize(nodes.size());
     std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
@@ -244,7 +245,8 @@ class Planner {
 
 }  // namespace
 
-Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways, const Routing& routing, const Plan* before) {
+Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways, const Routing& routing,
+          const Plan* before) {
   return Planner(nodes, cables, all_ways, routing, before).run();
 }
 

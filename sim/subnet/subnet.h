@@ -105,8 +105,8 @@ inline constexpr ib::MacAddress kMacBase{0x0256'4200'0000};
 // Unicast LIDs are 1 … 0xbfff (IBA 4.1.3). Ports beyond them get LID 0 and a finding.
 inline constexpr std::uint32_t kUnicastLids = 0xbfff;
 
-// `all_ways` asks for NodePlan::routes, too; it is of the engine minhop alone. `before`: a plan of the same nodes with other cables;
-// minhop, updn, dnup and dor keep its entries where these are still good, as OpenSM does.
+// `all_ways` asks for NodePlan::routes, too; it is of the engine minhop alone. `before`: a plan of the same nodes with other
+// cables; minhop, updn, dnup and dor keep its entries where these are still good, as OpenSM does.
 Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways = false, const Routing& routing = {},
           const Plan* before = nullptr);
 

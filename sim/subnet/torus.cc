@@ -23,7 +23,8 @@ using Place = std::array<std::uint32_t, kMostDimensions>;
 
 class Grid {
  public:
-  Grid(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids, const Torus& torus, std::uint32_t lanes, Plan& plan)
+  Grid(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids, const Torus& torus, std::uint32_t lanes,
+       Plan& plan)
       : graph_(graph), nodes_(nodes), lids_(lids), lanes_(lanes), plan_(plan), cables_(graph.size()), places_(graph.size()) {
     CHECK(torus.dimensions.size() <= kMostDimensions);
     std::ranges::copy(torus.dimensions, dimensions_.begin());
@@ -174,7 +175,8 @@ class Grid {
       const std::size_t d = is_between_switches ? direction_to(number, graph_.number(end.node)) / 2 : 0;
       for (std::uint32_t level = 0; level < 16; ++level) {
         const std::uint32_t quality = has_quality ? level >> kQualityBit : 0;
-        lanes.push_back({level, is_between_switches ? (level >> d & 1) % std::max(lanes_, 1u) + quality * kQualityLanes : quality});
+        lanes.push_back(
+            {level, is_between_switches ? (level >> d & 1) % std::max(lanes_, 1u) + quality * kQualityLanes : quality});
       }
     }
   }

@@ -1,5 +1,7 @@
 #include "sim/subnet/up_down.h"
 
+#include <algorithm>
+
 namespace verbatim::subnet {
 
 namespace {
@@ -7,7 +9,8 @@ namespace {
 // Switches that cannot be reached come last.
 std::vector<std::uint64_t> all_different(const std::vector<std::uint32_t>& ranks) {
   std::vector<std::uint64_t> different;
-  for (std::size_t number = 0; number < ranks.size(); ++number) different.push_back(std::uint64_t{ranks[number]} * ranks.size() + number);
+  for (std::size_t number = 0; number < ranks.size(); ++number)
+    different.push_back(std::uint64_t{ranks[number]} * ranks.size() + number);
   return different;
 }
 
@@ -16,7 +19,7 @@ std::vector<std::uint64_t> all_different(const std::vector<std::uint32_t>& ranks
 std::vector<std::size_t> find_roots(const SwitchGraph& graph) {
   std::size_t adapters = 0;
   for (std::size_t number = 0; number < graph.size(); ++number) adapters += graph.adapters(number).size();
-  std::vector<std::size_t> roots;
+  std::vector<std::size_t> roots, certain;
   std::vector<std::uint32_t> distances;
   std::uint64_t steps = 0;
   for (std::size_t number = 0; number < graph.size(); ++number) {
@@ -31,8 +34,9 @@ std::vector<std::size_t> find_roots(const SwitchGraph& graph) {
       if (20 * count > adapters) ++low;
     }
     if (high == 1 && low == 1) roots.push_back(number);
+    if (std::ranges::find(histogram, adapters) != histogram.end()) certain.push_back(number);
   }
-  return roots;
+  return certain.empty() ? roots : certain;
 }
 
 std::vector<std::uint64_t> ranks_below(const SwitchGraph& graph, std::span<const std::size_t> roots) {

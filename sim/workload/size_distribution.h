@@ -1,5 +1,5 @@
-// Sizes of flows as published measurements give them: a cumulative distribution by points, linear between them. Integers alone, so
-// that every machine draws the same sizes.
+// Sizes of flows as published measurements give them: a cumulative distribution by points, linear between them. Integers
+// alone, so that every machine draws the same sizes.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ class SizeDistribution {
   unsigned __int128 scaled_mean_ = 0;
 };
 
-// Distributions by name: "websearch" (DCTCP), "fb-hadoop" (Roy et al., SIGCOMM 2015), "ali-storage" (HPCC, SIGCOMM 2019) and "solar"
-// (Miao et al., SIGCOMM 2022), with the points of HPCC's and ConWeave's generators. Null: none has this name.
+// Distributions by name: "websearch" (DCTCP), "fb-hadoop" (Roy et al., SIGCOMM 2015), "ali-storage" (HPCC, SIGCOMM 2019) and
+// "solar" (Miao et al., SIGCOMM 2022), with the points of HPCC's and ConWeave's generators. Null: none has this name.
 const SizeDistribution* find_size_distribution(std::string_view name);
 std::span<const std::string_view> size_distribution_names();
 

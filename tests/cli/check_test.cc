@@ -1,6 +1,7 @@
 // Exit codes and messages of `verbatim check` and of bad command lines. Nothing here starts a program.
 #include "tests/cli/command.h"
 #include "tests/config/helpers.h"
+#include "tests/config/shapes.h"
 
 namespace verbatim::cli {
 namespace {
@@ -48,6 +49,24 @@ TEST(Check, all_findings_of_all_files_at_once) {
       "b.json: /links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
       "b.json: /links/0: both ends of the cable are at \"x\"; a cable joins two different devices\n"
       "verbatim: 5 findings\n");
+}
+
+// Four switches in a ring are no fat tree.
+TEST(Check, what_no_routing_engine_can_route_is_refused_by_check_describe_and_run) {
+  const std::string problem =
+      "t.json: /routing_engine: the routing engine ftree cannot route this fabric: a fat tree has two to eight ranks of switches, and this fabric has 1; ";
+  Folder folder;
+  folder.write("t.json", config::ring_text({.more = R"(, "routing_engine": "ftree,no_fallback")"}));
+  folder.write("s.json", R"({"topology": "t.json", "flows": [{"from": "h0-0", "to": "h1-0", "bytes": "1 KiB"}]})");
+  for (const char* command : {"check", "describe", "run"}) {
+    const Finished run = verbatim({command, std::string(command) == "run" ? "s.json" : "t.json"}, folder.path());
+    EXPECT_EQ(run.code, 2) << command << run.err;
+    EXPECT_NE(run.err.find(problem + "choose another engine, or leave out \"no_fallback\""), std::string::npos) << command << run.err;
+  }
+  folder.write("t.json", config::ring_text({.more = R"(, "routing_engine": "ftree")"}));
+  const Finished run = verbatim({"run", "s.json"}, folder.path());
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.err.find(problem + "minhop routes it, as OpenSM would have it"), std::string::npos) << run.err;
 }
 
 TEST(Check, one_good_and_one_bad_file) {

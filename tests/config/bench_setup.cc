@@ -1,7 +1,10 @@
-// Set-up of three-tier fat trees: CPU time and memory of reading and checking, of routes alone, and of everything. Printed, not
-// asserted; goal for k = 36 (11,664 hosts): 5 s and 1 GB. Arguments: values of k; without any 8, 16, 36.
+// Set-up of three-tier fat trees: CPU time and memory of reading and checking, of routes alone, by each routing engine, and of
+// everything. Of each engine also the balance: paths between adapters on the cable between switches, one direction, with the most
+// of them, over the mean. Printed, not asserted; goal for k = 36 (11,664 hosts): 5 s and 1 GB. Arguments: values of k; without
+// any 8, 16, 36.
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -50,6 +53,51 @@ std::optional<TopologySpec> fat_tree(std::uint64_t k, bool roce) {
   return load_topology(path, options, diagnostics);
 }
 
+// Paths between adapters on the most loaded output to a switch, over the mean.
+double balance_of(const TopologySpec& topology, const subnet::Plan& plan) {
+  const CableIndex cables(topology);
+  const std::size_t adapters = topology.adapters.size();
+  std::vector<std::vector<std::uint64_t>> loads(topology.switches.size());
+  for (std::size_t s = 0; s < loads.size(); ++s) loads[s].assign(topology.switches[s].ports + 1, 0);
+  std::vector<std::uint64_t> entering(topology.switches.size(), 0);
+  for (std::size_t i = 0; i < adapters; ++i) ++entering[cables.far_end({false, i, 1})->node];
+  for (std::size_t to = 0; to < adapters; ++to) {
+    const std::uint16_t lid = plan.nodes[to].ports[0].lid.value;
+    for (std::size_t from = 0; from < entering.size(); ++from) {
+      for (std::size_t at = from; entering[from] != 0;) {
+        const std::uint32_t port = plan.nodes[adapters + at].forwarding_table[lid].value;
+        const auto next = cables.far_end({true, at, port});
+        if (!next || !next->is_switch) break;
+        loads[at][port] += entering[from];
+        at = next->node;
+      }
+    }
+  }
+  std::uint64_t most = 0, sum = 0, count = 0;
+  for (const LinkSpec& link : topology.links) {
+    if (!link.end_a.is_switch || !link.end_b.is_switch) continue;
+    for (const Endpoint& end : {link.end_a, link.end_b}) {
+      most = std::max(most, loads[end.node][end.port]);
+      sum += loads[end.node][end.port];
+      ++count;
+    }
+  }
+  return sum == 0 ? 0 : static_cast<double>(most) * static_cast<double>(count) / static_cast<double>(sum);
+}
+
+void measure_engines(std::uint64_t k, TopologySpec topology) {
+  for (const subnet::EngineName& one : subnet::kEngineNames) {
+    if (one.engine == subnet::Engine::kTorus2Qos) continue;
+    topology.routing.engines = {one.engine};
+    const Meter meter;
+    const subnet::Plan plan = plan_of(topology);
+    const std::string cost = meter.text();
+    std::printf("k=%-3llu %-10s routes of %-24s %s  balance %.3f, layers %u%s\n", static_cast<unsigned long long>(k), "infiniband", one.name.data(),
+                cost.c_str(), balance_of(topology, plan), plan.layers, plan.engine == one.engine ? "" : ", fell back to minhop");
+    std::fflush(stdout);
+  }
+}
+
 void measure(std::uint64_t k, bool roce) {
   const auto print = [&](const char* part, const Meter& meter) {
     std::printf("k=%-3llu %-10s %-34s %s\n", static_cast<unsigned long long>(k), roce ? "roce" : "infiniband", part, meter.text().c_str());
@@ -75,6 +123,7 @@ void measure(std::uint64_t k, bool roce) {
   const Meter meter;
   const subnet::Plan plan = plan_of(*topology);
   print("once more addresses and routes", meter);
+  if (!roce) measure_engines(k, *topology);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/config/helpers.h"
+#include "tests/config/shapes.h"
 
 namespace verbatim::config {
 namespace {
@@ -30,25 +31,6 @@ std::string pair(const std::string& hca, const std::string& profile, const std::
   return R"({"name": "t", "hosts": [{"name": "a", "hca": ")" + hca + R"("}, {"name": "b", "hca": ")" + hca +
          R"("}], "switches": [{"name": "s", "profile": ")" + profile + R"(", "ports": )" + ports +
          R"(}], "links": [{"a": "a", "b": "s:1", "rate": ")" + rate + R"("}, {"a": "b", "b": "s:2", "rate": ")" + rate + "\"}]" + more + "}";
-}
-
-// A ring of switches with so many hosts at each.
-std::string ring(int switches, int hosts_each, const std::string& more = "") {
-  std::string hosts, nodes, links;
-  for (int s = 0; s < switches; ++s) {
-    const std::string name = "s" + std::to_string(s);
-    nodes += std::string(s == 0 ? "" : ", ") + R"({"name": ")" + name + R"("})";
-    for (int h = 0; h < hosts_each; ++h) {
-      const std::string host = "h" + std::to_string(s) + "-" + std::to_string(h);
-      hosts += std::string(hosts.empty() ? "" : ", ") + R"({"name": ")" + host + R"("})";
-      links += R"({"a": ")" + host + R"(", "b": ")" + name + ":" + std::to_string(3 + h) + R"(", "rate": "EDR"}, )";
-    }
-  }
-  for (int s = 0; s < switches; ++s) {
-    links += std::string(s == 0 ? "" : ", ") + R"({"a": "s)" + std::to_string(s) + R"(:2", "b": "s)" + std::to_string((s + 1) % switches) +
-             R"(:1", "rate": "EDR"})";
-  }
-  return R"({"name": "t", "hosts": [)" + hosts + R"(], "switches": [)" + nodes + R"(], "links": [)" + links + "]" + more + "}";
 }
 
 TEST(DeviceLimits, what_the_devices_have_gets_no_warning) {
@@ -117,14 +99,36 @@ TEST(DeviceLimits, sixty_four_hosts_on_two_cables) {
   EXPECT_NE(with_hosts("9"), "");
 }
 
-TEST(DeviceLimits, a_ring_that_can_deadlock_names_its_cycle) {
-  const std::string text = "under load, packets can wait for each other's buffers in a circle of switch outputs and never move again: ";
-  EXPECT_EQ(warnings_of(ring(5, 1)), "/links: " + text +
-                                         "s0:1 -> s4:1 -> s3:1 -> s2:1 -> s1:1 -> s0:1; leave out a cable of this circle, or expect runs "
-                                         "that end in a deadlock\n");
-  EXPECT_NE(warnings_of(ring(6, 1, R"(, "link_layer": "roce")")).find("s0:1 -> s5:1 -> s4:1"), std::string::npos);
-  EXPECT_EQ(warnings_of(ring(3, 4)), "");
-  EXPECT_EQ(warnings_of(ring(5, 1, R"(, "subnet_manager": "none")")), "") << "OpenSM decides about routes";
+constexpr const char* kCircle = "under load, packets can wait for each other's buffers in a circle of switch outputs and never move again, by ";
+
+TEST(DeviceLimits, a_ring_that_can_deadlock_names_its_cycle_and_the_routes_that_close_it) {
+  EXPECT_EQ(warnings_of(ring_text({.switches = 5})),
+            std::string("/links: ") + kCircle +
+                "the routes of minhop: s0:1 -> s4:1 -> s3:1 -> s2:1 -> s1:1 -> s0:1; set \"routing_engine\" to \"updn\" and name "
+                "\"root_switches\", or to \"dfsssp\" or \"lash\" with a switch profile of several \"virtual_lanes\"; or leave out a cable of this "
+                "circle, or expect runs that end in a deadlock\n");
+  EXPECT_NE(warnings_of(ring_text({.switches = 4, .more = R"(, "routing_engine": "dor")"})).find("the routes of dor: s0:1 -> s3:1 -> s2:1 -> s1:1 -> s0:1"),
+            std::string::npos);
+  EXPECT_EQ(warnings_of(ring_text({.switches = 5, .more = R"(, "routing_engine": "updn", "root_switches": ["s2"])"})), "");
+  EXPECT_EQ(warnings_of(ring_text({.switches = 3, .hosts = 4})), "");
+  EXPECT_EQ(warnings_of(ring_text({.switches = 5, .more = R"(, "subnet_manager": "none")"})), "") << "OpenSM decides about routes";
+}
+
+TEST(DeviceLimits, on_ethernet_a_cycle_is_one_of_all_ways_and_of_a_priority_that_is_paused) {
+  const std::string roce = R"(, "link_layer": "roce")";
+  EXPECT_NE(warnings_of(ring_text({.switches = 6, .more = roce})).find("by all ways of equal length: s0:1 -> s5:1 -> s4:1"), std::string::npos);
+  const auto with_pfc = [&](const std::string& priorities) {
+    return warnings_of(ring_text({.switches = 5, .hca = "edr_roce", .profile = "spectrum", .rate = "100 Gbps",
+                                  .link = R"(, "pfc": {"lossless_priorities": ")" + priorities + "\"}", .more = roce}));
+  };
+  EXPECT_EQ(with_pfc("3,4"), std::string("/links: ") + kCircle +
+                                 "all ways of equal length: s0:1 priority 3 -> s4:1 priority 3 -> s3:1 priority 3 -> s2:1 priority 3 -> s1:1 priority "
+                                 "3 -> s0:1 priority 3; leave out a cable of this circle, or take the priority out of "
+                                 "\"lossless_priorities\", or expect runs that end in a deadlock\n");
+  EXPECT_EQ(warnings_of(ring_text({.switches = 5, .hca = "edr_roce", .profile = "spectrum", .rate = "100 Gbps",
+                                   .link = R"(, "flow_control": "none")", .more = roce})),
+            "")
+      << "what finds no space is dropped";
 }
 
 // Levels have lanes by the switch's table; the lanes of a link are those of the end that has fewer.
@@ -133,7 +137,7 @@ TEST(DeviceLimits, the_cycle_names_lanes_where_there_are_several) {
   folder.write("lanes.json", R"({"profile": "switch", "name": "lanes", "virtual_lanes": 2, "sl_to_vl": [{"level": 0, "lane": 15}, {"level": 2,
                                  "lane": 15}, {"level": 4, "lane": 15}, {"level": 6, "lane": 15}, {"level": 8, "lane": 15}, {"level": 10, "lane": 15},
                                  {"level": 12, "lane": 15}, {"level": 14, "lane": 15}]})");
-  std::string text = ring(5, 1);
+  std::string text = ring_text({.switches = 5});
   for (int s = 0; s < 5; ++s) {
     const std::string plain = "{\"name\": \"s" + std::to_string(s) + "\"}";
     text.replace(text.find(plain), plain.size(), "{\"name\": \"s" + std::to_string(s) + "\", \"profile\": \"lanes\"}");

@@ -80,7 +80,7 @@ TEST(Fault, all_findings_at_once) {
       "/faults/3/nth: 0 is out of range; allowed: 1 to 9223372036854775807\n"
       "/faults/3/count: -1 is out of range; allowed: 0 to 9223372036854775807\n"
       "/faults/8/n: unknown key; a fault has the keys action, network, protocol, from, to, opcode, nth, "
-      "every, count, after, "
+      "every, count, rate, burst, burst_lengths, after, "
       "delay, icrc, byte, link, host, at, until\n"
       "/faults/1/from: no link has the end \"clint\"; did you mean \"client\"?\n"
       "/faults/4: the link is missing; name the end where packets leave as \"from\", or where they come as "
@@ -92,6 +92,50 @@ TEST(Fault, all_findings_at_once) {
       "/faults/7: the key \"delay\" is missing; say how much later the packet comes, such as \"5 us\"\n"
       "/faults/7/to: no link has the end \"leaf0\"; name an end as the topology's links do, such as "
       "\"server\"\n");
+}
+
+TEST(Fault, of_chance_has_a_rate_and_maybe_bursts) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(
+      folder.write("s.json", scenario(R"({"action": "drop", "from": "client", "rate": 1e-4},
+                                         {"action": "drop", "to": "client", "rate": 0.25, "burst": 4, "burst_lengths": "geometric", "count": 7},
+                                         {"action": "drop", "to": "client", "rate": 0},
+                                         {"action": "drop", "to": "client", "nth": 3, "burst": 2})")),
+      with_profiles(), diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  EXPECT_EQ(spec->faults[0].rate, 100'000'000) << "of 10^12";
+  EXPECT_EQ(spec->faults[0].times(), 0) << "no limit";
+  EXPECT_EQ(spec->faults[0].burst, 1);
+  EXPECT_EQ(spec->faults[1].rate, 250'000'000'000);
+  EXPECT_EQ(spec->faults[1].burst, 4);
+  EXPECT_EQ(spec->faults[1].burst_lengths, "geometric");
+  EXPECT_EQ(spec->faults[1].times(), 7);
+  EXPECT_TRUE(spec->faults[2].is_random()) << "never";
+  EXPECT_FALSE(spec->faults[3].is_random());
+  EXPECT_EQ(spec->faults[3].times(), 1);
+}
+
+TEST(Fault, findings_of_chance) {
+  EXPECT_EQ(
+      fault_findings(R"({"action": "drop", "from": "client", "rate": "1e-4"},
+                        {"action": "drop", "from": "client", "rate": 1.5},
+                        {"action": "drop", "from": "client", "rate": 1e-13},
+                        {"action": "drop", "from": "client", "rate": -1, "burst": 0},
+                        {"action": "drop", "from": "client", "rate": 0.5, "every": 2},
+                        {"action": "drop", "from": "client", "burst_lengths": "random"},
+                        {"action": "link_down", "link": "client", "rate": 0.5, "burst": 2},
+                        {"action": "drop", "network": "management", "rate": 0.5})"),
+      "/faults/0/rate: \"1e-4\" is a string where a number from 0 to 1 is expected; write it like 1e-4\n"
+      "/faults/1/rate: 1.5 is out of range; allowed: 0, and 1e-12 to 1\n"
+      "/faults/2/rate: 1e-13 is out of range; allowed: 0, and 1e-12 to 1\n"
+      "/faults/3/rate: -1 is out of range; allowed: 0, and 1e-12 to 1\n"
+      "/faults/3/burst: 0 is out of range; allowed: 1 to 1000000\n"
+      "/faults/5/burst_lengths: \"random\" is not allowed here; allowed: \"fixed\", \"geometric\"\n"
+      "/faults/4/every: a fault has a \"rate\" or an \"every\", not both; \"rate\" is a chance, \"every\" a number\n"
+      "/faults/6/rate: a fault with the action \"link_down\" has no \"rate\"; it belongs to faults of packets\n"
+      "/faults/6/burst: a fault with the action \"link_down\" has no \"burst\"; it belongs to faults of packets\n"
+      "/faults/7/rate: a fault with the action \"drop\" has no \"rate\"; it belongs to faults of the fabric\n");
 }
 
 TEST(Fault, findings_of_links) {

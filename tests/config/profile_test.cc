@@ -93,6 +93,18 @@ TEST(Profile, stages_take_as_many_a_second_as_their_sources_say) {
   EXPECT_GE(compared, 15);
 }
 
+TEST(Profile, of_a_light_endpoint_has_no_selective_repeat) {
+  EXPECT_EQ(profile_findings(R"({"profile": "hca", "name": "a", "endpoint": "light", "loss_recovery": {"selective_repeat": true}})"),
+            "/loss_recovery/selective_repeat: a light endpoint keeps no packets behind a gap; set it to false, or \"endpoint\" to "
+            "\"full\"\n");
+}
+
+TEST(Profile, of_loss_recovery_is_checked) {
+  EXPECT_EQ(profile_findings(R"({"profile": "hca", "name": "a", "loss_recovery": {"nak_generation": "2 s", "log_tx_psn_window": 13}})"),
+            "/loss_recovery/nak_generation: \"2 s\" is out of range; allowed: 0 ps to 1 s\n"
+            "/loss_recovery/log_tx_psn_window: 13 is out of range; allowed: 3 to 12\n");
+}
+
 void expect_marks(const Json& json, const std::string& where) {
   if (json.is_string()) {
     const std::string text = json;

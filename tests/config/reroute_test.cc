@@ -145,8 +145,8 @@ TEST(Reroute, routes_are_those_of_the_cables_that_were_intact_a_convergence_time
                                         {"action": "link_down", "link": "h0", "at": "2500 us"},
                                         {"action": "link_down", "link": "leaf0:5", "at": "2500 us", "until": "4 ms"})",
                                      "1 MiB", R"("convergence_time": "10 ms", )");
-  const auto changes = route_changes_of(spec.topology, spec.faults);
   const auto plan = plan_of(spec.topology);
+  const auto changes = route_changes_of(spec.topology, spec.faults, plan).by_switch;
   const std::size_t h4 = *spec.topology.host("h4");
   const std::uint64_t destination = plan.nodes[h4].ports[0].mac.value - subnet::kMacBase.value;
   std::string text;
@@ -166,8 +166,7 @@ TEST(Reroute, routes_are_those_of_the_cables_that_were_intact_a_convergence_time
 
 TEST(Reroute, is_of_ethernet) {
   EXPECT_EQ(topology_findings(R"({"name": "t", "convergence_time": "1 ms", "generate": {"shape": "star", "hosts": 2, "rate": "EDR 4x"}})"),
-            "/convergence_time: routes of InfiniBand are the subnet manager's and stay when a link fails; leave it out, or choose the link "
-            "layer \"roce\"\n");
+            "/convergence_time: routes of InfiniBand are the subnet manager's; give \"sweep_time\", or choose the link layer \"roce\"\n");
 }
 
 }  // namespace

@@ -180,8 +180,9 @@ TEST(Topology, all_findings_come_at_once_in_file_order) {
             "/hosts/0: the key \"name\" is missing; host name, as programs see it\n"
             "/links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
             "/link_layer: \"token ring\" is not allowed here; allowed: \"infiniband\", \"roce\"\n"
-            "/colour: unknown key; a topology has the keys name, description, link_layer, subnet_manager, ecmp_seed, interface_mtu, "
-            "convergence_time, generate, hosts, "
+            "/colour: unknown key; a topology has the keys name, description, link_layer, subnet_manager, congestion_control, ecmp_seed, "
+            "load_balancing, interface_mtu, convergence_time, allow_mismatch, routing_engine, root_switches, torus_2qos, sweep_time, "
+            "generate, hosts, "
             "switches, "
             "links, partitions, management_network\n");
 }

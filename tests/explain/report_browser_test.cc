@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdio>
+#include <fstream>
 
 #include "tests/explain/report_page.h"
 
@@ -131,6 +132,44 @@ TEST_F(ReportInBrowser, is_printed_whole_and_dark_where_asked) {
   value("dispatchEvent(new Event('afterprint'))");
   EXPECT_TRUE(wait("document.querySelectorAll('.row').length < " + all.dump()));
   EXPECT_EQ(value("getComputedStyle(document.body).backgroundColor"), "rgb(13, 17, 23)");
+}
+
+TEST_F(ReportInBrowser, shows_where_an_incast_is_held_up) {
+  make_of({VERBATIM_SOURCE_DIR "/scenarios/incast.json"});
+  if (!open()) GTEST_SKIP() << "chromium does not run here";
+  EXPECT_TRUE(wait("document.documentElement.dataset.whole"));
+  for (const char* part : {"lanes", "rates", "heat"})
+    EXPECT_TRUE(value("document.querySelectorAll('#" + std::string(part) + " svg').length > 3")) << part;
+  // The output to h0, and the inputs of the four senders. All have their charts.
+  const std::string lanes = value("document.getElementById('lanes').textContent").get<std::string>();
+  for (const char* name : {"leaf0:1, lane 0", "leaf0:2, lane 0", "leaf0:5, lane 0", " marked", "paused "}) EXPECT_THAT(lanes, HasSubstr(name));
+  for (const char* shape : {"#lanes .load", "#lanes .pausing", "#lanes .marked", "#rates .load", "#heat .heat-5"})
+    EXPECT_TRUE(value("document.querySelectorAll('" + std::string(shape) + "').length > 0")) << shape;
+  EXPECT_EQ(value("document.querySelectorAll('#flow-times tbody tr').length"), 2);
+  EXPECT_EQ(value("document.querySelectorAll('#slowest-flows tbody tr').length"), 4);
+  EXPECT_THAT(value("document.getElementById('flow-times').textContent").get<std::string>(), HasSubstr("8 MiB"));
+  EXPECT_EQ(browser_->errors(), "");
+}
+
+// The first twelve of 40 congested lanes are drawn, and the others when their fold is opened.
+TEST_F(ReportInBrowser, draws_the_worst_of_many_ports_first) {
+  const std::string topology = folder_.path() + "/star.json", scenario = folder_.path() + "/many.json";
+  auto json = Json::parse(support::text_of_file(support::topology("star_5_roce")));
+  json["generate"]["hosts"] = 40;
+  std::ofstream(topology) << json;
+  std::string flows;
+  for (int i = 1; i < 40; ++i) flows += std::string(i == 1 ? "" : ", ") + R"({"from": "h)" + std::to_string(i) + R"(", "to": "h0", "bytes": "64 KiB"})";
+  std::ofstream(scenario) << R"({"topology": "star.json", "flows": [)" << flows << "]}";
+  make_of({scenario});
+  if (!open()) GTEST_SKIP() << "chromium does not run here";
+  EXPECT_TRUE(wait("document.documentElement.dataset.whole"));
+  EXPECT_EQ(value("document.querySelectorAll('#lanes > svg').length"), 13) << "with an axis";
+  EXPECT_EQ(value("document.querySelectorAll('#lanes details svg').length"), 0);
+  EXPECT_THAT(value("document.querySelector('#lanes summary').textContent").get<std::string>(), HasSubstr(" more lanes"));
+  value("document.querySelector('#lanes summary').click()");
+  EXPECT_TRUE(wait("document.querySelectorAll('#lanes details svg').length > 20"));
+  EXPECT_EQ(value("document.querySelectorAll('#slowest-flows tbody tr').length"), 39);
+  EXPECT_EQ(browser_->errors(), "");
 }
 
 TEST_F(ReportInBrowser, many_small_writes_are_drawn_as_few_shapes) {

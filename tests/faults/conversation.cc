@@ -34,7 +34,10 @@ std::uint8_t seed_of(std::uint8_t side, std::size_t step) {
 std::ostream& operator<<(std::ostream& stream, const Plan& plan) {
   stream << "max_rd_atomic " << int{plan.max_rd_atomic} << ", psn " << plan.first_psn << ", ready receives "
          << plan.ready_receives << ", retry_cnt " << int{plan.retry_cnt} << ", credits "
-         << plan.end_to_end_credits << ", freedom " << plan.freedom_seed
+         << plan.end_to_end_credits << ", freedom " << plan.freedom_seed << ", NAK "
+         << plan.recovery.nak_generation.count() << " + " << plan.recovery.nak_reaction.count() << " ps, READ "
+         << plan.recovery.read_nak_generation.count() << " + " << plan.recovery.read_nak_reaction.count() << " ps"
+         << (plan.recovery.selective_repeat ? ", selective repeat, window 2^" + std::to_string(plan.recovery.log_tx_psn_window) : "")
          << (plan.may_fail ? ", may fail" : "") << '\n';
   print(stream, "a", plan.from_a);
   print(stream, "b", plan.from_b);
@@ -54,6 +57,7 @@ test::PairOptions Conversation::options_of(const Plan& plan) {
   options.path.min_rnr_timer = 1;
   options.path.sq_psn = options.path.rq_psn = plan.first_psn;
   options.world.profile.end_to_end_credits = plan.end_to_end_credits;
+  options.world.profile.loss_recovery = plan.recovery;
   if (plan.freedom_seed != 0) options.world.choices = &choices_;
   options.path.max_rd_atomic = options.path.max_dest_rd_atomic = plan.max_rd_atomic;
   return options;

@@ -36,6 +36,7 @@ struct Plan {
   std::uint32_t ready_receives = 64;  // the others are posted one by one, 200 us apart
   std::uint8_t retry_cnt = 7;
   bool end_to_end_credits = false;
+  hca::LossRecoveryProfile recovery;
   std::uint64_t freedom_seed = 0;  // of choices within the specification; 0: none are made
   bool may_fail = false;  // by too many losses in a row: then as the specification says, and no other way
 };

@@ -1,6 +1,8 @@
 // Which packets a rule hits, what becomes of them, and when.
 #include "sim/faults/fault_script.h"
 
+#include <algorithm>
+
 #include "tests/fabric/pausing.h"
 
 namespace verbatim::faults {
@@ -57,6 +59,97 @@ TEST(FaultScript, numbers_select_the_first_then_every_so_many_th_so_many_in_all)
     EXPECT_EQ(line.simulation.trace.of(TraceEvent::kFault).size(), 10 - arriving.size());
     EXPECT_TRUE(line.is_whole());
   }
+}
+
+// Numbers of the packets that a rule hits, of so many.
+std::vector<std::uint32_t> hits_of(const Rule& rule, std::uint32_t packets, const std::string& stream = "a") {
+  fabric::Simulation simulation;
+  fabric::Host a{simulation, 0}, b{simulation, 1};
+  simulation.connect(a.port, b.port, {fabric::kEdr4x, Duration(1'000)});
+  FaultScript script{simulation.engine, simulation.tracer};
+  script.add(rule, a.port, Rng(7, stream));
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < packets; ++i) {
+    const ib::PacketPtr packet = make_packet(2, 0, i);
+    if (script.on_packet(a.port, *packet).is_lost) numbers.push_back(i);
+  }
+  EXPECT_EQ(script.fired(0), numbers.size());
+  EXPECT_EQ(script.seen(0), packets);
+  return numbers;
+}
+
+// Lengths of what is hit in a row.
+std::vector<std::uint32_t> runs_of(const std::vector<std::uint32_t>& numbers) {
+  std::vector<std::uint32_t> runs;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i == 0 || numbers[i] != numbers[i - 1] + 1) runs.push_back(0);
+    ++runs.back();
+  }
+  return runs;
+}
+
+Rule drop_by_chance(std::uint64_t parts, std::uint64_t of, Burst burst = {}) {
+  Rule rule = drop({1, 1, 0});
+  rule.chance = Chance{parts, of};
+  rule.burst = burst;
+  return rule;
+}
+
+// Standard deviation of the number of hits: sqrt(100,000 * 0.01 * 0.99) = 31.
+TEST(FaultScript, a_rate_hits_each_packet_with_that_chance) {
+  EXPECT_NEAR(static_cast<double>(hits_of(drop_by_chance(1, 100), 100'000).size()), 1000, 4 * 31);
+  EXPECT_EQ(hits_of(drop_by_chance(0, 100), 1'000).size(), 0u);
+  EXPECT_EQ(hits_of(drop_by_chance(1, 1), 1'000).size(), 1'000u);
+}
+
+TEST(FaultScript, what_a_rate_hits_follows_from_its_stream_alone) {
+  const Rule rule = drop_by_chance(1, 10);
+  EXPECT_EQ(hits_of(rule, 1'000), hits_of(rule, 1'000));
+  EXPECT_NE(hits_of(rule, 1'000), hits_of(rule, 1'000, "b"));
+}
+
+// Two lines: what is drawn for the packets of one does not depend on those of the other.
+TEST(FaultScript, rules_of_other_ports_draw_nothing) {
+  fabric::Simulation simulation;
+  fabric::Host a{simulation, 0}, b{simulation, 1};
+  simulation.connect(a.port, b.port, {fabric::kEdr4x, Duration(1'000)});
+  FaultScript script{simulation.engine, simulation.tracer};
+  const Rule rule = drop_by_chance(1, 10);
+  script.add(rule, b.port, Rng(7, "b"));
+  script.add(rule, a.port, Rng(7, "a"));
+  Numbers numbers;
+  for (std::uint32_t i = 0; i < 1'000; ++i) {
+    const ib::PacketPtr packet = make_packet(2, 0, i);
+    for (std::uint32_t others = 0; others < i % 3; ++others) script.on_packet(b.port, *packet);
+    if (script.on_packet(a.port, *packet).is_lost) numbers.push_back(i);
+  }
+  EXPECT_EQ(numbers, hits_of(rule, 1'000));
+}
+
+TEST(FaultScript, a_rate_begins_at_the_nth_packet_and_ends_after_count_bursts) {
+  Rule rule = drop_by_chance(1, 2, {3, false});
+  rule.selection = {5, 1, 4};
+  const Numbers numbers = hits_of(rule, 1'000);
+  EXPECT_EQ(numbers.size(), 12u) << "four bursts of three";
+  EXPECT_GE(numbers.front(), 4u) << "the fifth packet is number 4";
+}
+
+TEST(FaultScript, a_burst_of_given_length_hits_so_many_in_a_row) {
+  Rule rule = drop({3, 10, 2});
+  rule.burst = {4, false};
+  EXPECT_EQ(hits_of(rule, 100), (Numbers{2, 3, 4, 5, 12, 13, 14, 15}));
+  for (const std::uint32_t run : runs_of(hits_of(drop_by_chance(1, 1'000, {5, false}), 100'000))) EXPECT_EQ(run % 5, 0u);
+}
+
+// A burst ends behind each packet with chance 1/8; the next may begin at once, with chance 1/1000. 100,000 packets have about
+// 100,000 / (1000 + 8) = 99 bursts, whose lengths have the mean 8 and the standard deviation 7.5; that of the mean is 0.75.
+TEST(FaultScript, a_geometric_burst_has_that_length_in_the_mean) {
+  const Numbers runs = runs_of(hits_of(drop_by_chance(1, 1'000, {8, true}), 100'000));
+  EXPECT_NEAR(static_cast<double>(runs.size()), 99, 40);
+  std::uint32_t sum = 0;
+  for (const std::uint32_t run : runs) sum += run;
+  EXPECT_NEAR(static_cast<double>(sum) / static_cast<double>(runs.size()), 8, 3);
+  EXPECT_NE(*std::ranges::min_element(runs), *std::ranges::max_element(runs));
 }
 
 TEST(FaultScript, operation_and_time_narrow_what_counts) {

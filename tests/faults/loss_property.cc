@@ -48,7 +48,19 @@ std::vector<Loss> at_most_seven_harmful(std::vector<Loss> losses) {
   return losses;
 }
 
-Plan any_plan(bool may_fail) {
+hca::LossRecoveryProfile any_recovery(Recovery recovery) {
+  hca::LossRecoveryProfile profile;
+  if (recovery == Recovery::kAtOnce) return profile;
+  for (Duration* const time : {&profile.nak_generation, &profile.nak_reaction, &profile.read_nak_generation,
+                               &profile.read_nak_reaction}) {
+    *time = Duration(*rc::gen::element<std::int64_t>(0, 2'500, 1'500'000, 200'000'000));
+  }
+  profile.selective_repeat = recovery == Recovery::kSelective;
+  profile.log_tx_psn_window = *rc::gen::element<std::uint32_t>(3, 5, 9);
+  return profile;
+}
+
+Plan any_plan(bool may_fail, Recovery recovery) {
   Plan plan;
   plan.from_a = *any_steps();
   plan.from_b = *any_steps();
@@ -64,18 +76,19 @@ Plan any_plan(bool may_fail) {
   plan.ready_receives = *rc::gen::element<std::uint32_t>(64, 64, 0, 3);
   plan.end_to_end_credits = *rc::gen::arbitrary<bool>();
   plan.freedom_seed = *rc::gen::element<std::uint64_t>(0, 0, *rc::gen::inRange<std::uint64_t>(1, 1'000'000));
+  plan.recovery = any_recovery(recovery);
   return plan;
 }
 
 // Checks so many plans; `counts` are those in which something worth the test happened.
-void check_plans(std::uint64_t seed, int plans, bool may_fail, bool (*counts)(const Conversation&)) {
+void check_plans(std::uint64_t seed, int plans, bool may_fail, Recovery recovery, bool (*counts)(const Conversation&)) {
   rc::detail::TestParams params;
   params.seed = seed;
   params.maxSuccess = plans;
   int counted = 0;
   const auto result = rc::detail::checkTestable(
       [&] {
-        const Plan plan = any_plan(may_fail);
+        const Plan plan = any_plan(may_fail, recovery);
         Conversation conversation(plan);
         const std::string wrong = conversation.run();
         if (counts(conversation)) ++counted;
@@ -95,13 +108,13 @@ void check_plans(std::uint64_t seed, int plans, bool may_fail, bool (*counts)(co
 
 }  // namespace
 
-void expect_right_data_whatever_is_lost(std::uint64_t seed, int plans) {
-  check_plans(seed, plans, false,
+void expect_right_data_whatever_is_lost(std::uint64_t seed, int plans, Recovery recovery) {
+  check_plans(seed, plans, false, recovery,
               [](const Conversation& conversation) { return conversation.retransmissions() > 0; });
 }
 
-void expect_right_errors_when_retries_run_out(std::uint64_t seed, int plans) {
-  check_plans(seed, plans, true, [](const Conversation& conversation) { return conversation.has_failed(); });
+void expect_right_errors_when_retries_run_out(std::uint64_t seed, int plans, Recovery recovery) {
+  check_plans(seed, plans, true, recovery, [](const Conversation& conversation) { return conversation.has_failed(); });
 }
 
 }  // namespace verbatim::faults

@@ -2,16 +2,27 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace verbatim::faults {
 namespace {
 
-TEST(LossProperty, data_is_right_and_atomics_happen_once_whatever_is_lost) {
-  expect_right_data_whatever_is_lost(1, 1'000);
+class LossProperty : public ::testing::TestWithParam<Recovery> {};
+
+TEST_P(LossProperty, data_is_right_and_atomics_happen_once_whatever_is_lost) {
+  expect_right_data_whatever_is_lost(1, 1'000, GetParam());
 }
 
-TEST(LossProperty, requests_fail_in_order_and_happen_at_most_once_when_retries_run_out) {
-  expect_right_errors_when_retries_run_out(3, 500);
+TEST_P(LossProperty, requests_fail_in_order_and_happen_at_most_once_when_retries_run_out) {
+  expect_right_errors_when_retries_run_out(3, 500, GetParam());
 }
+
+std::string name_of(const ::testing::TestParamInfo<Recovery>& recovery) {
+  constexpr const char* kNames[] = {"at_once", "late", "selective"};
+  return kNames[static_cast<int>(recovery.param)];
+}
+INSTANTIATE_TEST_SUITE_P(recovery, LossProperty,
+                         ::testing::Values(Recovery::kAtOnce, Recovery::kLate, Recovery::kSelective), name_of);
 
 }  // namespace
 }  // namespace verbatim::faults

@@ -35,7 +35,7 @@ fabric::LinkParams link_of(ByteTime byte_time) {
   return link;
 }
 // Both FDR ports of a Connect-IB as one of eight lanes.
-constexpr ByteTime kTwoFdrPorts{220, 3}, kFdrPort{440, 3};
+constexpr ByteTime kTwoFdrPorts{220, 3}, kFdrPort{440, 3}, kEdrPort{80, 1};
 
 // A queue pair that the receiver does not have: it drops what comes, at the rate of its checks.
 constexpr std::uint32_t kNobody = 0xfffff0;
@@ -177,6 +177,7 @@ Simulated measure_qp_cache(const Wanted& wanted) {
   };
   measure("connectx3", kFdrPort, 170);
   measure("connect_ib", kTwoFdrPorts, 400);
+  measure("connectx5", kEdrPort, 5000);
   return simulated;
 }
 

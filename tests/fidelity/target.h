@@ -19,6 +19,7 @@ Simulated measure_breaking_band(const Wanted& wanted);
 Simulated measure_timeouts(const Wanted& wanted);
 Simulated measure_kalia_rates(const Wanted& wanted);
 Simulated measure_qp_cache(const Wanted& wanted);
+Simulated measure_lumina(const Wanted& wanted);
 Simulated measure_qdr(const Wanted& wanted);
 Simulated measure_hdr(const Wanted& wanted);
 

@@ -14,6 +14,7 @@ constexpr published::Target kTargets[] = {
     {"kalia_rates", "message rates of Connect-IB and ConnectX-3 that Kalia et al. (USENIX ATC 2016) measure",
      measure_kalia_rates},
     {"qp_cache", "what many queue pairs cost ConnectX-3 and Connect-IB (FaSST, OSDI 2016)", measure_qp_cache},
+    {"lumina", "what recovery from one lost packet takes (Lumina, SIGCOMM 2023)", measure_lumina},
     {"qdr", "perftest's sweep on ConnectX at QDR: latencies by size, bandwidths, fetch and add", measure_qdr},
     {"hdr", "perftest's sweep of WRITE latencies at HDR", measure_hdr},
 };

@@ -34,6 +34,10 @@ std::vector<Pattern> patterns() {
   all.push_back({"400 Gb/s", fast, 1 << 20, {1, 1}});
   Setting roce;
   roce.roce = true;
+  Setting late;
+  late.profile.loss_recovery.nak_generation = Duration(1'500'000);
+  late.profile.loss_recovery.nak_reaction = Duration(3'500'000);
+  all.push_back({"losses that are recovered late", late, 1 << 20, {1, 1}, {40, 41, 300}, {1}});
   all.push_back({"RoCE", roce, 1 << 20, {1, 1}, {77, 200}});
   return all;
 }

@@ -37,6 +37,7 @@ constexpr Lab kLabs[] = {
     {"05-completion-events-cm", "  0 of 1  all messages arrive, and the server sleeps between them"},
     {"07-key-value-store-cm", "  0 of 3  large values come back"},
     {"10-shared-receives-cm", "  0 of 2  no message is lost when a client leaves at once"},
+    {"14-incast-and-dcqcn", "  0 of 3  no port pauses another"},
     {"13-find-the-bug", "  1 of 4  right in 40 schedules"},
     {"15-pfc-deadlock", "  0 of 4  all chunks arrive\n"},
 };

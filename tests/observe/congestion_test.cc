@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/ib/drop_reason.h"
+#include "sim/ib/packet.h"
+
 namespace verbatim::observe {
 namespace {
 
@@ -38,6 +41,32 @@ TEST_F(CongestionTest, pauses_last_from_frame_to_frame_for_each_priority) {
   EXPECT_EQ(congestion.paused_ps(), 300 + 800 + 50);
   EXPECT_EQ(congestion.longest_pausing().component, "port/leaf:1");
   EXPECT_EQ(congestion.longest_pausing().value, 1'100u);
+}
+
+// Of priority 3: 300, and from 900 to the end at 1,000.
+TEST_F(CongestionTest, lanes_have_their_pauses_marks_and_drops) {
+  pause("port/leaf:1", 100, 1 << 3);
+  pause("port/leaf:1", 400, 0);
+  pause("port/leaf:1", 900, 1 << 3);
+  ib::Packet packet;
+  packet.lrh.lane = ib::VirtualLane{3};
+  const ComponentId port = kCongested.id("port/leaf:1");
+  congestion.on_packet({1, port.value, TraceEvent::kPacketMarked, {4, 0, 0, 0}}, packet, port);
+  congestion.on_packet({1, port.value, TraceEvent::kPacketTransmitted, {4, 0, 0, 0}}, packet, port);
+  packet.lrh.lane = ib::VirtualLane{5};
+  const auto dropped = static_cast<std::uint64_t>(ib::DropReason::kInputBuffer);
+  congestion.on_drop(packet, dropped, port, Instant{});
+  congestion.on_drop(packet, static_cast<std::uint64_t>(ib::DropReason::kStale), port, Instant{});
+  congestion.finish(1'000);
+  ASSERT_EQ(congestion.lanes().size(), 2u);
+  const Congestion::Lane& paused = congestion.lanes().at({port.value, 3});
+  EXPECT_EQ(paused.pauses, 2u);
+  EXPECT_EQ(paused.paused_ps, 400);
+  EXPECT_EQ(paused.longest_pause_ps, 300);
+  EXPECT_EQ(paused.marked, 1u);
+  EXPECT_TRUE(paused.dropped.empty());
+  const std::map<std::uint64_t, std::uint64_t> one = {{dropped, 1}};
+  EXPECT_EQ(congestion.lanes().at({port.value, 5}).dropped, one) << "a stale acknowledgement is no loss";
 }
 
 TEST_F(CongestionTest, marks_count_by_port) {

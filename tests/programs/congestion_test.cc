@@ -1,7 +1,9 @@
 // Real programs over Ethernet between adapters with DCQCN: marked packets slow them down, and counters say so.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "tests/equality/both_modes.h"
@@ -97,6 +99,75 @@ TEST(CongestionOfPrograms, is_repeated_to_the_bit) {
     const auto run = support::run(request);
     EXPECT_EQ(run.code, 0) << controller << run.story();
   }
+}
+
+// Values of `ethtool -S`, or of lines "name: value", by name.
+std::map<std::string, long> statistics_of(const std::string& output) {
+  std::map<std::string, long> values;
+  std::istringstream in(output);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t begin = line.find_first_not_of(' '), colon = line.find(": ");
+    if (begin == std::string::npos || colon == std::string::npos) continue;
+    values[line.substr(begin, colon - begin)] = std::strtol(line.c_str() + colon + 2, nullptr, 10);
+  }
+  return values;
+}
+
+// Two senders fill the link to a third host, so that the switch pauses them.
+TEST(CongestionOfPrograms, ethtool_shows_pauses_and_packets_by_priority) {
+  if (!std::filesystem::exists("/usr/sbin/ethtool")) GTEST_SKIP() << "ethtool is not installed";
+  const std::string program = "ib_write_bw -x 1 -s 65536 -n 300 -p ", show = "/usr/sbin/ethtool -i eth0; /usr/sbin/ethtool -S eth0";
+  support::RunRequest request;
+  request.topology = support::topology("star_5_roce");
+  request.commands = {"h0=sh -c '" + program + "1001 & " + program + "1002 ; wait; " + show + "'",
+                      "h1=sh -c '" + program + "1001 h0; " + show + "'", "h2=sh -c '" + program + "1002 h0; " + show + "'"};
+  const equality::BothModes runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  const support::RunReport& run = runs.slices;
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_NE(run.output("h1").find("driver: mlx5_core\n"), std::string::npos) << run.story();
+  EXPECT_NE(run.output("h1").find("bus-info: 0000:01:00.0\n"), std::string::npos) << run.story();
+  auto receiver = statistics_of(run.output("h0")), sender = statistics_of(run.output("h1"));
+  EXPECT_GT(sender["rx_prio0_pause"], 0) << run.story();
+  EXPECT_GT(sender["rx_prio0_pause_duration"], 0);
+  EXPECT_GT(sender["rx_prio0_pause_transition"], 0);
+  EXPECT_LE(sender["rx_prio0_pause_transition"], sender["rx_prio0_pause"]);
+  EXPECT_EQ(sender["tx_prio0_pause"], 0);
+  EXPECT_EQ(sender["rx_prio3_pause"], 0);
+  EXPECT_GT(sender["tx_prio0_bytes"], 300 * 65536);
+  EXPECT_GT(receiver["rx_prio0_bytes"], 2 * 300 * 65536);
+  EXPECT_EQ(receiver["rx_bytes_phy"], receiver["rx_prio0_bytes"] + receiver["rx_prio6_bytes"]);
+  EXPECT_EQ(receiver["rx_discards_phy"], 0);
+  // The switch has paused the senders as often as run.json says.
+  for (const auto& port : run.report["ports"]) {
+    if (port["port"] != "port/leaf0:2") continue;
+    EXPECT_EQ(port["lanes"][0]["pauses"], sender["rx_prio0_pause_transition"]);
+    EXPECT_NEAR(port["lanes"][0]["paused_ps"].get<double>() / 1e6, static_cast<double>(sender["rx_prio0_pause_duration"]), 1.5);
+  }
+}
+
+// A lost packet makes both sides count, and nothing of it is congestion.
+TEST(CongestionOfPrograms, a_lost_packet_is_in_hw_counters) {
+  const std::string show = "cd /sys/class/infiniband/mlx5_0/ports/1/hw_counters; for f in *; do echo $f: $(cat $f); done";
+  support::RunRequest request;
+  request.topology = support::topology("two_hosts");
+  request.commands = {"server=sh -c 'ibv_rc_pingpong -n 20; " + show + "'", "client=sh -c 'ibv_rc_pingpong -n 20 server; " + show + "'"};
+  request.options = {"--fault", R"({"action": "drop", "from": "client", "opcode": "Send Middle", "nth": 3})"};
+  const support::RunReport run = support::run(request);
+  ASSERT_EQ(run.code, 0) << run.story();
+  auto server = statistics_of(run.output("server")), client = statistics_of(run.output("client"));
+  EXPECT_GE(server["out_of_sequence"], 1) << run.story();
+  EXPECT_EQ(client["packet_seq_err"], 1) << "a gap is reported once";
+  EXPECT_EQ(client["local_ack_timeout_err"], 0);
+  EXPECT_EQ(client["req_cqe_error"], 0);
+  EXPECT_EQ(server["packet_seq_err"], 0);
+  EXPECT_EQ(server.count("np_cnp_sent"), 0u) << "InfiniBand has no notification points";
+  request.options = {"--fault", R"({"action": "drop", "from": "client", "opcode": "Send Last", "nth": 20})"};
+  const support::RunReport tail = support::run(request);
+  ASSERT_EQ(tail.code, 0) << tail.story();
+  client = statistics_of(tail.output("client"));
+  EXPECT_EQ(client["local_ack_timeout_err"], 1) << tail.story();
+  EXPECT_EQ(client["packet_seq_err"], 0);
 }
 
 TEST(CongestionOfPrograms, explain_latency_names_the_rate_limit) {

@@ -35,10 +35,10 @@ class OpenSm : public testing::Test {
     if (!std::filesystem::exists("/usr/sbin/opensm")) GTEST_SKIP() << "opensm is not installed";
   }
 
-  std::string write(const nlohmann::json& topology, const nlohmann::json& programs) {
+  std::string write(const nlohmann::json& topology, const nlohmann::json& programs, const nlohmann::json& faults = nlohmann::json::array()) {
     const std::string at = folder_.path() + "/topology.json", scenario = folder_.path() + "/scenario.json";
     std::ofstream(at) << topology;
-    std::ofstream(scenario) << nlohmann::json{{"topology", at}, {"programs", programs}, {"time_limit", "100 s"}};
+    std::ofstream(scenario) << nlohmann::json{{"topology", at}, {"programs", programs}, {"faults", faults}, {"time_limit", "100 s"}};
     return scenario;
   }
   // OpenSM keeps what it has found in files, which would reach the next run: here they are the host's own.
@@ -69,6 +69,19 @@ TEST_F(OpenSm, programs_run_over_its_tables) {
     const std::string says = std::string(engine) + " tables configured on all switches";
     EXPECT_NE(run.output("h0").find(says), std::string::npos) << run.story();
     EXPECT_NE(run.output("h2").find("BW average"), std::string::npos) << engine << run.story();
+  }
+}
+
+// A switch's trap 128 makes it sweep: what h2 sends to h5 goes by the uplink that is left, whichever that is.
+TEST_F(OpenSm, lays_new_routes_when_a_cable_between_switches_fails) {
+  nlohmann::json manager = program("h0", "opensm -f /dev/stdout");
+  manager["background"] = true;
+  for (const char* uplink : {"leaf0:5", "leaf0:6"}) {
+    const support::RunReport run = support::run(
+        {.scenario = write(leaf_spine(8, 4, 2), {manager, program("h5", "ib_write_bw -n 100", "30 s"), program("h2", "ib_write_bw -n 100 h5", "31 s")},
+                           {{{"action", "link_down"}, {"link", uplink}, {"at", "20 s"}}})});
+    EXPECT_EQ(run.code, 0) << run.story();
+    EXPECT_NE(run.output("h2").find("BW average"), std::string::npos) << uplink << run.story();
   }
 }
 

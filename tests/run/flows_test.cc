@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <map>
+#include <sstream>
 
 #include "tests/support/verbatim_run.h"
 
@@ -69,9 +71,169 @@ TEST(Flows, an_incast_is_marked_paused_and_slowed_down_and_loses_nothing) {
   EXPECT_THAT(result.err, HasSubstr(" packets marked, most by leaf0:1; "));
 }
 
+// Port 1 leads to h0: its queue grows, and the ports of the senders pause them. h0 has sent the notifications.
+TEST(Flows, an_incast_leaves_figures_of_ports_adapters_and_times) {
+  const RunReport result = support::run({.scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json"});
+  ASSERT_EQ(result.code, 0) << result.story();
+  std::map<std::string, nlohmann::json> ports;
+  for (const auto& port : result.report["ports"]) ports[port["port"].get<std::string>()] = port["lanes"];
+  ASSERT_EQ(ports.count("port/leaf0:1"), 1u);
+  const auto& queue = ports["port/leaf0:1"][0];
+  EXPECT_EQ(queue["packets_marked"], result.report["congestion"]["packets_marked"]);
+  EXPECT_GT(queue["deepest_queue_bytes"], 100'000);
+  EXPECT_FALSE(queue.contains("pauses"));
+  std::uint64_t pauses = 0;
+  std::int64_t paused_ps = 0;
+  for (const std::string sender : {"port/leaf0:2", "port/leaf0:3", "port/leaf0:4", "port/leaf0:5"}) {
+    ASSERT_EQ(ports.count(sender), 1u) << sender;
+    const auto& lane = ports[sender][0];
+    EXPECT_GE(lane["paused_ps"], lane["longest_pause_ps"]);
+    pauses += lane["pauses"].get<std::uint64_t>();
+    paused_ps += lane["paused_ps"].get<std::int64_t>();
+  }
+  EXPECT_EQ(pauses, result.report["congestion"]["pauses"]);
+  EXPECT_EQ(paused_ps, result.report["congestion"]["paused_ps"]);
+  const auto& counters = result.report["congestion_counters"];
+  ASSERT_EQ(counters.size(), 5u) << "hosts without programs are there, too";
+  std::uint64_t handled = 0;
+  for (const auto& adapter : counters) {
+    handled += adapter["rp_cnp_handled"].get<std::uint64_t>();
+    EXPECT_EQ(adapter["np_cnp_sent"] > 0, adapter["adapter"] == "hca/h0") << adapter;
+    if (adapter["adapter"] != "hca/h0") continue;
+    EXPECT_EQ(adapter["np_ecn_marked_roce_packets"], result.report["congestion"]["packets_marked"]);
+  }
+  EXPECT_GT(handled, 0u);
+  const auto& times = result.report["flow_times"];
+  ASSERT_EQ(times.size(), 2u) << "8 MiB, and all";
+  EXPECT_EQ(times[0]["bytes"], 8 << 20);
+  EXPECT_EQ(times[1]["bytes"], "any");
+  EXPECT_EQ(times[1]["finished"], 4);
+  EXPECT_LE(times[1]["p50_ps"], times[1]["p99_ps"]);
+  std::int64_t longest = 0;
+  for (const auto& flow : result.report["flows"]) {
+    const auto took = flow["finish_ps"].get<std::int64_t>() - flow["start_ps"].get<std::int64_t>();
+    EXPECT_EQ(flow["mbps"], (8ll << 20) * 8 * 1'000'000 / took);
+    longest = std::max(longest, took);
+  }
+  EXPECT_EQ(times[1]["longest_ps"], longest);
+}
+
+// Values of a series file by what, where and number, in the order of time.
+using Values = std::map<std::string, std::vector<std::pair<double, double>>>;
+Values values_of(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "time_us,what,where,number,value");
+  Values values;
+  while (std::getline(file, line)) {
+    const std::size_t first = line.find(','), last = line.rfind(',');
+    values[line.substr(first + 1, last - first - 1)].emplace_back(std::stod(line), std::stod(line.substr(last + 1)));
+  }
+  return values;
+}
+
+double sum_of(const std::vector<std::pair<double, double>>& values) {
+  double sum = 0;
+  for (const auto& [time, value] : values) sum += value;
+  return sum;
+}
+
+// Whatever the step, the file has all marks and the greatest depth; two runs give the same bytes.
+TEST(Flows, series_lose_no_mark_and_no_peak_and_repeat) {
+  const support::TemporaryFolder folder;
+  const std::string scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json";
+  for (const std::string step : {"10us", "1ms", "change"}) {
+    SCOPED_TRACE(step);
+    const std::string file = folder.path() + "/series.csv";
+    const RunReport result = support::run({.scenario = scenario, .options = {"--series", file, "--series-step", step}});
+    ASSERT_EQ(result.code, 0) << result.story();
+    Values values = values_of(file);
+    EXPECT_EQ(sum_of(values["marks,port/leaf0:1,0"]), result.report["congestion"]["packets_marked"].get<double>());
+    const auto& queue = values[step == "change" ? "queue_bytes,port/leaf0:1,0" : "queue_bytes_most,port/leaf0:1,0"];
+    double deepest = 0;
+    for (const auto& [time, value] : queue) deepest = std::max(deepest, value);
+    std::map<std::string, nlohmann::json> ports;
+    for (const auto& port : result.report["ports"]) ports[port["port"].get<std::string>()] = port["lanes"];
+    EXPECT_EQ(deepest, ports["port/leaf0:1"][0]["deepest_queue_bytes"].get<double>());
+    EXPECT_EQ(queue.back().second, 0);
+    EXPECT_GT(values[step == "change" ? "rate_mbps,hca/h1,72" : "rate_mbps_least,hca/h1,72"].size(), 1u);
+  }
+  const std::string first = folder.path() + "/1.csv", second = folder.path() + "/2.csv";
+  for (const std::string& file : {first, second}) support::run({.scenario = scenario, .options = {"--series", file}});
+  EXPECT_EQ(support::text_of_file(first), support::text_of_file(second));
+  EXPECT_GT(support::text_of_file(first).size(), 10'000u);
+}
+
+TEST(Flows, a_series_of_a_pause_has_its_time) {
+  const support::TemporaryFolder folder;
+  const std::string file = folder.path() + "/series.csv";
+  const RunReport result =
+      support::run({.scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json", .options = {"--series", file, "--series-step", "change"}});
+  double paused_us = 0;
+  for (const auto& [series, values] : values_of(file)) {
+    if (!series.starts_with("pausing,")) continue;
+    for (std::size_t i = 0; i + 1 < values.size(); i += 2) paused_us += values[i + 1].first - values[i].first;
+  }
+  EXPECT_NEAR(paused_us, result.report["congestion"]["paused_ps"].get<double>() / 1e6, 0.01);
+}
+
+TEST(Flows, impossible_series_start_nothing) {
+  const RunReport folder = Scenario(R"("flows": [)" + kFlow + "]").run({"--series", "/nowhere/series.csv"});
+  EXPECT_EQ(folder.code, 2) << folder.story();
+  EXPECT_THAT(folder.err, HasSubstr("--series: "));
+  const RunReport step = Scenario(R"("flows": [)" + kFlow + "]").run({"--series", "/dev/null", "--series-step", "10"});
+  EXPECT_EQ(step.code, 2) << step.story();
+  EXPECT_THAT(step.err, HasSubstr("--series-step: "));
+  const RunReport alone = Scenario(R"("flows": [)" + kFlow + "]").run({"--series-step", "10us"});
+  EXPECT_EQ(alone.code, 2) << alone.story();
+  EXPECT_THAT(alone.err, HasSubstr("--series-step: needs --series"));
+  const RunReport full = Scenario(R"("flows": [)" + kFlow + "]").run({"--series", "/dev/full"});
+  EXPECT_EQ(full.code, 1) << full.story();
+  EXPECT_THAT(full.err, HasSubstr("No space left on device"));
+}
+
+// 24 flows of three sizes are a table; that of the failures stays as it is.
+TEST(Flows, many_are_told_as_percentiles_by_size) {
+  std::string flows;
+  for (int i = 0; i < 24; ++i) {
+    const std::string size = i % 3 == 0 ? "1 KiB" : i % 3 == 1 ? "64 KiB" : "1 MiB";
+    flows += std::string(i == 0 ? "" : ", ") + R"({"from": "server", "to": "client", "bytes": ")" + size + R"("})";
+  }
+  const RunReport result = Scenario(R"("flows": [)" + flows + "]").run();
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_THAT(result.out, Not(HasSubstr("flow 0,")));
+  std::istringstream lines(result.out);
+  std::vector<std::string> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(line);
+  ASSERT_EQ(all.size(), 5u) << result.out;
+  EXPECT_THAT(all[0], HasSubstr("p50"));
+  EXPECT_TRUE(all[1].starts_with("1 KiB "));
+  EXPECT_TRUE(all[2].starts_with("64 KiB "));
+  EXPECT_TRUE(all[3].starts_with("1 MiB "));
+  EXPECT_TRUE(all[4].starts_with("any size "));
+  EXPECT_THAT(all[4], HasSubstr(" 24 "));
+  const auto& rows = result.report["flow_times"];
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[1]["flows"], 8);
+  EXPECT_EQ(rows[1]["is_exact"], true);
+  EXPECT_LT(rows[0]["p50_ps"], rows[2]["p50_ps"]);
+}
+
+// The port of the switch that the sender is at.
+TEST(Flows, a_message_waits_for_the_port_that_pauses_its_sender) {
+  const support::TemporaryFolder folder;
+  const std::string file = folder.path() + "/latency.txt";
+  const RunReport result =
+      support::run({.scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json", .options = {"--explain-latency=" + file}});
+  ASSERT_EQ(result.code, 0) << result.story();
+  EXPECT_THAT(support::text_of_file(file), ::testing::ContainsRegex("port/h[1-4]:1 +output: paused by the far end, port/leaf0:[2-5] "));
+}
+
 TEST(Flows, without_congestion_nothing_is_said_of_it) {
   const RunReport result = Scenario(R"("flows": [)" + kFlow + "]").run();
   EXPECT_FALSE(result.report.contains("congestion"));
+  EXPECT_FALSE(result.report.contains("congestion_counters"));
   EXPECT_THAT(result.err, Not(HasSubstr("congestion")));
 }
 

@@ -19,27 +19,6 @@ Channel at(std::size_t node, std::uint32_t port, std::uint8_t lane = 0) {
   return {node, PortNumber{static_cast<std::uint8_t>(port)}, lane};
 }
 
-// Adds a switch with that many adapters, at its ports from 1 on.
-std::size_t add_switch(Graph& graph, const std::string& name, std::uint32_t hosts, std::uint32_t ports = 40) {
-  const std::size_t node = graph.nodes.size();
-  graph.nodes.push_back({name, NodeKind::kSwitch, ports});
-  for (std::uint32_t i = 0; i < hosts; ++i) {
-    graph.cables.push_back({end(graph.nodes.size(), 1), end(node, i + 1)});
-    graph.nodes.push_back({name + "-h" + std::to_string(i), NodeKind::kAdapter, 1});
-  }
-  return node;
-}
-
-// Switches in a ring: behind the hosts' ports one to the next switch, and one to the switch before.
-Graph ring(std::size_t switches, std::uint32_t hosts) {
-  Graph graph;
-  std::vector<std::size_t> nodes;
-  for (std::size_t i = 0; i < switches; ++i) nodes.push_back(add_switch(graph, "s" + std::to_string(i), hosts));
-  for (std::size_t i = 0; i < switches; ++i)
-    graph.cables.push_back({end(nodes[i], hosts + 1), end(nodes[(i + 1) % switches], hosts + 2)});
-  return graph;
-}
-
 std::string loop_of(const Graph& graph, bool all_ways = false) {
   const Plan planned = plan(graph.nodes, graph.cables, all_ways);
   return credit_loop_text(graph.nodes, find_credit_loop(graph.nodes, graph.cables, planned));
@@ -105,66 +84,20 @@ RC_GTEST_PROP(CreditLoopsProperty, every_ring_of_five_or_more_has_a_cycle_of_its
 }
 
 RC_GTEST_PROP(CreditLoopsProperty, leaves_and_spines_have_none, ()) {
-  Graph graph;
-  const auto leaves = *rc::gen::inRange<std::uint32_t>(1, 6), spines = *rc::gen::inRange<std::uint32_t>(1, 5),
-             cables = *rc::gen::inRange<std::uint32_t>(1, 3), hosts = *rc::gen::inRange<std::uint32_t>(1, 5);
-  std::vector<std::size_t> leaf;
-  for (std::uint32_t l = 0; l < leaves; ++l) leaf.push_back(add_switch(graph, "leaf" + std::to_string(l), hosts));
-  for (std::uint32_t s = 0; s < spines; ++s) {
-    const std::size_t spine = add_switch(graph, "spine" + std::to_string(s), 0);
-    for (std::uint32_t i = 0; i < leaves * cables; ++i)
-      graph.cables.push_back({end(leaf[i / cables], hosts + 1 + s * cables + i % cables), end(spine, i + 1)});
-  }
+  const Graph graph = leaf_spine({.leaves = *rc::gen::inRange<std::uint32_t>(1, 6),
+                                  .spines = *rc::gen::inRange<std::uint32_t>(1, 5),
+                                  .cables = *rc::gen::inRange<std::uint32_t>(1, 3),
+                                  .hosts = *rc::gen::inRange<std::uint32_t>(1, 5)});
   RC_ASSERT(loop_of(graph).empty());
   RC_ASSERT(loop_of(graph, true).empty());
 }
 
-// k pods of k/2 edge and k/2 aggregation switches each, and (k/2)^2 cores.
 RC_GTEST_PROP(CreditLoopsProperty, fat_trees_have_none, ()) {
-  const std::uint32_t half = *rc::gen::inRange<std::uint32_t>(1, 4), pods = *rc::gen::inRange<std::uint32_t>(1, 2 * half + 1);
-  const auto hosts = *rc::gen::inRange<std::uint32_t>(1, half + 1);
-  Graph graph;
-  std::vector<std::size_t> cores;
-  for (std::uint32_t c = 0; c < half * half; ++c) cores.push_back(add_switch(graph, "core" + std::to_string(c), 0));
-  for (std::uint32_t pod = 0; pod < pods; ++pod) {
-    std::vector<std::size_t> edges, aggregations;
-    for (std::uint32_t i = 0; i < half; ++i) {
-      const std::string name = std::to_string(pod) + "-" + std::to_string(i);
-      edges.push_back(add_switch(graph, "edge" + name, hosts));
-      aggregations.push_back(add_switch(graph, "aggregation" + name, 0));
-    }
-    for (std::uint32_t e = 0; e < half; ++e) {
-      for (std::uint32_t a = 0; a < half; ++a)
-        graph.cables.push_back({end(edges[e], hosts + 1 + a), end(aggregations[a], 1 + e)});
-    }
-    for (std::uint32_t a = 0; a < half; ++a) {
-      for (std::uint32_t c = 0; c < half; ++c)
-        graph.cables.push_back({end(aggregations[a], half + 1 + c), end(cores[a * half + c], 1 + pod)});
-    }
-  }
+  const std::uint32_t half = *rc::gen::inRange<std::uint32_t>(1, 4);
+  const Graph graph =
+      fat_tree(half, *rc::gen::inRange<std::uint32_t>(1, 2 * half + 1), *rc::gen::inRange<std::uint32_t>(1, half + 1));
   RC_ASSERT(loop_of(graph).empty());
   RC_ASSERT(loop_of(graph, true).empty());
-}
-
-// A mesh; ports of a switch: 1 its host, 2 and 3 along x up and down, 4 and 5 along y.
-struct Mesh {
-  Graph graph;
-  std::uint32_t width, height;
-  std::size_t node(std::uint32_t x, std::uint32_t y) const { return 2 * (y * width + x); }
-};
-
-Mesh mesh(std::uint32_t width, std::uint32_t height) {
-  Mesh result{{}, width, height};
-  for (std::uint32_t y = 0; y < height; ++y) {
-    for (std::uint32_t x = 0; x < width; ++x) add_switch(result.graph, "s" + std::to_string(x) + std::to_string(y), 1, 5);
-  }
-  for (std::uint32_t y = 0; y < height; ++y) {
-    for (std::uint32_t x = 0; x < width; ++x) {
-      if (x + 1 < width) result.graph.cables.push_back({end(result.node(x, y), 2), end(result.node(x + 1, y), 3)});
-      if (y + 1 < height) result.graph.cables.push_back({end(result.node(x, y), 4), end(result.node(x, y + 1), 5)});
-    }
-  }
-  return result;
 }
 
 // Routes along x first, then along y; `flipped`: switches of odd rows the other way round, which is no order of dimensions.

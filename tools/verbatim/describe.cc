@@ -209,6 +209,10 @@ int describe(const std::string& path, AnswerStyle style) {
   }
   config::warn_of_device_limits(*topology, diagnostics);
   config::warn_of_oversubscription(*topology, diagnostics);
+  if (!diagnostics.empty()) {
+    print(diagnostics);
+    return kUsage;
+  }
   if (style.is_for_people()) print_warnings(diagnostics);
   const subnet::Plan plan = config::plan_of(*topology);
   Answer answer("describe", style);

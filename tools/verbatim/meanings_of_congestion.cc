@@ -14,8 +14,10 @@ constexpr Meaning kCongestion[] = {
      "Priority-based flow control (IEEE 802.1Qbb): a port whose buffer fills up asks the other end of its cable to pause a priority, and to "
      "resume when there is room again. Nothing of that priority is lost, if the headroom takes what is still on its way.",
      {"A pause holds up every flow of the priority on that cable, also those whose way is free (victims); pauses spread from switch to switch.",
-      "The trace has each frame as pause-frame, run.json the sums under congestion, --explain-latency what a message waited as "
-      "\"output: paused by the far end\", --pcap with --pcap-per link the frames themselves.",
+      "The trace has each frame as pause-frame, run.json the sums under congestion and each port's under ports, --explain-latency what a "
+      "message waited as \"output: paused by the far end\" and the port that paused it, --series and report when, --pcap with --pcap-per "
+      "link the frames themselves.",
+      "A program reads rx_prio0_pause, rx_prio0_pause_duration and the like by ethtool -S of its adapter's interface.",
       "Topology key flow_control pfc; lossless priorities, response time and headroom under pfc; thresholds in the switch's shared_memory."}},
     {"headroom",
      "The part of a lossless priority's buffer that is kept for packets that arrive after the decision to pause: own packet and frame on the "
@@ -76,8 +78,9 @@ constexpr Meaning kCongestion[] = {
     {"credit loop",
      "Packets wait for each other's buffers in a circle of switch ports, and never move again. Lossless fabrics, by credits or by PFC, can "
      "come to that when routes go down and up again; fabrics that drop cannot.",
-     {"verbatim check warns of routes that make it possible, and names the circle.",
-      "Leave out a cable of the circle, use routes that never go up after they went down, or give the turning packets another lane.",
+     {"verbatim check warns of routes that make it possible, and names the circle and the routing engine that laid them.",
+      "Leave out a cable of the circle; on InfiniBand set routing_engine of the topology to updn, whose routes never go up after they went "
+      "down, or to lash, dfsssp or torus-2QoS, which give turning packets another lane.",
       "When a request gets no answer in time, the circle is looked for. If nothing ends it, the run ends with exit code 3 and names the ports.",
       "With lifetimes (head_lifetime, lifetime) or a PFC watchdog that drops, packets are lost instead, and the fabric goes on."}},
 };

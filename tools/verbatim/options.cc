@@ -101,6 +101,12 @@ void add_show(CLI::App* verb, RunOptions& options) {
               {"port", "link"});
   verb->add_option("--calls", options.calls, "write the system calls and verbs of the programs to this file, one a line, as strace does")
       ->type_name("FILE");
+  verb->add_option("--series", options.series,
+                   "write time series as CSV to this file: output queues, pauses, marks, drops, bytes sent, rates of queue pairs")
+      ->type_name("FILE");
+  verb->add_option("--series-step", options.series_step,
+                   "with --series: the length of the parts of time that a line is of, or \"change\" for a line at each change (default: 10us)")
+      ->type_name("TIME");
   take_number(verb->add_option("--snap-length", options.snap_length, "with --pcap: keep the first N bytes of each packet (default: all)"), 1, 1 << 16);
   verb->add_flag("--explain-latency{-}", options.explain_latency,
                  "show where the time of each message went, from post to completion: in a file (--explain-latency=FILE; as JSON if the name "

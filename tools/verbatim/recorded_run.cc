@@ -82,7 +82,7 @@ std::optional<RecordedRun> read_folder(const std::string& path, const std::strin
     if (!read_trace_of_folder(folder + "/" + name, &run.lines, failure)) return std::nullopt;
   }
   if (!read_trace_of_folder(folder + "/" + kFactsFile, &run.facts, failure)) return std::nullopt;
-  std::ranges::stable_sort(run.lines, {}, &observe::TraceLine::time_ps);
+  for (auto* const lines : {&run.lines, &run.facts}) std::ranges::stable_sort(*lines, {}, &observe::TraceLine::time_ps);
   return run;
 }
 

@@ -11,6 +11,10 @@ inline constexpr std::string_view kLevelNames[] = {"level cq", "level qp", "leve
 inline constexpr std::string_view kPlacementName = "placement";
 // Of the component of a port: lane, blocks, of so many.
 inline constexpr std::string_view kCreditsName = "credits";
+// At the component of a port: lane, bytes.
+inline constexpr std::string_view kOutputQueueName = "output-queue";
+// At the component that has marked or dropped a packet: lane; lane, reason.
+inline constexpr std::string_view kMarkName = "mark", kDropName = "drop";
 // Ended at its time: pid, tid, how long, string of what for.
 inline constexpr std::string_view kWaitName = "wait";
 

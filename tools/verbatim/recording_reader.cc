@@ -142,6 +142,18 @@ class RecordingReader {
       line.values = join("vl=", values[0], " blocks=", values[1], " of=", values[2]);
       return keep(run_->facts, std::move(line));
     }
+    if (kind == kOutputQueueName && values.size() == 2) {
+      line.values = join("vl=", values[0], " bytes=", values[1]);
+      return keep(run_->facts, std::move(line));
+    }
+    if (kind == kMarkName && values.size() == 1) {
+      line.values = join("vl=", values[0]);
+      return keep(run_->facts, std::move(line));
+    }
+    if (kind == kDropName && values.size() == 2) {
+      line.values = join("vl=", values[0], " reason=", values[1]);
+      return keep(run_->facts, std::move(line));
+    }
     if (kind.starts_with("level ") && values.size() == 2) {
       line.event = "level";
       line.values = join("of=", kind.substr(6), " number=", values[0], " level=", values[1]);

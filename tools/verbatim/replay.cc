@@ -56,6 +56,7 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.pcap = show.pcap;
   options.pcap_per = show.pcap_per;
   options.calls = show.calls;
+  options.series = show.series;
   options.snap_length = show.snap_length;
   options.explain_latency = show.explain_latency;
   options.out = show.out;
@@ -66,6 +67,7 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.call_by_call = show.call_by_call;
   config::Diagnostics diagnostics;
   if (const auto limit = parse_limit("--until", show.time_limit, diagnostics)) plan.scenario.time_limit = *limit;
+  if (const auto step = parse_series_step(show, diagnostics)) plan.series_step = *step;
   plan.debugger = find_debugged(plan.scenario, show, diagnostics);
   if (plan.debugger) plan.debugger->libraries = plan.shim_directory;
   if (diagnostics.empty()) return true;
@@ -75,7 +77,7 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
 
 int replay(ReplayOptions asked) {
   RunOptions& show = asked.show;
-  for (std::string* path : {&show.trace, &show.pcap, &show.calls, &show.out, &show.explain_latency, &show.record,
+  for (std::string* path : {&show.trace, &show.pcap, &show.calls, &show.series, &show.out, &show.explain_latency, &show.record,
                             &show.gdb_commands}) {
     make_absolute(*path);
   }

@@ -16,6 +16,7 @@
 #include "tools/verbatim/fail_pattern.h"
 #include "tools/verbatim/kept_digest.h"
 #include "tools/verbatim/recorded_run.h"
+#include "tools/verbatim/run_congestion.h"
 
 namespace verbatim::cli {
 
@@ -117,21 +118,6 @@ nlohmann::ordered_json losses_of(const observe::Losses& losses) {
   return json;
 }
 
-nlohmann::ordered_json congestion_of(const observe::Congestion& congestion) {
-  const observe::Congestion::Most pausing = congestion.longest_pausing(), marking = congestion.most_marking();
-  const observe::Congestion::Rate lowest = congestion.lowest_rate();
-  nlohmann::ordered_json json = {{"pauses", congestion.pauses()},           {"paused_ps", congestion.paused_ps()},
-                                 {"longest_pausing_port", nullptr},         {"packets_marked", congestion.packets_marked()},
-                                 {"most_marking_port", nullptr},            {"rate_changes", congestion.rate_changes()},
-                                 {"lowest_rate", nullptr},                  {"pause_storms", congestion.storms()}};
-  if (!pausing.component.empty()) json["longest_pausing_port"] = {{"port", pausing.component}, {"paused_ps", pausing.value}};
-  if (!marking.component.empty()) json["most_marking_port"] = {{"port", marking.component}, {"packets", marking.value}};
-  if (!lowest.adapter.empty()) {
-    json["lowest_rate"] = {{"adapter", lowest.adapter}, {"qpn", lowest.qpn}, {"mbps", lowest.mbps}, {"when_ps", lowest.when_ps}};
-  }
-  return json;
-}
-
 }  // namespace
 
 std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures) {
@@ -171,6 +157,8 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
         (fault.pointer.empty() ? "a --fault" : "the fault " + fault.pointer) + " (" + fault.action;
     if (fault.action == "link_down" || fault.action == "pause_storm" || fault.of_adapter()) {
       text += ") never happened: the run ended before its time";
+    } else if (fault.is_random()) {
+      text += ") never happened: none of the " + std::to_string(figures.faults[i].seen) + " packets that it applies to was drawn";
     } else {
       text += ") never happened: it hits packet number " + std::to_string(fault.nth) + " of those it applies to, and only " +
               std::to_string(figures.faults[i].seen) + (fault.of_management() ? " were sent" : " were sent on that link");
@@ -455,9 +443,12 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"failing_calls", figures.failing_calls},
                      {"drawn_failures", drawn_failures_of(plan, result, figures)}};
   if (figures.congestion->any()) json["congestion"] = congestion_of(*figures.congestion);
+  if (!figures.ports.empty()) json["ports"] = figures.ports;
+  if (!figures.congestion_counters.empty()) json["congestion_counters"] = figures.congestion_counters;
   if (!figures.flows.empty()) {
     Json& flows = json["flows"] = Json::array();
     for (std::size_t i = 0; i < figures.flows.size(); ++i) flows.push_back(to_json(plan.scenario.flows[i], figures.flows[i]));
+    json["flow_times"] = to_json(flow_times(plan.scenario.flows, figures.flows));
   }
   if (output.lost_lines() != 0) json["lost_stderr_lines"] = output.lost_lines();
   // Command lines may hold any bytes; JSON holds UTF-8 only.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct RunFigures {
   const observe::Losses* losses = nullptr;   // outlives the figures
   const observe::Congestion* congestion = nullptr;  // likewise
   std::vector<FlowFigures> flows;            // in the order of the scenario's
+  nlohmann::ordered_json ports, congestion_counters;  // see run_congestion.h; empty: there are none
 };
 
 struct Verdict {

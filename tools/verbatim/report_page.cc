@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/ib/wc_status.h"
+#include "sim/observe/drop_names.h"
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/failure_facts.h"
 #include "tools/verbatim/answer.h"
@@ -20,6 +21,7 @@
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/report_page.h"
+#include "tools/verbatim/run_lanes.h"
 #include "tools/verbatim/run_windows.h"
 #include "tools/verbatim/side_data.h"
 #include "tools/verbatim/output_file.h"
@@ -116,6 +118,59 @@ Json windows_json(const RecordedRun& run, const RunPicture& picture, const std::
           {"peer_credits", std::move(peers)}, {"link_credits", std::move(links)}};
 }
 
+// Lanes and queue pairs; `series` as above.
+Json congestion_json(const RecordedRun& run, const RunPicture& picture, PageSeries& series) {
+  constexpr std::size_t kMostLanes = 200, kMostRates = 200;
+  std::size_t lanes_left_out = 0, rates_left_out = 0;
+  Json lanes = Json::array(), rates = Json::array();
+  for (const LaneHistory& lane : congested_lanes_of(run, picture, kMostLanes, &lanes_left_out)) {
+    Json row = {{"port", lane.port}, {"lane", lane.lane}, {"deepest", lane.deepest}, {"pauses", lane.pauses}, {"paused", lane.paused_ps},
+                {"marked", lane.marked}, {"dropped", lane.all_dropped()}};
+    if (lane.deepest != 0) row["queue"] = series.add(lane.queue);
+    if (lane.pauses != 0) row["pausing"] = series.add(lane.pausing);
+    if (lane.marked != 0) row["marks"] = series.add(lane.marks);
+    if (lane.all_dropped() != 0) row["drops"] = series.add(lane.drops);
+    for (const auto& [reason, packets] : lane.dropped) row["reasons"][observe::drop_name(reason)] = packets;
+    lanes.push_back(std::move(row));
+  }
+  for (const RateHistory& rate : rates_of(run, picture, kMostRates, &rates_left_out)) {
+    rates.push_back({{"host", rate.host}, {"qp", rate.qpn}, {"changes", rate.changes}, {"lowest", rate.lowest},
+                     {"least", series.add(rate.least)}, {"most", series.add(rate.most)}});
+  }
+  return {{"lanes", std::move(lanes)}, {"lanes_left_out", lanes_left_out}, {"rates", std::move(rates)}, {"rates_left_out", rates_left_out}};
+}
+
+// Negative: it has none.
+std::int64_t time_of(const nlohmann::json& flow, const char* key) {
+  return flow.contains(key) && flow[key].is_number_unsigned() ? flow[key].get<std::int64_t>() : -1;
+}
+
+// Percentiles of flows, and the slowest of them, of a run that had some.
+Json flows_json(const RecordedRun& run) {
+  constexpr std::size_t kMostFlows = 50;
+  Json json = {{"times", Json::array()}, {"slowest", Json::array()}, {"count", 0}};
+  if (!run.report.is_object() || !run.report.contains("flow_times")) return json;
+  json["times"] = run.report["flow_times"];
+  if (!run.report.contains("flows")) return json;
+  std::vector<std::pair<std::int64_t, std::size_t>> times;  // an unfinished one has taken longest
+  const auto& flows = run.report["flows"];
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    const std::int64_t from = time_of(flows[i], "start_ps"), to = time_of(flows[i], "finish_ps");
+    const bool is_finished = flows[i].contains("mbps") && flows[i]["mbps"].is_number() && from >= 0 && to >= from;
+    times.emplace_back(is_finished ? from - to : -INT64_MAX, i);
+  }
+  std::ranges::sort(times);
+  times.resize(std::min(times.size(), kMostFlows));
+  for (const auto& [took, i] : times) {
+    Json row = {{"number", i}};
+    for (const char* const key : {"from", "to", "bytes", "start_ps", "finish_ps", "acknowledged", "mbps", "status"})
+      row[key] = flows[i].contains(key) ? Json(flows[i][key]) : Json();
+    json["slowest"].push_back(std::move(row));
+  }
+  json["count"] = flows.size();
+  return json;
+}
+
 // Names of the statuses of requests, by number.
 Json statuses_json(const RunPicture& picture) {
   Json names = Json::object();
@@ -150,10 +205,11 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture, const Record
   PageBlocks beside = sides_blocks(sides, places);
   Json of_sides = sides_json(sides, series);
   Json windows = windows_json(run, picture, places, series);
+  Json congestion = congestion_json(run, picture, series);
   PageBlocks over_time = series.blocks();
   of_sides.update(beside.index);
   const std::int64_t end = picture.rows.empty() ? 1 : picture.rows.back().time_ps;
-  const Json head = {{"format", 4},
+  const Json head = {{"format", 5},
                      {"run", run_json(run)},
                      {"figures", to_json(figures)},
                      {"packets", picture.packets},
@@ -169,6 +225,8 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture, const Record
                      {"output", std::move(output)},
                      {"series", std::move(over_time.index)},
                      {"windows", std::move(windows)},
+                     {"congestion", std::move(congestion)},
+                     {"flows", flows_json(run)},
                      {"sides", std::move(of_sides)},
                      {"peers", std::move(peers)},
                      {"failures", failures_json(run)}};

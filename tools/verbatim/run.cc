@@ -16,6 +16,7 @@
 #include "sim/config/device_limits.h"
 #include "sim/config/freedom.h"
 #include "sim/config/load.h"
+#include "sim/config/reroutes.h"
 #include "sim/config/words.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
@@ -167,7 +168,7 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
   }
   if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
   for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap),
-                                   std::pair("--calls", &options.calls),
+                                   std::pair("--calls", &options.calls), std::pair("--series", &options.series),
                                    std::pair("--explain-latency", &options.explain_latency)}) {
     if (file->empty()) continue;
     diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,
@@ -242,6 +243,7 @@ void check_result_files(const RunOptions& options, config::Diagnostics& diagnost
                                                               {"--record", options.record},
                                                               {"--pcap", options.pcap},
                                                               {"--calls", options.calls},
+                                                              {"--series", options.series},
                                                               {"--explain-latency", options.explain_latency},
                                                               {"--junit", options.junit}};
   for (const auto& [name, file] : files) {
@@ -370,6 +372,11 @@ std::optional<Duration> parse_limit(const char* option, const std::string& text,
   return std::nullopt;
 }
 
+std::optional<Duration> parse_series_step(const RunOptions& options, config::Diagnostics& diagnostics) {
+  if (!options.series_step.empty() && options.series.empty()) diagnostics.add("--series-step", "", "needs --series, which names the file");
+  return options.series_step == "change" ? Duration(0) : parse_limit("--series-step", options.series_step, diagnostics);
+}
+
 std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& load_options) {
   if (options.arguments.empty()) {
     complain("nothing to run; write `verbatim " + load_options.verb + " SCENARIO.json`, or `verbatim " + load_options.verb +
@@ -382,6 +389,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   find_programs(plan, diagnostics);
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
+  if (const auto step = parse_series_step(options, diagnostics)) plan.series_step = *step;
   if (config::quirks_of(plan.scenario.freedom) != 0) config::set_quirks(plan.scenario);
   plan.seeds = parse_seeds(options, diagnostics);
   plan.debugger = find_debugged(plan.scenario, options, diagnostics);
@@ -420,12 +428,16 @@ int run_and_keep_choices(const RunPlan& plan, const RunOptions& options, const c
 
 namespace {
 
-// Not in the processes that --verify starts, which would repeat it.
-void warn_of_topology(const RunPlan& plan, const RunOptions& options) {
-  if (options.record_fd >= 0) return;
+// False: it cannot be run. Not in the processes that --verify starts, which would repeat it.
+bool warn_of_topology(const RunPlan& plan, const RunOptions& options) {
+  if (options.record_fd >= 0) return true;
   config::Diagnostics diagnostics;
   config::warn_of_device_limits(plan.scenario.topology, diagnostics);
+  if (diagnostics.empty()) config::warn_of_reroutes(plan.scenario, diagnostics);
   for (const config::Finding& warning : diagnostics.warnings()) spdlog::warn("{}", config::to_string(warning));
+  if (diagnostics.empty()) return true;
+  print(diagnostics);
+  return false;
 }
 
 }  // namespace
@@ -434,7 +446,7 @@ int run(const RunOptions& options) {
   config::FileTexts files;
   const auto plan = make_plan(options, {profile_folders(), &files});
   if (!plan) return kUsage;
-  warn_of_topology(*plan, options);
+  if (!warn_of_topology(*plan, options)) return kUsage;
   Answer answer("run", options.style);
   if (plan->seeds) return answer.end(run_seeds(*plan, options, answer));
   if (config::is_free(plan->scenario.freedom) && !options.out.empty() && !options.verify && !plan->debugger)

@@ -7,7 +7,9 @@
 #include <optional>
 
 #include "sim/core/words.h"
+#include "sim/ib/packet.h"
 #include "sim/observe/microseconds.h"
+#include "tools/verbatim/recording_kinds.h"
 #include "verbs_shim/protocol/commands.h"
 
 namespace verbatim::cli {
@@ -67,6 +69,12 @@ constexpr const char* kQueues[] = {"cq", "qp", "srq"};
 
 }  // namespace
 
+RunFacts::RunFacts(const ComponentTable& components, Write write)
+    : components_(components), write_(std::move(write)), queues_([this](const QueueChanges::Change& change) {
+        write_(join(observe::microseconds(change.time_ps), " us  ", components_.name(change.port), "  ", kOutputQueueName, "  vl=",
+                    change.lane, " bytes=", change.bytes, "\n"));
+      }) {}
+
 void RunFacts::tell_fabric(const config::TopologySpec& topology) {
   const std::string start = observe::microseconds(0) + " us  fabric  ";
   for (const config::HostSpec& host : topology.hosts) write_(join(start, "node  kind=host name=", host.name, "\n"));
@@ -101,6 +109,18 @@ void RunFacts::on_level(ComponentId adapter, Queue queue, std::uint32_t number, 
 void RunFacts::on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) {
   write_(join(observe::microseconds(verbatim::to_ps(now)), " us  ", components_.name(port), "  credits  vl=", lane, " blocks=", blocks,
               " of=", of, "\n"));
+}
+
+void RunFacts::on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) {
+  queues_.put({port, lane, bytes, verbatim::to_ps(now)});
+}
+
+void RunFacts::on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId) {
+  const bool is_mark = record.event == TraceEvent::kPacketMarked;
+  if (!is_mark && record.event != TraceEvent::kPacketDropped) return;
+  const std::string start = join(observe::microseconds(record.time_ps), " us  ", components_.name(ComponentId{record.component}), "  ");
+  const std::uint32_t lane = packet.lrh.lane.value;
+  write_(is_mark ? join(start, kMarkName, "  vl=", lane, "\n") : join(start, kDropName, "  vl=", lane, " reason=", record.values[3], "\n"));
 }
 
 void RunFacts::on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {

@@ -1,5 +1,5 @@
 // What `verbatim report` shows of a run beside its trace: regions and queues as they are made, how full queues are, which credits
-// ports have, whose packet brings which bytes, the cables, and when threads wait. Lines of the form of the trace's, in a file of
+// ports have and what waits in their output queues, whose packet brings which bytes, the cables, and when threads wait. Lines of the form of the trace's, in a file of
 // their own.
 #pragma once
 
@@ -9,14 +9,18 @@
 #include "sim/config/simulation.h"
 #include "sim/core/trace.h"
 #include "sim/supervisor/spec/thread_wait.h"
+#include "tools/verbatim/queue_changes.h"
 
 namespace verbatim::cli {
 
-class RunFacts final : public FactObserver {
+class RunFacts final : public FactObserver, public PacketObserver {
  public:
   using Write = std::function<void(const std::string& line)>;
   // `components` outlives it.
-  RunFacts(const ComponentTable& components, Write write) : components_(components), write_(std::move(write)) {}
+  RunFacts(const ComponentTable& components, Write write);
+
+  // The run has ended.
+  void finish() { queues_.finish(); }
 
   // Nodes and cables.
   void tell_fabric(const config::TopologySpec& topology);
@@ -25,11 +29,15 @@ class RunFacts final : public FactObserver {
   void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) override;
   void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) override;
   void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) override;
+  void on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) override;
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
+  // Marks and drops: their records have no lane.
+  void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
 
  private:
   const ComponentTable& components_;
   Write write_;
+  QueueChanges queues_;
 };
 
 }  // namespace verbatim::cli

@@ -5,16 +5,11 @@
 #include <vector>
 
 #include "sim/ib/wc_status.h"
+#include "tools/verbatim/nearest_rank.h"
 
 namespace verbatim::cli {
 
 namespace {
-
-// The smallest value that at least `percent` of all values do not exceed. `sorted` is not empty.
-std::int64_t nearest_rank(const std::vector<std::int64_t>& sorted, std::size_t percent) {
-  const std::size_t rank = (percent * sorted.size() + 99) / 100;
-  return sorted[std::max<std::size_t>(rank, 1) - 1];
-}
 
 void add_messages(RecordedFigures& figures, const RunPicture& picture) {
   std::vector<std::int64_t> latencies;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,25 @@ supervisor::RunResult run_flows(Engine& engine, const workload::Workload& worklo
 
 // "flow 0, a to b: 1 GiB in 87.12 us, 98.6 Gbps, from 0 us to 87.12 us"; one line without its end.
 std::string line_of(std::size_t index, const config::FlowSpec& spec, const FlowFigures& figures);
+// Times from the start to the finish of flows of about one size. Rates are payload over that time, rounded down.
+struct FlowTimes {
+  std::uint64_t most_bytes = 0;  // of the largest that may be in it
+  bool is_exact = false;         // all have so many
+  std::size_t flows = 0, finished = 0;  // of the finished ones, without an error, is the rest; 0 if there are none
+  std::int64_t p50_ps = 0, p95_ps = 0, p99_ps = 0, longest_ps = 0;
+  std::uint64_t p50_mbps = 0;    // half of them are faster
+};
+// By size, ascending: one of each size if there are few sizes, else up to 1 KiB, up to 4 KiB and so on. Behind them one of all
+// flows, with most_bytes 0. Empty: there are no flows.
+std::vector<FlowTimes> flow_times(std::span<const config::FlowSpec> specs, std::span<const FlowFigures> figures);
+// A table for people; whole lines.
+std::string text_of(const std::vector<FlowTimes>& times);
+nlohmann::ordered_json to_json(const std::vector<FlowTimes>& times);
+
+// As `verbatim run` prints them: a line for each of a few flows, or the table.
+inline constexpr std::size_t kMostFlowLines = 20;
+std::string text_of_flows(std::span<const config::FlowSpec> specs, std::span<const FlowFigures> figures);
+
 // Why it is not as it should be; empty: it is.
 std::string failure_of(std::size_t index, const config::FlowSpec& spec, const FlowFigures& figures);
 nlohmann::ordered_json to_json(const config::FlowSpec& spec, const FlowFigures& figures);

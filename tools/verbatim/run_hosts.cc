@@ -47,6 +47,7 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
       host.devices.push_back(&simulation.hca(adapter));
       host.port_management.push_back(&simulation.port_management(adapter));
       ports.push_back(&simulation.host_port(adapter));
+      if (simulation.topology().is_roce()) ports.back()->count_priorities();
       if (simulation.topology().adapters[adapter].number != 0)
         host.further_interfaces.push_back(simulation.topology().interface_of(adapter));
     }

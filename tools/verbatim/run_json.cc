@@ -40,6 +40,8 @@ constexpr Use kUses[] = {
     {"", "checks", Kind::kList},
     {"", "failures", Kind::kList},
     {"", "queues", Kind::kList},
+    {"", "flows", Kind::kList},
+    {"", "flow_times", Kind::kList},
     {"arguments", "range", Kind::kText},
     {"programs", "host", Kind::kText},
     {"programs", "stdout", Kind::kFileName},
@@ -52,6 +54,8 @@ constexpr Use kUses[] = {
     {"checks", "text", Kind::kText},
     {"failures", "time_ps", Kind::kTime},
     {"queues", "rnr_naks", Kind::kCount},
+    {"flows", "start_ps", Kind::kTime},
+    {"flows", "bytes", Kind::kCount},
 };
 
 bool is_of_kind(const nlohmann::json& value, Kind kind) {

@@ -47,11 +47,13 @@
 #include "tools/verbatim/memory_estimate.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_cause.h"
+#include "tools/verbatim/run_congestion.h"
 #include "tools/verbatim/run_flows.h"
 #include "tools/verbatim/run_hosts.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_junit.h"
 #include "tools/verbatim/run_recording.h"
+#include "tools/verbatim/run_series.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_progress.h"
 #include "tools/verbatim/run_report.h"
@@ -137,6 +139,7 @@ struct Observers {
   std::optional<observe::DiagnosisLog> diagnoses;
   std::optional<RunFacts> run_facts;
   std::optional<RunRecording> recording;
+  RunSeries series;
   std::optional<Debugger> debugger;
   observe::RaceWindows windows;
   observe::FailureFacts facts;
@@ -150,13 +153,16 @@ struct Observers {
   explicit Observers(const ComponentTable& components) : counters(components.size()), facts(components), congestion(components) {}
 
   // A sentence when a file cannot be opened.
-  std::string add_to(config::Simulation& simulation, const RunOptions& options, bool has_programs) {
+  std::string add_to(config::Simulation& simulation, const RunOptions& options, const RunPlan& plan) {
     this->tracer = &simulation.tracer();
     Tracer& tracer = *this->tracer;
     tracer.add(digest);
     tracer.add(counters);
     tracer.add(facts);
-    tracer.add(congestion);
+    tracer.add(static_cast<TraceSink&>(congestion));
+    tracer.add(static_cast<DiagnosisObserver&>(congestion));
+    const auto marks = [](const config::SwitchSpec& one) { return !one.switch_profile.marking.queues.empty(); };
+    if (std::ranges::any_of(simulation.topology().switches, marks)) tracer.add(static_cast<PacketObserver&>(congestion));
     std::vector<ComponentId> host_ports;
     for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) host_ports.push_back(simulation.host_port(i).id());
     losses.emplace(simulation.components(), host_ports);
@@ -173,15 +179,20 @@ struct Observers {
       RunRecording& to = recording.emplace(recording_file.get(), simulation.components());
       tracer.add(static_cast<TraceSink&>(to));
       tracer.add(static_cast<FactObserver&>(to));
+      tracer.add(static_cast<PacketObserver&>(to));
       words = &to;
     }
     tracer.add(diagnoses.emplace(simulation.components(), words));
     tracer.add(checks.emplace(simulation.components()));
     // They look for mistakes in programs, and take memory for each pair of hosts.
-    if (has_programs) contact_checks.add_to(simulation, CheckLevels(options.checks).bits());
+    if (!plan.programs.empty()) contact_checks.add_to(simulation, CheckLevels(options.checks).bits());
     if (!options.pcap.empty()) {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
       tracer.add(pcap.emplace(pcap_file.get(), pcap_interfaces(simulation, options.pcap_per == "link"), "verbatim " VERBATIM_VERSION, options.snap_length));
+    }
+    if (!options.series.empty()) {
+      if (std::string failure = series.open(options.series, simulation.components(), plan.series_step, tracer); !failure.empty())
+        return failure;
     }
     if (!options.calls.empty()) {
       if (std::string failure = call_list_file.open(options.calls); !failure.empty()) return failure;
@@ -195,12 +206,14 @@ struct Observers {
   }
 
   // A sentence for each file that could not be written.
-  std::vector<std::string> finish(const ComponentTable& components, const std::function<std::string()>& run_json) {
+  std::vector<std::string> finish(const ComponentTable& components, Instant end, const std::function<std::string()>& run_json) {
     std::vector<std::string> failures;
+    if (run_facts) run_facts->finish();
     const bool has_whole_recording = !recording || recording->finish(run_json());
     if (explainer) failures = explanation.write(*explainer, components);
     if (debugger) failures.push_back(debugger->failure());
     tracer->finish();
+    failures.push_back(series.finish(end));
     if (text) text->flush();
     if (pcap) pcap->flush();
     call_list.finish([this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });
@@ -300,7 +313,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);
   if (choices.is_free()) simulation.draw_failing_calls(plan.scenario.spec.failing_calls);
   Observers observers(simulation.components());
-  if (const std::string failure = observers.add_to(simulation, options, !plan.programs.empty()); !failure.empty()) {
+  if (const std::string failure = observers.add_to(simulation, options, plan); !failure.empty()) {
     complain(failure + "; nothing was started");
     return kUsage;
   }
@@ -369,6 +382,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     RunFacts& facts = observers.run_facts.emplace(simulation.components(), write);
     facts.tell_fabric(topology);
     simulation.tracer().add(static_cast<FactObserver&>(facts));
+    simulation.tracer().add(static_cast<PacketObserver&>(facts));
     supervisor_options.on_wait = [&facts](const supervisor::ThreadWait& wait) { facts.on_wait(wait); };
     supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
       const std::string line = call_line(call, simulation.components());
@@ -460,6 +474,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.losses = &*observers.losses;
   observers.congestion.finish(to_ps(figures.virtual_end));
   figures.congestion = &observers.congestion;
+  figures.ports = ports_of(simulation, observers.congestion);
+  figures.congestion_counters = congestion_counters_of(simulation);
   figures.flows = figures_of(*flows);
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
@@ -469,7 +485,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     figures.failures = observe::failures_of(observers.facts.lines(figures.diagnoses, figures.checks));
   if (verdict.code != kAsExpected) figures.cause = cause_of(result, figures.failures);
   const auto run_json = [&] { return run_json_of(plan, result, figures, output); };
-  std::vector<std::string> failures = observers.finish(simulation.components(), run_json);
+  std::vector<std::string> failures = observers.finish(simulation.components(), figures.virtual_end, run_json);
   if (std::string failure = output.finish(); !failure.empty())
     failures.insert(failures.begin(), std::move(failure));
   failures.insert(failures.end(), result.not_kept.begin(), result.not_kept.end());
@@ -489,8 +505,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   if (options.style.is_for_people()) {
-    for (std::size_t i = 0; i < figures.flows.size(); ++i)
-      std::printf("%s\n", line_of(i, plan.scenario.flows[i], figures.flows[i]).c_str());
+    std::fputs(text_of_flows(plan.scenario.flows, figures.flows).c_str(), stdout);
     std::fflush(stdout);
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);

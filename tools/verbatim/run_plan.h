@@ -27,6 +27,7 @@ struct RunPlan {
   std::vector<supervisor::ProgramSpec> programs;  // in the order of the scenario's
   std::string shim_directory;
   Duration stuck_after = std::chrono::seconds(60);  // wall time
+  Duration series_step = std::chrono::microseconds(10);  // of --series; 0: a line for each change
   std::optional<SeedRange> seeds;                   // not one run, but one for each of these
   std::optional<explore::Schedule> schedule;        // who chooses; nullopt: as the scenario's freedom says
   code::CodeFiles* code_files = nullptr;            // searched before; nullptr: by the run itself
@@ -48,6 +49,9 @@ std::vector<std::string> words_of(const config::ArgumentValues& values);
 
 // A duration above zero, given with `option`; nothing when `text` is empty or it is a finding.
 std::optional<Duration> parse_limit(const char* option, const std::string& text, config::Diagnostics& diagnostics);
+
+// As --series-step has it, if it is given.
+std::optional<Duration> parse_series_step(const RunOptions& options, config::Diagnostics& diagnostics);
 
 // What --gdb names; nothing when it is not given or a finding.
 std::optional<DebuggerSpec> find_debugged(const config::ScenarioSpec& scenario, const RunOptions& options,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/ib/packet.h"
 #include "tools/verbatim/call_line.h"
 #include "tools/verbatim/recording_kinds.h"
 
@@ -15,7 +16,8 @@ using observe::RecordedLine;
 constexpr std::uint32_t kNoSlot = ~0u, kLines = kNoSlot - 1;
 // Kinds behind those of the trace's events.
 constexpr std::uint32_t kLevels = kTraceEventCount, kPlacements = kLevels + 3, kCalls = kPlacements + 1, kWaits = kCalls + 4;
-constexpr std::uint32_t kCredits = kWaits + 1, kKinds = kCredits + 1;
+constexpr std::uint32_t kCredits = kWaits + 1, kOutputQueues = kCredits + 1, kMarks = kOutputQueues + 1, kDrops = kMarks + 1;
+constexpr std::uint32_t kKinds = kDrops + 1;
 
 std::uint32_t values_of(TraceEvent event) {
   const TraceEventNames& names = names_of(event);
@@ -30,7 +32,12 @@ RunRecording::RunRecording(std::FILE* file, const ComponentTable& components)
     : components_(components),
       writer_(file),
       facts_(components, [this](const std::string& line) { writer_.line(RecordedLine::kFacts, line); }),
-      order_([this](const Item& item) { write(item); }) {}
+      order_([this](const Item& item) { write(item); }),
+      queues_([this](const QueueChanges::Change& change) {
+        const std::array<std::uint64_t, 2> values{change.lane, change.bytes};
+        const std::uint32_t own = slot(change.port.value, kOutputQueues, kOutputQueueName, 2);
+        order_.add_behind(change.time_ps, change.port.value, item(own, change.time_ps, values));
+      }) {}
 
 RunRecording::Item RunRecording::item(std::uint32_t slot, std::int64_t time_ps, std::span<const std::uint64_t> values,
                                       std::span<const std::byte> bytes) {
@@ -88,6 +95,24 @@ void RunRecording::on_credits(ComponentId port, std::uint32_t lane, std::uint32_
   order_.add_behind(time_ps, port.value, item(slot(port.value, kCredits, kCreditsName, 3), time_ps, values));
 }
 
+void RunRecording::on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) {
+  queues_.put({port, lane, bytes, verbatim::to_ps(now)});
+}
+
+void RunRecording::on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId) {
+  const std::array<std::uint64_t, 2> values{packet.lrh.lane.value, record.values[3]};
+  std::uint32_t own = kNoSlot;
+  std::uint32_t count = 1;
+  if (record.event == TraceEvent::kPacketMarked) {
+    own = slot(record.component, kMarks, kMarkName, count);
+  } else if (record.event == TraceEvent::kPacketDropped) {
+    own = slot(record.component, kDrops, kDropName, count = 2);
+  } else {
+    return;
+  }
+  order_.add_behind(record.time_ps, record.component, item(own, record.time_ps, std::span(values).first(count)));
+}
+
 void RunRecording::on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
   const std::uint64_t by = std::uint64_t{qpn} << 1 | (is_response ? 1 : 0);
   const std::array<std::uint64_t, 4> values{write.values[0], write.values[1], write.values[2], by};
@@ -113,6 +138,7 @@ void RunRecording::on_wait(const supervisor::ThreadWait& wait) {
 }
 
 bool RunRecording::finish(const std::string& run_json) {
+  queues_.finish();
   order_.flush();
   writer_.file("run.json", run_json);
   return writer_.finish();

@@ -15,7 +15,7 @@
 
 namespace verbatim::cli {
 
-class RunRecording final : public TraceSink, public FactObserver, public observe::TraceWords {
+class RunRecording final : public TraceSink, public FactObserver, public PacketObserver, public observe::TraceWords {
  public:
   // Both outlive it.
   RunRecording(std::FILE* file, const ComponentTable& components);
@@ -31,7 +31,9 @@ class RunRecording final : public TraceSink, public FactObserver, public observe
   void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) override;
   void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) override;
   void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) override;
+  void on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) override;
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
+  void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
 
  private:
   // An entry, or lines of the trace, that waits for its place.
@@ -54,6 +56,7 @@ class RunRecording final : public TraceSink, public FactObserver, public observe
   observe::RecordingWriter writer_;
   RunFacts facts_;
   observe::TraceOrder<Item> order_;
+  QueueChanges queues_;
   std::vector<std::uint32_t> slots_;  // by component and kind; kNoSlot: not yet
 };
 

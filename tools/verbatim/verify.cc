@@ -40,6 +40,8 @@ int run_in_process(const RunOptions& options, int record_fd, bool first, int ans
     if (!options.trace.empty()) words.insert(words.end(), {"--trace", options.trace});
     if (!options.pcap.empty()) words.insert(words.end(), {"--pcap", options.pcap, "--pcap-per", options.pcap_per});
     if (!options.calls.empty()) words.insert(words.end(), {"--calls", options.calls});
+    if (!options.series.empty()) words.insert(words.end(), {"--series", options.series});
+    if (!options.series_step.empty()) words.insert(words.end(), {"--series-step", options.series_step});
     if (options.snap_length != 0) words.insert(words.end(), {"--snap-length", std::to_string(options.snap_length)});
     if (!options.explain_latency.empty()) words.push_back("--explain-latency=" + options.explain_latency);
   } else {

@@ -40,6 +40,7 @@ const std::string& Hca::device_name() const { return impl_->device_name; }
 const HcaProfile& Hca::profile() const { return impl_->adapter.profile; }
 const PortAddress& Hca::address() const { return impl_->adapter.address; }
 const CongestionCounters& Hca::congestion_counters() const { return impl_->adapter.congestion.counters(); }
+const QueueCounters& Hca::queue_counters() const { return impl_->adapter.counters; }
 
 void Hca::set_injection(const ib::InjectionSetting& setting) {
   Adapter& adapter = impl_->adapter;

@@ -89,6 +89,7 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
         adapter.receiver.release(*incoming, now());
         break;
       case Action::Kind::kDrop:
+        adapter.counters.on_drop(action.reason, distance(qp_.responder.expected(), incoming->packet->bth.psn) > 0);
         adapter.receiver.drop(*incoming, action.reason);
         break;
       case Action::Kind::kDiagnose:
@@ -115,9 +116,13 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
       case Action::Kind::kCancelRnrTimer:
         timers_.execute(action, now());
         break;
+      case Action::Kind::kRecoverLater:
+        put_off(adapter.recoveries, now(), action, qp_.self, qp_.ring_epoch);
+        break;
       case Action::Kind::kRecord:
         adapter.tracer.record(adapter.id, action.event, qp_.number, action.values[0], action.values[1],
                               action.values[2]);
+        adapter.counters.on_record(action.event, action.values[1]);
         break;
       case Action::Kind::kRaise:
         qp_.raise(action.raised);
@@ -262,6 +267,13 @@ void ActionExecutor::execute_atomic(const ib::Packet& packet) {
   atomic.psn = packet.bth.psn;
   atomic.trail = qp_.responder.cause();
   qp_.adapter.atomics.execute(qp_, qp_.owner_of(atomic.key), atomic);
+}
+
+void ActionExecutor::recover(const PutOff<Ref<QueuePair>>& step) {
+  if (step.life != qp_.ring_epoch) return;
+  Actions actions;
+  hca::recover(step, qp_.requester, qp_.responder, qp_.responses, now(), actions);
+  execute(actions);
 }
 
 void ActionExecutor::on_ack_timeout() {

@@ -6,8 +6,10 @@
 
 #include "sim/core/engine.h"
 #include "sim/hca/datapath/receive_pipeline.h"
+#include "sim/hca/datapath/recovery_delays.h"
 #include "sim/hca/datapath/transport_timers.h"
 #include "sim/hca/transport/actions.h"
+#include "sim/hca/slot.h"
 #include "sim/hca/transport/requester.h"
 #include "sim/hca/transport/responder.h"
 
@@ -26,6 +28,8 @@ class ActionExecutor : private TransportTimers::Listener {
   // With the packet that brought its message, or none.
   void complete_receive(const Responder::Received& received, const Incoming* incoming);
   void stop_timers() { timers_.stop(); }
+  // A step of recovery that was put off is due.
+  void recover(const PutOff<Ref<QueuePair>>& step);
 
  private:
   void execute_all(const Actions& actions, Incoming* incoming);

@@ -25,7 +25,10 @@ CompletionWriter::CompletionWriter(Adapter& adapter)
 
 void CompletionWriter::push(const Ref<CompletionQueue>& cq, protocol::Cqe entry, bool solicited, Trail trail,
                             const Ref<QueuePair>& source) {
-  if (entry.status != 0) [[unlikely]] choose_undefined_fields(entry);
+  if (entry.status != 0) [[unlikely]] {
+    adapter_.counters.on_error(static_cast<ib::WcStatus>(entry.status), is_receive(entry));
+    choose_undefined_fields(entry);
+  }
   const Instant now = adapter_.engine.now();
   const Duration delay = freedom::kCompletionDelay.choose(adapter_.choices, adapter_.id);
   Pending pending{cq, entry, solicited, std::move(trail), source};

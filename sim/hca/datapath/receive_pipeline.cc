@@ -60,6 +60,7 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   // knows.
   if (packet.corrupted) {
     if (port_ != nullptr) ++port_->counters().rcv_errors;
+    ++adapter_.counters.rx_icrc_encapsulated;
     return drop(incoming, DropReason::kCorrupted);
   }
   if (adapter_.steering.flows.has_sniffers() && incoming.in_buffer) [[unlikely]] adapter_.steering.sniff(packet);

@@ -60,6 +60,16 @@ void ResponderDriver::flush_receive(RecvWork&& work) {
 void ResponderDriver::receive(Incoming&& incoming) {
   if (!held_.empty()) return held_.hold_behind(std::move(incoming));
   deal_with(std::move(incoming), Given::kNothing);
+  deal_with_kept();
+}
+
+void ResponderDriver::deal_with_kept() {
+  while (!kept_.empty() && held_.empty()) [[unlikely]] {
+    std::optional<Incoming> next = kept_.take(qp_.responder.expected());
+    if (!next) return;
+    next->packet->trail.add(now(), {qp_.adapter.id, "responder: earlier packets are missing"});
+    deal_with(std::move(*next), Given::kNothing);
+  }
 }
 
 void ResponderDriver::deal_with(Incoming&& incoming, Given given) {
@@ -78,6 +88,7 @@ void ResponderDriver::deal_with(Incoming&& incoming, Given given) {
     held_.hold(std::move(incoming), HeldPackets::Wait::kAtomics);
   } else {
     qp_.adapter.receiver.release(incoming, now());
+    if (need == Responder::Need::kOthers) [[unlikely]] kept_.keep(std::move(incoming));
   }
 }
 
@@ -205,6 +216,7 @@ void ResponderDriver::resume(Given given) {
     if (!is_first && waited_for_others) incoming.packet->trail.add(now(), {qp_.adapter.id, kEarlierPackets});
     deal_with(Incoming(std::move(incoming)), is_first ? given : Given::kNothing);
   });
+  deal_with_kept();
 }
 
 void ResponderDriver::on_receive() {
@@ -233,6 +245,7 @@ void ResponderDriver::on_atomic_done(ib::Psn psn, std::uint64_t original, const 
 
 void ResponderDriver::drop_held() {
   held_.drop_all(qp_.adapter.receiver);
+  kept_.drop_all(qp_.adapter.receiver);
   delays_drop_ = false;
 }
 

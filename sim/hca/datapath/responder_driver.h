@@ -3,13 +3,14 @@
 //
 // A packet that needs a receive work request that is still being fetched waits here, or one for whose memory the adapter lacks
 // protection entries or translations, or a SEND or WRITE behind atomics that have not changed memory yet, and everything behind
-// it; so does nothing of other queue pairs.
+// it; so does nothing of other queue pairs. With selective repeat a packet behind a gap is kept until the gap has closed.
 #pragma once
 
 #include <cstdint>
 
 #include "sim/core/trail.h"
 #include "sim/hca/datapath/held_packets.h"
+#include "sim/hca/datapath/kept_packets.h"
 #include "sim/hca/queues/work_request.h"
 #include "sim/hca/transport/outgoing.h"
 #include "sim/hca/transport/responder.h"
@@ -55,6 +56,8 @@ class ResponderDriver {
 
   void deal_with(Incoming&& incoming, Given given);
   void resume(Given given);
+  // Those behind a gap that has closed.
+  void deal_with_kept();
   // The next receive work request; the need is the same when the packet must wait for it.
   Responder::Need supply(const Incoming& incoming, Given given, Actions& actions);
   // Places what the packet brings and has it executed. The number of the lookup for which it must wait; 0: it need not.
@@ -68,6 +71,7 @@ class ResponderDriver {
 
   QueuePair& qp_;
   HeldPackets held_;
+  KeptPackets kept_;
   Instant started_{};
   bool delays_drop_ = false;  // of the held frame: the program rings when it posts a receive for it
 };

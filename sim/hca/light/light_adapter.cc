@@ -22,7 +22,13 @@ LightAdapter::LightAdapter(Engine& engine, Tracer& tracer, Choices& choices, Com
       congestion_(profile.congestion_control),
       doorbells_(DelayLine<Doorbell>::of<&LightAdapter::on_doorbell>(engine, id, EventClass::kStage, this)),
       completions_(DelayLine<Completion>::of<&LightAdapter::on_completion>(engine, id, EventClass::kStage, this)),
-      paced_(PacingCalendar<LightQueuePair*>::of<&LightAdapter::on_paced>(engine, id, this)) {}
+      paced_(PacingCalendar<LightQueuePair*>::of<&LightAdapter::on_paced>(engine, id, this)),
+      recoveries_(RecoveryDelays<LightQueuePair*>::of<&LightAdapter::on_recovery>(engine, id, this)) {}
+
+void LightAdapter::on_recovery() {
+  if (has_failed_) return;
+  take_due(recoveries_, now(), [](const PutOff<LightQueuePair*>& step) { step.qp->recover(step); });
+}
 
 std::unique_ptr<LightEndpoint> LightEndpoint::make(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id,
                                                    const HcaProfile& profile, const PortAddress& address) {

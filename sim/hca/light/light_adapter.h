@@ -65,6 +65,7 @@ class LightAdapter final : public LightEndpoint {
   void acknowledge(ib::PacketPtr packet);
   void complete(Completion&& completion);
   void drop(const ib::Packet& packet, DropReason reason) const;
+  void recover_later(const Action& action, LightQueuePair& qp) { put_off(recoveries_, now(), action, &qp, 0); }
 
  private:
   struct Doorbell {
@@ -81,6 +82,7 @@ class LightAdapter final : public LightEndpoint {
   // Sends what the lane's queue pairs have, packet by packet in turns, as far as the port has room.
   void pump(ib::VirtualLane lane);
   void on_paced();
+  void on_recovery();
   void send(ib::PacketPtr packet, Instant ready);
   void deal_with(ib::Packet& packet);
   LightQueuePair* find(std::uint32_t number);
@@ -101,6 +103,7 @@ class LightAdapter final : public LightEndpoint {
   DelayLine<Doorbell> doorbells_;
   DelayLine<Completion> completions_;
   PacingCalendar<LightQueuePair*> paced_;  // those that are listed, and wait for their rate
+  RecoveryDelays<LightQueuePair*> recoveries_;
 };
 
 }  // namespace verbatim::hca

@@ -149,6 +149,13 @@ void LightQueuePair::note_going_back() {
   gathers_since = adapter_.now();
 }
 
+void LightQueuePair::recover(const PutOff<LightQueuePair*>& step) {
+  Actions actions;
+  hca::recover(step, requester_, responder_, responses_, adapter_.now(), actions);
+  note_going_back();
+  execute(actions);
+}
+
 void LightQueuePair::execute(const Actions& actions, const ib::Packet* packet) {
   if (!actions.empty()) execute(actions, packet, adapter_.now());
 }
@@ -185,6 +192,9 @@ void LightQueuePair::execute(const Actions& actions, const ib::Packet* packet, I
       case Action::Kind::kArmRnrTimer:
       case Action::Kind::kCancelRnrTimer:
         timers_.execute(action, from);
+        break;
+      case Action::Kind::kRecoverLater:
+        adapter_.recover_later(action, *this);
         break;
       case Action::Kind::kRecord:
         adapter_.tracer().record(component, action.event, number, action.values[0], action.values[1], action.values[2]);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/hca/congestion/pacer.h"
+#include "sim/hca/datapath/recovery_delays.h"
 #include "sim/hca/datapath/transport_timers.h"
 #include "sim/hca/queues/source_side.h"
 #include "sim/hca/queues/work_queue.h"
@@ -40,6 +41,8 @@ class LightQueuePair final : public Connection,
 
   // One that is addressed to this queue pair and undamaged, all of which has come.
   void receive(ib::Packet& packet, const ib::OpcodeInfo& operation);
+  // A step of recovery that was put off is due.
+  void recover(const PutOff<LightQueuePair*>& step);
   // The adapter has failed: no timer runs.
   void stop() { timers_.stop(); }
 

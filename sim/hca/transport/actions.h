@@ -21,6 +21,14 @@
 
 namespace verbatim::hca {
 
+// What is done about a lost packet after a time that the profile gives (`HcaProfile::loss_recovery`).
+enum class RecoveryStep : std::uint8_t {
+  kNak,          // Responder::on_nak_due()
+  kRepeat,       // Requester::on_repeat_due()
+  kAskAgain,     // Requester::on_ask_again_due()
+  kAnswerAgain,  // ResponseQueue::on_answer_due()
+};
+
 struct Action {
   enum class Kind : std::uint8_t {
     // Of work requests.
@@ -43,6 +51,7 @@ struct Action {
     kCancelAckTimer,
     kArmRnrTimer,  // for `duration` at the least (IBA 9.7.5.2.8)
     kCancelRnrTimer,
+    kRecoverLater,  // after `duration`, `step` with PSN `number` and values[0], unless the queue pair is reset before
     // Of the queue pair.
     kRaise,           // asynchronous event `raised`
     kCountQkeyViolation,
@@ -59,6 +68,7 @@ struct Action {
   ib::DropReason reason;
   Refusal refusal;
   ib::AsyncEventType raised;
+  RecoveryStep step;
   TraceEvent event;
   std::uint32_t number;
   std::uint32_t count;
@@ -89,6 +99,13 @@ class Actions {
     Action& action = next(Action::Kind::kAcknowledge);
     action.number = psn.value;
     action.values = {aeth.syndrome, aeth.msn, 0};
+  }
+  void recover_later(RecoveryStep step, Duration duration, ib::Psn psn, std::uint32_t value) {
+    Action& action = next(Action::Kind::kRecoverLater);
+    action.step = step;
+    action.duration = duration;
+    action.number = psn.value;
+    action.values = {value, 0, 0};
   }
   void drop(ib::DropReason reason) { next(Action::Kind::kDrop).reason = reason; }
   void diagnose(const Refusal& refusal) { next(Action::Kind::kDiagnose).refusal = refusal; }

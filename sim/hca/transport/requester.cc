@@ -133,6 +133,7 @@ void Requester::flush_all(Instant now, Actions& actions) {
   cursor_ = 0;
   cursor_offset_ = 0;
   responses_awaited_ = 0;
+  repeats_.forget(highest_psn_);
   fetch_more(actions);
 }
 
@@ -150,11 +151,14 @@ void Requester::reset() {
   responses_awaited_ = 0;
   asked_again_ = migrates_ = false;
   next_psn_ = unacknowledged_ = highest_psn_ = {};
+  repeats_.start(0, {});
 }
 
 void Requester::start(ib::Psn first) {
   next_psn_ = unacknowledged_ = highest_psn_ = first;
   transmissions_.start(first);
+  const LossRecoveryProfile& recovery = connection_.profile.loss_recovery;
+  repeats_.start(recovery.selective_repeat && connection_.is_reliable() ? recovery.psn_window() : 0, first);
   credits_.start(connection_.profile.end_to_end_credits && connection_.type == ib::QpType::kRc);
   reload_retries();
 }
@@ -233,6 +237,7 @@ void Requester::drop_front() {
 }
 
 bool Requester::has_packet() const {
+  if (repeats_.has_next()) [[unlikely]] return !rnr_waiting_ && connection_.state() <= QpState::kSqd;
   if (cursor_ >= works_.size() || rnr_waiting_) return false;
   const SendWork& work = works_[cursor_];
   if (work.fault != WcStatus::kSuccess || work.is_local()) return false;
@@ -244,13 +249,16 @@ bool Requester::has_packet() const {
   if (work.has_response() && responses_awaited_ >= connection_.attributes.max_rd_atomic) return false;
   if (!work.begun && !credits_.may_begin(needs_receive(work.opcode))) return false;
   const std::uint32_t psns = work.has_response() ? response_psns(work) : 1;
-  return distance(unacknowledged_, next_psn_) + static_cast<std::int32_t>(psns) <= kPsnWindow;
+  const std::int32_t outstanding = distance(unacknowledged_, next_psn_);
+  return outstanding + static_cast<std::int32_t>(psns) <= kPsnWindow && repeats_.allows(outstanding);
 }
 
 std::uint32_t Requester::next_packet_bytes() const {
-  const SendWork& work = works_[cursor_];
+  Place place{cursor_, cursor_offset_};
+  if (repeats_.has_next()) [[unlikely]] place = place_of(repeats_.next());
+  const SendWork& work = works_[place.work];
   if (work.is_atomic_write()) return work.length;
-  return work.has_response() ? 0 : std::min(work.length - cursor_offset_, connection_.path_mtu());
+  return work.has_response() ? 0 : std::min(work.length - place.offset, connection_.path_mtu());
 }
 
 std::uint32_t Requester::response_psns(const SendWork& work) const {
@@ -296,6 +304,21 @@ void Requester::begin(SendWork& work) {
 }
 
 Outgoing Requester::next_packet(Instant now, Actions& actions) {
+  return repeats_.has_next() ? make_repeated(now, actions) : make_packet(now, actions);
+}
+
+Outgoing Requester::make_repeated(Instant now, Actions& actions) {
+  const ib::Psn resume = next_psn_;
+  seek(repeats_.next());
+  Outgoing outgoing = make_packet(now, actions);
+  outgoing.packet->bth.ack_request = true;
+  packets_since_ack_request_ = 0;
+  repeats_.on_repeated(next_psn_);
+  seek(resume);
+  return outgoing;
+}
+
+Outgoing Requester::make_packet(Instant now, Actions& actions) {
   SendWork& work = works_[cursor_];
   if (!work.begun) begin(work);
   if (work.has_response()) return next_response_request(work, now, actions);
@@ -331,7 +354,9 @@ Outgoing Requester::next_packet(Instant now, Actions& actions) {
   }
   const bool notifies = !is_write(work.opcode) || info.has_immediate;
   packet.bth.solicited = segment.ends_message && notifies && (work.flags & protocol::kWqeSolicited) != 0;
-  const std::uint32_t ack_every = connection_.profile.ack_every_packets;
+  std::uint32_t ack_every = connection_.profile.ack_every_packets;
+  // The window must not be full before an acknowledgement is asked for.
+  if (repeats_.is_on()) [[unlikely]] ack_every = std::min(ack_every - 1, repeats_.window() / 4 - 1) + 1;
   ++packets_since_ack_request_;
   if (!connection_.is_reliable()) {
     // Nobody answers.
@@ -392,18 +417,25 @@ void Requester::on_transmit(const Outgoing& outgoing, Instant now, Actions& acti
   restart_ack_timer(actions);
 }
 
-void Requester::seek(ib::Psn psn) {
-  next_psn_ = psn;
-  cursor_offset_ = 0;
-  responses_awaited_ = 0;
-  for (cursor_ = 0; cursor_ < works_.size() && works_[cursor_].begun; ++cursor_) {
-    const SendWork& work = works_[cursor_];
+Requester::Place Requester::place_of(ib::Psn psn) const {
+  Place place;
+  for (; place.work < works_.size() && works_[place.work].begun; ++place.work) {
+    const SendWork& work = works_[place.work];
     if (distance(psn, work.end_psn()) > 0) {
-      cursor_offset_ = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * connection_.path_mtu();
-      return;
+      place.offset = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * connection_.path_mtu();
+      return place;
     }
-    if (work.has_response()) ++responses_awaited_;
+    if (work.has_response()) ++place.responses;
   }
+  return place;
+}
+
+void Requester::seek(ib::Psn psn) {
+  const Place place = place_of(psn);
+  next_psn_ = psn;
+  cursor_ = place.work;
+  cursor_offset_ = place.offset;
+  responses_awaited_ = place.responses;
 }
 
 bool Requester::take_retry(Instant now, Actions& actions) {
@@ -425,6 +457,7 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left,
   packets_since_ack_request_ = 0;
   asked_again_ = cause == RetryCause::kMissingResponse;
   transmissions_.go_back(psn);
+  repeats_.forget(psn);
   seek(psn);
   add_to_trails(name_of(cause), now);
   if (std::exchange(migrates_, false)) {

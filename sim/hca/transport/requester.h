@@ -23,6 +23,7 @@
 #include "sim/hca/transport/end_to_end_credits.h"
 #include "sim/hca/transport/local_operations.h"
 #include "sim/hca/transport/outgoing.h"
+#include "sim/hca/transport/selective_repeat.h"
 #include "sim/hca/transport/transmission_count.h"
 #include "sim/ib/opcode.h"
 #include "sim/ib/packet.h"
@@ -135,6 +136,10 @@ class Requester {
     if (connection_.is_reliable()) restart_ack_timer(actions);
   }
 
+  // What was put off in that epoch is due: a NAK had come, which `seen` came with (selective repeat), or a response was missing.
+  void on_repeat_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions);
+  void on_ask_again_due(std::uint32_t epoch, Instant now, Actions& actions);
+
   // The timer that was armed last has expired.
   void on_ack_timeout(Instant now, Actions& actions);
   void on_rnr_timeout(Instant now, Actions& actions);
@@ -163,8 +168,19 @@ class Requester {
   void push(SendWork&& work);
   void drop_front();
   void finish_work(Instant now, Actions& actions);
-  // Lets the cursor point at the packet with this PSN, which has been made before or is the next.
+  // Where the packet with this PSN is, which has been made before or is the next.
+  struct Place {
+    std::uint32_t work = 0;       // index into works_
+    std::uint32_t offset = 0;     // bytes of it before
+    std::uint32_t responses = 0;  // READs and atomics before it
+  };
+  Place place_of(ib::Psn psn) const;
+  // Lets the cursor point at it.
   void seek(ib::Psn psn);
+  // The packet at the cursor.
+  Outgoing make_packet(Instant now, Actions& actions);
+  // The next that is missing, which leaves the cursor where it is.
+  Outgoing make_repeated(Instant now, Actions& actions);
   // One retry less. Without any go_back(), which comes next, moves the connection to its alternate path and begins anew there
   // (IBA 17.2.8); false when it has none, and the request has failed.
   bool take_retry(Instant now, Actions& actions);
@@ -183,7 +199,10 @@ class Requester {
   Placement on_read_response(const ib::Packet& packet, const ib::OpcodeInfo& operation, Instant now, Actions& actions);
   Placement on_atomic_response(const ib::Packet& packet, Instant now, Actions& actions);
   void on_ack(ib::Psn psn, Instant now, Actions& actions);
-  void on_nak(std::uint8_t syndrome, ib::Psn psn, Instant now, Actions& actions);
+  void on_nak(const ib::Aeth& aeth, ib::Psn psn, Instant now, Actions& actions);
+  // The oldest packet that is not acknowledged is missing at the responder, which has one with the PSN `seen` (selective repeat).
+  void on_gap(ib::Psn seen, Instant now, Actions& actions);
+  void repeat_missing(ib::Psn seen, Instant now, Actions& actions);
   void on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Actions& actions);
   // A packet of an unreliable queue pair has been handed to the port.
   void on_sent(const ib::Packet& packet, Instant now, Actions& actions);
@@ -193,6 +212,7 @@ class Requester {
   // Nothing before `psn` is outstanding any more.
   void advance_to(ib::Psn psn, Actions& actions);
   void ask_again(Instant now, Actions& actions);
+  void ask_again_now(Instant now, Actions& actions);
   // Something is acknowledged: more may be sent, and what waited for it be executed.
   void on_progress(Instant now, Actions& actions);
   void retire_front(Instant now, Actions& actions);
@@ -223,6 +243,7 @@ class Requester {
   ib::Psn highest_psn_;
   std::uint32_t epoch_ = 0;
   TransmissionCount transmissions_;
+  SelectiveRepeat repeats_;
   EndToEndCredits credits_;
   std::uint32_t packets_since_ack_request_ = 0;
   std::uint32_t responses_awaited_ = 0;  // READs and atomics before the cursor

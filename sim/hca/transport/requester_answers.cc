@@ -57,7 +57,7 @@ void Requester::on_acknowledgement(const ib::Packet& packet, Instant now, Action
     case ib::AckKind::kRnrNak:
       return on_rnr_nak(ib::ack_value(syndrome), psn, now, actions);
     case ib::AckKind::kNak:
-      return on_nak(syndrome, psn, now, actions);
+      return on_nak(packet.aeth, psn, now, actions);
     case ib::AckKind::kReserved:
       return;
   }
@@ -162,6 +162,7 @@ void Requester::advance_to(ib::Psn psn, Actions& actions) {
   unacknowledged_ = psn;
   asked_again_ = false;
   reload_retries();  // IBA 9.7.6.1.3: progress restores the counters
+  repeats_.on_progress(psn);
   // Packets about to be sent again may be acknowledged by their first sending.
   if (distance(next_psn_, psn) > 0) seek(psn);
   if (rnr_waiting_) {
@@ -173,6 +174,17 @@ void Requester::advance_to(ib::Psn psn, Actions& actions) {
 void Requester::ask_again(Instant now, Actions& actions) {
   // Once for what is missing: the rest of the old response still comes.
   if (asked_again_) return;
+  const Duration generation = connection_.profile.loss_recovery.read_nak_generation;
+  if (generation == Duration::zero()) return ask_again_now(now, actions);
+  asked_again_ = true;
+  actions.recover_later(RecoveryStep::kAskAgain, generation, unacknowledged_, epoch_);
+}
+
+void Requester::on_ask_again_due(std::uint32_t epoch, Instant now, Actions& actions) {
+  if (!is_flushing() && unacknowledged_ != highest_psn_ && epoch == epoch_) ask_again_now(now, actions);
+}
+
+void Requester::ask_again_now(Instant now, Actions& actions) {
   if (!take_retry(now, actions)) return;
   go_back(unacknowledged_, RetryCause::kMissingResponse, retries_left_, now, actions);
 }
@@ -182,14 +194,13 @@ void Requester::on_ack(ib::Psn psn, Instant now, Actions& actions) {
   on_progress(now, actions);
 }
 
-void Requester::on_nak(std::uint8_t syndrome, ib::Psn psn, Instant now, Actions& actions) {
-  const auto code = ib::nak_code(syndrome);
+void Requester::on_nak(const ib::Aeth& aeth, ib::Psn psn, Instant now, Actions& actions) {
+  const auto code = ib::nak_code(aeth.syndrome);
   if (!code) return;
   if (!retire_through(psn - 1, now, actions)) return;  // a NAK acknowledges everything before it
   switch (*code) {
     case ib::NakCode::kPsnSequenceError:
-      if (!take_retry(now, actions)) return;
-      return go_back(psn, RetryCause::kSequenceNak, retries_left_, now, actions);
+      return on_gap(ib::Psn{aeth.msn}, now, actions);
     case ib::NakCode::kInvalidRequest:
       return fail(WcStatus::kRemoteInvalidRequestError, now, actions);
     case ib::NakCode::kRemoteAccessError:
@@ -199,6 +210,35 @@ void Requester::on_nak(std::uint8_t syndrome, ib::Psn psn, Instant now, Actions&
     case ib::NakCode::kInvalidRdRequest:
       return fail(WcStatus::kRemoteInvalidRdRequest, now, actions);
   }
+}
+
+void Requester::on_gap(ib::Psn seen, Instant now, Actions& actions) {
+  const Duration reaction = connection_.profile.loss_recovery.nak_reaction;
+  if (reaction == Duration::zero()) return repeat_missing(seen, now, actions);
+  actions.recover_later(RecoveryStep::kRepeat, reaction, seen, epoch_);
+}
+
+void Requester::on_repeat_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions) {
+  // What was missing may have come meanwhile, but not what was behind it: it was discarded, or something else is missing, too.
+  // In another epoch all is sent again anyway.
+  if (!is_flushing() && unacknowledged_ != highest_psn_ && epoch == epoch_) repeat_missing(seen, now, actions);
+}
+
+void Requester::repeat_missing(ib::Psn seen, Instant now, Actions& actions) {
+  if (!repeats_.is_on()) {
+    if (!take_retry(now, actions)) return;
+    return go_back(unacknowledged_, RetryCause::kSequenceNak, retries_left_, now, actions);
+  }
+  if (rnr_waiting_) return;  // all is sent again then
+  const Place place = place_of(seen);
+  const bool is_response = place.work < works_.size() && works_[place.work].has_response();
+  if (repeats_.on_gap(unacknowledged_, seen, is_response ? works_[place.work].packets : 1, highest_psn_)) {
+    if (!take_retry(now, actions)) return;
+    if (migrates_) return go_back(unacknowledged_, RetryCause::kSequenceNak, retries_left_, now, actions);
+    actions.record(TraceEvent::kRetransmission, unacknowledged_.value, static_cast<std::uint32_t>(RetryCause::kSequenceNak),
+                   retries_left_);
+  }
+  if (repeats_.has_next()) actions.add(Action::Kind::kActivate);
 }
 
 void Requester::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Actions& actions) {

@@ -31,6 +31,7 @@ std::uint32_t Responder::right_of(Message kind) {
 void Responder::start(ib::Psn expected) {
   expected_ = expected;
   msn_ = 0;
+  if (repeats_selectively()) kept_.start(connection_.profile.loss_recovery.psn_window(), expected);
 }
 
 void Responder::reset() {
@@ -125,6 +126,8 @@ Responder::Need Responder::take_steps(const Request& request, Step step) {
         return Need::kReceive;
       case Step::kWaitForAtomics:
         return Need::kAtomics;
+      case Step::kWaitForOthers:
+        return Need::kOthers;
       case Step::kExecute:
         return Need::kPlacement;
     }
@@ -157,16 +160,25 @@ Responder::Step Responder::check_psn(const Request& request) {
   const ib::Bth& bth = request.packet.bth;
   const std::int32_t ahead = distance(expected_, bth.psn);
   if (ahead == 0) return connection_.is_xrc_receiver() ? Step::kTarget : Step::kSequence;
-  if (ahead > 0) {
-    // IBA 9.7.5.2.8: a gap is reported once, until the missing packet comes.
-    if (!nak_sent_) {
-      nak_sent_ = true;
-      send_ack(ib::nak_syndrome(NakCode::kPsnSequenceError), expected_, request.actions);
+  return ahead > 0 ? check_behind_gap(request) : repeat(request);
+}
+
+Responder::Step Responder::check_behind_gap(const Request& request) {
+  const ib::Psn psn = request.packet.bth.psn;
+  if (repeats_selectively()) {
+    // IRN, 3.1: each request behind a gap is kept, and reported.
+    kept_.advance(expected_);
+    if (!nak_sent_ && kept_.add(psn)) {
+      report_gap(psn, request.actions);
+      return Step::kWaitForOthers;
     }
-    request.actions.drop(DropReason::kAfterNak);
-    return Step::kDone;
+  } else if (!nak_sent_) {
+    // IBA 9.7.5.2.8: a gap is reported once, until the missing packet comes.
+    nak_sent_ = true;
+    report_gap(psn, request.actions);
   }
-  return repeat(request);
+  request.actions.drop(DropReason::kAfterNak);
+  return Step::kDone;
 }
 
 Responder::Step Responder::check_target(const Request& request) {

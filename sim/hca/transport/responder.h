@@ -17,6 +17,7 @@
 #include "sim/hca/queues/work_request.h"
 #include "sim/hca/transport/actions.h"
 #include "sim/hca/transport/connection.h"
+#include "sim/hca/transport/psn_window.h"
 #include "sim/hca/transport/responder_surroundings.h"
 #include "sim/hca/transport/response_queue.h"
 #include "sim/ib/aeth.h"
@@ -37,6 +38,7 @@ class Responder {
     kNothing,    // it is done with
     kReceive,    // a receive work request: on_receive(), on_no_receive() or on_failed_queue() comes next
     kAtomics,    // that those before it have changed memory; then it comes again
+    kOthers,     // those before it that have not come: it is kept, and comes again when expected() is its PSN
     kPlacement,  // its payload where placement() says: execute() comes next, or it comes again when it had to wait
   };
   // What a packet writes or an atomic changes; of no bytes when it is nothing.
@@ -87,6 +89,9 @@ class Responder {
   // What Action::Kind::kCompleteReceive is about.
   const Received& received() const { return completed_; }
 
+  // The NAK that was put off when a request with this PSN came behind a gap is due.
+  void on_nak_due(ib::Psn seen, Actions& actions);
+
   // There are receives again: a peer that has been told that there are none hears of it (IBA 9.7.7.2.5).
   void on_receives(Actions& actions);
 
@@ -105,6 +110,7 @@ class Responder {
     kDone,
     kWaitForReceive,
     kWaitForAtomics,
+    kWaitForOthers,
     kExecute,
   };
   enum class Message : std::uint8_t { kNone, kSend, kWrite, kRead, kAtomic, kAtomicWrite };
@@ -121,6 +127,7 @@ class Responder {
 
   Need take_steps(const Request& request, Step step);
   Step check_psn(const Request& request);
+  Step check_behind_gap(const Request& request);
   Step check_psn_unreliable(const Request& request);
   Step begin_datagram(const Request& request);
   Step check_target(const Request& request);
@@ -144,6 +151,10 @@ class Responder {
   Step refuse(const Request& request, ib::NakCode code, const Refusal& why);
   Step fail_receive(const Request& request, ib::WcStatus status, ib::NakCode code, const Refusal& why);
   void send_ack(std::uint8_t syndrome, ib::Psn psn, Actions& actions);
+  void send_answer(const ib::Aeth& aeth, ib::Psn psn, Actions& actions);
+  bool repeats_selectively() const { return connection_.profile.loss_recovery.selective_repeat; }
+  void report_gap(ib::Psn seen, Actions& actions);
+  void send_gap_nak(ib::Psn seen, Actions& actions);
   // That everything so far is executed, and how many receives are there for what follows.
   ib::Aeth acknowledgement(Actions& actions);
   void complete_receive(ib::WcStatus status, bool has_message, std::uint32_t bytes, Actions& actions);
@@ -154,7 +165,9 @@ class Responder {
   Trail cause_;
   ib::Psn expected_;
   std::uint32_t msn_ = 0;  // 24 bits: messages completed
-  bool nak_sent_ = false;  // a gap or a missing receive was answered; silence until the PSN comes
+  // A gap or a missing receive was answered; silence until the PSN comes. With selective repeat, a missing receive alone.
+  bool nak_sent_ = false;
+  PsnWindow kept_;  // with selective repeat: requests that have come behind a gap
   bool established_ = false;
   bool told_none_ = false;  // of end-to-end credits, by the newest answer
   Message message_ = Message::kNone;  // being received

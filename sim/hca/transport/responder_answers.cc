@@ -199,12 +199,35 @@ void Responder::on_receives(Actions& actions) {
   send_ack(acknowledgement(actions).syndrome, expected_ - 1, actions);
 }
 
-void Responder::send_ack(std::uint8_t syndrome, ib::Psn psn, Actions& actions) {
+void Responder::send_ack(std::uint8_t syndrome, ib::Psn psn, Actions& actions) { send_answer({syndrome, msn_}, psn, actions); }
+
+void Responder::send_answer(const ib::Aeth& aeth, ib::Psn psn, Actions& actions) {
   if (responses_.is_idle()) {
-    actions.acknowledge(psn, {syndrome, msn_});
+    actions.acknowledge(psn, aeth);
   } else {
-    responses_.add_acknowledgement(psn, {syndrome, msn_}, cause_, actions);
+    responses_.add_acknowledgement(psn, aeth, cause_, actions);
   }
+}
+
+void Responder::report_gap(ib::Psn seen, Actions& actions) {
+  const Duration generation = connection_.profile.loss_recovery.nak_generation;
+  if (generation == Duration::zero()) return send_gap_nak(seen, actions);
+  actions.recover_later(RecoveryStep::kNak, generation, seen, 0);
+}
+
+void Responder::on_nak_due(ib::Psn seen, Actions& actions) {
+  // That request may have come again, behind what was missing. Else it was discarded, or waits, and the NAK names what is
+  // missing now.
+  if (!connection_.can_receive() || distance(expected_, seen) < 0) return;
+  if (!repeats_selectively()) nak_sent_ = true;
+  send_gap_nak(seen, actions);
+}
+
+// With selective repeat the PSN that has come takes the place of the MSN, which nobody reads in a NAK. IRN gives it a field of
+// its own; what devices do is not published.
+void Responder::send_gap_nak(ib::Psn seen, Actions& actions) {
+  const std::uint32_t number = repeats_selectively() ? seen.value : msn_;
+  send_answer({ib::nak_syndrome(NakCode::kPsnSequenceError), number}, expected_, actions);
 }
 
 void Responder::complete_receive(WcStatus status, bool has_message, std::uint32_t bytes, Actions& actions) {

@@ -66,7 +66,19 @@ void ResponseQueue::repeat_read(ib::Psn psn, const ib::Reth& reth, const ib::Aet
       response.holds_resource = true;
     }
   }
+  const Duration reaction = connection_.profile.loss_recovery.read_nak_reaction;
+  if (reaction > Duration::zero()) {
+    response.ready = false;
+    actions.recover_later(RecoveryStep::kAnswerAgain, reaction, psn, 0);
+  }
   insert(std::move(response), cause, actions);
+}
+
+void ResponseQueue::on_answer_due(ib::Psn psn, Actions& actions) {
+  for (std::size_t i = 0; i < owed_.size(); ++i) {
+    if (owed_[i].kind == Kind::kRead && owed_[i].psn == psn) owed_[i].ready = true;
+  }
+  actions.add(Action::Kind::kActivate);
 }
 
 void ResponseQueue::add(Response response, const Trail& cause, Actions& actions) {

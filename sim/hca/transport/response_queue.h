@@ -41,6 +41,8 @@ class ResponseQueue {
   bool has_executed(ib::Psn psn, const ib::Reth& reth) const;
   void repeat_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, const Ref<SharedReceiveQueue>& target,
                    const Trail& cause, Actions& actions);
+  // A response that was put off may begin, unless its place has been taken by another.
+  void on_answer_due(ib::Psn psn, Actions& actions);
   // The response follows when the result is known.
   void add_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions);
   void on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail, Actions& actions);
@@ -72,7 +74,7 @@ class ResponseQueue {
     ib::Reth reth;             // what a READ asks for
     std::uint32_t offset = 0;  // bytes of it already made into packets
     bool holds_resource = false;
-    bool ready = true;               // an atomic's result is not there at once
+    bool ready = true;               // an atomic's result is not there at once, nor what is read again
     std::uint64_t result = 0;        // of an atomic
     Ref<SharedReceiveQueue> target;  // of a READ: whose memory, on an XRC receiver
     Trail trail;                     // of the request

@@ -20,11 +20,13 @@ class TransmissionCount {
 
   // Packets from `first` on are sent; the answer is how often the first of them was sent before.
   std::uint8_t on_transmit(ib::Psn first, std::uint32_t count) {
-    end_ = first + count;
-    if (marks_.empty()) [[likely]]
+    // A packet that is sent again by itself is no way back.
+    const bool is_alone = distance(first, end_) > 0;
+    if (!is_alone) end_ = first + count;
+    if (marks_.empty() && !is_alone) [[likely]]
       return 0;
-    const auto before = std::count_if(marks_.begin(), marks_.end(),
-                                      [first](ib::Psn mark) { return distance(first, mark) > 0; });
+    const auto marks = std::count_if(marks_.begin(), marks_.end(), [first](ib::Psn mark) { return distance(first, mark) > 0; });
+    const auto before = marks + (is_alone ? 1 : 0);
     return static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(before, 255));
   }
 

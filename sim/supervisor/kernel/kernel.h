@@ -151,6 +151,7 @@ class Kernel {
   Outcome sys_ioctl(Thread& thread);
   Answer ask_interface(Thread& thread);
   Answer list_interfaces(Process& process, std::uint64_t address);
+  Answer ask_ethtool(Process& process, std::uint64_t address);  // kernel_ethtool.cc
   Outcome sys_dup(Thread& thread);
   Outcome sys_seek(Thread& thread);
   Outcome sys_open(Thread& thread);

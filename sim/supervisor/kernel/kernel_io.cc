@@ -1,6 +1,7 @@
 // Reading, writing and the life of descriptors; opening files that every host has to have of its own.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
@@ -349,6 +350,7 @@ Answer Kernel::ask_interface(Thread& thread) {
   Process& process = thread.process();
   const auto address = static_cast<std::uint64_t>(a[2]);
   const auto number = static_cast<unsigned long>(a[1]);
+  if (number == SIOCETHTOOL) return ask_ethtool(process, address);
   if (number < SIOCGIFNAME || number > SIOCGIFINDEX) return {-ENOTTY};
   if (number == SIOCGIFCONF) return list_interfaces(process, address);
   auto request = process.memory().load<ifreq>(address);

@@ -56,6 +56,8 @@ void set_link(Interface& interface, const HostSpec& host, std::size_t device) {
 
 }  // namespace
 
+std::string bus_address(std::size_t adapter) { return fmt::format("0000:{:02x}:00.0", adapter + 1); }
+
 std::vector<ib::IpInterface> addresses_of(const HostSpec& host) {
   std::vector<ib::IpInterface> addresses{ib::IpInterface::of_first(host.address)};
   addresses.insert(addresses.end(), host.further_interfaces.begin(), host.further_interfaces.end());

@@ -39,6 +39,9 @@ std::vector<Interface> interfaces_of(const HostSpec& host);
 // Index of the interface of the host's adapter with that number.
 constexpr int interface_index(std::size_t adapter) { return kEthernetIndex + static_cast<int>(adapter); }
 
+// Where the host's adapter with that number is on the PCI bus: "0000:01:00.0".
+std::string bus_address(std::size_t adapter);
+
 // Addresses of the host's adapters, and what each adapter leads to.
 std::vector<ib::IpInterface> addresses_of(const HostSpec& host);
 std::vector<ib::IpRoute> routes_of(const HostSpec& host);

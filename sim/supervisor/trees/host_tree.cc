@@ -148,9 +148,30 @@ void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& 
   add_count("excessive_buffer_overrun_errors", &PortCounters::excessive_buffer_overruns);
 }
 
-// Counters of mlx5, on Ethernet.
+// Counters of mlx5.
 void add_hw_counters(VirtualTree& tree, const std::string& folder, const hca::Hca& hca) {
-  using hca::CongestionCounters;
+  using hca::CongestionCounters, hca::QueueCounters;
+  const auto add_queue = [&](const char* name, auto counter) {
+    tree.add_fabric_file(folder + name, [&hca, counter] { return std::to_string(hca.queue_counters().*counter) + "\n"; });
+  };
+  add_queue("out_of_buffer", &QueueCounters::out_of_buffer);
+  add_queue("out_of_sequence", &QueueCounters::out_of_sequence);
+  add_queue("duplicate_request", &QueueCounters::duplicate_request);
+  add_queue("rnr_nak_retry_err", &QueueCounters::rnr_nak_retry_err);
+  add_queue("packet_seq_err", &QueueCounters::packet_seq_err);
+  add_queue("implied_nak_seq_err", &QueueCounters::implied_nak_seq_err);
+  add_queue("local_ack_timeout_err", &QueueCounters::local_ack_timeout_err);
+  add_queue("resp_local_length_error", &QueueCounters::resp_local_length_error);
+  add_queue("resp_cqe_error", &QueueCounters::resp_cqe_error);
+  add_queue("req_cqe_error", &QueueCounters::req_cqe_error);
+  add_queue("req_remote_invalid_request", &QueueCounters::req_remote_invalid_request);
+  add_queue("req_remote_access_errors", &QueueCounters::req_remote_access_errors);
+  add_queue("resp_cqe_flush_error", &QueueCounters::resp_cqe_flush_error);
+  add_queue("req_cqe_flush_error", &QueueCounters::req_cqe_flush_error);
+  add_queue("req_transport_retries_exceeded", &QueueCounters::req_transport_retries_exceeded);
+  add_queue("req_rnr_retries_exceeded", &QueueCounters::req_rnr_retries_exceeded);
+  add_queue("rx_icrc_encapsulated", &QueueCounters::rx_icrc_encapsulated);
+  if (!hca.address().roce) return;
   const auto add = [&](const char* name, auto counter) {
     tree.add_fabric_file(folder + name, [&hca, counter] { return std::to_string(hca.congestion_counters().*counter) + "\n"; });
   };
@@ -207,7 +228,7 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
     });
   }
   add_counters(tree, folder + "counters/", host, device);
-  if (hca.address().roce) add_hw_counters(tree, folder + "hw_counters/", hca);
+  add_hw_counters(tree, folder + "hw_counters/", hca);
 }
 
 // What libpci reads of a device: its header, and where it lies in the memory of the bus.
@@ -247,8 +268,6 @@ struct AdapterFacts {
   protocol::DeviceAttributes attributes;
   protocol::QueryPort port;
 };
-
-std::string bus_address(std::size_t device) { return fmt::format("0000:{:02x}:00.0", device + 1); }
 
 void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, const AdapterFacts& facts) {
   hca::Hca& hca = *host.devices[device];

@@ -12,10 +12,13 @@ namespace {
 using config::bind;
 using config::Field;
 using config::Kind;
+using config::without_default;  // a limit of 0 sets no condition
 
-// A limit of 0 sets no condition, so the schema shows no default.
-Field without_default(Field field) {
-  field.load = nullptr;
+Field most_pauses_row() {
+  Field field{.key = "most_pauses", .kind = Kind::kInteger, .doc = "ports pause those that send to them, by priority flow control, at most this often"};
+  field.store = [](void* object, const config::Value& value) {
+    static_cast<Criterion*>(object)->most_pauses = static_cast<std::uint64_t>(std::get<std::int64_t>(value));
+  };
   return field;
 }
 
@@ -51,6 +54,7 @@ const config::Object& criterion_table() {
            {.key = "no_rnr_naks", .kind = Kind::kBoolean, .doc = "every message finds a receive posted: no RNR NAK is sent"}),
        without_default(bind<&C::most_packets>(
            {.key = "most_packets", .kind = Kind::kInteger, .doc = "the run sends at most this many packets", .min = 1})),
+       most_pauses_row(),
        without_default(bind<&C::most_time>(
            {.key = "most_time",
             .kind = Kind::kDuration,
@@ -74,7 +78,7 @@ void check_together(const GradeFile& grade, const std::string& path, config::Dia
       diagnostics.add(path, one.pointer, "has more than one of builds, schedules and losses", "make it two criteria");
     }
     const bool has_condition = one.has_no_findings || one.has_no_rnr_naks || one.polls_after_arming || one.most_packets != 0 ||
-                               one.most_time.count() != 0;
+                               one.most_pauses || one.most_time.count() != 0;
     if (one.builds && has_condition) {
       diagnostics.add(path, one.pointer, "has a condition for a run, but with builds nothing is run", "make it two criteria");
     }

@@ -24,6 +24,7 @@ struct Criterion {
   bool polls_after_arming = false;         // order of calls, see arming_order.h
   bool has_no_rnr_naks = false;            // every message finds a receive posted
   std::uint64_t most_packets = 0;
+  std::optional<std::uint64_t> most_pauses;  // of all ports, by priority flow control
   Duration most_time{};                    // virtual time from the start of the last program to the end of the run
   std::string hint;                        // replaces the reason for lost points, which would give the answer away
   std::string pointer;                     // JSON pointer of the criterion

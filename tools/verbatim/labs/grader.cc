@@ -243,6 +243,7 @@ void Grader::collect(const WorkerPool::Ended& ended) {
   } else {
     run.rnr_naks = rnr_naks_in(*json);
     run.packets = json->value("packets", std::uint64_t{0});
+    run.pauses = json->value("congestion", Json::object()).value("pauses", std::uint64_t{0});
     run.end_ps = json->value("virtual_time_ps", std::int64_t{0});
   }
   config::Diagnostics has_none;
@@ -264,6 +265,8 @@ std::vector<std::string> Grader::judge(const Criterion& criterion, const Run& ru
     return {std::to_string(run.rnr_naks) + " times a message came for which no receive was posted (RNR NAK)"};
   if (criterion.most_packets != 0 && run.packets > criterion.most_packets)
     return {std::to_string(run.packets) + " packets were sent; the limit is " + std::to_string(criterion.most_packets)};
+  if (criterion.most_pauses && run.pauses > *criterion.most_pauses)
+    return {std::to_string(run.pauses) + " pauses were sent (PFC); the limit is " + std::to_string(*criterion.most_pauses)};
   const std::int64_t taken_ps = run.end_ps - last_start_ps(submission_.folder() / criterion.scenario);
   if (criterion.most_time.count() != 0 && taken_ps > criterion.most_time.count()) {
     char text[128];

@@ -44,7 +44,7 @@ class Grader {
     bool watches_order = false;  // ArmingOrder sees its calls
     // Once it has ended:
     std::vector<std::string> failure;  // lines; empty: as the scenario expects
-    std::uint64_t rnr_naks = 0, packets = 0, sleeps = 0;
+    std::uint64_t rnr_naks = 0, packets = 0, pauses = 0, sleeps = 0;
     std::int64_t end_ps = 0;
     std::string order_mistake;
   };

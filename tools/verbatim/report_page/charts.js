@@ -341,6 +341,8 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     axis(parent);
   };
 
-  return { kWide, kLeft, kRight, kRoom, x, isShown, chart, axis, area, pieces, valueAt, rateOf, partOf, peakRate, band, names, legend, show, byName, count, only, drawAll,
+  const limitOf = (link) => most.get(link.port.replace("port/", "")) || 0;
+
+  return { kWide, kLeft, kRight, kRoom, x, isShown, chart, axis, area, pieces, valueAt, sumOf, rates, limitOf, hostsOf, rateOf, partOf, peakRate, band, names, legend, show, byName, count, only, drawAll,
     lives, queues, links, credits, showCursors: () => changed(false) };
 };

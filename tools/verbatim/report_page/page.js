@@ -367,9 +367,10 @@
       const [writes, waits, drops] = await Promise.all([blocks.writes(), blocks.waits(), blocks.drops(), blocks.readSeries(), rows.count ? rows.loadBlock(0) : null]);
       const views = verbatimViews({ data, writes, waits, id, element, svg, time, fullName, charts });
       const fabric = verbatimFabric({ data, drops, id, svg, time, columns, charts });
+      const congestion = verbatimCongestion({ data, id, element, svg, time, charts, table: views.table });
       let isPending = false;
       const showNow = () => { isPending = false; views.show(now); fabric.show(now); };
-      parts.push(charts.lives, charts.queues, ...views.parts, fabric.draw, charts.credits, () => charts.links(drops), () => {
+      parts.push(charts.lives, charts.queues, ...views.parts, ...congestion.parts, fabric.draw, charts.credits, () => charts.links(drops), () => {
         showViews = () => { if (!isPending) { isPending = true; requestAnimationFrame(showNow); } };
         showViews();
         const hidden = [...document.querySelectorAll("body > section[hidden]:not(#failures)")].map((section) => section.getAttribute("aria-label").toLowerCase());

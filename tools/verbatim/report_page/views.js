@@ -144,5 +144,5 @@ const verbatimViews = ({ data, writes, waits, id, element, svg, time, fullName, 
     table(id("writes"), ["began at", "host", "region with rkey", "bytes", "written by"], rows, "The last writes before " + time.text(now) + ", of " + count(writes.count, "write") +
       (sides.writes_left_out ? "; " + sides.writes_left_out + " later ones are not listed" : ""));
   };
-  return { parts: [levels, threads, memory], show: showWrites };
+  return { parts: [levels, threads, memory], show: showWrites, table };
 };

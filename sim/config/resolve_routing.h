@@ -1,0 +1,20 @@
+// What a topology says about the routes of its subnet manager: engines, roots, torus, sweeps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/config/diagnostics.h"
+#include "sim/config/spec.h"
+
+namespace verbatim::config {
+
+// "torus 4 4m 2", as the first line of torus-2QoS.conf: up to three sizes; a letter says whether that dimension is a torus or a mesh.
+// Nothing: it is no such text.
+std::optional<std::vector<subnet::Torus::Dimension>> parse_torus(std::string_view text);
+
+// Fills TopologySpec::routing and TopologySpec::sweep. The names of all switches are known; adapters are resolved.
+void resolve_routing(TopologySpec& topology, Diagnostics& diagnostics);
+
+}  // namespace verbatim::config

@@ -1,0 +1,49 @@
+// A bitmap of PSNs that have come although one before them is missing: of a window that begins with the first missing one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/check.h"
+#include "sim/ib/psn.h"
+
+namespace verbatim::hca {
+
+class PsnWindow {
+ public:
+  // `psns` is a power of two, or 0: such a window has room for none.
+  void start(std::uint32_t psns, ib::Psn base) {
+    CHECK((psns & (psns - 1)) == 0);
+    bits_.assign(psns, false);
+    base_ = base;
+  }
+
+  // The window begins here now, which is not before where it began; what is before is forgotten.
+  void advance(ib::Psn base) {
+    const std::int64_t passed = distance(base_, base);
+    if (passed >= size()) bits_.assign(bits_.size(), false);
+    for (std::int64_t i = 0; i < passed && passed < size(); ++i) bits_[slot(base_ + static_cast<std::uint32_t>(i))] = false;
+    if (passed > 0) base_ = base;
+  }
+
+  bool covers(ib::Psn psn) const {
+    const std::int32_t place = distance(base_, psn);
+    return place >= 0 && place < size();
+  }
+  bool has(ib::Psn psn) const { return covers(psn) && bits_[slot(psn)]; }
+  // False when it is there already, or beyond the window.
+  bool add(ib::Psn psn) {
+    if (!covers(psn) || bits_[slot(psn)]) return false;
+    bits_[slot(psn)] = true;
+    return true;
+  }
+
+ private:
+  std::int64_t size() const { return static_cast<std::int64_t>(bits_.size()); }
+  std::size_t slot(ib::Psn psn) const { return psn.value & (bits_.size() - 1); }
+
+  std::vector<bool> bits_;  // by the low bits of the PSN
+  ib::Psn base_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,82 @@
+// Which packets of a requester are sent again when only those are that are missing, as IRN does it (Mittal et al., SIGCOMM 2018,
+// 3.1): each NAK names the first PSN that is missing and one behind it that has come. A PSN is lost when a later one has come
+// and it has not. It is sent again once; if that is lost, too, the transport timer sends everything again.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/hca/transport/psn_window.h"
+#include "sim/ib/psn.h"
+
+namespace verbatim::hca {
+
+class SelectiveRepeat {
+ public:
+  // At most `window` PSNs are outstanding; 0: there is no selective repeat.
+  void start(std::uint32_t window, ib::Psn first) {
+    window_ = window;
+    forget(first);
+  }
+  bool is_on() const { return window_ > 0; }
+  // Whether a packet may be sent that far behind the oldest that is not acknowledged.
+  bool allows(std::int32_t distance) const { return window_ == 0 || distance < static_cast<std::int32_t>(window_); }
+  std::uint32_t window() const { return window_; }
+
+  // Everything before `missing` has come, and `count` PSNs from `seen` on, but not `missing`; nothing from `end` on has been
+  // sent. True when that begins a recovery: nothing was known to be missing.
+  bool on_gap(ib::Psn missing, ib::Psn seen, std::uint32_t count, ib::Psn end) {
+    seen_.advance(missing);
+    // Else it is no PSN of ours: the peer does not repeat selectively.
+    if (seen == missing || !seen_.covers(seen) || distance(seen, end) <= 0) return false;
+    for (std::uint32_t i = 0; i < count; ++i) seen_.add(seen + i);
+    if (distance(seen_end_, seen) > 0) seen_end_ = seen;
+    const bool begins = !is_recovering_;
+    if (begins) {
+      is_recovering_ = true;
+      next_ = missing;
+      recovery_end_ = end;
+    }
+    settle();
+    return begins;
+  }
+
+  // Nothing before `psn` is outstanding any more.
+  void on_progress(ib::Psn psn) {
+    if (!is_on()) return;
+    seen_.advance(psn);
+    if (distance(next_, psn) > 0) next_ = psn;
+    if (distance(seen_end_, psn) > 0) seen_end_ = psn;
+    // What was sent again must have come, too, else it would be sent once more for NAKs on their way.
+    if (distance(recovery_end_, psn) >= 0 && next_ == psn) is_recovering_ = false;
+    settle();
+  }
+
+  // Everything from `psn` on is sent again.
+  void forget(ib::Psn psn) {
+    seen_.start(window_, psn);
+    next_ = seen_end_ = recovery_end_ = psn;
+    is_recovering_ = false;
+  }
+
+  bool has_next() const { return is_recovering_ && distance(next_, seen_end_) > 0; }
+  ib::Psn next() const { return next_; }
+  // All up to `end` has been sent again.
+  void on_repeated(ib::Psn end) {
+    next_ = end;
+    settle();
+  }
+
+ private:
+  void settle() {
+    while (has_next() && seen_.has(next_)) next_ = next_ + 1;
+  }
+
+  std::uint32_t window_ = 0;
+  PsnWindow seen_;         // PSNs that have come behind one that is missing
+  ib::Psn seen_end_;       // the last of them
+  ib::Psn next_;           // those before are acknowledged, have come, or have been sent again
+  ib::Psn recovery_end_;   // acknowledged, it ends the recovery
+  bool is_recovering_ = false;
+};
+
+}  // namespace verbatim::hca

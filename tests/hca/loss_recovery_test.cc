@@ -1,0 +1,250 @@
+// What recovery from a lost packet takes (HcaProfile::loss_recovery), and what is sent again with selective repeat.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "sim/ib/aeth.h"
+#include "tests/hca/requests.h"
+
+namespace verbatim::test {
+namespace {
+
+constexpr std::uint32_t kMtu = 256, kPackets = 20;
+// When it is sent again, all others have left: nothing holds it up.
+constexpr std::uint32_t kLost = 17;
+constexpr std::uint8_t kGapNak = ib::nak_syndrome(ib::NakCode::kPsnSequenceError);
+
+PairOptions options_with(const hca::LossRecoveryProfile& recovery) {
+  PairOptions options;
+  options.path.mtu = 1;
+  options.path.timeout = 10;  // 4.2 ms
+  options.world.profile.loss_recovery = recovery;
+  return options;
+}
+
+hca::LossRecoveryProfile selective(std::uint32_t log_window = 9) {
+  return {.selective_repeat = true, .log_tx_psn_window = log_window};
+}
+
+// Loses the first transmission of packets of one side with these PSNs, counted from the first.
+void lose_once(Filter& filter, std::set<std::uint32_t> numbers) {
+  filter.keep = [numbers](ib::Packet& packet) mutable { return numbers.erase(packet.bth.psn.value - 1000) == 0; };
+}
+
+std::vector<TraceRecord> transmitted(const World& world, const std::string& port, std::uint32_t number) {
+  std::vector<TraceRecord> records = world.trace.all(TraceEvent::kPacketTransmitted);
+  std::erase_if(records, [&](const TraceRecord& record) {
+    return record.component != world.components.id(port).value || record.values[2] != 1000 + number;
+  });
+  return records;
+}
+
+// Times of one loss: the lost packet leaves, the NAK or the second READ request leaves, what is missing leaves again.
+struct LossTimes {
+  std::int64_t lost = 0, reported = 0, repeated = 0;
+};
+
+LossTimes times_of_write(const hca::LossRecoveryProfile& recovery) {
+  Pair pair(options_with(recovery));
+  lose_once(pair.world.to_server, {kLost});
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run();
+  const auto sent = transmitted(pair.world, "client/p1", kLost);
+  EXPECT_EQ(sent.size(), 2u);
+  LossTimes times{sent.at(0).time_ps, 0, sent.at(1).time_ps};
+  for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kAckSent)) {
+    if (record.values[2] == kGapNak) times.reported = record.time_ps;
+  }
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
+  return times;
+}
+
+LossTimes times_of_read(const hca::LossRecoveryProfile& recovery) {
+  Pair pair(options_with(recovery));
+  lose_once(pair.world.to_client, {kLost});
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 0, kPackets * kMtu));
+  pair.world.run();
+  const auto answers = transmitted(pair.world, "server/p1", kLost);
+  const auto asked = transmitted(pair.world, "client/p1", kLost);
+  EXPECT_EQ(answers.size(), 2u);
+  EXPECT_EQ(asked.size(), 1u) << "the request for the rest";
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
+  return {answers.at(0).time_ps, asked.at(0).time_ps, answers.at(1).time_ps};
+}
+
+// Durations are whole cycles of the clock, 2.5 ns.
+TEST(LossRecoveryTest, a_nak_leaves_so_much_later_as_the_profile_says) {
+  const LossTimes none = times_of_write({}), some = times_of_write({.nak_generation = Duration(1'500'000)});
+  EXPECT_EQ(some.lost, none.lost);
+  EXPECT_EQ(some.reported, none.reported + 1'500'000);
+  EXPECT_EQ(some.repeated, none.repeated + 1'500'000);
+}
+
+TEST(LossRecoveryTest, packets_leave_again_so_much_later_as_the_profile_says) {
+  const LossTimes none = times_of_write({}), some = times_of_write({.nak_reaction = Duration(3'500'000)});
+  EXPECT_EQ(some.reported, none.reported);
+  EXPECT_EQ(some.repeated, none.repeated + 3'500'000);
+}
+
+TEST(LossRecoveryTest, a_response_is_asked_for_again_so_much_later_as_the_profile_says) {
+  const LossTimes none = times_of_read({}), some = times_of_read({.read_nak_generation = Duration(149'500'000)});
+  EXPECT_EQ(some.lost, none.lost);
+  EXPECT_EQ(some.reported, none.reported + 149'500'000);
+  EXPECT_EQ(some.repeated, none.repeated + 149'500'000);
+}
+
+TEST(LossRecoveryTest, a_response_is_sent_again_so_much_later_as_the_profile_says) {
+  const LossTimes none = times_of_read({}), some = times_of_read({.read_nak_reaction = Duration(199'500'000)});
+  EXPECT_EQ(some.reported, none.reported);
+  EXPECT_EQ(some.repeated, none.repeated + 199'500'000);
+}
+
+// The packet that was missing comes late. Those behind it were discarded.
+TEST(LossRecoveryTest, a_nak_names_what_is_missing_when_it_leaves) {
+  Pair pair(options_with({.nak_generation = Duration(10'000'000), .nak_reaction = Duration(1'000'000)}));
+  pair.world.to_server.holds = [](const ib::Packet& packet) { return packet.bth.psn.value == 1005; };
+  pair.a.fill(0, kPackets * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run_for(Duration(5'000'000));
+  ASSERT_EQ(pair.world.to_server.held.size(), 1u);
+  pair.world.to_server.let_go(pair.world.engine.now());
+  pair.world.run_for(Duration(20'000'000));
+  std::vector<std::uint64_t> naks;
+  for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kAckSent)) {
+    if (record.values[2] == kGapNak) naks.push_back(record.values[1]);
+  }
+  EXPECT_EQ(naks, std::vector<std::uint64_t>{1006});
+  EXPECT_TRUE(pair.b.equals(0, kPackets * kMtu, 3));
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 1u);
+}
+
+TEST(LossRecoveryTest, what_was_put_off_is_void_after_a_reset) {
+  Pair pair(options_with({.nak_reaction = Duration(10'000'000)}));
+  lose_once(pair.world.to_server, {5});
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run_for(Duration(8'000'000));
+  protocol::QpAttributes reset{};
+  reset.qp_state = static_cast<std::uint32_t>(ib::QpState::kReset);
+  ASSERT_EQ(pair.a.program.modify(pair.a.qp, ib::kQpState, reset), 0);
+  pair.world.run();
+  EXPECT_EQ(transmitted(pair.world, "client/p1", 5).size(), 1u);
+  EXPECT_EQ(pair.world.trace.count(TraceEvent::kRetransmission), 0u);
+}
+
+// How often each packet was sent, of those that were sent more than once.
+std::map<std::uint32_t, std::size_t> repeated(const World& world) {
+  std::map<std::uint32_t, std::size_t> counts;
+  for (std::uint32_t i = 0; i < 2'000; ++i) {
+    const std::size_t count = transmitted(world, "client/p1", i).size();
+    if (count > 1) counts[i] = count;
+  }
+  return counts;
+}
+using Counts = std::map<std::uint32_t, std::size_t>;
+
+TEST(SelectiveRepeatTest, packets_that_are_lost_are_sent_again_and_no_others) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_server, {3, 4, 9, 15});
+  pair.a.fill(0, kPackets * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run_for(Duration(100'000'000));
+  EXPECT_EQ(repeated(pair.world), (Counts{{3, 2}, {4, 2}, {9, 2}, {15, 2}}));
+  EXPECT_TRUE(pair.b.equals(0, kPackets * kMtu, 3));
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
+}
+
+TEST(SelectiveRepeatTest, without_it_everything_from_the_first_lost_one_on_is_sent_again) {
+  Pair pair(options_with({}));
+  lose_once(pair.world.to_server, {kLost});
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run_for(Duration(100'000'000));
+  EXPECT_EQ(repeated(pair.world), (Counts{{17, 2}, {18, 2}, {19, 2}}));
+}
+
+// IRN, 3.1: each packet behind the gap is reported, with the first PSN that is missing and its own.
+TEST(SelectiveRepeatTest, a_nak_has_the_psn_that_is_missing_and_the_one_that_has_come) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_server, {16});
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run_for(Duration(100'000'000));
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> naks;
+  for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kAckSent)) {
+    if (record.values[2] == kGapNak) naks.emplace_back(record.values[1], record.values[3]);
+  }
+  EXPECT_EQ(naks, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1016, 1017}, {1016, 1018}, {1016, 1019}}));
+}
+
+TEST(SelectiveRepeatTest, sends_and_atomics_behind_a_gap_happen_in_order) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_server, {0, 2, 5});
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(i * 512, 512)});
+    pair.a.fill(i * 512, 8, static_cast<std::uint8_t>(i + 1));
+    pair.a.program.post_send(pair.a.qp, {.wr_id = i, .sges = {pair.a.sge(i * 512, 8)}});
+  }
+  pair.world.run_for(Duration(100'000'000));
+  const auto received = pair.b.program.drain(pair.b.recv_cq);
+  const auto sent = pair.a.program.drain(pair.a.send_cq);
+  ASSERT_EQ(received.size(), 8u);
+  ASSERT_EQ(sent.size(), 8u);
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(received[i].wr_id, i);
+    EXPECT_EQ(sent[i].wr_id, i);
+    EXPECT_TRUE(pair.b.equals(i * 512, 8, static_cast<std::uint8_t>(i + 1)));
+  }
+}
+
+// What is lost twice is known to be missing by the transport timer alone, and then everything is sent again.
+TEST(SelectiveRepeatTest, a_packet_that_is_lost_again_waits_for_the_timer) {
+  Pair pair(options_with(selective()));
+  int lost = 0;
+  pair.world.to_server.keep = [&](ib::Packet& packet) { return packet.bth.psn.value != 1005 || lost++ >= 2; };
+  pair.a.fill(0, kPackets * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run();
+  const auto sent = transmitted(pair.world, "client/p1", 5);
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_GE(sent[2].time_ps - sent[1].time_ps, 4'096'000ll << 10);
+  EXPECT_EQ(transmitted(pair.world, "client/p1", 19).size(), 2u);
+  EXPECT_TRUE(pair.b.equals(0, kPackets * kMtu, 3));
+}
+
+TEST(SelectiveRepeatTest, no_more_than_a_window_is_outstanding) {
+  Pair pair(options_with(selective(3)));
+  std::uint32_t first_missing = 1000, most = 0;
+  pair.world.to_server.keep = [&](ib::Packet& packet) {
+    most = std::max(most, packet.bth.psn.value - first_missing);
+    return true;
+  };
+  pair.world.to_client.keep = [&](ib::Packet& packet) {
+    first_missing = packet.bth.psn.value + 1;
+    return true;
+  };
+  pair.a.fill(0, 200 * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, 200 * kMtu));
+  pair.world.run_for(Duration(500'000'000));
+  EXPECT_LT(most, 8u);
+  EXPECT_GE(most, 4u);
+  EXPECT_TRUE(pair.b.equals(0, 200 * kMtu, 3));
+}
+
+// The other end says what is missing alone, and once.
+TEST(SelectiveRepeatTest, losses_wait_for_the_timer_when_the_requester_alone_has_it) {
+  PairOptions options = options_with(selective());
+  options.world.server_profile = options.world.profile;
+  options.world.server_profile->loss_recovery = {};
+  Pair pair(options);
+  lose_once(pair.world.to_server, {3, 4, 9, 15});
+  pair.a.fill(0, kPackets * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run();
+  EXPECT_EQ(transmitted(pair.world, "client/p1", 3).size(), 2u);
+  EXPECT_TRUE(pair.b.equals(0, kPackets * kMtu, 3));
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
+}
+
+}  // namespace
+}  // namespace verbatim::test

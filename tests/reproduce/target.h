@@ -1,0 +1,28 @@
+// Targets of tools/reproduce (tests/published/target.h).
+#pragma once
+
+#include <span>
+
+#include "tests/published/target.h"
+
+namespace verbatim::reproduce {
+
+using published::Simulated;
+using published::Wanted;
+
+std::span<const published::Target> targets();
+
+// Each in a file of its own, or beside those of the same source.
+Simulated measure_ns3_forks(const Wanted& wanted);
+Simulated measure_dcqcn_incast(const Wanted& wanted);
+Simulated measure_pfc_unfairness(const Wanted& wanted);
+Simulated measure_victim_flow(const Wanted& wanted);
+Simulated measure_connectx5_sizes(const Wanted& wanted);
+Simulated measure_connectx5_incast(const Wanted& wanted);
+Simulated measure_lumina(const Wanted& wanted);
+Simulated measure_infiniband(const Wanted& wanted);
+Simulated measure_credit_loop(const Wanted& wanted);
+Simulated measure_alibabacloud_12(const Wanted& wanted);
+Simulated measure_hpcc_fat_tree(const Wanted& wanted);
+
+}  // namespace verbatim::reproduce

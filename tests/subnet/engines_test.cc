@@ -1,0 +1,466 @@
+// Routing engines: who reaches whom, which of them can deadlock, and what else each promises.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/subnet/credit_loops.h"
+#include "tests/subnet/graphs.h"
+
+namespace verbatim::subnet {
+namespace {
+
+using fabric::PortNumber;
+
+constexpr std::uint32_t kLanes = 8;
+
+Routing by(Engine engine, std::vector<std::size_t> roots = {}) {
+  return {.engines = {engine}, .no_fallback = false, .roots = std::move(roots), .torus = {}, .lanes = kLanes};
+}
+
+Plan plan_by(const Graph& graph, const Routing& routing, const Plan* before = nullptr) {
+  return plan(graph.nodes, graph.cables, false, routing, before);
+}
+
+// Lanes that the engine asks for, else that with the level's number.
+LaneOf lanes_of(const Plan& plan) {
+  return [&plan](std::size_t node, PortNumber port, std::uint8_t level) -> std::uint8_t {
+    const auto& own = plan.nodes[node].lanes;
+    return fabric::LaneTable(own.empty() ? std::vector<fabric::LevelMapping>{} : own[port.value - 1u])
+        .of(ib::ServiceLevel{level}, kLanes)
+        .value;
+  };
+}
+
+std::string loop_of(const Graph& graph, const Plan& plan) {
+  return credit_loop_text(graph.nodes, find_credit_loop(graph.nodes, graph.cables, plan, lanes_of(plan)));
+}
+
+// The cabling by port.
+class Cabling {
+ public:
+  explicit Cabling(const Graph& graph) : graph_(graph) {
+    for (const Cable& cable : graph.cables) {
+      ends_[{cable.a.node, cable.a.port.value}] = cable.b;
+      ends_[{cable.b.node, cable.b.port.value}] = cable.a;
+    }
+  }
+
+  // Switch outputs that a packet from an adapter to another takes, those to adapters, too. Empty: it does not get there.
+  Route route(const Plan& plan, std::size_t from, std::size_t to) const {
+    const std::uint16_t lid = plan.nodes[to].ports[0].lid.value;
+    Route route;
+    const auto first = ends_.find({from, 1});
+    if (first == ends_.end()) return {};
+    for (std::size_t at = first->second.node; at != to;) {
+      if (graph_.nodes[at].kind == NodeKind::kAdapter || route.size() > graph_.nodes.size()) return {};
+      const PortNumber port = plan.nodes[at].forwarding_table.at(lid);
+      const auto next = ends_.find({at, port.value});
+      if (next == ends_.end()) return {};
+      route.push_back({at, port});
+      at = next->second.node;
+    }
+    return route;
+  }
+
+ private:
+  const Graph& graph_;
+  std::map<std::pair<std::size_t, std::uint32_t>, Attachment> ends_;
+};
+
+std::vector<std::size_t> nodes_of(const Graph& graph, NodeKind kind) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].kind == kind) found.push_back(i);
+  }
+  return found;
+}
+
+std::size_t node_named(const Graph& graph, const std::string& name) {
+  return static_cast<std::size_t>(std::ranges::find(graph.nodes, name, &Node::name) - graph.nodes.begin());
+}
+
+// Pairs of adapters that minimum hops join and `plan` does not.
+std::size_t gaps(const Graph& graph, const Plan& plan) {
+  const Plan all = plan_by(graph, by(Engine::kMinhop));
+  const Cabling cabling(graph);
+  const std::vector<std::size_t> adapters = nodes_of(graph, NodeKind::kAdapter);
+  std::size_t count = 0;
+  for (const std::size_t from : adapters) {
+    for (const std::size_t to : adapters) {
+      if (from != to && cabling.route(plan, from, to).empty() && !cabling.route(all, from, to).empty()) ++count;
+    }
+  }
+  return count;
+}
+
+// A torus of three dimensions at the most, one host at each switch; ports: the host, then up and down along each dimension.
+struct TorusGraph {
+  Graph graph;
+  Torus torus;
+};
+
+TorusGraph torus_of(const std::vector<std::uint32_t>& sizes, bool is_closed = true) {
+  TorusGraph result;
+  std::size_t count = 1;
+  for (const std::uint32_t size : sizes) {
+    result.torus.dimensions.push_back({size, is_closed});
+    count *= size;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    result.torus.switches.push_back(add_switch(result.graph, "s" + std::to_string(1000 + i), 1, 7));
+  std::size_t stride = count;
+  for (std::uint32_t d = 0; d < sizes.size(); ++d) {
+    stride /= sizes[d];
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t place = i / stride % sizes[d], next = (place + 1) % sizes[d];
+      if (sizes[d] == 1 || (next == 0 && (!is_closed || sizes[d] == 2))) continue;
+      result.graph.cables.push_back(
+          {end(result.torus.switches[i], 2 + 2 * d), end(result.torus.switches[i + next * stride - place * stride], 3 + 2 * d)});
+    }
+  }
+  return result;
+}
+
+Routing torus_2qos(const TorusGraph& of) {
+  Routing routing = by(Engine::kTorus2Qos);
+  routing.torus = of.torus;
+  routing.no_fallback = true;
+  return routing;
+}
+
+TEST(Engines, have_the_names_of_opensm) {
+  for (const EngineName& one : kEngineNames) EXPECT_EQ(engine_named(one.name), one.engine);
+  EXPECT_EQ(name_of(Engine::kTorus2Qos), "torus-2QoS");
+  EXPECT_EQ(engine_named("up/down"), std::nullopt);
+}
+
+// Hosts 1: their ports 2 and 3 lead to the next switch and to the one before.
+TEST(Engines, minhop_and_dor_can_deadlock_on_a_ring_and_others_cannot) {
+  const Graph five = ring(5, 1), four = ring(4, 1);
+  const std::string loop = "s0:2 -> s1:2 -> s2:2 -> s3:2 -> s4:2 -> s0:2";
+  EXPECT_EQ(loop_of(five, plan_by(five, by(Engine::kMinhop))), loop);
+  EXPECT_EQ(loop_of(five, plan_by(five, by(Engine::kDor))), loop);
+  EXPECT_EQ(loop_of(four, plan_by(four, by(Engine::kDor))), "s0:2 -> s1:2 -> s2:2 -> s3:2 -> s0:2");
+  for (const Engine engine : {Engine::kLash, Engine::kDfsssp, Engine::kUpdn}) {
+    for (const Graph& graph : {five, four}) {
+      const Plan plan = plan_by(graph, by(engine, {node_named(graph, "s1")}));
+      EXPECT_EQ(plan.engine, engine);
+      EXPECT_EQ(loop_of(graph, plan), "") << name_of(engine);
+      EXPECT_EQ(gaps(graph, plan), 0u) << name_of(engine);
+    }
+  }
+}
+
+TEST(Engines, lash_needs_a_second_lane_on_a_ring) {
+  const Graph graph = ring(5, 2);
+  const Plan plan = plan_by(graph, by(Engine::kLash));
+  EXPECT_EQ(plan.layers, 2u);
+  ASSERT_NE(plan.levels, nullptr);
+  Routing one_lane = by(Engine::kLash);
+  one_lane.lanes = 1;
+  const Plan refused = plan_by(graph, one_lane);
+  EXPECT_EQ(refused.engine, Engine::kMinhop);
+  ASSERT_EQ(refused.refusals.size(), 1u);
+  EXPECT_EQ(refused.refusals[0].text, "paths without credit loops need more than the 1 data lane that cables between switches have");
+  one_lane.no_fallback = true;
+  const Plan nothing = plan_by(graph, one_lane);
+  EXPECT_FALSE(nothing.is_routed);
+  EXPECT_EQ(nothing.nodes[0].forwarding_table.at(1), fabric::RouteTable::kNoRoute);
+}
+
+TEST(Engines, a_tree_has_one_layer_and_no_levels) {
+  const Graph graph = leaf_spine({.leaves = 3, .spines = 2, .hosts = 3});
+  for (const Engine engine : {Engine::kLash, Engine::kDfsssp}) {
+    const Plan plan = plan_by(graph, by(engine));
+    EXPECT_EQ(plan.layers, 1u);
+    EXPECT_EQ(plan.levels, nullptr);
+  }
+}
+
+TEST(Engines, the_first_that_can_route_the_fabric_does) {
+  const Graph graph = ring(5, 1);
+  Routing routing = by(Engine::kFtree);
+  routing.engines = {Engine::kFtree, Engine::kUpdn, Engine::kLash, Engine::kDor};
+  const Plan plan = plan_by(graph, routing);
+  EXPECT_EQ(plan.engine, Engine::kLash);
+  ASSERT_EQ(plan.refusals.size(), 2u);
+  EXPECT_EQ(plan.refusals[0].text, "a fat tree has two to eight ranks of switches, and this fabric has 1");
+  EXPECT_EQ(plan.refusals[1].text, "no switch has nearly all adapters at one distance, as a root has; name the roots");
+}
+
+TEST(Engines, updn_finds_spines_as_roots) {
+  const Graph graph = leaf_spine({.leaves = 4, .spines = 2, .hosts = 4});
+  const Plan found = plan_by(graph, by(Engine::kUpdn));
+  const Plan given = plan_by(graph, by(Engine::kUpdn, {node_named(graph, "spine0"), node_named(graph, "spine1")}));
+  EXPECT_EQ(found.engine, Engine::kUpdn);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    EXPECT_EQ(found.nodes[i].forwarding_table, given.nodes[i].forwarding_table);
+}
+
+// More than nineteen in twenty adapters of 21 leaves are two hops away from any of them.
+TEST(Engines, updn_takes_no_leaf_of_a_large_tree_for_a_root) {
+  const Graph graph = leaf_spine({.leaves = 24, .spines = 2, .hosts = 1});
+  const Plan plan = plan_by(graph, by(Engine::kUpdn));
+  EXPECT_EQ(plan.engine, Engine::kUpdn);
+  EXPECT_EQ(gaps(graph, plan), 0u);
+}
+
+TEST(Engines, updn_refuses_roots_that_do_not_reach_all) {
+  Graph graph;
+  const std::size_t a = add_switch(graph, "a", 1), b = add_switch(graph, "b", 1), c = add_switch(graph, "c", 0), d = add_switch(graph, "d", 0);
+  graph.cables.push_back({end(a, 2), end(c, 1)});
+  graph.cables.push_back({end(b, 2), end(d, 1)});
+  graph.cables.push_back({end(c, 2), end(b, 3)});
+  const Plan whole = plan_by(graph, by(Engine::kUpdn, {c, d}));
+  EXPECT_EQ(whole.engine, Engine::kUpdn);
+  const Plan refused = plan_by(graph, by(Engine::kUpdn, {a, d}));
+  EXPECT_EQ(refused.engine, Engine::kMinhop);
+  ASSERT_EQ(refused.refusals.size(), 1u);
+  EXPECT_EQ(refused.refusals[0].text, "no way from switch a to b goes up first and then down");
+}
+
+RC_GTEST_PROP(EnginesProperty, whoever_has_a_path_at_all_has_one_by_each_engine_that_does_not_refuse, ()) {
+  const Graph graph = random_graph();
+  const std::vector<std::size_t> switches = nodes_of(graph, NodeKind::kSwitch);
+  const std::vector<std::size_t> roots{*rc::gen::elementOf(switches)};
+  for (const Engine engine : {Engine::kUpdn, Engine::kDnup, Engine::kFtree, Engine::kLash, Engine::kDor, Engine::kDfsssp}) {
+    for (const bool names_roots : {false, true}) {
+      const Plan plan = plan_by(graph, by(engine, names_roots ? roots : std::vector<std::size_t>{}));
+      RC_ASSERT(plan.is_routed);
+      RC_ASSERT((plan.engine == engine) == plan.refusals.empty());
+      RC_ASSERT(gaps(graph, plan) == 0u);
+    }
+  }
+}
+
+RC_GTEST_PROP(EnginesProperty, updn_dnup_ftree_lash_and_dfsssp_have_no_credit_loop, ()) {
+  const Graph graph = random_graph();
+  const std::vector<std::size_t> roots{*rc::gen::elementOf(nodes_of(graph, NodeKind::kSwitch))};
+  for (const Engine engine : {Engine::kUpdn, Engine::kDnup, Engine::kFtree, Engine::kLash, Engine::kDfsssp}) {
+    const Plan plan = plan_by(graph, by(engine, roots));
+    if (plan.engine == engine) RC_ASSERT(loop_of(graph, plan) == "");
+  }
+}
+
+// Random regular graphs with more cycles than random_graph() has.
+RC_GTEST_PROP(EnginesProperty, layers_are_free_of_loops_where_many_are_needed, ()) {
+  const auto switches = *rc::gen::inRange<std::size_t>(4, 14);
+  Graph graph;
+  std::vector<std::size_t> nodes;
+  std::vector<std::uint32_t> used(switches, 2);
+  for (std::size_t i = 0; i < switches; ++i) nodes.push_back(add_switch(graph, "s" + std::to_string(100 + i), 2));
+  const auto join = [&](std::size_t a, std::size_t b) {
+    graph.cables.push_back({end(nodes[a], ++used[a]), end(nodes[b], ++used[b])});
+  };
+  for (std::size_t i = 0; i < switches; ++i) join(i, (i + 1) % switches);
+  for (std::size_t i = 0; i < switches; ++i) {
+    const auto to = *rc::gen::inRange<std::size_t>(0, switches);
+    if (to != i) join(i, to);
+  }
+  for (const Engine engine : {Engine::kLash, Engine::kDfsssp}) {
+    const Plan plan = plan_by(graph, by(engine));
+    RC_ASSERT(plan.engine == engine);
+    RC_ASSERT(loop_of(graph, plan) == "");
+    RC_ASSERT(gaps(graph, plan) == 0u);
+    if (plan.levels == nullptr) continue;
+    const Cabling cabling(graph);
+    for (const std::size_t from : nodes_of(graph, NodeKind::kAdapter)) {
+      for (const std::size_t to : nodes_of(graph, NodeKind::kAdapter)) {
+        const ib::Lid a = plan.nodes[from].ports[0].lid, b = plan.nodes[to].ports[0].lid;
+        RC_ASSERT(plan.levels->of(a, b) < plan.layers);
+        RC_ASSERT(plan.levels->of(a, b) == plan.levels->of(b, a));
+      }
+    }
+  }
+}
+
+RC_GTEST_PROP(EnginesProperty, the_order_of_the_lists_does_not_matter, ()) {
+  const Graph graph = random_graph();
+  const std::size_t last = graph.nodes.size() - 1;
+  Graph reversed = graph;
+  std::ranges::reverse(reversed.nodes);
+  std::ranges::reverse(reversed.cables);
+  for (Cable& cable : reversed.cables) cable = {{last - cable.b.node, cable.b.port}, {last - cable.a.node, cable.a.port}};
+  const std::vector<std::size_t> roots{*rc::gen::elementOf(nodes_of(graph, NodeKind::kSwitch))};
+  for (const EngineName& one : kEngineNames) {
+    const Plan straight = plan_by(graph, by(one.engine, roots)), other = plan_by(reversed, by(one.engine, {last - roots[0]}));
+    RC_ASSERT(straight.engine == other.engine);
+    for (std::size_t i = 0; i <= last; ++i) {
+      RC_ASSERT(straight.nodes[i].forwarding_table == other.nodes[last - i].forwarding_table);
+      for (std::size_t j = 0; j <= last && straight.levels != nullptr; ++j) {
+        const ib::Lid a = straight.nodes[i].ports[0].lid, b = straight.nodes[j].ports[0].lid;
+        RC_ASSERT(straight.levels->of(a, b) == other.levels->of(a, b));
+      }
+    }
+  }
+}
+
+// Every adapter sends to the one so many places on; some of a leaf's adapters are missing. Adapters are in the order of their
+// leaves.
+void expect_shifts_without_congestion(const Graph& graph, const std::vector<std::size_t>& places) {
+  const Plan plan = plan_by(graph, by(Engine::kFtree));
+  ASSERT_EQ(plan.engine, Engine::kFtree) << plan.refusals.at(0).text;
+  EXPECT_EQ(loop_of(graph, plan), "");
+  const Cabling cabling(graph);
+  for (std::size_t shift = 1; shift < places.size(); ++shift) {
+    std::set<Channel> used;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::size_t from = places[i], to = places[(i + shift) % places.size()];
+      if (from == graph.nodes.size() || to == graph.nodes.size()) continue;
+      for (const Channel& output : cabling.route(plan, from, to))
+        EXPECT_TRUE(used.insert(output).second) << "two packets at " << graph.nodes[output.node].name << ":" << +output.port.value
+                                                << " with shift " << shift;
+    }
+  }
+}
+
+TEST(Engines, ftree_routes_every_shift_without_congestion) {
+  for (const std::uint32_t spines : {2u, 3u, 4u}) {
+    const Graph graph = leaf_spine({.leaves = 2 * spines, .spines = spines, .hosts = spines});
+    expect_shifts_without_congestion(graph, nodes_of(graph, NodeKind::kAdapter));
+  }
+  const Graph parallel = leaf_spine({.leaves = 4, .spines = 2, .cables = 2, .hosts = 4});
+  expect_shifts_without_congestion(parallel, nodes_of(parallel, NodeKind::kAdapter));
+  for (const std::uint32_t half : {2u, 3u}) {
+    const Graph graph = fat_tree(half, 2 * half, half);
+    expect_shifts_without_congestion(graph, nodes_of(graph, NodeKind::kAdapter));
+  }
+}
+
+TEST(Engines, ftree_keeps_places_for_adapters_that_are_missing) {
+  Graph graph = fat_tree(3, 6, 3);
+  std::vector<std::size_t> places = nodes_of(graph, NodeKind::kAdapter);
+  // The last adapters of some leaves, and a middle one, without their cables: a node without one is nobody's.
+  for (const std::size_t missing : {5u, 11u, 12u, 20u, 53u}) {
+    std::erase_if(graph.cables,
+                  [&](const Cable& cable) { return cable.a.node == places[missing] || cable.b.node == places[missing]; });
+  }
+  // Those that are left at a leaf have its first places.
+  std::vector<std::size_t> left;
+  for (std::size_t leaf = 0; leaf < places.size(); leaf += 3) {
+    std::vector<std::size_t> own;
+    for (std::size_t i = leaf; i < leaf + 3; ++i) {
+      const bool is_there =
+          std::ranges::none_of(std::vector<std::size_t>{5, 11, 12, 20, 53}, [&](std::size_t missing) { return missing == i; });
+      if (is_there) own.push_back(places[i]);
+    }
+    own.resize(3, graph.nodes.size());
+    left.insert(left.end(), own.begin(), own.end());
+  }
+  expect_shifts_without_congestion(graph, left);
+}
+
+TEST(Engines, ftree_wants_a_regular_tree_unless_the_roots_are_named) {
+  Graph graph = leaf_spine({.leaves = 4, .spines = 2, .hosts = 2});
+  std::erase_if(graph.cables, [&](const Cable& cable) { return cable.a.node == node_named(graph, "leaf1") && cable.a.port.value == 4; });
+  const Plan refused = plan_by(graph, by(Engine::kFtree));
+  EXPECT_EQ(refused.engine, Engine::kMinhop);
+  EXPECT_EQ(refused.refusals.at(0).text,
+            "switch leaf1 has another number of switches above it than others of rank 1; name the roots, and it need not be regular");
+  const Plan named = plan_by(graph, by(Engine::kFtree, {node_named(graph, "spine0"), node_named(graph, "spine1")}));
+  EXPECT_EQ(named.engine, Engine::kFtree);
+  EXPECT_EQ(gaps(graph, named), 0u);
+}
+
+RC_GTEST_PROP(EnginesProperty, dor_has_no_loop_in_a_mesh, ()) {
+  const Mesh of = mesh(*rc::gen::inRange<std::uint32_t>(1, 6), *rc::gen::inRange<std::uint32_t>(1, 6));
+  const Plan plan = plan_by(of.graph, by(Engine::kDor));
+  RC_ASSERT(gaps(of.graph, plan) == 0u);
+  RC_ASSERT(loop_of(of.graph, plan) == "");
+}
+
+// Port d + 2 leads along dimension d at both ends.
+TEST(Engines, dor_has_no_loop_in_a_hypercube) {
+  Graph graph;
+  std::vector<std::size_t> nodes;
+  for (std::size_t i = 0; i < 16; ++i) nodes.push_back(add_switch(graph, "s" + std::to_string(10 + i), 1, 5));
+  for (std::size_t i = 0; i < 16; ++i) {
+    for (std::uint32_t d = 0; d < 4; ++d) {
+      if ((i >> d & 1) == 0) graph.cables.push_back({end(nodes[i], 2 + d), end(nodes[i | std::size_t{1} << d], 2 + d)});
+    }
+  }
+  const Plan plan = plan_by(graph, by(Engine::kDor));
+  EXPECT_EQ(gaps(graph, plan), 0u);
+  EXPECT_EQ(loop_of(graph, plan), "");
+  EXPECT_NE(loop_of(graph, plan_by(graph, by(Engine::kMinhop))), "");
+}
+
+std::vector<std::uint32_t> random_sizes() {
+  std::vector<std::uint32_t> sizes;
+  for (int d = *rc::gen::inRange(1, 4); d > 0; --d) sizes.push_back(*rc::gen::inRange<std::uint32_t>(1, 6));
+  return sizes;
+}
+
+RC_GTEST_PROP(EnginesProperty, torus_2qos_has_no_loop_in_tori_and_meshes, ()) {
+  const TorusGraph of = torus_of(random_sizes(), *rc::gen::arbitrary<bool>());
+  const Plan plan = plan_by(of.graph, torus_2qos(of));
+  RC_ASSERT(plan.is_routed);
+  RC_ASSERT(gaps(of.graph, plan) == 0u);
+  RC_ASSERT(loop_of(of.graph, plan) == "");
+}
+
+RC_GTEST_PROP(EnginesProperty, torus_2qos_has_none_when_a_cable_is_missing_and_keeps_the_levels, ()) {
+  TorusGraph of = torus_of({*rc::gen::inRange<std::uint32_t>(3, 6), *rc::gen::inRange<std::uint32_t>(3, 6)});
+  const Plan whole = plan_by(of.graph, torus_2qos(of));
+  std::vector<std::size_t> between;
+  for (std::size_t i = 0; i < of.graph.cables.size(); ++i) {
+    if (of.graph.nodes[of.graph.cables[i].a.node].kind == NodeKind::kSwitch &&
+        of.graph.nodes[of.graph.cables[i].b.node].kind == NodeKind::kSwitch)
+      between.push_back(i);
+  }
+  of.graph.cables.erase(of.graph.cables.begin() + static_cast<std::ptrdiff_t>(*rc::gen::elementOf(between)));
+  const Plan broken = plan_by(of.graph, torus_2qos(of));
+  RC_ASSERT(broken.is_routed);
+  RC_ASSERT(gaps(of.graph, broken) == 0u);
+  RC_ASSERT(loop_of(of.graph, broken) == "");
+  for (std::size_t i = 0; i < of.graph.nodes.size(); ++i) {
+    for (std::size_t j = 0; j < of.graph.nodes.size(); ++j) {
+      const ib::Lid a = whole.nodes[i].ports[0].lid, b = whole.nodes[j].ports[0].lid;
+      RC_ASSERT(whole.levels->of(a, b) == broken.levels->of(a, b));
+    }
+  }
+}
+
+// By one lane the same routes would have a loop.
+TEST(Engines, torus_2qos_needs_its_lanes) {
+  const TorusGraph of = torus_of({4, 4});
+  const Plan plan = plan_by(of.graph, torus_2qos(of));
+  EXPECT_NE(credit_loop_text(of.graph.nodes, find_credit_loop(of.graph.nodes, of.graph.cables, plan)), "");
+  Routing one_lane = torus_2qos(of);
+  one_lane.lanes = 1;
+  EXPECT_EQ(plan_by(of.graph, one_lane).refusals.at(0).text, "cables between switches have one data lane, and a torus needs two");
+}
+
+TEST(Engines, torus_2qos_refuses_what_is_none) {
+  TorusGraph of = torus_of({4, 4});
+  std::swap(of.torus.switches[0], of.torus.switches[5]);
+  EXPECT_EQ(plan_by(of.graph, torus_2qos(of)).refusals.at(0).text, "switches s1000 and s1001 have a cable, and are no neighbours in the torus");
+  of.torus.switches.pop_back();
+  EXPECT_EQ(plan_by(of.graph, torus_2qos(of)).refusals.at(0).text,
+            "the torus has 16 places, 15 switches are named for them, and the fabric has 16");
+}
+
+// What OpenSM calls honouring existing routes.
+TEST(Engines, routes_that_are_still_good_stay_when_a_cable_goes) {
+  const Graph graph = leaf_spine({.leaves = 4, .spines = 4, .hosts = 4});
+  const Plan before = plan_by(graph, by(Engine::kMinhop));
+  Graph broken = graph;
+  const std::size_t leaf0 = node_named(graph, "leaf0");
+  std::erase_if(broken.cables, [&](const Cable& cable) { return cable.a.node == leaf0 && cable.a.port.value == 5; });
+  const Plan after = plan_by(broken, by(Engine::kMinhop), &before);
+  EXPECT_EQ(gaps(broken, after), 0u);
+  for (const std::size_t node : nodes_of(graph, NodeKind::kSwitch)) {
+    for (const std::size_t to : nodes_of(graph, NodeKind::kAdapter)) {
+      const std::uint16_t lid = before.nodes[to].ports[0].lid.value;
+      const PortNumber old = before.nodes[node].forwarding_table[lid], now = after.nodes[node].forwarding_table[lid];
+      const bool had_to_change = (node == leaf0 && old.value == 5) || graph.nodes[to].name.starts_with("leaf0");
+      EXPECT_TRUE(had_to_change || old == now) << graph.nodes[node].name << " to " << graph.nodes[to].name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::subnet
