@@ -143,7 +143,7 @@ std::string with_switch(const std::string& keys, const std::string& generate = "
 
 TEST(WatchdogKeys, arrive) {
   const TopologySpec topology = loaded(R"(, "switch": "spectrum")");
-  EXPECT_EQ(fabric::watchdog_of(topology.switches[0].switch_profile.watchdog), std::nullopt) << "SONiC's is off until it is started";
+  EXPECT_FALSE(fabric::watchdog_of(topology.switches[0].switch_profile.watchdog).has_value()) << "SONiC's is off until it is started";
   EXPECT_EQ(with_switch(R"("pfc_watchdog": {"action": "dropp", "detection_time": "0 s"})"),
             "/pfc_watchdog/action: \"dropp\" is not allowed here; did you mean \"drop\"?\n"
             "/pfc_watchdog/detection_time: \"0 s\" is out of range; allowed: 1 ns to 1000 s\n");

@@ -100,7 +100,7 @@ TEST(FabricDeadlock, of_pauses_ends_a_run_of_flows) {
 
 // Slices of programs end where the run does, whichever way it is executed.
 TEST(FabricDeadlock, ends_a_run_of_programs_at_one_time_in_both_modes) {
-  const std::string command = "ib_write_bw -e -s 65536 -n 200 -u 8";
+  const std::string command = "ib_send_bw -e -s 65536 -n 200 -u 8";
   Ring ring;
   ring.hca = "edr_hca";
   const RunReport slices = ring.run({"--verify"}, command, command);
