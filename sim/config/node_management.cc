@@ -113,8 +113,8 @@ void AdapterManagement::receive(const ib::ManagementDatagram& datagram) {
 
 void AdapterManagement::send(const ib::ManagementDatagram& datagram) { agents_.send(datagram); }
 
-// IBA 14.2.5.13: who runs the subnet manager itself tells of it, before one of a program's. Of a trap it sends the TrapRepress (IBA
-// 13.4.9); its sweep after a failed cable needs no datagrams (reroutes.h).
+// IBA 14.2.5.13: who runs the subnet manager itself answers for it, before one of a program's. A trap gets a TrapRepress (IBA
+// 13.4.9); the sweep after a failed cable needs no datagrams (reroutes.h).
 bool AdapterManagement::deliver(const ib::ManagementDatagram& datagram) {
   const mad::Header header = mad::header_of(datagram.mad);
   const management::NodePort& port = in_.node.ports[kAdapterPort];

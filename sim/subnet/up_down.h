@@ -9,9 +9,9 @@
 
 namespace verbatim::subnet {
 
-// Switches with all adapters at one distance. Where there are none, those with nearly all of them there, more than nine in ten, and
-// no more than one in twenty at any other distance: OpenSM's rule, by which leaves of a fat tree of more than twenty pods are roots,
-// too. Ascending numbers; may be empty, as in a ring.
+// Switches with all adapters at one distance. Where there are none, those with nearly all of them there, more than nine in ten,
+// and no more than one in twenty at any other distance: OpenSM's rule, by which leaves of a fat tree of more than twenty pods
+// are roots, too. Ascending numbers; may be empty, as in a ring.
 std::vector<std::size_t> find_roots(const SwitchGraph& graph);
 
 // Ranks as ShortestOptions has them: by hops from the nearest of `roots`, then by name.

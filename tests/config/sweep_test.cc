@@ -110,7 +110,6 @@ TEST(Sweep, one_that_takes_longer_than_the_retries_comes_too_late) {
   const Outcome outcome = two_spines(R"("sweep_time": "2 s", )", kDown + "}");
   EXPECT_EQ(outcome.count(ib::WcStatus::kRetryExceeded), 2u);
   EXPECT_LT(outcome.flows_end_ps, 1'000 * kMsPs);
-  EXPECT_TRUE(outcome.sweeps.empty()) << "nothing asks for a route";
 }
 
 TEST(Sweep, a_repaired_cable_has_its_routes_again) {
@@ -205,7 +204,8 @@ TEST(Deadlock, minhop_can_stop_a_ring_of_four_and_updn_cannot) {
     if (is_updn) ring.more = R"(, "routing_engine": "updn,no_fallback", "root_switches": ["s0"])";
     const auto spec = scenario(ring_text(ring), all_across("100 MiB"));
     ASSERT_TRUE(spec);
-    EXPECT_EQ(subnet::find_credit_loop(nodes_of(spec->topology), cables_of(spec->topology), plan_of(spec->topology)).size(), is_updn ? 0u : 4u);
+    const TopologySpec& topology = spec->topology;
+    EXPECT_EQ(subnet::find_credit_loop(nodes_of(topology), cables_of(topology), plan_of(topology)).size(), is_updn ? 0u : 4u);
     workload::Workload workload;
     EXPECT_EQ(deadlock_of(*spec, 50 * kMsPs, workload).size(), is_updn ? 0u : 4u);
   }

@@ -87,6 +87,25 @@ TEST_P(InfinibandDiags, says_what_is_there) {
 INSTANTIATE_TEST_SUITE_P(Programs, InfinibandDiags, testing::ValuesIn(kDiagnoses),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// A cable between switches fails at 1 s and is repaired at 3 s; the subnet manager has swept 100 ms later.
+TEST(Sweep, ibtracert_shows_the_routes_of_its_time) {
+  if (!std::filesystem::exists("/usr/sbin/ibtracert")) GTEST_SKIP() << "infiniband-diags is not installed";
+  const support::TemporaryFolder folder;
+  const std::string topology = folder.path() + "/t.json", file = folder.path() + "/s.json";
+  std::ofstream(topology) << nlohmann::json{
+      {"name", "t"}, {"generate", {{"shape", "leaf_spine"}, {"hosts", 8}, {"hosts_per_leaf", 4}, {"spines", 2}, {"rate", "EDR 4x"}}}};
+  const auto ask = [](const char* start) { return nlohmann::json{{"host", "h0"}, {"command", "ibtracert 1 5"}, {"start", start}}; };
+  const nlohmann::json fault = {{"action", "link_down"}, {"link", "leaf0:5"}, {"at", "1 s"}, {"until", "3 s"}};
+  std::ofstream(file) << nlohmann::json{{"topology", topology}, {"programs", {ask("0 s"), ask("2 s"), ask("4 s")}}, {"faults", {fault}}};
+  const support::RunReport run = support::run({.scenario = file});
+  EXPECT_EQ(run.code, 0) << run.story();
+  const std::string spines[] = {"spine0", "spine1", "spine0"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::string output = run.output(i == 0 ? "h0" : "h0." + std::to_string(i + 1));
+    EXPECT_NE(output.find("\"" + spines[i] + "\""), std::string::npos) << output;
+  }
+}
+
 // device_fatal: what programs read and write there is EIO from then on, and nobody hangs.
 TEST(Umad, of_a_failed_adapter_answers_eio) {
   const support::TemporaryFolder folder;

@@ -35,7 +35,8 @@ class OpenSm : public testing::Test {
     if (!std::filesystem::exists("/usr/sbin/opensm")) GTEST_SKIP() << "opensm is not installed";
   }
 
-  std::string write(const nlohmann::json& topology, const nlohmann::json& programs, const nlohmann::json& faults = nlohmann::json::array()) {
+  std::string write(const nlohmann::json& topology, const nlohmann::json& programs,
+                    const nlohmann::json& faults = nlohmann::json::array()) {
     const std::string at = folder_.path() + "/topology.json", scenario = folder_.path() + "/scenario.json";
     std::ofstream(at) << topology;
     std::ofstream(scenario) << nlohmann::json{{"topology", at}, {"programs", programs}, {"faults", faults}, {"time_limit", "100 s"}};
