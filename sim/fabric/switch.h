@@ -77,6 +77,7 @@ class Switch final : public PacketSink {
   // Port n is the component `port_ids[n - 1]`.
   Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfile& profile,
          const std::vector<ComponentId>& port_ids);
+  ~Switch() { check_claims(); }
 
   std::uint32_t port_count() const { return static_cast<std::uint32_t>(inputs_.size()); }
   // `number` from 1.
@@ -144,6 +145,8 @@ class Switch final : public PacketSink {
   PortNumber output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const;
   // Sets the priority of a packet, and the lane on which it counts as having come in.
   void classify(const Port& in, ib::Packet& packet) const;
+  // In debug builds: when no packet waits for an output, none claims space.
+  void check_claims();
   bool is_for_agent(ib::Packet& packet);
   // 0: this switch itself, kNoRoute: none.
   PortNumber output_for(ib::Packet& packet);
