@@ -21,6 +21,7 @@ Arrivals::Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber nu
       timer_(Timer::of<&Arrivals::on_arrival>(engine, id, EventClass::kArrival, this)) {}
 
 void Arrivals::expect(PacketOnLine&& coming) {
+  on_line_.enter(coming.wire_bytes);
   std::size_t place = expected_.size();
   const Instant when = delivery_.of(coming.times);
   const auto comes_last = [&](const PacketOnLine& before) { return delivery_.of(before.times) <= when; };
@@ -42,6 +43,7 @@ void Arrivals::on_arrival() {
   const ArrivalTimes times = slot.times;
   const std::uint32_t wire_bytes = slot.wire_bytes;
   expected_.drop_front();
+  leave_line(wire_bytes);
   if (!expected_.empty()) timer_.schedule_at(delivery_.of(expected_.front().times));
   ++counters_.rcv_packets;
   counters_.rcv_bytes += wire_bytes - ib::kVcrcBytes;
@@ -57,6 +59,7 @@ void Arrivals::on_arrival() {
 
 void Arrivals::lose_next() {
   const PacketOnLine lost = expected_.pop_front();
+  leave_line(lost.wire_bytes);
   if (!expected_.empty()) timer_.schedule_at(delivery_.of(expected_.front().times));
   if (lost.failures == PacketOnLine::kFaulty) {
     ++counters_.rcv_errors;

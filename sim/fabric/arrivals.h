@@ -12,6 +12,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/ring.h"
 #include "sim/core/trace.h"
+#include "sim/fabric/conservation.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/ib/port_counters.h"
 
@@ -56,6 +57,11 @@ class Arrivals {
  private:
   void on_arrival();
   void lose_next();
+  // The first of the expected packets is taken.
+  void leave_line(std::uint32_t wire_bytes) {
+    on_line_.leave(wire_bytes);
+    if (expected_.empty()) on_line_.expect(0);
+  }
 
   Tracer& tracer_;
   const ComponentId id_;
@@ -66,6 +72,7 @@ class Arrivals {
   LossListener& losses_;
   std::uint32_t failures_ = 0;
   Ring<PacketOnLine> expected_;  // by their delivery
+  [[no_unique_address]] Bytes on_line_;
   Timer timer_;                  // of expected_.front()
 };
 

@@ -108,6 +108,7 @@ void Port::enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared
                    ib::VirtualLane lane) {
   CHECK(out_.has_lane(lane));
   CHECK(!has_credits_ || blocks_of(state.wire_bytes) <= link_->flow_control().capacity());
+  queued_.enter(state.wire_bytes);
   const bool at_once = out_.waiting() == 0 && state.claim.buffer == nullptr;
   const std::size_t place = out_.push(std::move(packet), state, std::move(shared), lane, engine_.now());
   show_queue(tracer_, id_, out_, lane);
@@ -129,6 +130,9 @@ void Port::release(const ib::Packet& packet) { release(packet.lrh.lane, packet.w
 
 void Port::on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) {
   CHECK(connected() && when >= engine_.now());
+  if constexpr (kChecksConservation) {
+    if (own_buffer_ == nullptr) buffer_->bytes_of(number_).space.leave(wire_bytes);
+  }
   if (lane == kManagementLane) return;
   CHECK(lane.value < out_.data_lanes());
   if (has_pauses_) {
@@ -160,7 +164,9 @@ void Port::on_pause_timer() {
   groups.settle(engine_.now());
   for (std::uint32_t rest = asked_pauses() & ~extras_->pause_storm; rest != 0; rest &= rest - 1) {
     const ib::VirtualLane lane = lowest_of(rest);
-    if (groups.has_room_again(buffer_->group_of(number_, lane))) link_->pauses()->ask(lane.value, false, engine_.now());
+    const std::size_t group = buffer_->group_of(number_, lane);
+    if (!groups.has_left(group, engine_.now()) || !groups.has_room_again(group)) continue;
+    link_->pauses()->ask(lane.value, false, engine_.now());
   }
   if (up_ && owes_pause_frame()) {
     link_->advance();
@@ -240,7 +246,6 @@ void Port::schedule_resumes() {
 
 void Port::send_pause_frame() {
   const PauseFrame frame = link_->send_pause_frame();
-  last_period_ = link_->line().busy_since();
   const auto enabled = static_cast<std::uint8_t>(frame.paused | frame.changed);
   if (!tracer_.shows_packets())
     return tracer_.record(id_, TraceEvent::kPauseFrame, enabled, frame.paused, link().pause_quanta);
@@ -307,12 +312,14 @@ bool Port::limits_waits(ib::VirtualLane lane) const {
 }
 
 bool Port::expire() {
-  return out_.expire(
+  const bool any = out_.expire(
       engine_.now(), [this] { count_wait(); },
       [this](const QueuedPacket& lost, DropReason reason) {
         lose(lost, reason);
         show_queue(tracer_, id_, out_, lost.packet->lrh.lane);
       });
+  check_queued();
+  return any;
 }
 
 void Port::count_wait() {
@@ -333,6 +340,8 @@ void Port::start(ib::VirtualLane lane) {
   if (slot.shared != nullptr) [[unlikely]] shared = std::move(slot.shared);
   out_.drop_started(lane, engine_.now());
   show_queue(tracer_, id_, out_, lane);
+  queued_.leave(first.wire_bytes);
+  check_queued();
   if (extras_ != nullptr) [[unlikely]] {
     mark(MarkingParams::Where::kDequeue, *packet, lane);
     if (extras_->forward_marking != nullptr) mark_forward(*packet, first.wire_bytes, lane);
@@ -373,6 +382,7 @@ void Port::start(ib::VirtualLane lane) {
 }
 
 void Port::queue_copy(const ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane) {
+  queued_.enter(state.wire_bytes);
   QueuedState copy{.ready = state.ready, .wire_bytes = state.wire_bytes, .is_copy = true};
   out_.push_first({std::make_unique<ib::Packet>(packet), copy, nullptr}, lane, engine_.now());
   show_queue(tracer_, id_, out_, lane);
@@ -384,6 +394,7 @@ void Port::drop(const ib::Packet& packet, DropReason reason) {
 }
 
 void Port::lose(const QueuedPacket& lost, DropReason reason) {
+  queued_.leave(lost.state.wire_bytes);
   drop(*lost.packet, reason);
   PerPortBuffer::release(lost.state.claim, lost.shared.get(), lost.state.wire_bytes, engine_.now());
 }
@@ -433,6 +444,14 @@ void Port::lose_queued() {
         if (bytes != 0) show_queue(tracer_, id_, out_, lane);
         if (bytes >= output_queue_bytes_ && room_listener_ != nullptr) room_listener_(room_owner_, lane);
       });
+  check_queued();
+}
+
+void Port::check_queued() const {
+  if constexpr (!kChecksConservation) return;
+  std::uint64_t bytes = out_.queued_bytes(kManagementLane);
+  for (std::uint8_t lane = 0; lane < out_.data_lanes(); ++lane) bytes += out_.queued_bytes(ib::VirtualLane{lane});
+  queued_.expect(bytes);
 }
 
 void Port::pump() {

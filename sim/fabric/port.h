@@ -16,6 +16,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
+#include "sim/fabric/conservation.h"
 #include "sim/fabric/forward_marking.h"
 #include "sim/fabric/lane_table.h"
 #include "sim/fabric/link_end.h"
@@ -124,7 +125,11 @@ class Port final : private LinkUser, private SpaceListener {
   // Whether a packet that comes in now finds room in the buffer, and then takes it. VL15 has no flow control (IBA 7.6.4), nor
   // have lossy links; other packets had credits. What leaves at an instant makes room for what comes later.
   bool admit(const ib::Packet& packet) {
-    return (packet.lrh.lane != kManagementLane && has_credits_) || admit_counted(packet);
+    const bool is_admitted = (packet.lrh.lane != kManagementLane && has_credits_) || admit_counted(packet);
+    if constexpr (kChecksConservation) {
+      if (is_admitted && own_buffer_ == nullptr) buffer_->bytes_of(number_).space.enter(packet.wire_bytes());
+    }
+    return is_admitted;
   }
 
   // What has been counted up to now; whoever finds that something is wrong with a packet counts it here.
@@ -171,6 +176,8 @@ class Port final : private LinkUser, private SpaceListener {
   std::uint32_t far_blocks() const { return link_->flow_control().capacity(); }
   // Where packets wait that come in by this port.
   const PerPortBuffer& input_buffer() const { return *buffer_; }
+  // In debug builds: a packet waits here.
+  bool has_any_queued() const { return queued_.held() > 0; }
   // Null: no cable.
   Port* far_end() const { return peer_; }
 
@@ -224,7 +231,7 @@ class Port final : private LinkUser, private SpaceListener {
   bool admit_counted(const ib::Packet& packet);
   // The far end is asked to pause a lane that has become full.
   void judge_pause(ib::VirtualLane lane);
-  // Lanes that have room again are resumed, and a frame leaves that is due.
+  // Lanes that a packet leaves now are resumed if they have room again, and a frame leaves that is due.
   void on_pause_timer();
   void schedule_pause_timer(Instant when);
   void schedule_resumes();
@@ -264,6 +271,8 @@ class Port final : private LinkUser, private SpaceListener {
   bool set_down(DownCause cause, bool is_down);
   void set_up(bool up);
   void lose_queued();
+  // In debug builds: what came into the output queues is there, or has started or been dropped.
+  void check_queued() const;
   // Starts what can start now and sets the timer for what cannot yet.
   void pump();
   void set_wake();
@@ -296,6 +305,7 @@ class Port final : private LinkUser, private SpaceListener {
   LaneTable sl_to_vl_;
   const Duration lifetime_;
   OutputScheduler out_;
+  [[no_unique_address]] Bytes queued_;
   Timer wake_;
   RoomListener room_listener_ = nullptr;
   Instant waited_until_{};  // what was waited before is counted
@@ -307,7 +317,7 @@ class Port final : private LinkUser, private SpaceListener {
   void* room_owner_ = nullptr;
 };
 
-static_assert(sizeof(Port) <= 736);
+static_assert(kChecksConservation || sizeof(Port) <= 736);
 
 // Joins two ports by a cable, once, before the first packet. Each end learns the other's input buffer. A cable between parts
 // needs a propagation above zero.

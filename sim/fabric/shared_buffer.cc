@@ -54,7 +54,7 @@ void SharedBuffer::release(std::size_t number, std::uint32_t wire_bytes, Instant
 
 bool SharedBuffer::is_full(std::size_t number) const {
   const Group& group = groups_[number];
-  return group.is_lossless && (group.in_headroom > 0 || group.used >= limit_of(group));
+  return group.is_lossless && (group.in_headroom > 0 || (group.used > 0 && group.used >= limit_of(group)));
 }
 
 bool SharedBuffer::has_room_again(std::size_t number) const {
@@ -90,6 +90,7 @@ void SharedBuffer::settle_until(Instant end) {
   while (!due_.empty() && due_.front().when < end) {
     std::pop_heap(due_.begin(), due_.end(), kIsLater);
     Group& group = groups_[due_.back().group];
+    group.left = due_.back().when;
     due_.pop_back();
     give_back(group, group.releases.pop_front().cells);
   }

@@ -10,7 +10,8 @@
 // share of the pool.
 //
 // A lossless group is full, and its sender is to pause, when it uses headroom, or all that it may have
-// without. It has room again when no headroom is used and it is below that by the resume offset, or empty.
+// without; an empty one is not, as nothing of it could leave and resume the sender. It has room again when
+// no headroom is used and it is below that by the resume offset, or empty.
 // The threshold moves with what other groups take, but a group is judged only when a packet of its own comes
 // or leaves (as published models of Broadcom switches do; HPCC's simulator).
 //
@@ -61,6 +62,8 @@ class SharedBuffer {
   // others left.
   bool can_have_room_again(std::size_t group, std::span<const std::uint64_t> kept) const;
   std::size_t size() const { return groups_.size(); }
+  // Whether a packet of the group gave back its cells at this instant.
+  bool has_left(std::size_t group, Instant now) const { return groups_[group].left == now; }
   // Cells that are released at `now` or before are free.
   void settle(Instant now) { settle_until(now + Duration(1)); }
   // When the next packet of a group gives back its cells, as far as is known; kNever: it is not.
@@ -99,6 +102,7 @@ class SharedBuffer {
     bool is_lossless = false;
     std::uint64_t used = 0;  // of the reserve and the pool
     std::uint64_t in_headroom = 0;
+    Instant left = kNever;   // when a packet gave back its cells last; kNever: none has
     Ring<Release> releases;  // by time
 
     std::uint64_t in_pool() const { return used > reserved ? used - reserved : 0; }

@@ -46,6 +46,8 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   if (!input.port->admit(*packet)) {
     return ib::record_drop(tracer_, input.port->id(), *packet, full_buffer_reason(packet->lrh.lane), input.port->id());
   }
+  check_claims();
+  const ArrivalCheck check(buffer_.bytes_of(in));
   if (!input.port->carries(packet->lrh.lane)) [[unlikely]] {
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNotActive);
   }
@@ -83,7 +85,16 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const Instant ready = ready_at(*input.port, out, lookup, times, *packet, wire_bytes);
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   packet->lrh.lane = lane;
+  buffer_.bytes_of(in).claimed.enter(wire_bytes);
   out.forward(std::move(packet), wire_bytes, times, ready, {&buffer_, in, in_lane});
+}
+
+void Switch::check_claims() {
+  if constexpr (!kChecksConservation) return;
+  for (const Input& input : inputs_) {
+    if (input.port->has_any_queued()) return;
+  }
+  for (const Input& input : inputs_) buffer_.bytes_of(input.port->number()).claimed.expect(0);
 }
 
 void Switch::classify(const Port& in, ib::Packet& packet) const {
@@ -166,6 +177,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
   const ib::VirtualLane in_lane = packet->lrh.lane;
   const auto copies = std::make_shared<SharedClaim>();
   copies->left = outputs.size();
+  buffer_.bytes_of(in).claimed.enter(wire_bytes);
   for (const PortNumber number : outputs) {
     Port& out = *inputs_[number.value - 1u].port;
     ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.id());

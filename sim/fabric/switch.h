@@ -79,6 +79,7 @@ class Switch final : public PacketSink {
   // Port n is the component `port_ids[n - 1]`.
   Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfile& profile,
          const std::vector<ComponentId>& port_ids);
+  ~Switch() { check_claims(); }
 
   std::uint32_t port_count() const { return static_cast<std::uint32_t>(inputs_.size()); }
   // `number` from 1.
@@ -162,6 +163,8 @@ class Switch final : public PacketSink {
   void classify(const Port& in, ib::Packet& packet) const;
   // By the load balancer.
   PortNumber balanced_output(ib::Packet& packet);
+  // In debug builds: when no packet waits for an output, none claims space.
+  void check_claims();
   bool is_for_agent(ib::Packet& packet);
   // 0: this switch itself, kNoRoute: none.
   PortNumber output_for(ib::Packet& packet);

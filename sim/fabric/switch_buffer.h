@@ -22,6 +22,7 @@
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
 #include "sim/fabric/channel.h"
+#include "sim/fabric/conservation.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/shared_buffer.h"
 #include "sim/ib/packet.h"
@@ -73,7 +74,8 @@ struct SharedMemoryParams {
   std::uint32_t cell_bytes = kCreditBlockBytes;
   std::uint32_t reserved_bytes = 0;  // for each lane of a port
   int lossless_alpha_log2 = 0, lossy_alpha_log2 = 0;
-  // A lossy packet is dropped that finds more than so much, times what is free of the pool, in its output queue.
+  // A lossy packet is dropped with which its output queue would have more than so much, times what is free of the pool. The bytes
+  // that wait there and those of the packet are rounded up to cells, each as a whole.
   int output_alpha_log2 = SharedBuffer::kMostAlpha;
   std::uint32_t resume_offset_bytes = 0;
 
@@ -106,6 +108,9 @@ class PerPortBuffer {
     at(in).lanes = std::make_unique<Space[]>(lanes);
     for (std::size_t i = 0; i < lanes; ++i) at(in).lanes[i].capacity = bytes / kCreditBlockBytes;
   }
+
+  // For debug builds.
+  InputBytes& bytes_of(PortNumber in) { return at(in).bytes; }
 
   // The component of an ingress port.
   ComponentId input_id(PortNumber in) const { return inputs_[place(in)].port->input_id(); }
@@ -162,6 +167,7 @@ class PerPortBuffer {
       if (--shared->left > 0) return;
       when = shared->latest;
     }
+    claim.buffer->bytes_of(claim.in).claimed.leave(wire_bytes);
     claim.buffer->release(claim.in, claim.lane, wire_bytes, when);
   }
 
@@ -189,6 +195,7 @@ class PerPortBuffer {
   struct Input {
     SpaceListener* port = nullptr;
     std::int32_t first_group = -1;      // of its lanes, in the shared buffer; -1: they have none
+    [[no_unique_address]] InputBytes bytes;
     std::unique_ptr<Space> management;  // null: not counted
     std::unique_ptr<Space[]> lanes;     // likewise
     std::unique_ptr<std::vector<Instant>> reads;  // ends of the packets that are leaving; null: any number may
@@ -210,7 +217,10 @@ class PerPortBuffer {
       } else {
         CHECK(bytes > group.headroom_bytes);
         shared_->add_memory(bytes);
-        group.reserved_bytes = (bytes - group.headroom_bytes) / kCreditBlockBytes * kCreditBlockBytes;
+        // Whole blocks: what the headroom takes of its last one is nobody's reserve.
+        const std::uint32_t blocks = bytes / kCreditBlockBytes, headroom = std::min(blocks_of(group.headroom_bytes), blocks);
+        group.headroom_bytes = headroom * kCreditBlockBytes;
+        group.reserved_bytes = (blocks - headroom) * kCreditBlockBytes;
       }
       const std::size_t number = shared_->add_group(group);
       if (i == 0) at(in).first_group = static_cast<std::int32_t>(number);

@@ -188,6 +188,45 @@ TEST(Pause, a_lossy_priority_is_not_paused_and_drops) {
   EXPECT_TRUE(simulation.trace.of(TraceEvent::kPauseFrame).empty());
 }
 
+// Lane 0 of the switch's first port is paused while its packets wait for a receiver that has paused the switch. Packets of
+// another port leave, which would give it room. Lane 1 fills: that does not resume lane 0, of which nothing has left.
+TEST(Pause, a_lane_that_no_packet_leaves_is_not_resumed) {
+  constexpr std::uint32_t kCell = 1'024, kHeadroomCells = 20, kPoolCells = 100, kPorts = 4, kLanes = 2;
+  Simulation simulation;
+  SwitchProfile profile;
+  profile.virtual_lanes = kLanes;
+  profile.shared_memory = {.bytes = (kPorts * kLanes * kHeadroomCells + kPoolCells) * kCell, .cell_bytes = kCell};
+  Switch middle(simulation.engine, simulation.tracer, ComponentId{0}, profile,
+                {ComponentId{1}, ComponentId{2}, ComponentId{3}, ComponentId{4}});
+  middle.set_forwarding_table({Switch::kNoRoute, PortNumber{1}, PortNumber{2}, PortNumber{3}, PortNumber{4}});
+  const PortParams ports = ports_with(kHeadroomCells * kCell / kCreditBlockBytes + 4 * kPacketBlocks, kLanes);
+  std::vector<std::unique_ptr<Host>> hosts;
+  for (std::uint32_t i = 1; i <= kPorts; ++i) {
+    LinkParams link = pausing_cable(kHeadroomCells * kCell / kCreditBlockBytes);
+    if (i == kPorts) link.byte_time = {100'000, 1};
+    hosts.push_back(std::make_unique<Host>(simulation, 4 + i, ports));
+    simulation.connect(hosts.back()->port, middle.port(PortNumber{static_cast<std::uint8_t>(i)}), link);
+  }
+  Host &sender = *hosts[0], &receiver = *hosts[1], &other = *hosts[2];
+  receiver.release = false;
+  for (std::uint32_t i = 0; i < 40; ++i) other.port.send(make_packet(4, kPayloadBytes, i));
+  simulation.engine.run_until(at(10'000'000));
+  // 40 of 100 cells are in use. The receiver takes 4 of these packets; the last of the others leaves as much free as they have.
+  for (std::uint32_t i = 0; i < 34; ++i) sender.port.send(make_packet(2, kPayloadBytes, i));
+  simulation.engine.run_until(at(5'000'000'000));
+  EXPECT_EQ(hosts[3]->arrivals.size(), 40u);
+  EXPECT_EQ(sender.port.paused_lanes(), 1u);
+  // As many as are free when 35 of them have come.
+  for (std::uint32_t i = 0; i < 39; ++i) sender.port.send(make_packet(2, kPayloadBytes, i, 1));
+  simulation.engine.run_until(at(6'000'000'000));
+  const SharedBuffer& memory = *middle.buffer().groups();
+  const std::size_t first_group = middle.buffer().group_of(PortNumber{1}, ib::VirtualLane{0});
+  EXPECT_EQ(memory.used_cells(first_group), 30u);
+  EXPECT_EQ(memory.used_cells(first_group + 1), 35u);
+  EXPECT_TRUE(memory.has_room_again(first_group));
+  EXPECT_EQ(sender.port.paused_lanes(), 3u);
+}
+
 // A pause is repeated each 65,535 x 64 bytes / 2 = 167.7696 us: 59 times in 10 ms. Nothing of it is an event.
 TEST(Pause, a_pause_that_lasts_is_repeated_without_events) {
   PausedPair pair(4 * kPacketBlocks, 100);

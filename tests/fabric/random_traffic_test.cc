@@ -10,6 +10,7 @@
 #include "sim/core/rng.h"
 #include "sim/config/headroom.h"
 #include "sim/subnet/subnet.h"
+#include "tests/fabric/conservation.h"
 #include "tests/fabric/net.h"
 #include "tests/fabric/windows.h"
 
@@ -235,6 +236,7 @@ struct Fabric {
       switches[i] = std::make_unique<Switch>(simulation.engine, simulation.tracer, components.id(node.name),
                                              profile, ids);
       switches[i]->set_forwarding_table(plan.nodes[i].forwarding_table);
+      conservation.add_switch(components.id(node.name), ids);
     }
     std::vector<std::size_t> cables(shape.cables.size());
     std::iota(cables.begin(), cables.end(), std::size_t{0});
@@ -249,6 +251,7 @@ struct Fabric {
         windows.connect(a, b, shape.links[i]);
       }
       rates[a.id().value] = rates[b.id().value] = shape.links[i].byte_time;
+      conservation.add_cable(a.id(), b.id());
       if (changes.empty()) continue;
       for (const int end : {0, 1}) {
         ChangingEnd& changing = *ends.emplace_back(std::make_unique<ChangingEnd>(simulation.engine, end == 0 ? a : b, end));
@@ -281,7 +284,9 @@ struct Fabric {
     for (const std::size_t i : order) {
       if (hosts[i]) hosts[i]->start(std::move(outgoing[i]));
     }
+    simulation.tracer.add(conservation);
     windows.run();
+    conservation.expect_rest();
   }
 
   static std::string port_name(const std::string& node, std::uint32_t port) {
@@ -292,6 +297,7 @@ struct Fabric {
   }
 
   const Shape& shape;
+  Conservation conservation;
   Simulation simulation;
   Windows windows;
   std::vector<std::unique_ptr<RandomHost>> hosts;

@@ -173,5 +173,17 @@ TEST(SharedBuffer, an_empty_group_has_room_however_little_is_free) {
   EXPECT_FALSE(buffer.has_room_again(0));
 }
 
+// It would never be resumed: nothing of it leaves.
+TEST(SharedBuffer, an_empty_group_is_not_full_however_little_is_free) {
+  SharedBuffer buffer(20 * kCell, kCell);
+  buffer.add_group(group(0, 10));
+  buffer.add_group(group(0, 0, 7));
+  EXPECT_TRUE(admit(buffer, 1, 10)) << "the whole pool";
+  EXPECT_FALSE(admit(buffer, 0, 11)) << "more than the headroom";
+  EXPECT_FALSE(buffer.is_full(0));
+  EXPECT_TRUE(admit(buffer, 0, 1));
+  EXPECT_TRUE(buffer.is_full(0));
+}
+
 }  // namespace
 }  // namespace verbatim::fabric

@@ -64,8 +64,37 @@ TEST(PerPortBuffer, lanes_of_a_lossy_link_are_bounded_one_by_one) {
   EXPECT_TRUE(two.buffer.admit(kFirst, kManagementLane, 1'000'000, at(0))) << "VL15 is not bounded";
 }
 
+// 68 blocks and 42 bytes, of which the headroom takes 20 blocks and 30 bytes: 21 blocks.
+TEST(PerPortBuffer, headroom_and_reserve_of_a_lane_are_whole_blocks_of_its_buffer) {
+  Buffer two({});
+  LinkParams link;
+  link.flow_control = FlowControlKind::kPause;
+  link.lossless_lanes = 1;
+  link.headroom_bytes = 20 * 64 + 30;
+  two.buffer.bound_lanes(kFirst, 1, 68 * 64 + 42, link);
+  EXPECT_TRUE(two.buffer.admit(kFirst, kFirstLane, 47 * 64, at(0)));
+  EXPECT_EQ(two.buffer.groups()->headroom_used_cells(0), 0u);
+  EXPECT_TRUE(two.buffer.admit(kFirst, kFirstLane, 21 * 64, at(0)));
+  EXPECT_EQ(two.buffer.groups()->headroom_used_cells(0), 21u);
+  EXPECT_FALSE(two.buffer.admit(kFirst, kFirstLane, 26, at(0)));
+}
+
+// One block, of which the headroom asks for 10 bytes of a second one.
+TEST(PerPortBuffer, headroom_is_no_more_than_the_blocks_of_a_lane) {
+  Buffer two({});
+  LinkParams link;
+  link.flow_control = FlowControlKind::kPause;
+  link.lossless_lanes = 1;
+  link.headroom_bytes = 64 + 10;
+  two.buffer.bound_lanes(kFirst, 1, 64 + 20, link);
+  EXPECT_TRUE(two.buffer.admit(kFirst, kFirstLane, 64, at(0)));
+  EXPECT_EQ(two.buffer.groups()->headroom_used_cells(0), 1u);
+  EXPECT_FALSE(two.buffer.admit(kFirst, kFirstLane, 26, at(0)));
+}
+
 TEST(PerPortBuffer, a_claim_ends_at_its_ingress_port_on_the_lane_it_came_in_by) {
   Buffer two({});
+  two.buffer.bytes_of(kSecond).claimed.enter(90);
   PerPortBuffer::release({&two.buffer, kSecond, kSecondLane}, nullptr, 90, at(500));
   EXPECT_TRUE(two.first.released.empty());
   EXPECT_EQ(two.second.released, (std::vector<Ingress::Released>{{1, 90, 500}}));
@@ -74,6 +103,7 @@ TEST(PerPortBuffer, a_claim_ends_at_its_ingress_port_on_the_lane_it_came_in_by) 
 
 TEST(PerPortBuffer, copies_end_their_claim_when_the_last_has_left) {
   Buffer two({});
+  two.buffer.bytes_of(kFirst).claimed.enter(90);
   SharedClaim shared{.left = 3};
   const BufferClaim claim{&two.buffer, kFirst, kFirstLane};
   PerPortBuffer::release(claim, &shared, 90, at(700));

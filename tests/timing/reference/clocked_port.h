@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/timing/reference/clocked_memory.h"
 #include "tests/timing/reference/fabric_case.h"
 
 namespace verbatim::timing::clocked {
@@ -59,14 +60,26 @@ struct Waiting {
 inline constexpr std::uint32_t kDropped = 16;  // instead of a lane
 inline constexpr std::uint32_t kVl15 = 15;     // no credits, no lifetimes, before all others
 
+inline constexpr std::uint32_t kPriorities = 8;
+inline constexpr std::uint32_t kFrameBytes = 64;    // of a frame that pauses or resumes
+inline constexpr std::uint32_t kQuantumBytes = 64;  // of the line's time
+
+// The timers of a frame: for so many quanta its lanes are paused; kUnchanged: nothing is said of a lane.
+struct PauseTimers {
+  static constexpr std::int32_t kUnchanged = -1;
+  std::array<std::int32_t, kPriorities> quanta;
+};
+
 // What the transmitter puts on the line, or a packet on it: one byte after the other.
 struct Unit {
-  bool is_data = false;
+  enum class Kind : std::uint8_t { kData, kCredits, kPause };
+  Kind kind = Kind::kCredits;
   Waiting waiting;
   std::uint32_t lane = 0;
   std::uint32_t length = 0, position = 0;
   std::uint32_t head_at = 0, tail_at = 0;  // byte counts
   std::uint32_t credit_limit = 0;          // FCCL
+  PauseTimers timers{};
 };
 
 struct FlyingByte {
@@ -79,6 +92,18 @@ struct ReceiveLane {
   std::uint64_t freed = 0, told = 0;                   // blocks since the beginning
   std::int64_t due_since = kNo;
   std::int64_t last_update = 0;
+};
+
+// What an end of a link with pauses wants of the far end, by lane.
+struct PauseWish {
+  bool is_paused = false;
+  bool is_news = false;  // since the last frame
+  bool has_left = false; // a packet of the lane, in this instant
+};
+
+struct SpaceFreed {
+  std::int64_t when = 0;
+  std::uint32_t lane = 0, wire_bytes = 0;
 };
 
 struct Moving {  // in a switch, between its head's arrival and an output queue
@@ -118,7 +143,15 @@ struct ReferencePort {
   // Receiver.
   std::vector<ReceiveLane> input;  // but VL15
   std::uint32_t vl15_used = 0;     // blocks
-  std::vector<std::pair<std::int64_t, std::pair<std::uint32_t, std::uint32_t>>> frees;  // time, lane, blocks
+  std::vector<SpaceFreed> frees;
+  std::vector<MemoryGroup> groups;  // by lane; none: the link has credits
+  // Pauses, as the transmitter obeys them: until when, and frames that have come and have no effect yet.
+  std::array<std::int64_t, kPriorities> paused_until{};
+  std::deque<std::pair<std::int64_t, PauseTimers>> coming_pauses;
+  // As the receiver asks for them.
+  std::array<PauseWish, kPriorities> wishes{};
+  std::int64_t frame_due = kNo;   // since a wish is news
+  std::int64_t repeat_due = kNo;  // half of the quanta after the last frame
   // Switch input.
   std::deque<Moving> moving;
   std::uint64_t next_lookup_cycle = 0;

@@ -4,8 +4,9 @@
 
 #include "sim/core/trace.h"
 #include "sim/fabric/switch.h"
+#include "sim/ib/ecn.h"
 #include "tests/fabric/windows.h"
-#include "tests/timing/reference/fabric_case.h"
+#include "tests/timing/reference/link_params.h"
 
 namespace verbatim::timing {
 namespace {
@@ -26,19 +27,44 @@ std::vector<fabric::LevelMapping> lanes_of(const DeviceCase& device) {
   return lanes;
 }
 
+fabric::SharedMemoryParams memory_of(const DeviceCase& device) {
+  const MemoryCase& memory = device.memory;
+  fabric::SharedMemoryParams params;
+  params.bytes = memory.bytes;
+  params.cell_bytes = memory.cell_bytes;
+  params.reserved_bytes = memory.reserved_bytes;
+  params.lossless_alpha_log2 = memory.lossless_alpha;
+  params.lossy_alpha_log2 = memory.lossy_alpha;
+  params.output_alpha_log2 = memory.output_alpha;
+  params.resume_offset_bytes = memory.resume_offset_bytes;
+  return params;
+}
+
+std::shared_ptr<const fabric::MarkingParams> marking_of(const DeviceCase& device) {
+  auto params = std::make_shared<fabric::MarkingParams>();
+  params->where = device.marks_at_enqueue ? fabric::MarkingParams::Where::kEnqueue : fabric::MarkingParams::Where::kDequeue;
+  for (std::size_t lane = 0; lane < device.marks.size(); ++lane) {
+    params->curves[lane] = {device.marks[lane].least, device.marks[lane].most, device.marks[lane].ppm};
+  }
+  return params;
+}
+
 struct Log final : TraceSink {
   std::vector<Passing> passings;
   void on_record(const TraceRecord& record, std::span<const std::byte>) override {
-    Moment moment = Moment::kHead;
-    if (record.event == TraceEvent::kPacketTransmitted) {
-      moment = Moment::kStart;
-    } else if (record.event == TraceEvent::kPacketDropped) {
-      moment = Moment::kDrop;
-    } else if (record.event != TraceEvent::kPacketReceived) {
-      return;
+    const auto first = static_cast<std::uint32_t>(record.values[0]), second = static_cast<std::uint32_t>(record.values[1]),
+               number = static_cast<std::uint32_t>(record.values[2]), detail = static_cast<std::uint32_t>(record.values[3]);
+    const auto add = [&](Moment moment, std::uint32_t packet, std::uint32_t with) {
+      passings.push_back({record.component, record.time_ps, moment, packet, with});
+    };
+    switch (record.event) {
+      case TraceEvent::kPacketTransmitted: return add(Moment::kStart, number, 0);
+      case TraceEvent::kPacketReceived: return add(Moment::kHead, number, 0);
+      case TraceEvent::kPacketDropped: return add(Moment::kDrop, number, detail);
+      case TraceEvent::kPacketMarked: return add(Moment::kMark, number, detail);
+      case TraceEvent::kPauseFrame: return add(Moment::kPause, first, second);
+      default: return;
     }
-    passings.push_back(
-        {record.component, record.time_ps, moment, static_cast<std::uint32_t>(record.values[2])});
   }
 };
 
@@ -82,7 +108,13 @@ struct Adapter final : fabric::PacketSink {
       packet->lrh.lane = wanted.management ? fabric::kManagementLane : port.lane_of(packet->lrh.service_level);
       packet->bth.opcode = ib::make_opcode(ib::Transport::kRc, ib::Operation::kSendMiddle);
       packet->bth.psn = ib::Psn{outgoing[next]};
-      packet->payload.length = wanted.wire_bytes - 26;
+      packet->payload.length = wanted.wire_bytes - (wanted.is_roce ? kRoceOverheadBytes : kInfiniBandOverheadBytes);
+      if (wanted.is_roce) {
+        packet->ethernet.emplace().destination = ib::MacAddress{wanted.to};
+        const auto dscp = static_cast<std::uint8_t>(8 * wanted.level);
+        packet->grh.emplace().traffic_class = ib::with_ecn(static_cast<std::uint8_t>(dscp << ib::kDscpShift),
+                                                           wanted.takes_marks ? ib::Ecn::kCapable0 : ib::Ecn::kNotCapable);
+      }
       CHECK(packet->wire_bytes() == wanted.wire_bytes);
       port.send(std::move(packet));
     }
@@ -92,7 +124,8 @@ struct Adapter final : fabric::PacketSink {
   void receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) override {
     const std::uint32_t number = packet->bth.psn.value;
     if (!port.admit(*packet)) {
-      log.passings.push_back({port.id().value, to_ps(times.head), Moment::kDrop, number});
+      const auto reason = static_cast<std::uint32_t>(fabric::full_buffer_reason(packet->lrh.lane));
+      log.passings.push_back({port.id().value, to_ps(times.head), Moment::kDrop, number, reason});
       return;
     }
     log.passings.push_back({port.id().value, to_ps(times.tail), Moment::kTail, number});
@@ -111,6 +144,23 @@ struct Adapter final : fabric::PacketSink {
 };
 
 }  // namespace
+
+fabric::LinkParams link_params_of(const LinkCase& link) {
+  fabric::LinkParams params{ByteTime{link.rate.ps, link.rate.per_bytes}, Duration(link.propagation_ps)};
+  params.bytes_before = link.bytes_before;
+  params.bytes_after = link.bytes_after;
+  params.header_bytes = link.header_bytes;
+  params.credit_update_bytes = link.credit_bytes;
+  params.credit_update_interval = Duration(link.credit_interval_ps);
+  params.credit_refresh_interval = Duration(link.refresh_interval_ps);
+  if (link.control == Control::kCredits) return params;
+  params.flow_control = link.control == Control::kNone ? fabric::FlowControlKind::kNone : fabric::FlowControlKind::kPause;
+  params.lossless_lanes = static_cast<std::uint8_t>(link.lossless_lanes);
+  params.pause_quanta = static_cast<std::uint16_t>(link.quanta);
+  params.pause_response = Duration(link.response_ps);
+  params.headroom_bytes = link.headroom_bytes;
+  return params;
+}
 
 std::vector<Passing> run_event_model(const FabricCase& fabric_case, bool in_windows) {
   Engine engine;
@@ -140,12 +190,18 @@ std::vector<Passing> run_event_model(const FabricCase& fabric_case, bool in_wind
     profile.lifetime = Duration(device.lifetime_ps);
     profile.arbitration = tables_of(device);
     profile.sl_to_vl = lanes_of(device);
+    profile.shared_memory = memory_of(device);
     std::vector<ComponentId> ids;
     for (std::uint32_t p = 0; p < device.ports; ++p) ids.push_back(ComponentId{fabric_case.first_port(d) + p});
     switches[d] = std::make_unique<fabric::Switch>(engine, tracer, ComponentId{ports + d}, profile, ids);
     std::vector<fabric::PortNumber> table;
     for (const std::uint32_t output : device.output) table.push_back(fabric::PortNumber{static_cast<std::uint8_t>(output)});
     switches[d]->set_forwarding_table(table);
+    if (device.marks.empty()) continue;
+    for (std::uint32_t p = 0; p < device.ports; ++p) {
+      switches[d]->port(fabric::PortNumber{static_cast<std::uint8_t>(p + 1)})
+          .set_marking(marking_of(device), Rng(device.mark_seed, mark_stream(fabric_case.first_port(d) + p)));
+    }
   }
   const auto port = [&](std::uint32_t device, std::uint32_t number) -> fabric::Port& {
     return adapters[device] ? adapters[device]->port
@@ -153,13 +209,7 @@ std::vector<Passing> run_event_model(const FabricCase& fabric_case, bool in_wind
   };
   fabric::Windows windows(engine, in_windows);
   for (const LinkCase& link : fabric_case.links) {
-    fabric::LinkParams params{ByteTime{link.rate.ps, link.rate.per_bytes}, Duration(link.propagation_ps)};
-    params.bytes_before = link.bytes_before;
-    params.bytes_after = link.bytes_after;
-    params.credit_update_bytes = link.credit_bytes;
-    params.credit_update_interval = Duration(link.credit_interval_ps);
-    params.credit_refresh_interval = Duration(link.refresh_interval_ps);
-    windows.connect(port(link.device[0], link.port[0]), port(link.device[1], link.port[1]), params);
+    windows.connect(port(link.device[0], link.port[0]), port(link.device[1], link.port[1]), link_params_of(link));
   }
   windows.run();
   std::sort(log.passings.begin(), log.passings.end());

@@ -17,6 +17,19 @@ struct Weight {
   std::uint32_t lane = 0, weight = 0;
 };
 
+// Marks of a lane by the bytes that wait at an output: none up to `least`, all above `most`.
+struct MarkCase {
+  std::uint64_t least = 0, most = 0;
+  std::uint32_t ppm = 0;  // at `most`, in millionths; 0: the lane marks nothing
+};
+
+// Memory that the ports of a switch share, on links without credits.
+struct MemoryCase {
+  std::uint64_t bytes = 0;  // 0: each port and lane has its own
+  std::uint32_t cell_bytes = 64, reserved_bytes = 0, resume_offset_bytes = 0;
+  int lossless_alpha = 0, lossy_alpha = 0, output_alpha = 0;  // powers of two
+};
+
 // A device is an adapter with one port, or a switch.
 struct DeviceCase {
   bool is_switch = false;
@@ -35,7 +48,13 @@ struct DeviceCase {
   std::int64_t head_lifetime_ps = 0, lifetime_ps = 0;
   std::uint32_t stall_count = 0;
   std::vector<std::uint32_t> output;  // by destination device: port from 1; 0: none
+  MemoryCase memory;
+  std::vector<MarkCase> marks;  // of every output, by lane; empty: none
+  bool marks_at_enqueue = false;
+  std::uint64_t mark_seed = 0;
 };
+
+enum class Control : std::uint8_t { kCredits, kPauses, kNone };
 
 struct LinkCase {
   std::uint32_t device[2] = {}, port[2] = {1, 1};  // ports from 1
@@ -44,13 +63,25 @@ struct LinkCase {
   std::uint32_t bytes_before = 0, bytes_after = 0;
   std::uint32_t credit_bytes = 8;
   std::int64_t credit_interval_ps = 0, refresh_interval_ps = 0;
+  std::uint32_t header_bytes = 8;  // a receiver acts on
+  Control control = Control::kCredits;
+  // With pauses.
+  std::uint32_t lossless_lanes = 0;  // bit n: lane n
+  std::uint32_t quanta = 65535;
+  std::int64_t response_ps = 0;
+  std::uint32_t headroom_bytes = 0;
 };
+
+// Of a packet around its payload: LRH, BTH, ICRC and VCRC; or Ethernet, IPv6, UDP, BTH, ICRC and frame check sequence.
+inline constexpr std::uint32_t kInfiniBandOverheadBytes = 26, kRoceOverheadBytes = 82;
 
 struct PacketCase {
   std::uint32_t from = 0, to = 0;  // devices
-  std::uint32_t wire_bytes = 26;
+  std::uint32_t wire_bytes = kInfiniBandOverheadBytes;
   std::uint32_t level = 0;
   bool management = false;         // on VL15
+  bool is_roce = false;            // on Ethernet, with DSCP 8 x level; else of InfiniBand
+  bool takes_marks = false;        // with ECT(0)
   std::int64_t send_ps = 0;        // handed to the port; packets of one time, in order, by one call after the other
   std::int64_t keep_ps = 0;        // in the receiver's buffer, behind its tail
 };
@@ -68,14 +99,17 @@ struct FabricCase {
   }
 };
 
-// A packet starts at a port or is dropped there, or its head (the eighth byte of the LRH) or its tail comes in by it.
-enum class Moment : std::uint8_t { kStart, kHead, kTail, kDrop };
+// A packet starts at a port, is marked or is dropped there, or its head (the last of its link's header bytes) or its tail comes
+// in by it; or a frame leaves by the port that pauses or resumes.
+enum class Moment : std::uint8_t { kStart, kHead, kTail, kDrop, kMark, kPause };
 
 struct Passing {
-  std::uint32_t port = 0;
+  std::uint32_t port = 0;  // or behind all ports, the number of a switch: it drops what came in
   std::int64_t ps = 0;
   Moment moment = Moment::kStart;
-  std::uint32_t packet = 0;
+  std::uint32_t packet = 0;  // of a frame: lanes that it pauses or resumes, as bits
+  // Of a drop its ib::DropReason, of a mark the bytes that wait, of a frame the lanes that it pauses.
+  std::uint32_t detail = 0;
   friend auto operator<=>(const Passing&, const Passing&) = default;
 };
 
@@ -95,14 +129,36 @@ enum class Occasion : std::uint8_t {
   kRefused,          // a service level has no lane
   kManagement,       // a packet of VL15 goes before others that could
   kManagementLost,   // a packet of VL15 finds no room
+  // Where some links have no credits.
+  kPaused,           // a first packet waits because its lane is paused, and for nothing else
+  kFrameWaits,       // a frame that pauses or resumes is due, and the line is busy
+  kFrameFirst,       // a packet waits while such a frame is sent before it
+  kPauseRepeated,    // a frame reports nothing new
+  kResumeOffset,     // a group has less than its threshold and is not resumed
+  kHeadroom,         // a packet takes headroom
+  kPool,             // a packet takes memory that ports share
+  kPoolLost,         // a packet finds too little of it
+  kLossyLost,        // a lossy packet finds no room
+  kLosslessLost,     // a lossless one
+  kOutputFull,       // a packet finds too much in its output queue
+  kMarkedAtEnqueue,
+  kMarkedAtDequeue,
+  kMarkedByChance,   // either, between the thresholds
 };
-inline constexpr std::size_t kOccasions = static_cast<std::size_t>(Occasion::kManagementLost) + 1;
+inline constexpr std::size_t kOccasions = static_cast<std::size_t>(Occasion::kMarkedByChance) + 1;
+inline constexpr std::size_t kOccasionsOfCredits = static_cast<std::size_t>(Occasion::kManagementLost) + 1;
 using Occasions = std::bitset<kOccasions>;
 
-// kLeast: buffers hold one of the largest packets, which most are, so that everything waits for credits.
-enum class Buffers : std::uint8_t { kAny, kLeast };
+// kAny: all links have credits. kLeast: and buffers hold one of the largest packets, which most are, so that everything waits for
+// credits. kWithoutCredits: links have credits, pauses or no flow control, switches shared memory and marks.
+enum class Buffers : std::uint8_t { kAny, kLeast, kWithoutCredits };
+
+// The stream of random numbers for the marks of a port, numbered through.
+inline std::string mark_stream(std::uint32_t port) { return "timing/marks/" + std::to_string(port); }
 
 FabricCase random_fabric(std::uint64_t seed, Buffers buffers = Buffers::kAny);
+// Changes a fabric whose links all have credits to one of Buffers::kWithoutCredits.
+void add_congestion(FabricCase& fabric, std::uint64_t seed);
 // For people: everything about a case.
 std::string describe(const FabricCase& fabric);
 

@@ -155,12 +155,25 @@ class Generator {
 
 }  // namespace
 
-FabricCase random_fabric(std::uint64_t seed, Buffers buffers) { return Generator(seed, buffers).generate(); }
+FabricCase random_fabric(std::uint64_t seed, Buffers buffers) {
+  FabricCase fabric = Generator(seed, buffers).generate();
+  if (buffers == Buffers::kWithoutCredits) add_congestion(fabric, seed);
+  return fabric;
+}
 
 std::string describe(const FabricCase& fabric) {
   std::string text;
   const auto say = [&](std::string_view name, auto value) {
     text += " " + std::string(name) + "=" + std::to_string(value);
+  };
+  const auto say_memory = [&](const MemoryCase& m) {
+    say("memory", m.bytes);
+    say("cell", m.cell_bytes);
+    say("reserved", m.reserved_bytes);
+    say("resume_offset", m.resume_offset_bytes);
+    say("lossless_alpha", m.lossless_alpha);
+    say("lossy_alpha", m.lossy_alpha);
+    say("output_alpha", m.output_alpha);
   };
   for (std::size_t i = 0; i < fabric.devices.size(); ++i) {
     const DeviceCase& d = fabric.devices[i];
@@ -185,6 +198,12 @@ std::string describe(const FabricCase& fabric) {
       say("lifetime", d.head_lifetime_ps);
       say("stall", d.stall_count);
       say("switch_lifetime", d.lifetime_ps);
+      if (d.memory.bytes > 0) say_memory(d.memory);
+      for (const MarkCase& m : d.marks) {
+        text += d.marks_at_enqueue ? " mark_in" : " mark_out";
+        text += " " + std::to_string(m.least) + ":" + std::to_string(m.most) + ":" + std::to_string(m.ppm);
+      }
+      if (!d.marks.empty()) say("mark_seed", d.mark_seed);
     }
     text += "\n";
   }
@@ -198,6 +217,15 @@ std::string describe(const FabricCase& fabric) {
     say("credit_bytes", l.credit_bytes);
     say("interval", l.credit_interval_ps);
     say("refresh", l.refresh_interval_ps);
+    say("header", l.header_bytes);
+    if (l.control == Control::kNone) text += " without flow control";
+    if (l.control == Control::kPauses) {
+      text += " pauses";
+      say("lossless", l.lossless_lanes);
+      say("quanta", l.quanta);
+      say("response", l.response_ps);
+      say("headroom", l.headroom_bytes);
+    }
     text += "\n";
   }
   for (std::size_t i = 0; i < fabric.packets.size(); ++i) {
@@ -208,6 +236,7 @@ std::string describe(const FabricCase& fabric) {
     say("bytes", p.wire_bytes);
     say("level", p.level);
     if (p.management) text += " management";
+    if (p.is_roce) text += p.takes_marks ? " RoCE, ECT" : " RoCE";
     say("send", p.send_ps);
     say("keep", p.keep_ps);
     text += "\n";
