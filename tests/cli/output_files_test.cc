@@ -242,7 +242,7 @@ TEST_F(Outputs, of_a_run_may_not_be_its_inputs) {
   put("topology.json", topology);
   put("script", "echo ran > ran\n");
   fs::create_symlink("topology.json", at("link"));
-  for (const char* option : {"--trace", "--record", "--pcap", "--calls", "--junit"}) {
+  for (const char* option : {"--trace", "--record", "--pcap", "--calls", "--series", "--junit"}) {
     for (const char* name : {"topology.json", "link", "script"}) {
       const Finished run =
           run_command({VERBATIM_PROGRAM, "run", option, name, "--topology", "topology.json", "server=sh script"}, folder_);

@@ -43,7 +43,7 @@ TEST_F(CongestionTest, pauses_last_from_frame_to_frame_for_each_priority) {
   EXPECT_EQ(congestion.longest_pausing().value, 1'100u);
 }
 
-// Of priority 3: 300, and from 900 to the end at 1,000.
+// Priority 3 is paused for 300 ps, and from 900 to the end at 1,000.
 TEST_F(CongestionTest, lanes_have_their_pauses_marks_and_drops) {
   pause("port/leaf:1", 100, 1 << 3);
   pause("port/leaf:1", 400, 0);

@@ -72,7 +72,7 @@ TEST_F(SeriesTest, a_level_that_stays_takes_no_lines) {
                                                  "10.000000,queue_bytes_mean,port/a:1,0,1000\n");
 }
 
-// Priority 3 for 4 of 10 us, and for a picosecond, which is less than a millionth.
+// Priority 3 for 4 of 10 us, and for a picosecond, which is less than a millionth. At the end it is not paused.
 TEST_F(SeriesTest, a_pause_is_a_share_of_the_time_that_never_rounds_to_none) {
   start(10 * kMicrosecond);
   pause(3 * kMicrosecond, 1 << 3 | 1 << 4, 1 << 3);
@@ -81,7 +81,8 @@ TEST_F(SeriesTest, a_pause_is_a_share_of_the_time_that_never_rounds_to_none) {
   pause(25 * kMicrosecond + 1, 1 << 3, 0);
   EXPECT_EQ(lines(30 * kMicrosecond), "0.000000,pausing_share,port/leaf:1,3,0.400000\n"
                                       "10.000000,pausing_share,port/leaf:1,3,0.000000\n"
-                                      "20.000000,pausing_share,port/leaf:1,3,0.000001\n");
+                                      "20.000000,pausing_share,port/leaf:1,3,0.000001\n"
+                                      "30.000000,pausing_share,port/leaf:1,3,0.000000\n");
 }
 
 // It is known from 5 us on. A run's last part is shorter: 2 us at 40,000 and 2 us at 20,000.

@@ -113,14 +113,14 @@ std::map<std::string, long> statistics_of(const std::string& output) {
   return values;
 }
 
-// Two senders fill the link to a third host, so that the switch pauses them.
+// Two senders begin at about 200 ms and fill the link to a third host, so that the switch pauses them.
 TEST(CongestionOfPrograms, ethtool_shows_pauses_and_packets_by_priority) {
   if (!std::filesystem::exists("/usr/sbin/ethtool")) GTEST_SKIP() << "ethtool is not installed";
-  const std::string program = "ib_write_bw -x 1 -s 65536 -n 300 -p ", show = "/usr/sbin/ethtool -i eth0; /usr/sbin/ethtool -S eth0";
+  const std::string program = "ib_write_bw -x 1 -s 65536 -n 600 -p ", show = "/usr/sbin/ethtool -i eth0; /usr/sbin/ethtool -S eth0";
   support::RunRequest request;
   request.topology = support::topology("star_5_roce");
   request.commands = {"h0=sh -c '" + program + "1001 & " + program + "1002 ; wait; " + show + "'",
-                      "h1=sh -c '" + program + "1001 h0; " + show + "'", "h2=sh -c '" + program + "1002 h0; " + show + "'"};
+                      "h1=sh -c 'sleep 0.1; " + program + "1001 h0; " + show + "'", "h2=sh -c '" + program + "1002 h0; " + show + "'"};
   const equality::BothModes runs = equality::run_both(request);
   equality::expect_equal(runs);
   const support::RunReport& run = runs.slices;
@@ -134,8 +134,8 @@ TEST(CongestionOfPrograms, ethtool_shows_pauses_and_packets_by_priority) {
   EXPECT_LE(sender["rx_prio0_pause_transition"], sender["rx_prio0_pause"]);
   EXPECT_EQ(sender["tx_prio0_pause"], 0);
   EXPECT_EQ(sender["rx_prio3_pause"], 0);
-  EXPECT_GT(sender["tx_prio0_bytes"], 300 * 65536);
-  EXPECT_GT(receiver["rx_prio0_bytes"], 2 * 300 * 65536);
+  EXPECT_GT(sender["tx_prio0_bytes"], 600 * 65536);
+  EXPECT_GT(receiver["rx_prio0_bytes"], 2 * 600 * 65536);
   EXPECT_EQ(receiver["rx_bytes_phy"], receiver["rx_prio0_bytes"] + receiver["rx_prio6_bytes"]);
   EXPECT_EQ(receiver["rx_discards_phy"], 0);
   // The switch has paused the senders as often as run.json says.

@@ -1,4 +1,4 @@
-// What run.json has of a run's congestion.
+// Congestion of a run, as run.json has it.
 #pragma once
 
 #include <nlohmann/json.hpp>
