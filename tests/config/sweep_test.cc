@@ -174,7 +174,8 @@ std::vector<std::string> deadlock_of(const ScenarioSpec& spec, std::int64_t at_p
       ports.push_back(&simulation.fabric_switch(s).port(fabric::PortNumber{static_cast<std::uint8_t>(port)}));
   }
   std::vector<std::string> names;
-  for (const fabric::Port* port : fabric::find_credit_loop(ports)) names.push_back(simulation.components().name(port->id()));
+  for (const fabric::LoopOutput& output : fabric::find_credit_loop(ports, fabric::LoopKind::kForEver))
+    names.push_back(simulation.components().name(output.port->id()));
   return names;
 }
 
