@@ -51,7 +51,7 @@ class ByteAccount<false> {
 
 using Bytes = ByteAccount<kChecksConservation>;
 
-// Of an ingress port.
+// Accounts of an ingress port.
 struct InputBytes {
   [[no_unique_address]] Bytes space;    // taken and not given back
   [[no_unique_address]] Bytes claimed;  // by packets in output queues

@@ -170,7 +170,12 @@ void Port::on_pause_timer() {
   }
   if (up_ && owes_pause_frame()) {
     link_->advance();
-    if (link_->line().busy_until() <= engine_.now()) send_pause_frame();
+    const Instant free = link_->line().busy_until();
+    if (free <= engine_.now()) {
+      send_pause_frame();
+    } else {
+      schedule_pause_timer(free);
+    }
     set_wake();
   }
   schedule_resumes();
@@ -459,10 +464,9 @@ void Port::pump() {
   const LineClock& line = link_->line();
   if (line.busy_until() <= now) {
     link_->advance();
-    if (owes_pause_frame() && link_->pauses()->frame_due() < now && line.busy_until() <= now) [[unlikely]] send_pause_frame();
     if (line.busy_until() < now || line.busy_since() > last_period_) out_.pause();
     std::uint32_t eligible = 0;
-    if (link_->data_start(now) == now) {
+    if (!is_behind_pause_frame(now) && link_->data_start(now) == now) {
       for (std::uint32_t rest = out_.waiting(); rest != 0; rest &= rest - 1) {
         const ib::VirtualLane lane = lowest_of(rest);
         if (lane != kManagementLane) take_grants(lane);
@@ -481,15 +485,13 @@ void Port::stop_waking() {
 }
 
 void Port::set_wake() {
-  if (out_.waiting() == 0 && !owes_pause_frame()) return stop_waking();
+  if (out_.waiting() == 0) return stop_waking();
   const Instant now = engine_.now();
   Instant at = kNever;
   link_->stop_awaiting_grants();
   for (std::uint32_t rest = out_.waiting(); rest != 0; rest &= rest - 1) at = std::min(at, eligible_at(lowest_of(rest)));
   if (at != kNever) at = link_->data_start(at < now ? now : at);
-  if (owes_pause_frame()) [[unlikely]] {
-    at = std::min(at, std::max(link_->line().busy_until(), link_->pauses()->frame_due() + Duration(1)));
-  }
+  if (is_behind_pause_frame(at)) [[unlikely]] at = kNever;  // the frame's timer wakes it again
   if (out_.has_lifetime()) [[unlikely]] at = std::min(at, std::max(out_.next_expiry(), now));
   if (has_watchdog_) [[unlikely]] {
     note_pauses();

@@ -254,6 +254,9 @@ class Port final : private LinkUser, private SpaceListener {
   // The same with FECN, of a packet of a data lane that has left its queue and starts now.
   void mark_forward(ib::Packet& packet, std::uint32_t wire_bytes, ib::VirtualLane lane);
   bool owes_pause_frame() const { return has_pauses_ && link_->pauses()->frame_due() != kNever; }
+  // Data that could start at `at` goes behind a frame that has been due since before. The pause timer sends the frame, when all
+  // departures of the instant are known.
+  bool is_behind_pause_frame(Instant at) const { return has_pauses_ && link_->pauses()->frame_due() < at; }
   void enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane);
   // When the first packet of a lane may start as far as it, the crossbar and flow control permit; kNever: not known yet.
   Instant eligible_at(ib::VirtualLane lane);

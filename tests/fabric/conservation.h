@@ -1,5 +1,5 @@
 // Follows every packet of a fabric by its records: its bytes are in one output queue, on one line, delivered to an adapter, or
-// dropped with a reason. What comes into a switch is forwarded or dropped before the next packet of the same port.
+// dropped with a reason. A packet that comes into a switch is forwarded or dropped before the next packet of the same port.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -188,6 +188,23 @@ TEST(Pause, a_lossy_priority_is_not_paused_and_drops) {
   EXPECT_TRUE(simulation.trace.of(TraceEvent::kPauseFrame).empty());
 }
 
+// The receiver's own packet is on the line when the reserve is full. All room is given back at the instant at which the line is
+// free: one frame leaves, and it reports that.
+TEST(Pause, a_frame_reports_the_departures_of_its_instant) {
+  PausedPair pair(4 * kPacketBlocks, 100);
+  constexpr std::int64_t kDecision = 3 * kLineTime + kHeadTime + kWayPs, kFree = kDecision - 1'000 + kLineTime;
+  pair.receiver.port.send(make_packet(1, kPayloadBytes, 50), at(kDecision - 1'000));
+  pair.send(4);
+  pair.simulation.engine.run_until(at(kFree - 1));
+  for (int i = 0; i < 4; ++i) pair.receiver.port.release(ib::VirtualLane{0}, kPacketBytes, at(kFree));
+  pair.simulation.engine.run();
+  const auto frames = pair.frames_of(1);
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(frames[0].time_ps, kFree);
+  EXPECT_EQ(frames[0].values[0], 1u) << "priorities";
+  EXPECT_EQ(frames[0].values[1], 0u) << "paused";
+}
+
 // Lane 0 of the switch's first port is paused while its packets wait for a receiver that has paused the switch. Packets of
 // another port leave, which would give it room. Lane 1 fills: that does not resume lane 0, of which nothing has left.
 TEST(Pause, a_lane_that_no_packet_leaves_is_not_resumed) {

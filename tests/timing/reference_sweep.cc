@@ -19,6 +19,11 @@ TEST(ReferenceSweep, agrees_with_buffers_of_one_packet) {
                    Buffers::kLeast);
 }
 
+TEST(ReferenceSweep, agrees_on_every_frame_drop_and_mark_without_credits) {
+  expect_agreement(setting("VERBATIM_REFERENCE_SEED", 100'001), setting("VERBATIM_REFERENCE_CASES", 20'000),
+                   Buffers::kWithoutCredits);
+}
+
 TEST(ReferenceSweep, agrees_on_every_access_to_memory_of_random_transfers) {
   expect_dma_agreement(setting("VERBATIM_REFERENCE_SEED", 100'001), setting("VERBATIM_REFERENCE_CASES", 50'000));
 }

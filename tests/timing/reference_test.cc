@@ -10,6 +10,11 @@ TEST_P(Reference, agrees_on_every_start_and_arrival_of_random_fabrics) {
   expect_agreement(GetParam(), 500);
 }
 
+// With pauses, without flow control, with shared memory and marks.
+TEST_P(Reference, agrees_on_every_frame_drop_and_mark_without_credits) {
+  expect_agreement(GetParam(), 500, Buffers::kWithoutCredits);
+}
+
 TEST(ReferenceWithLeastBuffers, agrees_on_every_start_and_arrival) { expect_agreement(1, 200, Buffers::kLeast); }
 
 TEST(DmaReference, agrees_on_every_access_to_memory_of_random_transfers) { expect_dma_agreement(1, 3'000); }

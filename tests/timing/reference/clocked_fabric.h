@@ -71,7 +71,7 @@ class ClockedFabric {
   void judge_arrival(ReferencePort& port, std::uint32_t lane);
   void judge_departures(ReferencePort& port);
 
-  // What comes in.
+  // Arrivals.
   void byte_comes(std::uint32_t in, const Unit& unit);
   void head_comes(std::uint32_t in, std::uint32_t number, std::uint32_t lane);
   void tail_comes(std::uint32_t in, std::uint32_t number, std::uint32_t lane);

@@ -63,7 +63,7 @@ struct PacketMemory {
     }
   }
 
-  // What a group may have without headroom is used up. Threshold and pool are those of this moment.
+  // The group has used up its reserve and its share of the pool. Threshold and pool are those of this moment.
   bool is_full(const MemoryGroup& group) const {
     if (!group.is_lossless || group.is_empty()) return false;
     return group.in_headroom > 0 || group.in_reserve + group.in_pool >= group.reserve + threshold(group.alpha);

@@ -94,7 +94,7 @@ struct ReceiveLane {
   std::int64_t last_update = 0;
 };
 
-// What an end of a link with pauses wants of the far end, by lane.
+// A wish of an end of a link with pauses: the far end is to pause a lane.
 struct PauseWish {
   bool is_paused = false;
   bool is_news = false;  // since the last frame

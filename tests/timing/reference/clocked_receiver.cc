@@ -1,4 +1,4 @@
-// What comes in by a port: the memory in which it waits, its way through a switch, marks.
+// Packets that come in by a port: the memory in which they wait, their way through a switch, marks.
 #include <algorithm>
 
 #include "tests/timing/reference/clocked_fabric.h"
@@ -208,7 +208,7 @@ std::uint64_t ClockedFabric::waiting_bytes(std::uint32_t out, std::uint32_t lane
   return bytes;
 }
 
-// With the packet, a queue has no more than its share of what is free. Of lossy groups in shared memory alone.
+// With the packet, a queue has no more than its share of what is free. The limit is for lossy groups in shared memory alone.
 bool ClockedFabric::fits_output(const ReferencePort& in, std::uint32_t arrived_on, std::uint32_t number) {
   const DeviceCase& device = device_of(in);
   if (device.memory.bytes == 0 || in.groups.empty() || arrived_on == kVl15 || in.groups[arrived_on].is_lossless) return true;

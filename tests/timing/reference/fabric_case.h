@@ -72,7 +72,7 @@ struct LinkCase {
   std::uint32_t headroom_bytes = 0;
 };
 
-// Of a packet around its payload: LRH, BTH, ICRC and VCRC; or Ethernet, IPv6, UDP, BTH, ICRC and frame check sequence.
+// Bytes of a packet around its payload: LRH, BTH, ICRC and VCRC; or Ethernet, IPv6, UDP, BTH, ICRC and frame check sequence.
 inline constexpr std::uint32_t kInfiniBandOverheadBytes = 26, kRoceOverheadBytes = 82;
 
 struct PacketCase {
@@ -108,7 +108,7 @@ struct Passing {
   std::int64_t ps = 0;
   Moment moment = Moment::kStart;
   std::uint32_t packet = 0;  // of a frame: lanes that it pauses or resumes, as bits
-  // Of a drop its ib::DropReason, of a mark the bytes that wait, of a frame the lanes that it pauses.
+  // The ib::DropReason of a drop, the bytes that wait at a mark, the lanes that a frame pauses.
   std::uint32_t detail = 0;
   friend auto operator<=>(const Passing&, const Passing&) = default;
 };
