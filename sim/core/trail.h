@@ -27,7 +27,7 @@ enum class TrailKind : std::uint8_t {
   kEdge,    // to the next edge of a clock
   kBusy,    // until a stage takes the next, because of those before
   kWait,    // for something that is busy, or that is not there yet
-  kWaitFor, // likewise, for component number `amount`
+  kWaitFor, // until a component lets it go on; `amount` is its number
   kMark,    // no time: a place that is found again (Trail::last)
 };
 
@@ -39,7 +39,7 @@ struct TrailPart {
   std::uint64_t amount = 0;
 };
 
-// Of kind kWaitFor.
+// The component that a part of kind kWaitFor waits for.
 constexpr ComponentId waited_for(const TrailPart& part) { return ComponentId{static_cast<std::uint32_t>(part.amount)}; }
 
 struct TrailStep {

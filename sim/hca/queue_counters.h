@@ -1,4 +1,4 @@
-// What an adapter counts of its connections and completions, by the names of files under hw_counters of mlx5
+// Counts of an adapter's connections and completions, by the names of files under hw_counters of mlx5
 // (drivers/infiniband/hw/mlx5/counters.c). Counters that mlx5 has besides and nothing here counts have no file.
 #pragma once
 
@@ -25,7 +25,7 @@ struct QueueCounters {
   std::uint64_t req_remote_invalid_request = 0, req_remote_access_errors = 0;
   std::uint64_t req_transport_retries_exceeded = 0, req_rnr_retries_exceeded = 0;
   std::uint64_t resp_cqe_error = 0, resp_cqe_flush_error = 0, resp_local_length_error = 0;
-  // Of the port.
+  // The port's.
   std::uint64_t rx_icrc_encapsulated = 0;  // packets whose ICRC does not match
 
   // A record of the transport; `cause` is a RetryCause.
