@@ -6,7 +6,9 @@
 //  - threshold w is (16 - w) / 16 of the lane's input buffer, as in the model of Gran and Reinemo;
 //  - it is compared when a packet starts, with the bytes that it leaves behind in the output's queue, wherever in the switch
 //    these are: the mark then says what holds at that time, and not what held when the packet came;
-//  - the port has credits if the next packet of the lane could start behind this one without waiting for any;
+//  - the port has credits if this packet has started as soon as it was ready and the line was free, and the next one of the lane
+//    could start behind it without waiting for any. One of the two alone would take a port for the root whenever the far end
+//    gives credits for two packets at a time;
 //  - marks are drawn, with probability 1 / (marking_rate + 1), from a sequence of the port's own: the standard speaks of a mean,
 //    and a fixed period could hit the same one of several flows that take turns for ever.
 #pragma once
@@ -33,8 +35,8 @@ class ForwardMarking {
     return setting_.threshold != 0 && bytes > std::uint64_t{lane_bytes_} * (kThresholds - setting_.threshold) / kThresholds;
   }
   // Whether a packet of so many bytes is marked by a port that is congested.
-  bool marks(std::uint32_t wire_bytes, bool has_credits) {
-    if (!has_credits && !setting_.marks_victims) return false;
+  bool marks(std::uint32_t wire_bytes, bool is_root) {
+    if (!is_root && !setting_.marks_victims) return false;
     if (blocks_of(wire_bytes) < setting_.packet_size) return false;
     return setting_.marking_rate == 0 || random_.below(std::uint64_t{setting_.marking_rate} + 1) == 0;
   }

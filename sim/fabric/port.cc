@@ -277,12 +277,14 @@ void Port::mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane 
   ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, out_.queued_bytes(lane));
 }
 
-void Port::mark_forward(ib::Packet& packet, std::uint32_t wire_bytes, ib::VirtualLane lane) {
+void Port::mark_forward(ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane) {
   ForwardMarking& marking = *extras_->forward_marking;
   const std::uint32_t behind = out_.queued_bytes(lane);
   if (lane == kManagementLane || packet.is_frame || !has_credits_ || !marking.is_congested(behind)) return;
-  const std::uint32_t needed = blocks_of(wire_bytes) + blocks_of(out_.first(lane).wire_bytes);
-  if (!marking.marks(wire_bytes, link_->credits(lane.value) >= needed) || packet.bth.fecn) return;
+  const bool has_waited = engine_.now() > std::max(state.ready, link_->line().busy_until());
+  const std::uint32_t needed = blocks_of(state.wire_bytes) + blocks_of(out_.first(lane).wire_bytes);
+  const bool is_root = !has_waited && link_->credits(lane.value) >= needed;
+  if (!marking.marks(state.wire_bytes, is_root) || packet.bth.fecn) return;
   packet.bth.fecn = true;
   marking.note(number_.value, packet, engine_.now());
   ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, behind);
@@ -349,7 +351,7 @@ void Port::start(ib::VirtualLane lane) {
   check_queued();
   if (extras_ != nullptr) [[unlikely]] {
     mark(MarkingParams::Where::kDequeue, *packet, lane);
-    if (extras_->forward_marking != nullptr) mark_forward(*packet, first.wire_bytes, lane);
+    if (extras_->forward_marking != nullptr) mark_forward(*packet, first, lane);
   }
   ++counters_.xmit_packets;
   counters_.xmit_bytes += first.wire_bytes - ib::kVcrcBytes;

@@ -252,7 +252,7 @@ class Port final : private LinkUser, private SpaceListener {
   // The port has extras: marks a packet, if that is done there.
   void mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane);
   // The same with FECN, of a packet of a data lane that has left its queue and starts now.
-  void mark_forward(ib::Packet& packet, std::uint32_t wire_bytes, ib::VirtualLane lane);
+  void mark_forward(ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane);
   bool owes_pause_frame() const { return has_pauses_ && link_->pauses()->frame_due() != kNever; }
   // Data that could start at `at` goes behind a frame that has been due since before. The pause timer sends the frame, when all
   // departures of the instant are known.

@@ -1,5 +1,5 @@
-// Datagrams of congestion control management (IBA A10.4): a key, and the attributes of switches and adapters. Places of fields are
-// those of libibmad, which agree with OpenSM's but for the log of an adapter; there they are libibmad's, too.
+// Datagrams of congestion control management (IBA A10.4): a key, and the attributes of switches and adapters. Fields are where
+// libibmad has them. OpenSM has them at the same places, but for those of an adapter's log, which it does not read.
 #pragma once
 
 #include <array>

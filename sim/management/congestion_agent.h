@@ -1,8 +1,8 @@
 // The congestion control agent of a node (IBA A10.4): keeps the settings that a manager writes, gives them to the node's ports,
 // and tells the log.
 //
-// A key that is not 0 must be in every Set, and with the protect bit in every Get, too. A datagram with a wrong one is counted and
-// gets no answer; the lease never ends, and no trap is sent.
+// A key that is not 0 must be in every Set, and with the protect bit in every Get, too. A datagram with a wrong one is counted
+// and gets no answer; the lease never ends, and no trap is sent.
 #pragma once
 
 #include <cstdint>

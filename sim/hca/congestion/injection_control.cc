@@ -19,7 +19,8 @@ std::uint16_t InjectionIndex::at(Instant now, const Setting& setting, std::size_
 void InjectionIndex::on_becn(Instant now, const Setting& setting, std::size_t level) {
   const std::uint16_t before = at(now, setting, level);
   if (before == setting.least_of(level)) timer_began_ = now;
-  value_ = static_cast<std::uint16_t>(std::min<std::uint32_t>(std::uint32_t{before} + setting.levels[level].increase, setting.limit));
+  const std::uint32_t raised = std::uint32_t{before} + setting.levels[level].increase;
+  value_ = static_cast<std::uint16_t>(std::min<std::uint32_t>(raised, setting.limit));
 }
 
 Instant InjectionIndex::next_fall(Instant now, const Setting& setting, std::size_t level) {

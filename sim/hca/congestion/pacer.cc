@@ -22,9 +22,10 @@ std::optional<Rate> Pacer::rate(Instant now) {
 }
 
 Instant Pacer::due(Instant now) {
-  Instant at = now;
-  if (static_rate_ && newest_.bytes != 0) at = newest_.start + static_rate_->time_for(newest_.bytes);
-  return controller_ == nullptr ? at : std::max(at, controller_->due(now, newest_));
+  const Instant controlled = controller_ == nullptr ? now : controller_->due(now, newest_);
+  if (!static_rate_ || newest_.bytes == 0) return controlled;
+  const Instant by_static_rate = newest_.start + static_rate_->time_for(newest_.bytes);
+  return controller_ == nullptr ? by_static_rate : std::max(by_static_rate, controlled);
 }
 
 Instant Pacer::look_again(Instant now) {
