@@ -112,7 +112,7 @@ bool has_circle(const TopologySpec& topology) {
   return false;
 }
 
-// What a switch's output can wait for: the lanes of its cable that are never without flow control.
+// Lanes of a switch's output that can wait: those of its cable that are never without flow control.
 struct OutputLanes {
   std::uint32_t count = 1;
   std::uint32_t waiting = ~0u;  // bit n for lane n

@@ -151,7 +151,7 @@ Field bind(Field field) {
   return field;
 }
 
-// What it is when it is left out depends on other values, so the schema names none.
+// A row whose value depends on others when it is left out, so the schema names no default.
 inline Field without_default(Field field) {
   field.load = nullptr;
   return field;

@@ -215,7 +215,7 @@ void SwitchManagement::on_packet(fabric::PortNumber in, ib::PacketPtr packet, In
   const ib::Qpn expected = of_subnet ? ib::kSubnetManagementQp : ib::kGeneralServicesQp;
   if (packet->bth.destination != expected) return;
   if (!of_subnet && packet->deth.qkey != ib::kGeneralServicesQkey) return;
-  // What the subnet manager has written since the last datagram.
+  // The subnet manager may have written tables since the last datagram.
   if (const fabric::RouteTable* const routes = switch_.changing_routes()) {
     for (std::size_t lid = 0; lid < in_.node.forwarding.size(); ++lid)
       in_.node.forwarding[lid] = static_cast<std::uint8_t>(routes->entry(lid));

@@ -49,7 +49,7 @@ std::string names_of(const TopologySpec& topology, const std::set<std::size_t>& 
   return names;
 }
 
-// What engines say that cannot route a fabric without these cables.
+// Sentences of engines that cannot route a fabric without these cables.
 void note_refusals(const TopologySpec& topology, const subnet::Plan& plan, const std::set<std::size_t>& broken,
                    std::vector<std::string>& refusals) {
   for (const subnet::Refusal& one : plan.refusals) {

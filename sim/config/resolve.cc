@@ -106,7 +106,7 @@ class Resolver {
           "choose profiles with a \"gap_time\" under \"loss_recovery\", such as connectx5");
     }
   }
-  // What profiles say of arbitration on Ethernet.
+  // Arbitration on Ethernet that profiles have.
   void leave_out_shares() {
     const auto leave_out = [](auto& profile) { profile.arbitration = profile.arbitration.without_ethernet(); };
     for (SwitchSpec& spec : topology_.switches) leave_out(spec.switch_profile);

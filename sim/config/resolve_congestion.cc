@@ -161,7 +161,7 @@ class CongestionResolver {
         R"(write, for example, "80 KiB")");
   }
 
-  // What real fabrics suffer from, and a topology must allow.
+  // Ends of a cable that do not fit each other: real fabrics have them, and a topology must allow them.
   void mismatches(const LinkSpec& link) {
     const std::string& a = topology_.node_name(link.end_a);
     const std::string& b = topology_.node_name(link.end_b);

@@ -1,4 +1,4 @@
-// What a topology says about the routes of its subnet manager: engines, roots, torus, sweeps.
+// Routes of a topology's subnet manager: engines, roots, torus, sweeps.
 #pragma once
 
 #include <optional>

@@ -78,7 +78,7 @@ class PauseWatchdog {
   void begin_storm(std::uint32_t priority) { stormed_ = static_cast<std::uint8_t>(stormed_ | 1u << priority); }
   // Bit n: there is a storm on priority n.
   std::uint8_t stormed() const { return stormed_; }
-  // Whose packets are dropped; whose pauses have no effect.
+  // Priorities whose packets are dropped, and those whose pauses have no effect.
   std::uint8_t dropping() const { return params_.action == WatchdogParams::Action::kDrop ? stormed_ : std::uint8_t{0}; }
   std::uint8_t ignored_pauses() const { return params_.action == WatchdogParams::Action::kForward ? stormed_ : std::uint8_t{0}; }
   bool ends_storms() const { return params_.action != WatchdogParams::Action::kAlert; }

@@ -198,7 +198,7 @@ class Port final : private LinkUser, private SpaceListener {
   void set_marking(std::shared_ptr<const MarkingParams> params, const Rng& random) {
     extras().marking = std::make_unique<Marking>(std::move(params), random);
   }
-  // Likewise with FECN, on a link of InfiniBand, by a setting that may change at any time (`ForwardMarking::set`). The first call
+  // Marks with FECN, on a link of InfiniBand, by a setting that may change at any time (`ForwardMarking::set`). The first call
   // makes it, off; `log` outlives the port.
   ForwardMarking& forward_marking(const Rng& random, ib::MarkingLog& log) {
     auto& marking = extras().forward_marking;

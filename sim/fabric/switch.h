@@ -106,7 +106,7 @@ class Switch final : public PacketSink {
     ecmp_salt_ = ecmp_salt;
   }
 
-  // What a routing protocol of Ethernet or the subnet manager of InfiniBand brings about when links fail and come back; before
+  // Routes that a routing protocol, or InfiniBand's subnet manager, brings about when links fail and come back; before
   // the first event.
   void set_route_changes(std::vector<RouteChange> changes) { rerouting_.set_changes(std::move(changes)); }
   // The table of now, if there are such changes; else null.

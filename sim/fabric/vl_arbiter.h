@@ -42,7 +42,7 @@ struct ArbitrationTables {
   std::vector<ArbitrationEntry> shares = {};
 
   bool is_of_ethernet() const { return strict_lanes != 0 || !shares.empty(); }
-  // What counts on InfiniBand.
+  // The tables that count on InfiniBand.
   ArbitrationTables without_ethernet() const { return {.high_limit = high_limit, .high = high, .low = low}; }
 
   // The tables of OpenSM (qos_vlarb_high 0:4, qos_vlarb_low 1:4 … 14:4, without their entries of weight 0), with the

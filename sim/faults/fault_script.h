@@ -93,7 +93,7 @@ class FaultScript final : public fabric::PacketFaults {
     bool is_in_burst = false;  // the next packet is hit
     std::uint64_t left = 0;    // of a burst of given length
 
-    // Of the next packet that it could hit.
+    // Whether the next packet that it could hit is hit.
     bool hits();
     bool begins_burst();
     bool continues_burst();

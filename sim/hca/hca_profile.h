@@ -72,7 +72,7 @@ struct AckTimerProfile {
   bool first_expiry_is_idle = false;
 };
 
-// What the recovery of a lost packet takes beside the stages that every packet passes, and which packets are sent again.
+// Time that the recovery of a lost packet takes beside the stages that every packet passes, and which packets are sent again.
 struct LossRecoveryProfile {
   // A request behind a gap has been checked, and its NAK enters the acknowledge stage so much later.
   Duration nak_generation{0};

@@ -34,12 +34,12 @@ struct InjectionDelay {
   friend bool operator==(const InjectionDelay&, const InjectionDelay&) = default;
 };
 
-// What an adapter's port does about BECN (IBA A10.2.2).
+// Setting of an adapter's port: its answer to BECN (IBA A10.2.2).
 struct InjectionSetting {
   static constexpr std::size_t kBlockEntries = 64, kBlocks = 2;
   static constexpr std::size_t kEntries = kBlockEntries * kBlocks;
 
-  // Of the flows of one service level.
+  // Flows of one service level.
   struct Level {
     std::uint16_t timer = 0;            // in ticks, after which the index falls by one
     std::uint8_t increase = 0;          // of the index by a BECN

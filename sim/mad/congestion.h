@@ -64,7 +64,7 @@ struct SwitchSetting {
   static SwitchSetting decode(std::span<const std::byte> bytes);
 };
 
-// Of 32 ports; block n begins with port 32 n.
+// Settings of 32 ports; block n begins with port 32 n.
 struct PortSettings {
   static constexpr std::size_t kPorts = 32;
   struct Element {
@@ -101,7 +101,7 @@ Data encode_time_stamp(std::uint32_t ticks);
 LogData encode_log(const ib::MarkingLog& log, Instant now);
 LogData encode_log(const ib::InjectionLog& log, std::uint16_t own_lid, Instant now);
 
-// Of ib::kCongestionTick, modulo 2^32.
+// Ticks of ib::kCongestionTick, modulo 2^32.
 std::uint32_t ticks_of(Instant now);
 
 }  // namespace verbatim::mad::congestion

@@ -14,14 +14,14 @@
 
 namespace verbatim::management {
 
-// Whose ports the settings are for.
+// The device whose ports the settings are for.
 class CongestionHardware {
  public:
-  // Of a switch's port.
+  // A switch's port.
   virtual void set_marking(std::uint8_t port, const ib::MarkingSetting& setting) = 0;
-  // Of an adapter.
+  // An adapter.
   virtual void set_injection(const ib::InjectionSetting& setting) = 0;
-  // Of a switch, and of an adapter. Null: it is empty.
+  // A switch's, and an adapter's. Null: it is empty.
   virtual ib::MarkingLog* marking_log() = 0;
   virtual ib::InjectionLog* injection_log() = 0;
 

@@ -88,7 +88,7 @@ class FatTree {
     return "";
   }
 
-  // What OpenSM asks of a tree whose roots nobody has named.
+  // OpenSM's demands on a tree whose roots nobody has named.
   std::string check_regularity() const {
     struct Shape {
       std::size_t up_groups, down_groups, up_ports, down_ports;

@@ -32,7 +32,7 @@ class SwitchGraph {
   std::size_t node(std::size_t number) const { return switches_[number]; }
   std::size_t number(std::size_t node) const { return numbers_[node]; }  // kNowhere: an adapter
   std::uint32_t ports(std::size_t number) const { return static_cast<std::uint32_t>(neighbours_[switches_[number]].size()); }
-  // What is at the other end; its node is kNowhere if there is no cable.
+  // The other end; its node is kNowhere if there is no cable.
   const Attachment& neighbour(std::size_t node, std::uint32_t port) const { return neighbours_[node][port - 1]; }
   const Attachment& neighbour(const Attachment& end) const { return neighbour(end.node, end.port.value); }
   // The switch behind a port.

@@ -1,4 +1,4 @@
-// Which of several equally good outputs a packet takes, where the hash of its flow alone does not decide.
+// The choice among several equally good outputs, where the hash of its flow alone does not decide.
 #include "sim/fabric/load_balancing.h"
 
 #include <gtest/gtest.h>

@@ -139,7 +139,7 @@ TEST(PauseWatchdog, drops_the_queue_and_so_the_victim_goes_on) {
   EXPECT_TRUE(net.broken.arrivals.empty());
 }
 
-// What comes meanwhile is dropped, and the victim is not held up any more.
+// Packets that come meanwhile are dropped, and the victim is not held up any more.
 TEST(PauseWatchdog, drops_what_comes_while_there_is_a_storm) {
   Watched net(Action::kDrop);
   net.send(kBroken, 0);

@@ -1,4 +1,4 @@
-// What the tests of pauses share: cables, and a sender with a receiver that keeps what comes.
+// Common to the tests of pauses: cables, and a sender with a receiver that keeps what comes.
 #pragma once
 
 #include "tests/fabric/net.h"

@@ -1,4 +1,4 @@
-// What recovery from one lost packet takes, as Lumina measures it: times of packets at the switch between two adapters.
+// Time that recovery from one lost packet takes, as Lumina measures it: times of packets at the switch between two adapters.
 #include <cstdio>
 
 #include "sim/ib/aeth.h"

@@ -127,7 +127,7 @@ TEST(InjectionControl, the_later_of_static_rate_and_injection_delay_counts) {
   EXPECT_EQ(pacer.due(at(10)), at(5 + 329'760 + 329'760 / 4 * 13)) << "4.25 times";
 }
 
-// What leaves a port; FECN in the packets with these numbers, from 0.
+// Packets that leave a port, with FECN in the packets with these numbers, from 0.
 struct ForwardMarks final : fabric::PacketFaults {
   std::set<std::size_t> numbers;
   std::vector<ib::Bth> seen;

@@ -1,4 +1,4 @@
-// What recovery from a lost packet takes (HcaProfile::loss_recovery), and what is sent again with selective repeat.
+// Time that recovery from a lost packet takes (HcaProfile::loss_recovery), and what is sent again with selective repeat.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -197,7 +197,7 @@ TEST(SelectiveRepeatTest, sends_and_atomics_behind_a_gap_happen_in_order) {
   }
 }
 
-// What is lost twice is known to be missing by the transport timer alone, and then everything is sent again.
+// A packet that is lost twice is known to be missing by the transport timer alone, and then everything is sent again.
 TEST(SelectiveRepeatTest, a_packet_that_is_lost_again_waits_for_the_timer) {
   Pair pair(options_with(selective()));
   int lost = 0;

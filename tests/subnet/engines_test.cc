@@ -443,7 +443,7 @@ TEST(Engines, torus_2qos_refuses_what_is_none) {
             "the torus has 16 places, 15 switches are named for them, and the fabric has 16");
 }
 
-// What OpenSM calls honouring existing routes.
+// OpenSM calls it honouring existing routes.
 TEST(Engines, routes_that_are_still_good_stay_when_a_cable_goes) {
   const Graph graph = leaf_spine({.leaves = 4, .spines = 4, .hosts = 4});
   const Plan before = plan_by(graph, by(Engine::kMinhop));

@@ -21,7 +21,7 @@ struct CongestionCounters {
   std::uint64_t np_cnp_sent = 0;
   std::uint64_t rp_cnp_handled = 0;  // notifications that a controller has been given
   std::uint64_t rp_cnp_ignored = 0;  // and those for queue pairs without one
-  // Of InfiniBand, which has no files for them.
+  // InfiniBand's, which has no files for them.
   std::uint64_t fecn_received = 0;  // packets with FECN that a queue pair has taken
   std::uint64_t cn_sent = 0;        // notifications in packets of their own; the others are in acknowledgements
   std::uint64_t becn_handled = 0;   // packets with BECN for queue pairs with injection rate control

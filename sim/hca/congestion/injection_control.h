@@ -31,7 +31,7 @@ class InjectionIndex {
   Instant timer_began_{};  // its current period, while the index is above its least value
 };
 
-// Of one adapter: how its port is set, flows that are service levels, and the log.
+// State of one adapter: how its port is set, flows that are service levels, and the log.
 struct InjectionState {
   struct Level {
     InjectionIndex index;
@@ -44,7 +44,7 @@ struct InjectionState {
 
 class InjectionControl final : public RateController {
  public:
-  // Of one queue pair whose packets have a service level. `line`: of the port. The state outlives it.
+  // The control of one queue pair whose packets have a service level. `line`: of the port. The state outlives it.
   InjectionControl(InjectionState& state, std::uint8_t level, ByteTime line) : state_(state), level_(level), line_(line) {}
 
   void on_notification(Instant now) override { index().on_becn(now, state_.setting, level_); }

@@ -50,7 +50,7 @@ class RateController {
     const std::optional<Rate> current = newest.bytes == 0 ? std::nullopt : rate(now);
     return current ? newest.start + current->time_for(newest.bytes) : now;
   }
-  // Of a controller with a congestion control table (`injection_control.h`).
+  // Index of a controller with a congestion control table (`injection_control.h`).
   virtual std::uint16_t table_index(Instant) { return 0; }
 };
 

@@ -48,7 +48,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp);
   // A congestion notification decided now: ahead of packets, as acknowledgements are, and none of them.
   void notify(ib::PacketPtr packet, const Ref<QueuePair>& qp);
-  // What a byte takes on the port's link; nothing without a cable.
+  // Time of a byte on the port's link; nothing without a cable.
   std::optional<ByteTime> line() const;
   // A management datagram, whole in the adapter at that time, which is not before that of the one before it.
   void send_datagram(ib::PacketPtr packet, Instant at_adapter);

@@ -56,7 +56,7 @@ class LightAdapter final : public LightEndpoint {
   Tracer& tracer() { return tracer_; }
   Choices& choices() { return choices_; }
   CongestionPoint& congestion() { return congestion_; }
-  // What a byte takes on the port's link; nothing without a cable.
+  // Time of a byte on the port's link; nothing without a cable.
   std::optional<ByteTime> line() const;
   Instant now() const { return engine_.now(); }
   // It may have a packet to send now.

@@ -21,7 +21,7 @@
 
 namespace verbatim::hca {
 
-// What is done about a lost packet after a time that the profile gives (`HcaProfile::loss_recovery`).
+// A step that is taken for a lost packet after a time that the profile gives (`HcaProfile::loss_recovery`).
 enum class RecoveryStep : std::uint8_t {
   kNak,          // Responder::on_nak_due()
   kRepeat,       // Requester::on_repeat_due()

@@ -66,7 +66,7 @@ class Connection {
   ib::PacketPtr make_notification() const;
   // On InfiniBand, to the sender of a packet (IBA A10.3.2): with BECN, on the packet's service level.
   ib::PacketPtr make_notification_for(const ib::Packet& marked) const;
-  // What is known of the flow that a packet with BECN is about.
+  // The flow that a packet with BECN is about, as far as it is known.
   ib::InjectionEvent flow_of(const ib::Packet& packet, Instant now) const;
   // On InfiniBand: a packet with FECN has come that will be acknowledged; the next answer has BECN.
   void owe_backward_mark() { owes_backward_mark_ = true; }

@@ -136,7 +136,7 @@ class Requester {
     if (connection_.is_reliable()) restart_ack_timer(actions);
   }
 
-  // What was put off in that epoch is due: a NAK had come, which `seen` came with (selective repeat), or a response was missing.
+  // A step that was put off in that epoch is due: a NAK had come, which `seen` came with (selective repeat), or a response was missing.
   void on_repeat_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions);
   void on_ask_again_due(std::uint32_t epoch, Instant now, Actions& actions);
 

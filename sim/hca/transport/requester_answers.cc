@@ -219,7 +219,7 @@ void Requester::on_gap(ib::Psn seen, Instant now, Actions& actions) {
 }
 
 void Requester::on_repeat_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions) {
-  // What was missing may have come meanwhile, but not what was behind it: it was discarded, or something else is missing, too.
+  // The missing packet may have come meanwhile, but not what was behind it: it was discarded, or something else is missing, too.
   // In another epoch all is sent again anyway.
   if (!is_flushing() && unacknowledged_ != highest_psn_ && epoch == epoch_) repeat_missing(seen, now, actions);
 }

@@ -1,4 +1,4 @@
-// Which packets of a requester are sent again when only those are that are missing, as IRN does it (Mittal et al., SIGCOMM 2018,
+// Choice of the packets to send again when only missing ones are, as IRN does it (Mittal et al., SIGCOMM 2018,
 // 3.1): each NAK names the first PSN that is missing and one behind it that has come. A PSN is lost when a later one has come
 // and it has not. It is sent again once; if that is lost, too, the transport timer sends everything again.
 #pragma once
@@ -46,7 +46,7 @@ class SelectiveRepeat {
     seen_.advance(psn);
     if (distance(next_, psn) > 0) next_ = psn;
     if (distance(seen_end_, psn) > 0) seen_end_ = psn;
-    // What was sent again must have come, too, else it would be sent once more for NAKs on their way.
+    // The packet that was sent again must have come, too, else it would be sent once more for NAKs on their way.
     if (distance(recovery_end_, psn) >= 0 && next_ == psn) is_recovering_ = false;
     settle();
   }
