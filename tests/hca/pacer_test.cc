@@ -44,6 +44,25 @@ TEST(PacerTest, a_gap_under_way_is_that_of_the_new_rate_at_once) {
   EXPECT_EQ(pacer.due(at(304'000'000)), at(3'000'000) + Rate::of_mbps(75'024).time_for(2'000'000));
 }
 
+// HPCC's simulator assigns the rate and leaves the time of the next packet (rdma-hw.cc, CheckRateDecreaseMlx and FastRecoveryMlx).
+// The first cut, at 4001 ns, leaves 50776685 kb/s; 2,000,000 bytes take 315.1 us then, and the increase at 304.001 us is of the
+// packet behind.
+TEST(PacerTest, a_gap_under_way_stays_that_of_its_beginning_with_dcqcn_ns3) {
+  CongestionControl profile;
+  profile.controller = "dcqcn-ns3";
+  Pacer pacer(k100Gbps, std::nullopt, make_controller(profile, k100Gbps));
+  EXPECT_LE(pacer.due(at(0)), at(0));
+  pacer.on_notification(at(0));
+  pacer.on_sent(at(3'000'000), 2'000'000);
+  EXPECT_LE(pacer.due(at(5'000'000)), at(5'000'000)) << "the packet left at the rate of the line";
+  pacer.on_sent(at(5'000'000), 2'000'000);
+  const Instant next = at(5'000'000) + Rate{50'776'685}.time_for(2'000'000);
+  EXPECT_EQ(pacer.due(at(5'000'001)), next);
+  EXPECT_EQ(pacer.due(at(304'001'000)), next) << "the rate has risen";
+  pacer.on_sent(next, 1000);
+  EXPECT_EQ(pacer.due(next), next + Rate{75'388'342}.time_for(1000));
+}
+
 TEST(PacerTest, the_lower_of_static_and_controlled_rate_counts) {
   Pacer pacer(k100Gbps, Rate::of_mbps(60'000), nv());
   pacer.on_sent(at(0), 1000);

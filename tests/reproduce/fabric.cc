@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "sim/ib/opcode.h"
 
@@ -32,6 +34,15 @@ void change(Json& target, const Json& changes) {
       at = value;
     }
   }
+}
+
+std::map<std::string, std::string> profile_texts() {
+  std::map<std::string, std::string> texts;
+  for (const auto& entry : std::filesystem::directory_iterator(kProfiles)) {
+    std::ifstream stream(entry.path());
+    texts[entry.path()] = std::string(std::istreambuf_iterator<char>(stream), {});
+  }
+  return texts;
 }
 
 }  // namespace
@@ -90,7 +101,8 @@ std::string Shape::write(const std::string& folder) const {
 
 Fabric::Fabric(const Shape& shape, std::uint64_t seed) {
   const std::string path = "topology.json";
-  config::FileTexts files;
+  // All files are given: profiles of the fabric's own are on no disk.
+  config::FileTexts files{.texts = profile_texts(), .are_all = true};
   files.texts[path] = shape.topology().dump();
   for (const auto& [name, content] : shape.profiles()) files.texts[name] = content.dump();
   config::LoadOptions options{{kProfiles}};

@@ -136,18 +136,9 @@ void add_bins(Simulated& simulated, const std::string& prefix, const std::vector
 
 }  // namespace
 
-Simulated measure_hpcc_fat_tree(const Wanted& wanted) {
+Simulated measure_hpcc_fat_tree(const Wanted&) {
   Simulated simulated;
-  struct Workload {
-    const char* sizes;
-    std::string key;
-    Duration time;
-  };
-  const Workload workloads[] = {{"fb-hadoop", "fb_hadoop", 10 * kMillisecond}, {"websearch", "websearch", 3 * kMillisecond}};
-  for (const Workload& one : workloads) {
-    if (std::ranges::none_of(wanted, [&](const std::string& key) { return key.starts_with(one.key + "."); })) continue;
-    add_bins(simulated, one.key, slowdowns(one.sizes, one.time));
-  }
+  add_bins(simulated, "fb_hadoop", slowdowns("fb-hadoop", 10 * kMillisecond));
   return simulated;
 }
 

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Reproduce, Rows, ::testing::ValuesIn(targets_with_a_fil
 
 // Targets that are quick and within their bounds; the whole is tools/reproduce.
 TEST(Reproduce, quick_targets_are_within_their_bounds) {
-  for (const std::string target : {"lumina", "infiniband"}) {
+  for (const std::string target : {"dcqcn_incast", "infiniband"}) {
     const cli::Finished finished = reproduce({"--short", target});
     EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
     EXPECT_NE(finished.out.find(target + "."), std::string::npos);

@@ -23,7 +23,7 @@ namespace verbatim::hca {
 class Dcqcn : public RateController {
  public:
   void on_notification(Instant now) final;
-  void on_sent(Instant now, std::uint32_t bytes) final;
+  void on_sent(Instant now, std::uint32_t bytes) override;
   std::optional<Rate> rate(Instant now) final;
   Instant next_increase(Instant now) final;
 

@@ -28,6 +28,12 @@ ReactionPoint DcqcnNs3::defaults(Rate line) {
           .rate_reduce_monitor_period = std::chrono::microseconds(4)};
 }
 
+void DcqcnNs3::on_sent(Instant now, std::uint32_t bytes) {
+  Dcqcn::on_sent(now, bytes);
+  const std::optional<Rate> current = rate(now);
+  due_ = current ? now + current->time_for(bytes) : now;
+}
+
 void DcqcnNs3::on_first(Instant now) {
   alpha_ = kFixedOne;
   if (parameters_.rate_to_set_on_first_cnp > 0) {

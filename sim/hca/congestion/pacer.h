@@ -2,11 +2,11 @@
 // rate (`static_rate` of the address vector), by a controller, or by both, of which the lower counts.
 //
 // A packet may start when the frame of the packet before, from the destination address to the frame check sequence (on
-// InfiniBand from the LRH to the VCRC), would have passed at the current rate, counted from that packet's start; under injection
-// rate control, after the time of that packet on the line and the delay of the table (`injection_control.h`). When the rate
-// changes meanwhile, the whole distance is that of the new rate. A packet starts when the adapter takes it from its queue pair,
-// which is before its payload is gathered. Retransmissions, responses and acknowledgements that queue behind responses are
-// packets of the queue pair like any other.
+// InfiniBand from the LRH to the VCRC), would have passed at the current rate, counted from that packet's start; under
+// injection rate control, after the time of that packet on the line and the delay of the table (`injection_control.h`). When
+// the rate changes meanwhile, the whole distance is that of the new rate, unless the controller says otherwise. A packet
+// starts when the adapter takes it from its queue pair, which is before its payload is gathered. Retransmissions, responses
+// and acknowledgements that queue behind responses are packets of the queue pair like any other.
 #pragma once
 
 #include <cstdint>
