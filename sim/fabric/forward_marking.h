@@ -5,7 +5,8 @@
 // The standard leaves open which length of the queue a threshold stands for, and when it is compared. Here
 //  - threshold w is (16 - w) / 16 of the lane's input buffer, as in the model of Gran and Reinemo;
 //  - it is compared when a packet starts, with the bytes that it leaves behind in the output's queue, wherever in the switch
-//    these are: the mark then says what holds at that time, and not what held when the packet came;
+//    these are: the mark then says what holds at that time, and not what held when the packet came. Packets that could not start
+//    yet, such as those of which a faster output waits for the last byte, do not count;
 //  - the port has credits if this packet has started as soon as it was ready and the line was free, and the next one of the lane
 //    could start behind it without waiting for any. One of the two alone would take a port for the root whenever the far end
 //    gives credits for two packets at a time;

@@ -279,8 +279,12 @@ void Port::mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane 
 
 void Port::mark_forward(ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane) {
   ForwardMarking& marking = *extras_->forward_marking;
-  const std::uint32_t behind = out_.queued_bytes(lane);
-  if (lane == kManagementLane || packet.is_frame || !has_credits_ || !marking.is_congested(behind)) return;
+  if (lane == kManagementLane || packet.is_frame || !has_credits_ || !marking.is_congested(out_.queued_bytes(lane))) return;
+  std::uint32_t behind = 0;
+  out_.visit(lane, [&](const QueuedPacket& queued) {
+    if (queued.state.ready <= engine_.now()) behind += queued.state.wire_bytes;
+  });
+  if (!marking.is_congested(behind)) return;
   const bool has_waited = engine_.now() > std::max(state.ready, link_->line().busy_until());
   const std::uint32_t needed = blocks_of(state.wire_bytes) + blocks_of(out_.first(lane).wire_bytes);
   const bool is_root = !has_waited && link_->credits(lane.value) >= needed;

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "tests/equality/both_modes.h"
 
@@ -98,6 +99,93 @@ TEST_F(OpenSm, answers_while_it_runs) {
   EXPECT_NE(run.output("h6").find("ping data: rdma-ping-4:"), std::string::npos) << run.story();
   EXPECT_NE(run.output("h2").find("NodeDescription.........spine1"), std::string::npos) << run.story();
   EXPECT_NE(run.output("h3").find("SMINFO_MASTER"), std::string::npos) << run.story();
+}
+
+// Four hosts write to h, one of them from the other switch, over the cable that v and w use, too; it has room for both.
+nlohmann::json hot_spot() {
+  nlohmann::json hosts, links;
+  const auto add = [&](const char* name, const char* port) {
+    hosts.push_back({{"name", name}, {"hca", "edr_hca"}});
+    links.push_back({{"a", name}, {"b", port}, {"rate", "EDR 4x"}, {"length", "5 m"}});
+  };
+  constexpr std::pair<const char*, const char*> kCables[] = {{"a", "s0:1"}, {"v", "s0:2"}, {"b", "s1:1"}, {"c", "s1:2"},
+                                                            {"d", "s1:4"}, {"h", "s1:5"}, {"w", "s1:6"}};
+  for (const auto& [name, port] : kCables) add(name, port);
+  links.push_back({{"a", "s0:3"}, {"b", "s1:3"}, {"rate", "HDR 4x"}, {"length", "5 m"}});
+  return {{"name", "hot_spot"},
+          {"subnet_manager", "none"},
+          {"hosts", hosts},
+          {"switches", {{{"name", "s0"}, {"profile", "quantum"}, {"ports", 8}}, {{"name", "s1"}, {"profile", "quantum"}, {"ports", 8}}}},
+          {"links", links}};
+}
+
+class OpenSmCongestion : public OpenSm {
+ protected:
+  // Options of OpenSM's congestion control, with the values that Gran and others have evaluated.
+  static std::string options() {
+    std::string text =
+        "congestion_control TRUE\n"
+        "cc_sw_cong_setting_control_map 0x1f\n"
+        "cc_sw_cong_setting_threshold 0x0F\n"
+        "cc_sw_cong_setting_packet_size 8\n"
+        "cc_sw_cong_setting_marking_rate 0\n"
+        "cc_ca_cong_setting_port_control 0x0000\n"
+        "cc_ca_cong_setting_control_map 0xffff\n"
+        "cc_ca_cong_setting_ccti_timer 0 150\n"
+        "cc_ca_cong_setting_ccti_increase 0 1\n"
+        "cc_ca_cong_setting_trigger_threshold 0 2\n"
+        "cc_ca_cong_setting_ccti_min 0 0\n"
+        "cc_cct 2:0";
+    for (int i = 1; i < 128; ++i) text += ",2:" + std::to_string(i);
+    return text + "\n";
+  }
+  support::RunReport run(bool is_controlled, bool is_alone = false) {
+    const std::string file = folder_.path() + "/opensm.conf";
+    std::ofstream(file) << (is_controlled ? options() : "congestion_control FALSE\n");
+    nlohmann::json manager = program("w", "opensm -o -f /dev/stdout -F /tmp/opensm.conf");
+    manager["files"] = {{"/tmp/opensm.conf", file}};
+    nlohmann::json programs = {manager, program("w", "ib_write_bw -n 1000", "30 s"), program("v", "ib_write_bw -n 1000 w", "31010 ms")};
+    int port = 19'000;
+    for (const char* const from : {"a", "b", "c", "d"}) {
+      if (is_alone) break;
+      const std::string options = "ib_write_bw -n 2000 -p " + std::to_string(++port);
+      programs.push_back(program("h", options, "30 s"));
+      programs.push_back(program(from, options + " h", "31 s"));
+    }
+    for (const char* const asks : {"SwitchCongestionSetting", "CongestionLog"}) {
+      programs.push_back(program("w", std::string("ibccquery ") + asks + " 3", "60 s"));
+    }
+    for (const char* const asks : {"CACongestionSetting", "CongestionControlTable", "CongestionLog"}) {
+      programs.push_back(program("a", std::string("ibccquery ") + asks + " 4", "60 s"));
+    }
+    return support::run({.scenario = write(hot_spot(), programs)});
+  }
+  // MB/s of the writes from v to w.
+  static double bandwidth(const support::RunReport& run) {
+    std::istringstream lines(run.output("v"));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream numbers(line);
+      double size = 0, count = 0, peak = 0, average = 0;
+      if (numbers >> size >> count >> peak >> average) return average;
+    }
+    ADD_FAILURE() << run.story();
+    return 0;
+  }
+};
+
+TEST_F(OpenSmCongestion, its_settings_reach_the_ports_and_relieve_a_hot_spot) {
+  const double alone = bandwidth(run(false, true));
+  const support::RunReport without = run(false), with = run(true);
+  EXPECT_EQ(with.code, 0) << with.story();
+  EXPECT_LT(bandwidth(without), 0.5 * alone);
+  EXPECT_GE(bandwidth(with), 0.9 * alone) << with.story();
+  for (const char* const text : {"Threshold:.......................0x0f", "Packet_Size:.....................8"}) {
+    EXPECT_NE(with.output("w").find(text), std::string::npos) << text << with.story();
+  }
+  for (const char* const text : {"CCTI_Timer:......................150", "CCTI_Increase:...................1", "CCTI_Limit:......................127",
+                                 "CCT_Multiplier:..................63", "ThresholdCongestionEventMap:.....0x0001"}) {
+    EXPECT_NE(with.output("a").find(text), std::string::npos) << text << with.story();
+  }
 }
 
 }  // namespace
