@@ -1,6 +1,6 @@
 #include "sim/hca/queue_counters.h"
 
-#include "sim/hca/transport/requester.h"
+#include "sim/hca/retry_cause.h"
 
 namespace verbatim::hca {
 

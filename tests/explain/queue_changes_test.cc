@@ -9,7 +9,9 @@ namespace verbatim::cli {
 namespace {
 
 struct QueueChangesTest : ::testing::Test {
-  void put(std::int64_t time_ps, std::uint64_t bytes, std::uint32_t lane = 0) { changes.put({ComponentId{7}, lane, bytes, time_ps}); }
+  void put(std::int64_t time_ps, std::uint64_t bytes, std::uint32_t lane = 0) {
+    changes.put({ComponentId{7}, lane, bytes, time_ps});
+  }
 
   std::string kept;
   QueueChanges changes{[this](const QueueChanges::Change& change) {

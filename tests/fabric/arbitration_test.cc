@@ -67,8 +67,8 @@ TEST(Arbitration, a_strict_lane_goes_before_all_others_and_the_highest_first) {
   EXPECT_EQ(order(shares(0b111, {}), 0b011, 3), "1 1 1 ") << "all may be strict";
 }
 
-// 128 and 64 bytes a turn for packets of 90. What lanes 0 and 1 owe behind their turns: 52 and 26, 14 and 52, 66 and 78, 28 and (in a
-// turn without a packet) 14, 80 and 40.
+// 128 and 64 bytes a turn for packets of 90. Lanes 0 and 1 owe, behind their turns: 52 and 26, 14 and 52, 66 and 78, 28 and (in
+// a turn without a packet) 14, 80 and 40.
 TEST(Arbitration, bytes_beyond_a_share_count_against_the_next_turn) {
   EXPECT_EQ(order(shares(0, {{0, 2}, {1, 1}}), 0b11, 12), "0 0 1 0 1 0 0 1 0 0 0 1 ");
 }
@@ -100,7 +100,7 @@ TEST(Arbitration, a_lane_that_had_nothing_to_send_gets_no_share_for_that_time) {
     lanes += std::to_string(arbiter.pick(0b11).value) + " ";
     arbiter.charge(90);
   }
-  // 140 turns of 64 bytes brought 100 packets of 90: lane 0 owes 40. Behind its turns it owes 66, 2 and 28, lane 1 26, 52, 78 and 14.
+  // 140 turns of 64 bytes brought 100 packets of 90: lane 0 owes 40. Behind its turns it owes 66, 2, 28, lane 1 26, 52, 78, 14.
   EXPECT_EQ(lanes, "1 0 1 1 0 0 ") << "it does not catch up for what it did not send";
 }
 

@@ -44,7 +44,7 @@ TEST(PacerTest, a_gap_under_way_is_that_of_the_new_rate_at_once) {
   EXPECT_EQ(pacer.due(at(304'000'000)), at(3'000'000) + Rate::of_mbps(75'024).time_for(2'000'000));
 }
 
-// HPCC's simulator assigns the rate and leaves the time of the next packet (rdma-hw.cc, CheckRateDecreaseMlx and FastRecoveryMlx).
+// HPCC's simulator assigns the rate and leaves the time of the next packet (rdma-hw.cc, CheckRateDecreaseMlx, FastRecoveryMlx).
 // The first cut, at 4001 ns, leaves 50776685 kb/s; 2,000,000 bytes take 315.1 us then, and the increase at 304.001 us is of the
 // packet behind.
 TEST(PacerTest, a_gap_under_way_stays_that_of_its_beginning_with_dcqcn_ns3) {

@@ -1,5 +1,5 @@
-// Changes of output queues as recordings keep them: without those of a packet that waits alone and not for long, which most packets
-// of a run do. What is held back until that is known is passed on late, with its own time.
+// Changes of output queues as recordings keep them: without those of a packet that waits alone and not for long, which most
+// packets of a run do. What is held back until that is known is passed on late, with its own time.
 #pragma once
 
 #include <cstdint>

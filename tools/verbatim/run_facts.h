@@ -1,6 +1,6 @@
 // What `verbatim report` shows of a run beside its trace: regions and queues as they are made, how full queues are, which credits
-// ports have and what waits in their output queues, whose packet brings which bytes, the cables, and when threads wait. Lines of the form of the trace's, in a file of
-// their own.
+// ports have and what waits in their output queues, whose packet brings which bytes, the cables, and when threads wait. Lines of
+// the form of the trace's, in a file of their own.
 #pragma once
 
 #include <functional>

@@ -125,7 +125,8 @@ std::vector<FlowTimes> flow_times(std::span<const config::FlowSpec> specs, std::
   }
   std::vector<FlowTimes> rows;
   const auto add = [&](std::uint64_t most_bytes, Times& of) {
-    FlowTimes& row = rows.emplace_back(FlowTimes{.most_bytes = most_bytes, .is_exact = are_exact && most_bytes != 0, .flows = of.flows});
+    const bool is_exact = are_exact && most_bytes != 0;
+    FlowTimes& row = rows.emplace_back(FlowTimes{.most_bytes = most_bytes, .is_exact = is_exact, .flows = of.flows});
     row.finished = of.times.size();
     if (of.times.empty()) return;
     std::ranges::sort(of.times);
@@ -143,7 +144,9 @@ std::vector<FlowTimes> flow_times(std::span<const config::FlowSpec> specs, std::
 
 std::string text_of(const std::vector<FlowTimes>& times) {
   constexpr std::size_t kSize = 14, kCount = 10, kTime = 16;
-  const auto left = [](std::string text, std::size_t width) { return text + std::string(width - std::min(width, text.size()), ' '); };
+  const auto left = [](std::string text, std::size_t width) {
+    return text + std::string(width - std::min(width, text.size()), ' ');
+  };
   const auto right = [](std::string text, std::size_t width) {
     return std::string(std::max(text.size() + 1, width) - text.size(), ' ') + text;
   };

@@ -107,7 +107,9 @@ std::vector<LaneHistory> congested_lanes_of(const RecordedRun& run, const RunPic
   for (auto& [place, lane] : LaneFinder(run, picture).find()) {
     if (lane.is_congested()) list.push_back(std::move(lane));
   }
-  const auto badness = [](const LaneHistory& lane) { return std::tuple(lane.all_dropped(), lane.paused_ps, lane.marked, lane.deepest); };
+  const auto badness = [](const LaneHistory& lane) {
+    return std::tuple(lane.all_dropped(), lane.paused_ps, lane.marked, lane.deepest);
+  };
   std::ranges::stable_sort(list, std::greater{}, badness);
   *left_out = keep_first(list, most);
   return list;

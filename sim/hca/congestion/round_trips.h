@@ -1,4 +1,4 @@
-// How long packets of a queue pair take until they are acknowledged: of each packet that asks for an acknowledgement, from when it
+// Times until packets of a queue pair are acknowledged: of each that asks for an acknowledgement, from when it
 // is handed to the port to when the acknowledgement has been received. A packet that is sent again, and those before it, give no
 // time: nobody knows which sending was answered (Karn and Partridge, SIGCOMM 1987).
 #pragma once

@@ -21,7 +21,8 @@ ReactionPoint Timely::defaults(Rate line) {
 Timely::Timely(const ReactionPoint& parameters, Rate line)
     : parameters_(parameters),
       line_(line.kbps),
-      released_at_(parameters.rpg_max_rate > 0 ? std::min(static_cast<std::uint64_t>(parameters.rpg_max_rate) / 1'000, line_) : line_),
+      released_at_(parameters.rpg_max_rate > 0 ? std::min(static_cast<std::uint64_t>(parameters.rpg_max_rate) / 1'000, line_)
+                                               : line_),
       rate_(line_) {}
 
 void Timely::on_round_trip(Duration time) {

@@ -18,6 +18,7 @@
 #include "sim/core/trail.h"
 #include "sim/hca/queues/work_queue.h"
 #include "sim/hca/queues/work_request.h"
+#include "sim/hca/retry_cause.h"
 #include "sim/hca/transport/actions.h"
 #include "sim/hca/transport/connection.h"
 #include "sim/hca/transport/end_to_end_credits.h"
@@ -35,9 +36,6 @@ namespace verbatim::hca {
 inline constexpr char kHandedOver[] = "handed to the port";
 // As rnr_retry: as often as it takes.
 inline constexpr std::uint8_t kEndlessRnrRetry = 7;
-
-// Why packets are sent again; value `cause` of retransmission records.
-enum class RetryCause : std::uint8_t { kTimeout = 1, kSequenceNak, kRnrNak, kMissingResponse };
 
 class Requester {
  public:
@@ -136,7 +134,7 @@ class Requester {
     if (connection_.is_reliable()) restart_ack_timer(actions);
   }
 
-  // A step that was put off in that epoch is due: a NAK had come, which `seen` came with (selective repeat), or a response was missing.
+  // A step that was put off in that epoch is due: a NAK had come, with `seen` (selective repeat), or a response was missing.
   void on_repeat_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions);
   void on_ask_again_due(std::uint32_t epoch, Instant now, Actions& actions);
 
