@@ -183,7 +183,14 @@ void Port::on_pause_timer() {
 
 void Port::set_pause_storm(std::uint8_t priorities) {
   CHECK(has_pauses_);
+  const std::uint8_t ended = extras_->pause_storm & static_cast<std::uint8_t>(~priorities);
   extras_->pause_storm = priorities;
+  buffer_->groups()->settle(engine_.now());
+  for (std::uint32_t rest = asked_pauses() & ended; rest != 0; rest &= rest - 1) {
+    const ib::VirtualLane lane = lowest_of(rest);
+    if (!buffer_->groups()->has_room_again(buffer_->group_of(number_, lane))) continue;
+    link_->pauses()->ask(lane.value, false, engine_.now());
+  }
   for (std::uint32_t rest = priorities; rest != 0; rest &= rest - 1)
     link_->pauses()->ask(lowest_of(rest).value, true, engine_.now());
   schedule_pause_timer(engine_.now());

@@ -320,7 +320,7 @@ class Port final : private LinkUser, private SpaceListener {
   void* room_owner_ = nullptr;
 };
 
-static_assert(kChecksConservation || sizeof(Port) <= 736);
+static_assert(kChecksConservation || sizeof(Port) <= 728);
 
 // Joins two ports by a cable, once, before the first packet. Each end learns the other's input buffer. A cable between parts
 // needs a propagation above zero.

@@ -89,7 +89,7 @@ class ArbiterTables {
         entries.push_back({static_cast<std::uint8_t>(entry.lane), static_cast<std::uint8_t>(entry.weight)});
       }
     }
-    std::int32_t weight_of(std::size_t place) const { return std::int32_t{entries[place].weight} * 64; }
+    std::int16_t weight_of(std::size_t place) const { return static_cast<std::int16_t>(entries[place].weight * 64); }
     bool can_send(std::size_t place, std::uint32_t eligible) const { return (eligible >> entries[place].lane & 1) != 0; }
     friend bool operator==(const Table&, const Table&) = default;
 
@@ -151,11 +151,12 @@ class VlArbiter {
   void charge(std::uint32_t wire_bytes) {
     if (charged_ == Charged::kNone) return;
     if (deficits_ != nullptr) {
-      low_.left -= static_cast<std::int32_t>(wire_bytes);
+      low_.left = static_cast<std::int16_t>(low_.left - static_cast<std::int32_t>(wire_bytes));
       return;
     }
     const auto bytes = static_cast<std::int32_t>(wire_bytes / 4 * 4);  // without the VCRC, two bytes of the last four
-    (charged_ == Charged::kHigh ? high_ : low_).left -= bytes;
+    Turns& turns = charged_ == Charged::kHigh ? high_ : low_;
+    turns.left = static_cast<std::int16_t>(turns.left - bytes);
     if (charged_ == Charged::kHigh && tables_->high_limit != ArbiterTables::kNoLimit) high_left_ -= bytes;
   }
 
@@ -167,13 +168,13 @@ class VlArbiter {
 
   // A place in a table.
   struct Turns {
-    explicit Turns(const ArbiterTables::Table& table) : left(table.entries.empty() ? 0 : table.weight_of(0)) {}
+    explicit Turns(const ArbiterTables::Table& table) : left(table.entries.empty() ? std::int16_t{0} : table.weight_of(0)) {}
     // Moves to the entry that sends next; false when none can.
     bool find(const ArbiterTables::Table& table, std::uint32_t eligible) {
       if ((eligible & table.lanes) == 0) return false;
       if (left > 0 && table.can_send(current, eligible)) return true;
       do {
-        current = current + 1 == table.entries.size() ? 0 : current + 1;
+        step(table);
       } while (!table.can_send(current, eligible));
       left = table.weight_of(current);
       return true;
@@ -185,14 +186,18 @@ class VlArbiter {
       if (left > 0 && table.can_send(current, eligible)) return true;
       do {
         deficits[current] = std::max(-left, 0);
-        current = current + 1 == table.entries.size() ? 0 : current + 1;
-        left = (table.can_send(current, eligible) ? table.weight_of(current) : 0) - deficits[current];
+        step(table);
+        left = static_cast<std::int16_t>((table.can_send(current, eligible) ? table.weight_of(current) : 0) - deficits[current]);
       } while (left <= 0 || !table.can_send(current, eligible));
       return true;
     }
 
-    std::int32_t left;  // weight of the current entry, in bytes
-    std::uint32_t current = 0;
+    void step(const ArbiterTables::Table& table) {
+      current = current + 1u == table.entries.size() ? std::uint8_t{0} : static_cast<std::uint8_t>(current + 1);
+    }
+
+    std::int16_t left;  // weight of the current entry, in bytes
+    std::uint8_t current = 0;
   };
 
   ib::VirtualLane turn(Charged table) {

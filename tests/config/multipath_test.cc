@@ -37,10 +37,10 @@ struct Seen final : TraceSink {
 // Each host of the first leaf writes 4 MiB to one of the second.
 Outcome run(const std::string& hca, const std::string& balancing, std::uint64_t seed = 1, const std::string& faults = "[]") {
   Folder folder;
-  for (const char* const endpoint : {"full", "light"}) {
-    const std::string name = endpoint;
-    folder.write(name + "_selective.json", R"({"profile": "hca", "name": "nic", "endpoint": ")" + name +
-                                               R"(", "loss_recovery": {"selective_repeat": true}})");
+  for (const std::string endpoint : {"full", "light"}) {
+    const std::string begin = R"({"profile": "hca", "name": "nic", "endpoint": ")" + endpoint + R"(", "loss_recovery": )";
+    folder.write(endpoint + ".json", begin + R"({"gap_time": "100 us"}})");
+    folder.write(endpoint + "_selective.json", begin + R"({"selective_repeat": true}})");
   }
   folder.write("t.json", R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "load_balancing": )" + balancing +
                              R"(, "generate": {"shape": "leaf_spine", "hosts": 8, "hosts_per_leaf": 4, "spines": 4,
@@ -80,7 +80,7 @@ constexpr char kChance[] = R"({"by": "packet", "grade": "0 B"})";
 constexpr double kAlone = 343;
 
 TEST(Multipath, packets_on_ways_of_their_own_give_each_flow_its_whole_rate_and_hashes_do_not) {
-  for (const char* const hca : {"edr_roce", "edr_roce_light"}) {
+  for (const char* const hca : {"full", "light"}) {
     double worst = 0;
     for (const std::uint64_t seed : {1, 2, 3, 4}) {
       worst = std::max(worst, run(hca, kFlow, seed).slowest_us);
@@ -93,7 +93,7 @@ TEST(Multipath, packets_on_ways_of_their_own_give_each_flow_its_whole_rate_and_h
 }
 
 TEST(Multipath, chance_alone_balances_less_well_and_keeps_the_order_all_the_same) {
-  const Outcome chance = run("edr_roce_light", kChance);
+  const Outcome chance = run("light", kChance);
   EXPECT_TRUE(chance.retransmissions.empty());
   EXPECT_LT(chance.slowest_us, kAlone * 1.5);
 }
@@ -110,7 +110,7 @@ TEST(Multipath, an_adapter_that_takes_packets_in_order_alone_keeps_the_ways_of_f
 }
 
 TEST(Multipath, what_is_lost_is_asked_for_again_when_the_gap_is_old) {
-  for (const char* const hca : {"edr_roce", "edr_roce_light"}) {
+  for (const char* const hca : {"full", "light"}) {
     constexpr char kLoss[] = R"([{"action": "drop", "from": "h0", "opcode": "Write Middle", "nth": 50, "every": 100, "count": 0}])";
     Outcome lossy = run(hca, kPacket, 1, kLoss);
     EXPECT_GT(lossy.drops, 0u) << hca;
@@ -123,7 +123,7 @@ TEST(Multipath, selective_repeat_sends_less_again_at_whole_adapters_and_at_light
   // Two cables to the spines and one to each host: a packet leaves four ports. 1,024 packets of each of four flows, and what
   // is lost once.
   constexpr std::uint64_t kHops = 4, kPackets = 4 * 1024;
-  const std::uint64_t all = run("edr_roce", kFlow, 1, kLoss).writes;
+  const std::uint64_t all = run("full", kFlow, 1, kLoss).writes;
   for (const char* const hca : {"full_selective", "light_selective"}) {
     const Outcome selective = run(hca, kFlow, 1, kLoss);
     EXPECT_EQ(selective.drops, 10u) << hca;
@@ -133,8 +133,8 @@ TEST(Multipath, selective_repeat_sends_less_again_at_whole_adapters_and_at_light
 }
 
 TEST(Multipath, the_same_seed_gives_the_same_times_and_another_seed_others) {
-  EXPECT_EQ(run("edr_roce_light", kPacket, 5).slowest_us, run("edr_roce_light", kPacket, 5).slowest_us);
-  EXPECT_NE(run("edr_roce_light", kChance, 5).slowest_us, run("edr_roce_light", kChance, 6).slowest_us);
+  EXPECT_EQ(run("light", kPacket, 5).slowest_us, run("light", kPacket, 5).slowest_us);
+  EXPECT_NE(run("light", kChance, 5).slowest_us, run("light", kChance, 6).slowest_us);
 }
 
 }  // namespace multipath

@@ -174,7 +174,7 @@ std::vector<std::string> deadlock_of(const ScenarioSpec& spec, std::int64_t at_p
       ports.push_back(&simulation.fabric_switch(s).port(fabric::PortNumber{static_cast<std::uint8_t>(port)}));
   }
   std::vector<std::string> names;
-  for (const fabric::LoopOutput& output : fabric::find_credit_loop(ports, fabric::LoopKind::kForEver))
+  for (const fabric::LoopOutput& output : fabric::find_credit_loop(ports, fabric::LoopKind::kNow))
     names.push_back(simulation.components().name(output.port->id()));
   return names;
 }

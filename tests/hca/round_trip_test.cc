@@ -42,11 +42,21 @@ struct TimelyRig {
   }
   // The rate after a round trip, in kb/s; 0: not limited.
   std::uint64_t after(Duration round_trip) {
-    controller->on_round_trip(round_trip);
+    controller->on_round_trip(now += round_trip, round_trip);
     return controller->rate({}).value_or(Rate{0}).kbps;
   }
   std::unique_ptr<RateController> controller;
+  Instant now{};
 };
+
+TEST(Timely, of_the_packets_of_one_round_trip_one_counts) {
+  TimelyRig timely;
+  EXPECT_EQ(timely.after(us(1'000)), 60'000'000u);
+  timely.controller->on_round_trip(timely.now + us(999), us(1'000));
+  EXPECT_EQ(timely.controller->rate({})->kbps, 60'000'000u) << "it was handed over before the cut";
+  timely.controller->on_round_trip(timely.now + us(1'000), us(1'000));
+  EXPECT_EQ(timely.controller->rate({})->kbps, 36'000'000u);
+}
 
 TEST(Timely, short_round_trips_do_not_limit_the_rate) {
   TimelyRig timely;

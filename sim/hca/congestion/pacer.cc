@@ -41,7 +41,7 @@ void Pacer::on_sent(Instant now, std::uint32_t bytes) {
 void Pacer::on_answer(const ib::Packet& packet, Instant now) {
   const bool is_ack = ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck;
   if (ib::operation_of(packet.bth.opcode) != ib::Operation::kAcknowledge || !is_ack) return;
-  if (const auto time = round_trips_->on_acknowledged(packet.bth.psn, now)) controller_->on_round_trip(*time);
+  if (const auto time = round_trips_->on_acknowledged(packet.bth.psn, now)) controller_->on_round_trip(now, *time);
 }
 
 bool Pacer::on_notification(Instant now) {

@@ -40,7 +40,7 @@ class RateController {
   virtual void on_sent(Instant now, std::uint32_t bytes) = 0;
   // A packet has been acknowledged so long after it was handed to the port.
   virtual bool wants_round_trips() const { return false; }
-  virtual void on_round_trip(Duration /*time*/) {}
+  virtual void on_round_trip(Instant /*now*/, Duration /*time*/) {}
   // Nothing: the queue pair is not limited.
   virtual std::optional<Rate> rate(Instant now) = 0;
   // The rate does not rise before this time, unless a packet is sent; kNever: it does not rise by itself.

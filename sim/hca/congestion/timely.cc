@@ -25,7 +25,9 @@ Timely::Timely(const ReactionPoint& parameters, Rate line)
                                                : line_),
       rate_(line_) {}
 
-void Timely::on_round_trip(Duration time) {
+void Timely::on_round_trip(Instant now, Duration time) {
+  if (has_newest_ && now - time < changed_at_) return;
+  changed_at_ = now;
   const Duration difference = time - newest_;
   newest_ = time;
   if (!has_newest_) {

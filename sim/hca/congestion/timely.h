@@ -6,7 +6,7 @@
 //    round trip in a row on by rpg_hai_rate; above zero it falls by kBeta x mean / kLeast.
 //
 // Round trips are those of packets that ask for an acknowledgement, so of ends of messages unless the profile has
-// ack_every_packets.
+// ack_every_packets. One counts in each round trip, as in that model: of packets that were handed over before, none.
 #pragma once
 
 #include "sim/hca/congestion/parameters.h"
@@ -29,7 +29,7 @@ class Timely final : public RateController {
   void on_notification(Instant) override {}
   void on_sent(Instant, std::uint32_t) override {}
   bool wants_round_trips() const override { return true; }
-  void on_round_trip(Duration time) override;
+  void on_round_trip(Instant now, Duration time) override;
   std::optional<Rate> rate(Instant) override { return rate_ >= released_at_ ? std::nullopt : std::optional(Rate{rate_}); }
   Instant next_increase(Instant) override { return kNever; }
 
@@ -42,6 +42,7 @@ class Timely final : public RateController {
   const std::uint64_t released_at_;  // rate from which on the queue pair is not limited
   std::uint64_t rate_;
   bool has_newest_ = false;
+  Instant changed_at_{};  // packets handed over before say nothing of the rate
   Duration newest_{};  // round trip
   Duration mean_{};    // of the differences between one and the next
   std::int64_t rises_ = 0;  // in a row, between kLow and kHigh
