@@ -76,6 +76,9 @@ Outcome run(const std::string& hca, const std::string& balancing, std::uint64_t 
 constexpr char kFlow[] = R"({"by": "flow"})", kPacket[] = R"({"by": "packet"})";
 constexpr char kChance[] = R"({"by": "packet", "grade": "0 B"})";
 
+constexpr char kLoss[] =
+    R"([{"action": "drop", "from": "h0", "opcode": "RDMA Write Middle", "nth": 50, "every": 100, "count": 0}])";
+
 // 4 MiB in packets of 4,096 bytes and 94 of headers and gaps, at 100 Gb/s: 343 us.
 constexpr double kAlone = 343;
 
@@ -111,7 +114,6 @@ TEST(Multipath, an_adapter_that_takes_packets_in_order_alone_keeps_the_ways_of_f
 
 TEST(Multipath, what_is_lost_is_asked_for_again_when_the_gap_is_old) {
   for (const char* const hca : {"full", "light"}) {
-    constexpr char kLoss[] = R"([{"action": "drop", "from": "h0", "opcode": "Write Middle", "nth": 50, "every": 100, "count": 0}])";
     Outcome lossy = run(hca, kPacket, 1, kLoss);
     EXPECT_GT(lossy.drops, 0u) << hca;
     EXPECT_GT(lossy.retransmissions[2], 0u) << hca << ": by a NAK";
@@ -119,7 +121,6 @@ TEST(Multipath, what_is_lost_is_asked_for_again_when_the_gap_is_old) {
 }
 
 TEST(Multipath, selective_repeat_sends_less_again_at_whole_adapters_and_at_light_ones) {
-  constexpr char kLoss[] = R"([{"action": "drop", "from": "h0", "opcode": "Write Middle", "nth": 50, "every": 100, "count": 0}])";
   // Two cables to the spines and one to each host: a packet leaves four ports. 1,024 packets of each of four flows, and what
   // is lost once.
   constexpr std::uint64_t kHops = 4, kPackets = 4 * 1024;

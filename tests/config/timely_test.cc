@@ -26,10 +26,11 @@ struct Seen final : TraceSink {
   Outcome outcome;
 };
 
+// Each packet asks for an acknowledgement, as in HPCC's model: a slow flow has a round trip for each, and not for each message.
 Outcome incast(const std::string& controller, const std::string& endpoint, int senders) {
   Folder folder;
   folder.write("nic.json", R"({"profile": "hca", "name": "nic", "endpoint": ")" + endpoint +
-                               R"(", "congestion_control": {"controller": ")" + controller + R"("}})");
+                               R"(", "ack_every_packets": 1, "congestion_control": {"controller": ")" + controller + R"("}})");
   folder.write("t.json", R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "generate": {"shape": "star", "hosts": 5,
                              "rate": "100 Gbps", "hca": "nic", "switch": "hpcc_switch"}})");
   std::string flows;

@@ -221,7 +221,11 @@ void Responder::on_nak_due(ib::Psn seen, Actions& actions) {
   // That request may have come again, behind what was missing. Else it was discarded, or waits, and the NAK names what is
   // missing now.
   if (!connection_.can_receive() || distance(expected_, seen) < 0) return;
-  if (!repeats_selectively()) nak_sent_ = true;
+  if (!repeats_selectively()) {
+    // Where packets may overtake each other, several may have been the first behind the gap.
+    if (connection_.address.takes_any_way && nak_sent_) return;
+    nak_sent_ = true;
+  }
   send_gap_nak(seen, actions);
 }
 
