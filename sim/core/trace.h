@@ -66,8 +66,7 @@ namespace verbatim {
   X(kRate,               "rate",                 "qpn", "mbps", "-", "-")                               \
   /* the watchdog of a switch's output: a priority whose packets it drops (stormed 1) or sends again (0) */ \
   X(kPauseWatchdog,      "pause-watchdog",       "priority", "stormed", "-", "-")                       \
-  /* ways change: a port of a switch leaves its groups (usable 0) or returns; or a subnet manager writes new tables */ \
-  X(kPortWithdrawn,      "port-withdrawn",       "port", "usable", "-", "-")                            \
+  /* a subnet manager has swept: switches whose tables are others now */                                \
   X(kRoutesChanged,      "routes-changed",       "tables", "-", "-", "-")
 // clang-format on
 

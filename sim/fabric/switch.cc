@@ -189,12 +189,18 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
 }
 
 PortNumber Switch::balanced_output(ib::Packet& packet) {
-  if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
   const Instant now = engine_.now();
-  const std::uint64_t destination = destination_of(packet);
-  const std::vector<PortNumber> ports =
-      now >= rerouting_.normal_until() ? rerouting_.outputs_in_use(*routes_, destination, now) : routes_->ports_to(destination);
-  if (ports.empty()) return kNoRoute;
+  std::vector<PortNumber> in_use;
+  std::span<const PortNumber> ports;
+  if (now >= rerouting_.normal_until()) [[unlikely]] {
+    ports = in_use = rerouting_.outputs_in_use(*routes_, destination_of(packet), now);
+    if (ports.empty()) return kNoRoute;
+  } else {
+    const RouteTable::Entry entry = route_of(packet);
+    if (!RouteTable::is_set(entry)) return PortNumber{static_cast<std::uint8_t>(entry)};
+    ports = routes_->ports_of(entry);
+  }
+  if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
   return balancer_->choose(ports, packet, now, [&](PortNumber number) {
     const Port& out = *inputs_[number.value - 1u].port;
     const ib::VirtualLane lane = lane_at(out, packet);

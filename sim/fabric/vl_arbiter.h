@@ -196,7 +196,7 @@ class VlArbiter {
       current = current + 1u == table.entries.size() ? std::uint8_t{0} : static_cast<std::uint8_t>(current + 1);
     }
 
-    std::int16_t left;  // weight of the current entry, in bytes
+    std::int16_t left;  // weight of the current entry, in bytes; a packet has less than 16 KiB
     std::uint8_t current = 0;
   };
 

@@ -1,5 +1,5 @@
 // The congestion control agent of a node (IBA A10.4): keeps the settings that a manager writes, gives them to the node's ports,
-// and tells the log.
+// and answers with the log.
 //
 // A key that is not 0 must be in every Set, and with the protect bit in every Get, too. A datagram with a wrong one is counted
 // and gets no answer; the lease never ends, and no trap is sent.

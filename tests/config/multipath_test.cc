@@ -120,6 +120,17 @@ TEST(Multipath, what_is_lost_is_asked_for_again_when_the_gap_is_old) {
   }
 }
 
+// Each packet that takes the dead cable is lost, until the port leaves its group after 10 ms.
+TEST(Multipath, packets_leave_out_a_port_whose_link_is_down) {
+  constexpr char kDown[] = R"([{"action": "link_down", "link": "leaf0:5", "at": "20 us"}])";
+  for (const char* const hca : {"full", "light"}) {
+    const Outcome outcome = run(hca, kPacket, 1, kDown);
+    EXPECT_GT(outcome.drops, 0u) << hca;
+    EXPECT_GT(outcome.slowest_us, 10'000) << hca;
+    EXPECT_LT(outcome.slowest_us, 1'000'000) << hca;
+  }
+}
+
 TEST(Multipath, selective_repeat_sends_less_again_at_whole_adapters_and_at_light_ones) {
   // Two cables to the spines and one to each host: a packet leaves four ports. 1,024 packets of each of four flows, and what
   // is lost once.

@@ -33,7 +33,7 @@ static struct ibv_qp* create_qp(void) {
   return qp;
 }
 
-// What the two ends of a connection must know of each other on Ethernet.
+// One end of a connection, as the other one must know it on Ethernet.
 struct end {
   union ibv_gid gid;
   uint32_t qp_num, rkey;

@@ -88,7 +88,7 @@ void ClockedFabric::join(std::uint32_t here, std::uint32_t there, const LinkCase
   if (link.control != Control::kCredits) return port.groups.resize(port.lanes);
   port.input.resize(port.lanes);
   for (ReceiveLane& lane : port.input) lane.capacity = device_of(port).buffer_bytes / 64;
-  // Link initialisation has told the free space of the far end.
+  // All space of the far end is free at first, and known since link initialisation.
   port.limit.assign(port.lanes, far_buffer / 64 % kCounter);
   port.sent.assign(port.lanes, 0);
 }
