@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <tuple>
 
 #include "sim/ib/partition.h"
 
@@ -9,20 +11,22 @@ namespace verbatim::config {
 
 namespace {
 
-hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from, const hca::Endpoint& to, const FlowSpec& flow) {
+hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from, const hca::Endpoint& to,
+                        const workload::FlowKind& kind) {
   hca::SourcePath path;
   const hca::PortAddress &here = from.address(), &there = to.address();
   path.mtu = std::min(here.active_mtu(from.profile().max_mtu), there.active_mtu(to.profile().max_mtu));
   path.address.port = 1;
-  path.address.service_level = flow.service_level == FlowSpec::kOfPath ? simulation.level_of(here.lid, there.lid)
-                                                                       : static_cast<std::uint8_t>(flow.service_level);
+  path.address.service_level = kind.service_level == workload::FlowKind::kOfPath
+                                   ? simulation.level_of(here.lid, there.lid)
+                                   : static_cast<std::uint8_t>(kind.service_level);
   if (here.roce) {
     // As programs do that go by addresses: the entry of the interface's IPv4 address.
     constexpr std::uint8_t kIpv4Entry = 1, kHopLimit = 64;
     path.address.is_global = 1;
     path.address.sgid_index = kIpv4Entry;
     path.address.hop_limit = kHopLimit;
-    path.address.traffic_class = static_cast<std::uint8_t>(flow.traffic_class);
+    path.address.traffic_class = static_cast<std::uint8_t>(kind.traffic_class);
     std::memcpy(path.address.dgid, there.gids.at(kIpv4Entry).raw, sizeof path.address.dgid);
   } else {
     path.address.dlid = there.lid.value;
@@ -36,22 +40,63 @@ hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from,
   return path;
 }
 
+// Positions in the order of what the flows are.
+std::vector<std::size_t> content_order(const workload::Traffic& traffic) {
+  std::vector<std::size_t> order(traffic.flows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto of_kind = [](const workload::FlowKind& k) {
+    return std::tie(k.name, k.operation, k.message_bytes, k.queue_pairs, k.depth, k.service_level,
+                    k.traffic_class, k.on, k.off, k.is_background);
+  };
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    const workload::FlowPlan &x = traffic.flows[a], &y = traffic.flows[b];
+    const auto first_of = [](const workload::FlowPlan& flow) {
+      return std::tie(flow.start, flow.from, flow.to, flow.bytes);
+    };
+    if (first_of(x) != first_of(y)) return first_of(x) < first_of(y);
+    return x.kind != y.kind && of_kind(traffic.kinds[x.kind]) < of_kind(traffic.kinds[y.kind]);
+  });
+  return order;
+}
+
 }  // namespace
 
-void add_flows(Simulation& simulation, const std::vector<FlowSpec>& flows, workload::Workload& workload) {
-  for (const FlowSpec& flow : flows) {
-    hca::Endpoint& from = simulation.endpoint(flow.from_adapter);
-    hca::Endpoint& to = simulation.endpoint(flow.to_adapter);
+std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const workload::Traffic& traffic,
+                                               workload::Workload& workload) {
+  std::vector<workload::Trigger*> triggers;
+  for (const workload::TriggerPlan& trigger : traffic.triggers)
+    triggers.push_back(&workload.add_trigger(trigger));
+  const auto trigger_of = [&](std::uint32_t index) {
+    return index == workload::FlowPlan::kNone ? nullptr : triggers[index];
+  };
+  std::vector<workload::Flow*> added(traffic.flows.size());
+  for (const std::size_t index : content_order(traffic)) {
+    const workload::FlowPlan& plan = traffic.flows[index];
+    const workload::FlowKind& kind = traffic.kinds[plan.kind];
+    hca::Endpoint& from = simulation.endpoint(plan.from);
+    hca::Endpoint& to = simulation.endpoint(plan.to);
     workload::FlowParams params;
-    params.bytes = static_cast<std::uint64_t>(flow.bytes);
-    params.start = instant_from_ps(flow.start.count());
-    params.message_bytes = static_cast<std::uint32_t>(flow.message_size);
-    params.queue_pairs = flow.queue_pairs;
-    using Operation = hca::SourceWork::Operation;
-    params.operation = flow.operation == "send" ? Operation::kSend : Operation::kWrite;
-    workload.add(simulation.engine(), from, to, {path_to(simulation, from, to, flow), path_to(simulation, to, from, flow)},
-                 params);
+    params.bytes = plan.bytes;
+    const bool is_triggered = plan.trigger != workload::FlowPlan::kNone;
+    params.start = is_triggered ? kNever : instant_from_ps(plan.start.count());
+    params.delay = is_triggered ? plan.start : Duration(0);
+    params.message_bytes = kind.message_bytes;
+    params.queue_pairs = kind.queue_pairs;
+    params.depth = kind.depth;
+    params.operation = kind.operation;
+    params.on = kind.on;
+    params.off = kind.off;
+    params.is_background = kind.is_background;
+    params.on_sent = trigger_of(plan.on_sent);
+    params.on_received = trigger_of(plan.on_received);
+    added[index] =
+        &workload.add(simulation.engine(), from, to,
+                      {path_to(simulation, from, to, kind), path_to(simulation, to, from, kind)}, params);
   }
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    if (workload::Trigger* const trigger = trigger_of(traffic.flows[i].trigger)) trigger->add(*added[i]);
+  }
+  return {added.begin(), added.end()};
 }
 
 }  // namespace verbatim::config

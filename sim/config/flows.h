@@ -8,9 +8,11 @@
 
 namespace verbatim::config {
 
-// Adds checked flows (load.h) in their order; before the first event. A path has service level 0, the greatest MTU that both
-// adapters have, and the first P_Key of the sender by which both may talk; where there is none the flow fails as a program's
-// packets would.
-void add_flows(Simulation& simulation, const std::vector<FlowSpec>& flows, workload::Workload& workload);
+// Adds checked flows; before the first event. They get their queue pairs in an order that follows from what they are, so that
+// their order in the file changes nothing. A path has the level that its kind asks for, the greatest MTU that both adapters have,
+// and the first P_Key of the sender by which both may talk; where there is none the flow fails as a program's packets would.
+// Returns them in the order of the traffic.
+std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const workload::Traffic& traffic,
+                                               workload::Workload& workload);
 
 }  // namespace verbatim::config

@@ -84,9 +84,10 @@ void check_files(const ScenarioSpec& scenario, ProgramSpec& program, Diagnostics
 }
 
 void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
-  if (scenario.programs.empty() && scenario.flows.empty()) {
+  if (scenario.programs.empty() && scenario.flows.empty() && scenario.workloads.empty()) {
     diagnostics.add(scenario.file, "/programs", "there is no program",
-                    "add at least one {\"host\": …, \"command\": …}, or \"flows\" with {\"from\": …, \"to\": …, \"bytes\": …}");
+                    "add at least one {\"host\": …, \"command\": …}, or \"flows\" with {\"from\": …, \"to\": …, \"bytes\": …}, or "
+                    "\"workloads\" with {\"pattern\": …, \"size\": …}");
   }
   std::vector<std::string> names;
   if (knows_hosts(scenario.topology, diagnostics)) {
@@ -151,6 +152,26 @@ std::optional<Json> load_topology_of(const ScenarioSpec& scenario, const std::st
   return std::nullopt;
 }
 
+void resolve_traffic(ScenarioSpec& scenario, const LoadOptions& options, Diagnostics& diagnostics) {
+  resolve_flows(scenario, diagnostics);
+  resolve_workloads(scenario, options, diagnostics);
+  draw_traffic(scenario);
+  std::vector<std::string> pointers;  // of its kinds
+  for (const FlowSpec& flow : scenario.flows) {
+    if (flow.is_resolved) pointers.push_back(flow.pointer);
+  }
+  for (const WorkloadSpec& one : scenario.workloads) {
+    if (one.is_resolved) pointers.push_back(one.pointer);
+  }
+  check_traffic(scenario, pointers, diagnostics);
+  const auto in_background = [&](const workload::FlowPlan& flow) { return scenario.traffic.kinds[flow.kind].is_background; };
+  if (!scenario.programs.empty() || scenario.traffic.empty() || scenario.until != Duration(0) ||
+      !std::ranges::all_of(scenario.traffic.flows, in_background))
+    return;
+  diagnostics.add(scenario.file, "/workloads", "every workload is in the background, so that nothing says when the run ends",
+                  "give \"until\", or a workload a \"size\"");
+}
+
 ScenarioSpec read_scenario(const Json& json, const std::string& path, const LoadOptions& options,
                            Diagnostics& diagnostics) {
   ScenarioSpec scenario;
@@ -170,7 +191,7 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
     }
   }
   check_scenario(scenario, diagnostics);
-  if (knows_hosts(scenario.topology, diagnostics)) resolve_flows(scenario, diagnostics);
+  if (knows_hosts(scenario.topology, diagnostics)) resolve_traffic(scenario, options, diagnostics);
   if (has_links) {
     resolve_faults(scenario.topology, scenario.faults, path, diagnostics);
   }

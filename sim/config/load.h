@@ -47,6 +47,20 @@ std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec
 
 // Finds the adapters that flows join, and asks what else depends on the topology. Its hosts are known.
 void resolve_flows(ScenarioSpec& scenario, Diagnostics& diagnostics);
+// What flows and workloads have in common. `what` is "flow" or "workload", `pointer` its place.
+void check_traffic_keys(const ScenarioSpec& scenario, const std::string& what, const std::string& pointer, Duration start,
+                        std::uint32_t traffic_class, Diagnostics& diagnostics);
+void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uint32_t>& adapters, const std::string& pointer,
+                        std::int64_t bytes, Diagnostics& diagnostics);
+// What all traffic needs of the topology. `pointers` has the place of each of its kinds.
+void check_traffic(const ScenarioSpec& scenario, const std::vector<std::string>& pointers, Diagnostics& diagnostics);
+// Finds who takes part in workloads, reads their files, and refuses keys that do not go together.
+void resolve_workloads(ScenarioSpec& scenario, const LoadOptions& options, Diagnostics& diagnostics);
+// Those that are resolved, in their order, each with a kind of its own.
+workload::Traffic traffic_of(const std::vector<FlowSpec>& flows);
+// Makes the traffic of a resolved scenario anew, with a kind for each flow and each workload. Loading does, and whoever
+// changes the seed afterwards.
+void draw_traffic(ScenarioSpec& scenario);
 
 // A finding where a program is to run on a host that runs none; the host is one of the topology's.
 void check_runs_programs(const TopologySpec& topology, std::size_t host, const std::string& file, const std::string& pointer,

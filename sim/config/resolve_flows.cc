@@ -1,6 +1,9 @@
-// The questions about flows that need more than one value: which adapters they join, and whether those can carry them.
+// The questions about flows that need more than one value: which adapters they join, and whether those can
+// carry them.
 #include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "sim/config/load.h"
 
@@ -10,15 +13,11 @@ namespace {
 
 class FlowResolver {
  public:
-  FlowResolver(ScenarioSpec& scenario, Diagnostics& diagnostics) : scenario_(scenario), diagnostics_(diagnostics) {}
+  FlowResolver(ScenarioSpec& scenario, Diagnostics& diagnostics)
+      : scenario_(scenario), diagnostics_(diagnostics) {}
 
   void run() {
-    if (!scenario_.topology.manages_subnet()) {
-      add("/flows", "flows need addresses and routes from the start, and this topology has no subnet manager until a program is one",
-          "set \"subnet_manager\" of the topology to \"simulated\"");
-    }
     for (FlowSpec& flow : scenario_.flows) resolve(flow);
-    check_queue_pairs();
   }
 
  private:
@@ -30,39 +29,23 @@ class FlowResolver {
     const bool has_from = find(flow.from, flow.pointer + "/from", &flow.from_adapter);
     const bool has_to = find(flow.to, flow.pointer + "/to", &flow.to_adapter);
     if (has_from && has_to && flow.from_adapter == flow.to_adapter) {
-      add(flow.pointer + "/to", "the flow leads from " + in_quotes(flow.from) + " to itself", "name another host");
+      add(flow.pointer + "/to", "the flow leads from " + in_quotes(flow.from) + " to itself",
+          "name another host");
     } else if (has_from && has_to) {
       flow.is_resolved = true;
     }
-    if (scenario_.time_limit != Duration(0) && flow.start >= scenario_.time_limit) {
-      add(flow.pointer + "/start",
-          "the flow starts at " + format_quantity(flow.start.count(), Dimension::kDuration) + ", and the run ends at " +
-              format_quantity(scenario_.time_limit.count(), Dimension::kDuration),
-          "start it earlier, or set a longer \"time_limit\"");
-    }
-    if (flow.traffic_class != 0 && !scenario_.topology.is_roce()) {
-      add(flow.pointer + "/traffic_class", "packets of InfiniBand have no IP header", "leave it out, or give \"service_level\"");
-    }
+    check_traffic_keys(scenario_, "flow", flow.pointer, flow.start, flow.traffic_class, diagnostics_);
     if (!flow.is_resolved) return;
-    for (const std::size_t adapter : {flow.from_adapter, flow.to_adapter}) {
-      const std::int64_t most = profile_of(adapter).max_message_bytes;
-      if (flow.message_size <= most) continue;
-      add(flow.pointer + "/message_size",
-          format_quantity(flow.message_size, Dimension::kSize) + " is more than the adapter of " +
-              in_quotes(scenario_.topology.adapters[adapter].name) + " sends in a message",
-          "its limit is " + format_quantity(most, Dimension::kSize));
-      break;
-    }
-  }
-
-  const hca::HcaProfile& profile_of(std::size_t adapter) const {
-    return scenario_.topology.hca_profile(scenario_.topology.adapters[adapter]);
+    const std::vector<std::uint32_t> ends = {static_cast<std::uint32_t>(flow.from_adapter),
+                                             static_cast<std::uint32_t>(flow.to_adapter)};
+    check_message_size(scenario_, ends, flow.pointer, flow.message_size, diagnostics_);
   }
 
   bool find(const std::string& name, const std::string& pointer, std::size_t* index) {
     if (name.empty()) return false;  // already a finding
     if (by_name_.empty()) {
-      for (const AdapterSpec& adapter : scenario_.topology.adapters) by_name_.emplace(adapter.name, by_name_.size());
+      for (const AdapterSpec& adapter : scenario_.topology.adapters)
+        by_name_.emplace(adapter.name, by_name_.size());
     }
     if (const auto found = by_name_.find(name); found != by_name_.end()) {
       *index = found->second;
@@ -72,27 +55,9 @@ class FlowResolver {
     for (const AdapterSpec& adapter : scenario_.topology.adapters) names.push_back(adapter.name);
     const std::string near = nearest(name, names);
     add(pointer, "the topology has no host " + in_quotes(name),
-        near.empty() ? "name one of its hosts, such as " + in_quotes(names.front()) : "did you mean \"" + near + "\"?");
+        near.empty() ? "name one of its hosts, such as " + in_quotes(names.front())
+                     : "did you mean \"" + near + "\"?");
     return false;
-  }
-
-  // Both ends of a flow have its queue pairs.
-  void check_queue_pairs() {
-    std::map<std::size_t, std::uint64_t> used;
-    for (const FlowSpec& flow : scenario_.flows) {
-      if (!flow.is_resolved) continue;
-      for (const std::size_t adapter : {flow.from_adapter, flow.to_adapter}) {
-        const std::uint32_t most = profile_of(adapter).max_qp;
-        std::uint64_t& count = used[adapter];
-        const bool had_room = count <= most;
-        count += flow.queue_pairs;
-        if (!had_room || count <= most) continue;
-        add(flow.pointer + "/queue_pairs",
-            "the adapter of " + in_quotes(scenario_.topology.adapters[adapter].name) + " has " + std::to_string(most) +
-                " queue pairs, and the flows up to this one need " + std::to_string(count),
-            "give its flows fewer");
-      }
-    }
   }
 
   ScenarioSpec& scenario_;
@@ -104,6 +69,67 @@ class FlowResolver {
 
 void resolve_flows(ScenarioSpec& scenario, Diagnostics& diagnostics) {
   if (!scenario.flows.empty()) FlowResolver(scenario, diagnostics).run();
+}
+
+void check_traffic_keys(const ScenarioSpec& scenario, const std::string& what, const std::string& pointer,
+                        Duration start, std::uint32_t traffic_class, Diagnostics& diagnostics) {
+  const auto text = [](Duration time) { return format_quantity(time.count(), Dimension::kDuration); };
+  for (const auto& [end, key] :
+       {std::pair(scenario.time_limit, "time_limit"), std::pair(scenario.until, "until")}) {
+    if (end == Duration(0) || start < end) continue;
+    diagnostics.add(scenario.file, pointer + "/start",
+                    "the " + what + " starts at " + text(start) + ", and the run ends at " + text(end),
+                    std::string("start it earlier, or set a longer ") + in_quotes(key));
+  }
+  if (traffic_class == 0 || scenario.topology.is_roce()) return;
+  diagnostics.add(scenario.file, pointer + "/traffic_class", "packets of InfiniBand have no IP header",
+                  "leave it out, or give \"service_level\"");
+}
+
+void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uint32_t>& adapters,
+                        const std::string& pointer, std::int64_t bytes, Diagnostics& diagnostics) {
+  const TopologySpec& topology = scenario.topology;
+  for (const std::uint32_t adapter : adapters) {
+    const std::int64_t most = topology.hca_profile(topology.adapters[adapter]).max_message_bytes;
+    if (bytes <= most) continue;
+    diagnostics.add(scenario.file, pointer + "/message_size",
+                    format_quantity(bytes, Dimension::kSize) + " is more than the adapter of " +
+                        in_quotes(topology.adapters[adapter].name) + " sends in a message",
+                    "its limit is " + format_quantity(most, Dimension::kSize));
+    return;
+  }
+}
+
+void check_traffic(const ScenarioSpec& scenario, const std::vector<std::string>& pointers,
+                   Diagnostics& diagnostics) {
+  if (pointers.empty()) return;
+  const TopologySpec& topology = scenario.topology;
+  if (!topology.manages_subnet()) {
+    diagnostics.add(scenario.file, scenario.flows.empty() ? "/workloads" : "/flows",
+                    "flows need addresses and routes from the start, and this topology has no subnet manager "
+                    "until a program is one",
+                    "set \"subnet_manager\" of the topology to \"simulated\"");
+  }
+  // Both ends of a flow have its queue pairs.
+  std::vector<std::uint64_t> used(topology.adapters.size());
+  std::vector<bool> is_refused(scenario.traffic.kinds.size());
+  for (const workload::FlowPlan& flow : scenario.traffic.flows) {
+    bool has_room = true;
+    for (const std::uint32_t adapter : {flow.from, flow.to}) {
+      const std::uint32_t most = topology.hca_profile(topology.adapters[adapter]).max_qp;
+      std::uint64_t& count = used[adapter];
+      const bool had_room = count <= most;
+      count += scenario.traffic.kinds[flow.kind].queue_pairs;
+      if (!had_room || count <= most || is_refused[flow.kind]) continue;
+      has_room = false;
+      diagnostics.add(scenario.file, pointers[flow.kind] + "/queue_pairs",
+                      "the adapter of " + in_quotes(topology.adapters[adapter].name) + " has " +
+                          std::to_string(most) + " queue pairs, and the flows up to this one need " +
+                          std::to_string(count),
+                      "give its flows fewer");
+    }
+    if (!has_room) is_refused[flow.kind] = true;
+  }
 }
 
 }  // namespace verbatim::config

@@ -257,12 +257,21 @@ const Object& scenario_table() {
                                      .required = true,
                                      .doc = "topology file, relative to this one"}),
        bind_objects<&S::programs>(
-           {.key = "programs", .kind = Kind::kObjects, .doc = "the programs; without flows there is at least one"},
+           {.key = "programs", .kind = Kind::kObjects, .doc = "the programs; without flows and workloads there is at least one"},
            program_table()),
        bind_objects<&S::flows>({.key = "flows",
                                 .kind = Kind::kObjects,
                                 .doc = "traffic that no program makes; the run lasts until all of it has arrived"},
                                flow_table()),
+       bind_objects<&S::workloads>({.key = "workloads",
+                                    .kind = Kind::kObjects,
+                                    .doc = "many flows by one rule each; their order changes nothing"},
+                                   workload_table()),
+       bind<&S::until>({.key = "until",
+                        .kind = Kind::kDuration,
+                        .doc = "virtual time at which the run ends as it should, whatever flows are still under way; 0: when all that is "
+                               "not in the background has ended",
+                        .max = 1'000'000 * kSecondPs}),
        bind<&S::ranges>({.key = "ranges",
                          .kind = Kind::kRangeMap,
                          .doc = "numbers in the commands that may be made smaller: a name, written {name} in a command, and its least "

@@ -18,6 +18,8 @@
 #include "sim/ib/congestion.h"
 #include "sim/ib/ip_network.h"
 #include "sim/subnet/routing.h"
+#include "sim/workload/size_distribution.h"
+#include "sim/workload/traffic.h"
 #include "verbs_shim/protocol/region.h"
 
 namespace verbatim::config {
@@ -328,13 +330,45 @@ struct FlowSpec {
   std::int64_t message_size = 1 << 20;
   std::string operation = "write";  // or send
   std::uint32_t queue_pairs = 1;
-  static constexpr std::uint32_t kOfPath = 16;
+  static constexpr std::uint32_t kOfPath = workload::FlowKind::kOfPath;
   std::uint32_t service_level = kOfPath;  // of its packets and their answers; kOfPath: that of the subnet manager's path record
   std::uint32_t traffic_class = 0;  // likewise, on Ethernet
   std::string pointer;
 
   bool is_resolved = false;                      // both ends are adapters, and not the same
   std::size_t from_adapter = 0, to_adapter = 0;  // resolved: indices into TopologySpec::adapters
+};
+
+// Many flows by one rule.
+struct WorkloadSpec {
+  static constexpr std::int64_t kNotGiven = -1;
+  std::string name;     // empty until resolved: the pattern, or the file's name
+  std::string pattern;  // permutation, shift, incast, all-to-all, random, hot-spot; empty: the flows are in a file
+  std::vector<std::string> hosts;  // as written, with * and [0-63]; empty: all
+  std::vector<std::string> to;     // likewise: receivers of an incast, or hot hosts
+  std::int64_t size = kNotGiven;   // bytes of each flow
+  std::string sizes;               // a distribution by name or file
+  std::int64_t senders = kNotGiven, distance = 1;
+  std::int64_t share = kNotGiven;  // of flows to hot hosts, in parts of kFractionParts
+  std::int64_t load = kNotGiven;   // of each host's link, likewise
+  Duration duration{kNotGiven};    // flows arrive for so long
+  std::int64_t flows = kNotGiven;  // of each host
+  std::int64_t in_flight = 1;      // of them
+  Duration start{0};
+  std::int64_t message_size = 1 << 20;
+  std::string operation = "write";  // or send
+  std::uint32_t queue_pairs = 1, depth = 128;
+  std::uint32_t service_level = FlowSpec::kOfPath;
+  std::uint32_t traffic_class = 0;
+  Duration on{0}, off{0};
+  bool background = false;
+  std::int64_t seed = kNotGiven;
+  std::string pointer;
+
+  bool is_resolved = false;
+  std::vector<std::uint32_t> members, targets;  // resolved: adapters; indices into members
+  std::vector<std::uint64_t> rates;             // likewise, with a load: of each member's link, in bits per second
+  std::optional<workload::SizeDistribution> distribution;  // likewise; none: all flows have one size
 };
 
 // A scripted fault: of packets that leave by one end of a link, of a link, of one of its ends, or of an adapter.
@@ -391,6 +425,8 @@ struct ScenarioSpec {
   std::string topology_reference;
   std::vector<ProgramSpec> programs;
   std::vector<FlowSpec> flows;
+  std::vector<WorkloadSpec> workloads;
+  Duration until{0};  // the run ends then at the latest, as it should; 0: when all is done
   std::vector<FaultSpec> faults;
   std::int64_t seed = 1;
   std::string freedom = "friendly";  // or spec
@@ -401,6 +437,8 @@ struct ScenarioSpec {
 
   TopologySpec topology;                          // resolved
   std::map<std::string, ArgumentSpec> arguments;  // resolved, by name
+  // Resolved: the flows in their order, then those of the workloads in theirs, drawn by the seed (draw_traffic()).
+  workload::Traffic traffic;
 };
 
 }  // namespace verbatim::config

@@ -14,6 +14,7 @@ const Object& cpu_profile_table();     // -> CpuProfile
 const Object& topology_table();        // -> TopologySpec
 const Object& scenario_table();        // -> ScenarioSpec
 const Object& fault_table();           // -> FaultSpec
+const Object& workload_table();        // -> WorkloadSpec
 const Object& subnet_congestion_table();  // -> SubnetCongestionSpec
 
 }  // namespace verbatim::config

@@ -6,20 +6,25 @@ namespace verbatim::workload {
 
 using ib::WcStatus;
 
-// The start is an event of the adapter: a doorbell leaves then, and whoever looks ahead knows how long its effects take.
-Flow::Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths, const FlowParams& params,
-           std::size_t& unfinished)
+// The start is an event of the adapter: a doorbell leaves then, and whoever looks ahead knows how long its
+// effects take.
+Flow::Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths,
+           const FlowParams& params, std::size_t& unfinished)
     : engine_(engine),
       from_(from),
       params_(params),
       unfinished_(unfinished),
+      receiver_(params_),
       queue_pairs_(params.queue_pairs),
-      unposted_(params.bytes),
-      start_(Timer::of<&Flow::on_start>(engine, from.component(), EventClass::kStage, this)) {
-  CHECK(params.bytes > 0 && params.message_bytes > 0 && params.queue_pairs > 0);
-  const std::uint32_t depth = std::min(kDepth, from.profile().max_qp_wr);
+      unposted_(params.bytes == 0 ? ~std::uint64_t{0} : params.bytes),
+      start_time_(params.start),
+      start_(Timer::of<&Flow::on_start>(engine, from.component(), EventClass::kStage, this)),
+      turn_(Timer::of<&Flow::on_turn>(engine, from.component(), EventClass::kStage, this)) {
+  CHECK(params.message_bytes > 0 && params.queue_pairs > 0 && params.depth > 0);
+  CHECK(params.off == Duration(0) || params.on > Duration(0));
+  CHECK(params.on_received == nullptr || params.operation == hca::SourceWork::Operation::kSend);
   for (QueuePair& qp : queue_pairs_) {
-    qp.end = from.add_source(*this, depth);
+    qp.end = from.add_source(*this, depth());
     const hca::SourceEnd peer = to.add_source(receiver_, 1);
     hca::SourcePath there = paths.there, back = paths.back;
     there.peer = peer;
@@ -27,16 +32,39 @@ Flow::Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPat
     from.connect_source(qp.end.number, there);
     to.connect_source(peer.number, back);
   }
-  ++unfinished_;
-  start_.schedule_at(params.start);
+  if (!params.is_background) ++unfinished_;
+  if (params.start != kNever) start_.schedule_at(params.start);
+}
+
+std::uint32_t Flow::depth() const { return std::min(params_.depth, from_.profile().max_qp_wr); }
+
+void Flow::start_now() {
+  if (start_time_ != kNever) return;
+  start_time_ = engine_.now() + params_.delay;
+  start_.schedule_at(start_time_);
 }
 
 void Flow::on_start() {
   if (status_ != WcStatus::kSuccess) return;
-  const std::uint32_t depth = std::min(kDepth, from_.profile().max_qp_wr);
+  if (params_.off > Duration(0)) turn_.schedule_at(engine_.now() + params_.on);
+  post_all();
+}
+
+// From work to rest, or back.
+void Flow::on_turn() {
+  if (status_ != WcStatus::kSuccess || is_done()) return;
+  rests_ = !rests_;
+  turn_.schedule_at(engine_.now() + (rests_ ? params_.off : params_.on));
+  if (!rests_) post_all();
+}
+
+// All that queue pairs have room for, shared evenly.
+void Flow::post_all() {
   for (std::size_t i = 0; i < queue_pairs_.size(); ++i) {
-    const std::uint64_t others = queue_pairs_.size() - i;
-    post(queue_pairs_[i], static_cast<std::uint32_t>(std::min<std::uint64_t>((messages_left() + others - 1) / others, depth)));
+    QueuePair& qp = queue_pairs_[i];
+    const std::uint64_t others = queue_pairs_.size() - i, left = messages_left();
+    post(qp, static_cast<std::uint32_t>(
+                 std::min<std::uint64_t>(left / others + (left % others != 0), depth() - qp.lengths.size())));
   }
 }
 
@@ -60,7 +88,8 @@ Flow::QueuePair& Flow::queue_pair(std::uint32_t qpn) {
 void Flow::note_end() {
   if (!is_done() || finish_ != kNever) return;
   finish_ = engine_.now();
-  --unfinished_;
+  if (!params_.is_background) --unfinished_;
+  if (params_.on_sent != nullptr && status_ == WcStatus::kSuccess) params_.on_sent->fire();
 }
 
 hca::SourceWork Flow::next_work(std::uint32_t qpn) {
@@ -78,7 +107,7 @@ void Flow::on_completed(std::uint32_t qpn, WcStatus status) {
   } else if (status_ == WcStatus::kSuccess) {
     status_ = status;
   }
-  if (status_ == WcStatus::kSuccess && unposted_ > 0) post(qp, 1);
+  if (status_ == WcStatus::kSuccess && unposted_ > 0 && !rests_) post(qp, 1);
   note_end();
 }
 

@@ -23,18 +23,19 @@ std::uint64_t draw_exponential(Rng& random) {
 }
 
 std::vector<PoissonFlow> poisson_flows(const PoissonParams& params, const SizeDistribution& sizes) {
-  CHECK(params.hosts >= 2 && params.bits_per_second > 0 && params.load > 0);
-  // Mean time between the flows of a host.
+  const std::uint32_t hosts = params.destinations.members;
+  CHECK(hosts >= 2 && params.bits_per_second.size() == hosts && params.load > 0);
   constexpr unsigned __int128 kBitsPerByte = 8, kPsPerSecond = 1'000'000'000'000;
-  const unsigned __int128 denominator = static_cast<unsigned __int128>(params.bits_per_second) * params.load * 2;
-  const unsigned __int128 mean_ps = sizes.scaled_mean() * kBitsPerByte * kPsPerSecond / denominator;
   std::vector<PoissonFlow> flows;
-  for (std::uint32_t host = 0; host < params.hosts; ++host) {
+  for (std::uint32_t host = 0; host < hosts; ++host) {
+    CHECK(params.bits_per_second[host] > 0);
+    // Mean time between the flows of a host.
+    const unsigned __int128 denominator = static_cast<unsigned __int128>(params.bits_per_second[host]) * params.load * 2;
+    const unsigned __int128 mean_ps = sizes.scaled_mean() * kBitsPerByte * kPsPerSecond / denominator;
     Rng random(params.seed, "workload/poisson/" + std::to_string(host));
     const auto wait = [&] { return static_cast<std::int64_t>(mean_ps * draw_exponential(random) >> 32); };
     for (std::int64_t start = wait(); start < to_ps(params.time); start += wait()) {
-      auto to = static_cast<std::uint32_t>(random.below(params.hosts - 1));
-      to += to >= host ? 1 : 0;
+      const std::uint32_t to = params.destinations.draw(host, random);
       const std::uint64_t bytes = sizes.draw(random);
       flows.push_back({host, to, bytes, Duration(start)});
     }

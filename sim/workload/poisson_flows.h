@@ -1,4 +1,4 @@
-// Flows that arrive at random: a Poisson process at each host, sizes by a distribution, each to another host, all equally likely.
+// Flows that arrive at random: a Poisson process at each host, sizes by a distribution, each to another host.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,14 @@
 
 #include "sim/core/rng.h"
 #include "sim/core/time.h"
+#include "sim/workload/patterns.h"
 #include "sim/workload/size_distribution.h"
 
 namespace verbatim::workload {
 
 struct PoissonParams {
-  std::uint32_t hosts = 2;                 // at least 2
-  std::uint64_t bits_per_second = 0;       // of a host's link; at least 1
+  Destinations destinations;
+  std::vector<std::uint64_t> bits_per_second;  // of each host's link; at least 1
   std::uint32_t load = 0;                  // share of it that the payload of all flows takes, in millionths; at least 1
   Duration time{0};                        // flows start before
   std::uint64_t seed = 1;

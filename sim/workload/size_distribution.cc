@@ -11,7 +11,7 @@ SizeDistribution::SizeDistribution(std::vector<Point> points) : points_(std::mov
   CHECK(points_.size() >= 2 && points_.front().cumulative == 0 && points_.back().cumulative == kOne);
   for (std::size_t i = 1; i < points_.size(); ++i) {
     const Point &low = points_[i - 1], &high = points_[i];
-    CHECK(low.bytes < high.bytes && low.cumulative <= high.cumulative);
+    CHECK(low.bytes <= high.bytes && low.cumulative <= high.cumulative);
     scaled_mean_ += static_cast<unsigned __int128>(low.bytes + high.bytes) * (high.cumulative - low.cumulative);
   }
 }
@@ -25,7 +25,7 @@ std::uint64_t SizeDistribution::draw(Rng& random) const {
   const auto low = high - 1;
   const auto within = static_cast<unsigned __int128>(share - low->cumulative * kFine) * (high->bytes - low->bytes);
   const auto width = static_cast<unsigned __int128>(high->cumulative - low->cumulative) * kFine;
-  return low->bytes + static_cast<std::uint64_t>(within / width) + 1;
+  return std::min(high->bytes, low->bytes + static_cast<std::uint64_t>(within / width) + 1);
 }
 
 std::uint64_t SizeDistribution::mean() const { return static_cast<std::uint64_t>((scaled_mean_ + kOne) / (2 * kOne)); }

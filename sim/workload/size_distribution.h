@@ -21,7 +21,7 @@ class SizeDistribution {
     friend bool operator==(const Point&, const Point&) = default;
   };
 
-  // Two points at least, both coordinates ascending (shares may repeat), from a share of 0 to that of all.
+  // Two points at least, both coordinates ascending (each may repeat), from a share of 0 to that of all.
   explicit SizeDistribution(std::vector<Point> points);
 
   // Rounded up: at least 1 byte, at most the largest size.

@@ -14,6 +14,8 @@ class Workload {
   Flow& add(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths, const FlowParams& params) {
     return flows_.emplace_back(engine, from, to, paths, params, unfinished_);
   }
+  // Before the flows that fire it, and those that it starts.
+  Trigger& add_trigger(const TriggerPlan& plan) { return triggers_.emplace_back(plan); }
   // In the order in which they were added.
   const std::deque<Flow>& flows() const { return flows_; }
   bool empty() const { return flows_.empty(); }
@@ -21,7 +23,8 @@ class Workload {
 
  private:
   std::size_t unfinished_ = 0;
-  std::deque<Flow> flows_;  // adapters and timers point to them
+  std::deque<Trigger> triggers_;  // flows point to them
+  std::deque<Flow> flows_;        // likewise adapters and timers
 };
 
 }  // namespace verbatim::workload

@@ -104,7 +104,7 @@ int measure(const Row& row) {
   simulation.tracer().add(digest);
   simulation.tracer().add(hops);
   workload::Workload workload;
-  config::add_flows(simulation, flows_of(row), workload);
+  config::add_traffic(simulation, config::traffic_of(flows_of(row)), workload);
   const double start = cpu_seconds();
   Engine& engine = simulation.engine();
   while (!workload.is_done() && engine.step()) {

@@ -50,7 +50,7 @@ std::vector<double> delivered(const std::string& parts, const std::vector<Ends>&
   DefaultChoices choices;
   Simulation simulation(spec->topology, 1, choices);
   workload::Workload workload;
-  add_flows(simulation, spec->flows, workload);
+  add_traffic(simulation, spec->traffic, workload);
   constexpr std::int64_t kMs = 1'000'000'000;
   simulation.engine().run_until(instant_from_ps(span.from * kMs));
   std::vector<double> bytes;

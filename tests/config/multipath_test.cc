@@ -61,7 +61,7 @@ Outcome run(const std::string& hca, const std::string& balancing, std::uint64_t 
   simulation.tracer().add(seen);
   simulation.add_faults(spec->faults);
   workload::Workload workload;
-  add_flows(simulation, spec->flows, workload);
+  add_traffic(simulation, spec->traffic, workload);
   simulation.engine().run();
   seen.outcome.fastest_us = 1e9;
   for (const workload::Flow& flow : workload.flows()) {

@@ -52,7 +52,7 @@ Outcome run(const std::string& faults, const std::string& bytes = "20 MiB", cons
   simulation.tracer().add(digest);
   simulation.add_faults(spec.faults);
   workload::Workload workload;
-  add_flows(simulation, spec.flows, workload);
+  add_traffic(simulation, spec.traffic, workload);
   simulation.engine().run();
   EXPECT_TRUE(workload.is_done());
   Outcome outcome;
@@ -99,7 +99,7 @@ TEST(Reroute, without_withdrawal_the_flows_of_the_dead_uplink_end_by_retries) {
   Simulation simulation(stubborn.topology, 1, choices);
   simulation.add_faults(stubborn.faults);
   workload::Workload workload;
-  add_flows(simulation, stubborn.flows, workload);
+  add_traffic(simulation, stubborn.traffic, workload);
   simulation.engine().run();
   std::size_t ended = 0;
   for (const workload::Flow& flow : workload.flows()) ended += flow.status() == ib::WcStatus::kRetryExceeded ? 1 : 0;

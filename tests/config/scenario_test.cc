@@ -71,7 +71,7 @@ TEST(Scenario, every_key_arrives) {
 TEST(Scenario, findings_of_programs) {
   EXPECT_EQ(scenario_findings(with("")),
             "/programs: there is no program; add at least one {\"host\": …, \"command\": …}, or \"flows\" with "
-            "{\"from\": …, \"to\": …, \"bytes\": …}\n");
+            "{\"from\": …, \"to\": …, \"bytes\": …}, or \"workloads\" with {\"pattern\": …, \"size\": …}\n");
   EXPECT_EQ(scenario_findings(with(
                 R"({"host": "sever", "command": "a"}, {"host": "x.y", "command": ""}, {"command": "a | b"},
                              {"host": "client", "command": ["a", 7], "expect_exit": 256, "cwd": "nowhere"})")),

@@ -61,7 +61,7 @@ Outcome run(const ScenarioSpec& spec) {
   simulation.tracer().add(records);
   simulation.add_faults(spec.faults);
   workload::Workload workload;
-  add_flows(simulation, spec.flows, workload);
+  add_traffic(simulation, spec.traffic, workload);
   simulation.engine().run();
   Outcome outcome;
   for (const workload::Flow& flow : workload.flows()) {
@@ -166,7 +166,7 @@ std::string across(const std::string& bytes) {
 std::vector<std::string> deadlock_of(const ScenarioSpec& spec, std::int64_t at_ps, workload::Workload& workload) {
   DefaultChoices choices;
   Simulation simulation(spec.topology, 1, choices);
-  add_flows(simulation, spec.flows, workload);
+  add_traffic(simulation, spec.traffic, workload);
   simulation.engine().run_until(instant_from_ps(at_ps));
   std::vector<fabric::Port*> ports;
   for (std::size_t s = 0; s < spec.topology.switches.size(); ++s) {

@@ -48,7 +48,7 @@ Outcome incast(const std::string& controller, const std::string& endpoint, int s
   Seen seen;
   simulation.tracer().add(seen);
   workload::Workload workload;
-  add_flows(simulation, spec->flows, workload);
+  add_traffic(simulation, spec->traffic, workload);
   simulation.engine().run();
   for (const workload::Flow& flow : workload.flows()) {
     EXPECT_TRUE(flow.is_done() && flow.status() == ib::WcStatus::kSuccess);

@@ -119,8 +119,7 @@ const workload::Flow& Fabric::add(config::FlowSpec flow) {
   flow.from_adapter = *from;
   flow.to_adapter = *to;
   flow.is_resolved = true;
-  config::add_flows(*simulation_, {flow}, workload_);
-  return workload_.flows().back();
+  return *config::add_traffic(*simulation_, config::traffic_of({flow}), workload_).front();
 }
 
 void Fabric::add_faults(const std::vector<Json>& faults) {

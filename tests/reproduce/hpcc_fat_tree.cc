@@ -78,8 +78,11 @@ struct Done {
 
 // Flows that start within `time` at 30 % load, by size.
 std::vector<Done> slowdowns(const std::string& sizes, Duration time) {
-  const workload::PoissonParams params{
-      .hosts = kHosts, .bits_per_second = 100'000'000'000, .load = 300'000, .time = time, .seed = 1};
+  const workload::PoissonParams params{.destinations = {.members = kHosts},
+                                       .bits_per_second = std::vector<std::uint64_t>(kHosts, 100'000'000'000),
+                                       .load = 300'000,
+                                       .time = time,
+                                       .seed = 1};
   const std::vector<workload::PoissonFlow> flows = workload::poisson_flows(params, *workload::find_size_distribution(sizes));
   const double begin = cpu_seconds();
   Fabric fabric(fat_tree());

@@ -1,6 +1,9 @@
 // Flows between two adapters and one switch: when they finish, to the picosecond, and how they fail.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "sim/ib/segmentation.h"
 #include "sim/workload/workload.h"
 #include "tests/hca/driver.h"
@@ -34,7 +37,8 @@ Flow& add(Workload& workload, World& world, const FlowParams& params) {
   return workload.add(world.engine, *world.client, *world.server, paths(), params);
 }
 
-// The finish of one WRITE of so many bytes, by hand: 100 Gbps, MTU 4096, an idle fabric, no credit updates on the way there.
+// The finish of one WRITE of so many bytes, by hand: 100 Gbps, MTU 4096, an idle fabric, no credit updates on
+// the way there.
 //   start + doorbell + fetch of the work request + gather of the first packet
 //   + all packets one behind the other on the first cable: bytes × wire overhead / rate
 //   + the last one over switch and second cable + the acknowledgement back + the completion entry
@@ -51,14 +55,17 @@ std::int64_t finish_time(const Terms& x, std::int64_t start, std::int64_t bytes)
 
   std::int64_t t = x.stage(start + x.one_way(), x.profile.doorbell);
   t = x.stage(t + x.dma_read(kSendEntry), x.profile.wqe_decode);
-  // The first packet's bytes: one request out, memory, all completions back to back, as those of the later requests are ready.
+  // The first packet's bytes: one request out, memory, all completions back to back, as those of the later
+  // requests are ready.
   const std::int64_t first = std::min(bytes, kMtu), most = x.profile.pcie.max_payload_bytes;
   const std::int64_t completions = (first + most - 1) / most;
-  t += x.dma_read(static_cast<std::uint64_t>(first + (completions - 1) * x.profile.pcie.completion_header_bytes));
+  t += x.dma_read(
+      static_cast<std::uint64_t>(first + (completions - 1) * x.profile.pcie.completion_header_bytes));
   t = x.stage(t, x.profile.packetize);
-  // Packets leave one behind the other. Each may wait for an edge of the switch's clock, and what one loses the next ones lose.
-  // A short last one also waits for the interval of the server's check.
-  const std::int64_t interval = Terms::after(0, x.profile.core_clock_hz, x.profile.receive_check.interval_cycles);
+  // Packets leave one behind the other. Each may wait for an edge of the switch's clock, and what one loses
+  // the next ones lose. A short last one also waits for the interval of the server's check.
+  const std::int64_t interval =
+      Terms::after(0, x.profile.core_clock_hz, x.profile.receive_check.interval_cycles);
   std::int64_t at_output = 0, checked = 0;
   for (std::int64_t i = 0; i < packets; ++i) {
     const std::int64_t payload = i + 1 == packets ? padded(last) : kMtu;
@@ -106,9 +113,11 @@ TEST(FlowTest, every_byte_is_acknowledged_whatever_the_messages_and_queue_pairs)
       for (const std::uint32_t message : {100u, 4'096u, 50'000u}) {
         World world(over_a_switch());
         Workload workload;
-        FlowParams params{.bytes = 123'457, .message_bytes = message, .queue_pairs = queue_pairs, .operation = operation};
+        FlowParams params{
+            .bytes = 123'457, .message_bytes = message, .queue_pairs = queue_pairs, .operation = operation};
         const Flow& flow = add(workload, world, params);
-        const Flow& back = workload.add(world.engine, *world.server, *world.client, {paths().back, paths().there}, params);
+        const Flow& back =
+            workload.add(world.engine, *world.server, *world.client, {paths().back, paths().there}, params);
         world.run();
         EXPECT_TRUE(workload.is_done());
         for (const Flow* one : {&flow, &back}) {
@@ -163,6 +172,96 @@ TEST(FlowTest, an_adapter_that_fails_ends_its_flow) {
     EXPECT_TRUE(workload.is_done());
     EXPECT_EQ(flow.status(), WcStatus::kFatalError);
   }
+}
+
+TEST(FlowTest, without_end_it_never_is_done_and_nobody_waits_for_it) {
+  World world;
+  Workload workload;
+  const Flow& flow = add(workload, world, {.bytes = 0, .message_bytes = 4096, .is_background = true});
+  EXPECT_TRUE(workload.is_done());
+  world.engine.run_until(instant_from_ps(1'000'000'000));
+  EXPECT_FALSE(flow.is_done());
+  // 4096 bytes of payload and 42 of headers at 80 ps a byte for 1 ms.
+  EXPECT_NEAR(static_cast<double>(flow.acknowledged()), 1e9 / (4138 * 80) * 4096, 2e5);
+}
+
+TEST(FlowTest, that_rests_posts_nothing_meanwhile) {
+  World world;
+  Workload workload;
+  constexpr std::int64_t kOn = 20'000'000, kOff = 80'000'000;
+  add(workload, world,
+      {.bytes = 0,
+       .message_bytes = 4096,
+       .depth = 2,
+       .on = Duration(kOn),
+       .off = Duration(kOff),
+       .is_background = true});
+  world.engine.run_until(instant_from_ps(5 * (kOn + kOff) - 1));
+  const auto doorbells = world.trace.all(TraceEvent::kDoorbell);
+  EXPECT_GT(doorbells.size(), 50u);
+  std::set<std::int64_t> periods;
+  for (const TraceRecord& record : doorbells) {
+    EXPECT_LE(record.time_ps % (kOn + kOff), kOn + 1'000'000) << "a doorbell takes less than 1 us";
+    periods.insert(record.time_ps / (kOn + kOff));
+  }
+  EXPECT_EQ(periods.size(), 5u);
+}
+
+// Three flows that wait for triggers, fired by flows that begin at once.
+TEST(FlowTest, triggers_start_flows_when_others_have_ended) {
+  using Kind = TriggerPlan::Kind;
+  const auto run = [](const TriggerPlan& plan, std::size_t firing) {
+    World world(over_a_switch());
+    Workload workload;
+    Trigger& trigger = workload.add_trigger(plan);
+    std::vector<const Flow*> first, waiting;
+    for (std::size_t i = 0; i < firing; ++i)
+      first.push_back(&add(workload, world, {.bytes = 50'000 * (i + 1), .on_sent = &trigger}));
+    for (int i = 0; i < 3; ++i) {
+      Flow& flow = add(workload, world, {.bytes = 1'000, .start = kNever, .delay = Duration(1'000'000)});
+      trigger.add(flow);
+      waiting.push_back(&flow);
+    }
+    world.run();
+    std::vector<std::int64_t>
+        delays;  // from the end of the first flow that could have started it; -1: none did
+    for (const Flow* flow : waiting) {
+      std::int64_t delay = -1;
+      for (const Flow* one : first) {
+        if (flow->start() != kNever && flow->start() - one->finish() == Duration(1'000'000))
+          delay = one->params().bytes / 50'000;
+      }
+      EXPECT_EQ(flow->is_done(), delay > 0);
+      delays.push_back(delay);
+    }
+    EXPECT_EQ(workload.is_done(), std::ranges::find(delays, -1) == delays.end());
+    return delays;
+  };
+  EXPECT_EQ(run({.kind = Kind::kAll}, 2), (std::vector<std::int64_t>{1, 1, 1}));
+  EXPECT_EQ(run({.kind = Kind::kNext}, 2), (std::vector<std::int64_t>{1, 2, -1}));
+  EXPECT_EQ(run({.kind = Kind::kCount, .count = 2}, 3), (std::vector<std::int64_t>{2, 2, 2}));
+  EXPECT_EQ(run({.kind = Kind::kCount, .count = 4}, 3), (std::vector<std::int64_t>{-1, -1, -1}));
+}
+
+TEST(FlowTest, arrival_and_acknowledgement_fire_triggers_of_their_own) {
+  World world(over_a_switch());
+  Workload workload;
+  Trigger &received = workload.add_trigger({}), &sent = workload.add_trigger({});
+  FlowParams params{
+      .bytes = 100'000, .message_bytes = 30'000, .operation = hca::SourceWork::Operation::kSend};
+  params.on_received = &received;
+  params.on_sent = &sent;
+  const Flow& first = add(workload, world, params);
+  Flow& after_arrival = add(workload, world, {.bytes = 1, .start = kNever});
+  Flow& after_acknowledgement = add(workload, world, {.bytes = 1, .start = kNever});
+  received.add(after_arrival);
+  sent.add(after_acknowledgement);
+  world.run();
+  EXPECT_TRUE(workload.is_done());
+  EXPECT_EQ(after_acknowledgement.start(), first.finish());
+  // The receiver writes its completion behind the payload, while the acknowledgement is under way.
+  EXPECT_NE(after_arrival.start(), first.finish());
+  EXPECT_NEAR(static_cast<double>((after_arrival.start() - first.finish()).count()), 0, 500'000);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// Flows at random: their sizes have the means of the published distributions, their number and times those of a Poisson process.
+// Flows at random: their sizes have the means of the published distributions, their number and times those of
+// a Poisson process.
+#include "sim/workload/poisson_flows.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
-
-#include "sim/workload/poisson_flows.h"
 
 namespace verbatim::workload {
 namespace {
@@ -29,11 +30,14 @@ TEST(SizeDistributionTest, draws_have_the_distribution_and_its_mean) {
     std::vector<std::uint64_t> draws(kDraws);
     for (std::uint64_t& draw : draws) draw = distribution.draw(random);
     for (const SizeDistribution::Point& point : distribution.points()) {
-      const auto below = std::ranges::count_if(draws, [&](std::uint64_t draw) { return draw <= point.bytes; });
-      EXPECT_NEAR(static_cast<double>(below) / kDraws, static_cast<double>(point.cumulative) / SizeDistribution::kOne, 0.005)
+      const auto below =
+          std::ranges::count_if(draws, [&](std::uint64_t draw) { return draw <= point.bytes; });
+      EXPECT_NEAR(static_cast<double>(below) / kDraws,
+                  static_cast<double>(point.cumulative) / SizeDistribution::kOne, 0.005)
           << point.bytes;
     }
-    const double mean = static_cast<double>(std::accumulate(draws.begin(), draws.end(), std::uint64_t{0})) / kDraws;
+    const double mean =
+        static_cast<double>(std::accumulate(draws.begin(), draws.end(), std::uint64_t{0})) / kDraws;
     EXPECT_NEAR(mean / static_cast<double>(distribution.mean()), 1, 0.02);
   }
 }
@@ -70,7 +74,11 @@ TEST(ExponentialTest, has_mean_one_variance_one_and_the_tail_of_an_exponential) 
 }
 
 PoissonParams params() {
-  return {.hosts = 320, .bits_per_second = 100'000'000'000, .load = 300'000, .time = Duration(10'000'000'000), .seed = 1};
+  return {.destinations = {.members = 320},
+          .bits_per_second = std::vector<std::uint64_t>(320, 100'000'000'000),
+          .load = 300'000,
+          .time = Duration(10'000'000'000),
+          .seed = 1};
 }
 
 TEST(PoissonFlowsTest, offer_the_load_that_is_asked_for) {
@@ -117,7 +125,8 @@ TEST(PoissonFlowsTest, more_time_adds_flows_and_changes_none) {
 // The first flows of a seed: they are the same on every machine.
 TEST(PoissonFlowsTest, the_first_flows_of_a_seed_are_known) {
   PoissonParams few = params();
-  few.hosts = 4;
+  few.destinations.members = 4;
+  few.bits_per_second.resize(4);
   const std::vector<PoissonFlow> flows = poisson_flows(few, *find_size_distribution("fb-hadoop"));
   ASSERT_GE(flows.size(), 3u);
   EXPECT_EQ(flows[0], (PoissonFlow{0, 2, 596, Duration(8'998'345)}));

@@ -48,9 +48,9 @@ MemoryEstimate estimate_memory(const config::ScenarioSpec& scenario, const Check
     estimate.model_bytes += is_light(i) ? kLightAdapterBytes : kAdapterBytes;
   for (const config::SwitchSpec& one : topology.switches) estimate.model_bytes += one.ports * kSwitchPortBytes;
   std::vector<bool> has_traffic(topology.adapters.size());
-  for (const config::FlowSpec& flow : scenario.flows) {
-    has_traffic.at(flow.from_adapter) = has_traffic.at(flow.to_adapter) = true;
-    estimate.model_bytes += 2 * flow.queue_pairs * kQueuePairBytes;
+  for (const workload::FlowPlan& flow : scenario.traffic.flows) {
+    has_traffic.at(flow.from) = has_traffic.at(flow.to) = true;
+    estimate.model_bytes += 2 * scenario.traffic.kinds[flow.kind].queue_pairs * kQueuePairBytes;
   }
   for (const config::ProgramSpec& program : scenario.programs) has_traffic.at(program.host_index) = true;
   for (std::size_t i = 0; i < has_traffic.size(); ++i) {

@@ -57,6 +57,7 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.pcap_per = show.pcap_per;
   options.calls = show.calls;
   options.series = show.series;
+  options.flows = show.flows;
   options.snap_length = show.snap_length;
   options.explain_latency = show.explain_latency;
   options.out = show.out;
@@ -77,8 +78,8 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
 
 int replay(ReplayOptions asked) {
   RunOptions& show = asked.show;
-  for (std::string* path : {&show.trace, &show.pcap, &show.calls, &show.series, &show.out, &show.explain_latency, &show.record,
-                            &show.gdb_commands}) {
+  for (std::string* path : {&show.trace, &show.pcap, &show.calls, &show.series, &show.flows, &show.out,
+                            &show.explain_latency, &show.record, &show.gdb_commands}) {
     make_absolute(*path);
   }
   if (is_session(asked.file)) return replay_session(asked);

@@ -280,6 +280,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
         break;
     }
   }
+  const bool is_cut_off = plan.scenario.until != Duration(0) && to_ps(figures.virtual_end) == plan.scenario.until.count();
   for (std::size_t i = 0; i < result.programs.size(); ++i) {
     const supervisor::ProgramResult& program = result.programs[i];
     const config::ProgramSpec& spec = plan.scenario.programs[i];
@@ -288,7 +289,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
       fail_of(i, "on host " + spec.host + ", `" + config::join_words(spec.command) + "` " + how_it_ended(program) +
            " at " + time_text(program.ended) +
            (spec.expect_exit == "0" ? "" : "; the scenario expects " + spec.expect_exit));
-    } else if (!program.exited && !spec.background && result.outcome == supervisor::Outcome::kFinished) {
+    } else if (!program.exited && !spec.background && result.outcome == supervisor::Outcome::kFinished && !is_cut_off) {
       fail_of(i, "on host " + spec.host + ", `" + config::join_words(spec.command) + "` never ended");
     }
     if (const std::string missing = missing_output(spec.expect_output, output.kept(i)); !missing.empty()) {
@@ -300,7 +301,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
   std::size_t failed_flows = 0;
   for (std::size_t i = 0; i < figures.flows.size(); ++i) {
     const FlowFigures& flow = figures.flows[i];
-    const std::string failure = failure_of(i, plan.scenario.flows[i], flow);
+    const std::string failure = failure_of(i, plan.scenario, flow);
     if (failure.empty() || (flow.finish == kNever && outcome == expect.outcome)) continue;
     if (++failed_flows <= kMostFlows) fail(failure);
   }
@@ -447,8 +448,11 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
   if (!figures.congestion_counters.empty()) json["congestion_counters"] = figures.congestion_counters;
   if (!figures.flows.empty()) {
     Json& flows = json["flows"] = Json::array();
-    for (std::size_t i = 0; i < figures.flows.size(); ++i) flows.push_back(to_json(plan.scenario.flows[i], figures.flows[i]));
-    json["flow_times"] = to_json(flow_times(plan.scenario.flows, figures.flows));
+    const std::size_t rows = std::min(figures.flows.size(), kMostFlowRows);
+    for (std::size_t i = 0; i < rows; ++i) flows.push_back(flow_json(i, plan.scenario, figures.flows[i]));
+    if (rows < figures.flows.size()) json["flows_left_out"] = figures.flows.size() - rows;
+    json["flow_times"] = to_json(flow_times(plan.scenario.traffic, figures.flows));
+    if (!plan.scenario.workloads.empty()) json["workloads"] = to_json(workloads_of(plan.scenario, figures.flows));
   }
   if (output.lost_lines() != 0) json["lost_stderr_lines"] = output.lost_lines();
   // Command lines may hold any bytes; JSON holds UTF-8 only.

@@ -169,6 +169,7 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
   if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
   for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap),
                                    std::pair("--calls", &options.calls), std::pair("--series", &options.series),
+                                   std::pair("--flows", &options.flows),
                                    std::pair("--explain-latency", &options.explain_latency)}) {
     if (file->empty()) continue;
     diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,
@@ -209,7 +210,10 @@ void load(const RunOptions& options, const config::LoadOptions& load_options, co
       scenario.faults.push_back(std::move(*fault));
     }
   }
-  if (options.seed) scenario.seed = *options.seed;
+  if (options.seed && *options.seed != scenario.seed) {
+    scenario.seed = *options.seed;
+    config::draw_traffic(scenario);
+  }
   if (!options.freedom.empty()) scenario.freedom = options.freedom;
   if (options.spec_faults) scenario.spec.faults = *options.spec_faults;
   if (options.spec_accesses) scenario.spec.accesses = true;
@@ -244,6 +248,7 @@ void check_result_files(const RunOptions& options, config::Diagnostics& diagnost
                                                               {"--pcap", options.pcap},
                                                               {"--calls", options.calls},
                                                               {"--series", options.series},
+                                                              {"--flows", options.flows},
                                                               {"--explain-latency", options.explain_latency},
                                                               {"--junit", options.junit}};
   for (const auto& [name, file] : files) {

@@ -15,16 +15,34 @@ namespace verbatim::cli {
 
 namespace {
 
-std::string name_of(std::size_t index, const config::FlowSpec& spec) {
-  return join("flow ", index, ", ", spec.from, " to ", spec.to);
+using workload::FlowKind, workload::FlowPlan;
+
+const std::string& from_of(const config::ScenarioSpec& scenario, const FlowPlan& flow) {
+  return scenario.topology.adapters[flow.from].name;
+}
+const std::string& to_of(const config::ScenarioSpec& scenario, const FlowPlan& flow) {
+  return scenario.topology.adapters[flow.to].name;
+}
+const FlowKind& kind_of(const config::ScenarioSpec& scenario, const FlowPlan& flow) {
+  return scenario.traffic.kinds[flow.kind];
+}
+const char* operation_of(const FlowKind& kind) {
+  return kind.operation == hca::SourceWork::Operation::kSend ? "send" : "write";
+}
+
+std::string name_of(std::size_t index, const config::ScenarioSpec& scenario) {
+  const FlowPlan& flow = scenario.traffic.flows[index];
+  const std::string& workload = kind_of(scenario, flow).name;
+  return join("flow ", index, workload.empty() ? "" : " of " + workload, ", ", from_of(scenario, flow),
+              " to ", to_of(scenario, flow));
 }
 
 std::string bytes_text(std::uint64_t bytes) {
   return config::format_quantity(static_cast<std::int64_t>(bytes), config::Dimension::kSize);
 }
 
-// Payload over the time from the start to the finish, in Mbps and rounded down: whole numbers are the same on every machine. The
-// time is above 0.
+// Payload over the time from the start to the finish, in Mbps and rounded down: whole numbers are the same on
+// every machine. The time is above 0.
 std::uint64_t mbps_of(std::uint64_t bytes, Duration time) {
   const auto scaled = static_cast<unsigned __int128>(bytes) * 8 * 1'000'000;
   return static_cast<std::uint64_t>(scaled / static_cast<std::uint64_t>(time.count()));
@@ -38,15 +56,18 @@ std::string rate_text(std::uint64_t bytes, Duration time) {
   return time <= Duration(0) ? "" : ", " + gbps_text(mbps_of(bytes, time));
 }
 
-bool is_finished(const FlowFigures& figures) { return figures.finish != kNever && figures.status == ib::WcStatus::kSuccess; }
+bool is_finished(const FlowFigures& figures) {
+  return figures.finish != kNever && figures.status == ib::WcStatus::kSuccess;
+}
 
 // The upper bounds of the classes of sizes that these flows are in.
-std::set<std::uint64_t> classes_of(std::span<const config::FlowSpec> specs, bool* are_exact) {
+std::set<std::uint64_t> classes_of(const workload::Traffic& traffic, std::span<const std::size_t> flows,
+                                   bool* are_exact) {
   constexpr std::size_t kMostSizes = 8;
   constexpr std::uint64_t kFirst = 1024, kFactor = 4;
   std::set<std::uint64_t> sizes, bounds;
-  for (const config::FlowSpec& spec : specs) {
-    const auto bytes = static_cast<std::uint64_t>(spec.bytes);
+  for (const std::size_t index : flows) {
+    const std::uint64_t bytes = traffic.flows[index].bytes;
     std::uint64_t bound = kFirst;
     while (bound < bytes) bound *= kFactor;
     bounds.insert(bound);
@@ -58,14 +79,16 @@ std::set<std::uint64_t> classes_of(std::span<const config::FlowSpec> specs, bool
 
 }  // namespace
 
-std::vector<FlowFigures> figures_of(const workload::Workload& workload) {
+std::vector<FlowFigures> figures_of(std::span<const workload::Flow* const> flows) {
   std::vector<FlowFigures> figures;
-  for (const workload::Flow& flow : workload.flows())
-    figures.push_back({flow.params().start, flow.finish(), flow.acknowledged(), flow.status()});
+  figures.reserve(flows.size());
+  for (const workload::Flow* const flow : flows)
+    figures.push_back({flow->start(), flow->finish(), flow->acknowledged(), flow->status()});
   return figures;
 }
 
-supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload, const supervisor::Limits& limits) {
+supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload,
+                                const supervisor::Limits& limits) {
   using supervisor::Outcome;
   const Interruption::Watch watch;
   supervisor::RunResult result;
@@ -93,32 +116,46 @@ supervisor::RunResult run_flows(Engine& engine, const workload::Workload& worklo
   return result;
 }
 
-std::string line_of(std::size_t index, const config::FlowSpec& spec, const FlowFigures& figures) {
-  const std::string name = name_of(index, spec);
-  if (!is_finished(figures)) {
-    return join(name, ": ", bytes_text(figures.acknowledged), " of ", bytes_text(static_cast<std::uint64_t>(spec.bytes)), ", from ",
-                time_text(figures.start), figures.finish == kNever ? ", not finished" : ", failed at " + time_text(figures.finish));
+std::string line_of(std::size_t index, const config::ScenarioSpec& scenario, const FlowFigures& figures,
+                    Instant end) {
+  const FlowPlan& flow = scenario.traffic.flows[index];
+  const std::string name = name_of(index, scenario), bytes = bytes_text(figures.acknowledged);
+  if (figures.start == kNever) return name + ": not started";
+  if (is_finished(figures)) {
+    const Duration took = figures.finish - figures.start;
+    return join(name, ": ", bytes, " in ", time_text(took), rate_text(figures.acknowledged, took), ", from ",
+                time_text(figures.start), " to ", time_text(figures.finish));
   }
-  const Duration took = figures.finish - figures.start;
-  return join(name, ": ", bytes_text(figures.acknowledged), " in ", time_text(took), rate_text(figures.acknowledged, took), ", from ",
-              time_text(figures.start), " to ", time_text(figures.finish));
+  const bool has_failed = figures.finish != kNever;
+  if (flow.is_endless() && !has_failed)
+    return join(name, ": ", bytes,
+                figures.start < end ? rate_text(figures.acknowledged, end - figures.start) : "", ", from ",
+                time_text(figures.start), ", without end");
+  return join(name, ": ", bytes, flow.is_endless() ? "" : " of " + bytes_text(flow.bytes), ", from ",
+              time_text(figures.start),
+              has_failed ? ", failed at " + time_text(figures.finish) : ", not finished");
 }
 
-std::vector<FlowTimes> flow_times(std::span<const config::FlowSpec> specs, std::span<const FlowFigures> figures) {
-  if (specs.empty()) return {};
+namespace {
+
+// Of the flows with these places, none of them without end.
+std::vector<FlowTimes> times_of(const workload::Traffic& traffic, std::span<const std::size_t> flows,
+                                std::span<const FlowFigures> figures) {
+  if (flows.empty()) return {};
   struct Times {
     std::size_t flows = 0;
     std::vector<std::int64_t> times, rates;
   };
   bool are_exact = false;
-  const std::set<std::uint64_t> classes = classes_of(specs, &are_exact);
+  const std::set<std::uint64_t> classes = classes_of(traffic, flows, &are_exact);
   std::map<std::uint64_t, Times> by_class;
   Times all;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    for (Times* const of : {&by_class[*classes.lower_bound(static_cast<std::uint64_t>(specs[i].bytes))], &all}) {
+  for (const std::size_t i : flows) {
+    for (Times* const of : {&by_class[*classes.lower_bound(traffic.flows[i].bytes)], &all}) {
       ++of->flows;
+      if (!is_finished(figures[i])) continue;
       const Duration took = figures[i].finish - figures[i].start;
-      if (!is_finished(figures[i]) || took <= Duration(0)) continue;
+      if (took <= Duration(0)) continue;
       of->times.push_back(took.count());
       of->rates.push_back(static_cast<std::int64_t>(mbps_of(figures[i].acknowledged, took)));
     }
@@ -126,7 +163,8 @@ std::vector<FlowTimes> flow_times(std::span<const config::FlowSpec> specs, std::
   std::vector<FlowTimes> rows;
   const auto add = [&](std::uint64_t most_bytes, Times& of) {
     const bool is_exact = are_exact && most_bytes != 0;
-    FlowTimes& row = rows.emplace_back(FlowTimes{.most_bytes = most_bytes, .is_exact = is_exact, .flows = of.flows});
+    FlowTimes& row =
+        rows.emplace_back(FlowTimes{.most_bytes = most_bytes, .is_exact = is_exact, .flows = of.flows});
     row.finished = of.times.size();
     if (of.times.empty()) return;
     std::ranges::sort(of.times);
@@ -142,6 +180,50 @@ std::vector<FlowTimes> flow_times(std::span<const config::FlowSpec> specs, std::
   return rows;
 }
 
+// Places of the flows that have an end, and of a kind with that name if one is given.
+std::vector<std::size_t> finite_flows(const workload::Traffic& traffic, const std::string* name = nullptr) {
+  std::vector<std::size_t> flows;
+  for (std::size_t i = 0; i < traffic.flows.size(); ++i) {
+    const FlowPlan& flow = traffic.flows[i];
+    if (!flow.is_endless() && (name == nullptr || traffic.kinds[flow.kind].name == *name)) flows.push_back(i);
+  }
+  return flows;
+}
+
+}  // namespace
+
+std::vector<FlowTimes> flow_times(const workload::Traffic& traffic, std::span<const FlowFigures> figures) {
+  return times_of(traffic, finite_flows(traffic), figures);
+}
+
+std::vector<WorkloadFigures> workloads_of(const config::ScenarioSpec& scenario,
+                                          std::span<const FlowFigures> figures) {
+  const workload::Traffic& traffic = scenario.traffic;
+  std::vector<WorkloadFigures> workloads;
+  std::map<std::string, std::size_t> places;
+  if (!scenario.flows.empty()) {
+    places.emplace("", 0);
+    workloads.emplace_back();
+  }
+  for (const config::WorkloadSpec& spec : scenario.workloads) {
+    places.emplace(spec.name, workloads.size());
+    workloads.emplace_back().name = spec.name;
+  }
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    WorkloadFigures& one = workloads[places.at(traffic.kinds[traffic.flows[i].kind].name)];
+    ++one.flows;
+    one.endless += traffic.flows[i].is_endless() ? 1 : 0;
+    one.finished += is_finished(figures[i]) ? 1 : 0;
+    one.acknowledged += figures[i].acknowledged;
+    if (figures[i].start == kNever) continue;
+    one.start = std::min(one.start, figures[i].start);
+    if (figures[i].finish != kNever) one.last_finish = std::max(one.last_finish, figures[i].finish);
+  }
+  for (WorkloadFigures& one : workloads)
+    one.times = times_of(traffic, finite_flows(traffic, &one.name), figures);
+  return workloads;
+}
+
 std::string text_of(const std::vector<FlowTimes>& times) {
   constexpr std::size_t kSize = 14, kCount = 10, kTime = 16;
   const auto left = [](std::string text, std::size_t width) {
@@ -154,7 +236,9 @@ std::string text_of(const std::vector<FlowTimes>& times) {
   for (const char* const name : {"p50", "p95", "p99", "longest", "p50 rate"}) text += right(name, kTime);
   text += "\n";
   for (const FlowTimes& row : times) {
-    text += left(row.most_bytes == 0 ? "any size" : (row.is_exact ? "" : "up to ") + bytes_text(row.most_bytes), kSize);
+    text +=
+        left(row.most_bytes == 0 ? "any size" : (row.is_exact ? "" : "up to ") + bytes_text(row.most_bytes),
+             kSize);
     text += right(std::to_string(row.flows), kCount) + right(std::to_string(row.finished), kCount);
     for (const std::int64_t ps : {row.p50_ps, row.p95_ps, row.p99_ps, row.longest_ps})
       text += right(row.finished == 0 ? "-" : time_text(instant_from_ps(ps)), kTime);
@@ -182,38 +266,105 @@ nlohmann::ordered_json to_json(const std::vector<FlowTimes>& times) {
   return rows;
 }
 
-std::string text_of_flows(std::span<const config::FlowSpec> specs, std::span<const FlowFigures> figures) {
-  if (specs.size() > kMostFlowLines) return text_of(flow_times(specs, figures));
+nlohmann::ordered_json to_json(const std::vector<WorkloadFigures>& workloads) {
+  using Json = nlohmann::ordered_json;
+  Json rows = Json::array();
+  for (const WorkloadFigures& one : workloads) {
+    if (one.name.empty()) continue;
+    rows.push_back({{"name", one.name},
+                    {"flows", one.flows},
+                    {"endless", one.endless},
+                    {"finished", one.finished},
+                    {"acknowledged", one.acknowledged},
+                    {"start_ps", one.start == kNever ? Json() : Json(to_ps(one.start))},
+                    {"finish_ps", one.finished + one.endless < one.flows || one.finished == 0
+                                      ? Json()
+                                      : Json(to_ps(one.last_finish))},
+                    {"flow_times", to_json(one.times)}});
+  }
+  return rows;
+}
+
+std::string text_of_flows(const config::ScenarioSpec& scenario, std::span<const FlowFigures> figures,
+                          Instant end) {
   std::string text;
-  for (std::size_t i = 0; i < specs.size(); ++i) text += line_of(i, specs[i], figures[i]) + "\n";
+  if (figures.size() <= kMostFlowLines) {
+    for (std::size_t i = 0; i < figures.size(); ++i) text += line_of(i, scenario, figures[i], end) + "\n";
+    return text;
+  }
+  for (const WorkloadFigures& one : workloads_of(scenario, figures)) {
+    const std::string name = one.name.empty() ? "flows" : one.name;
+    if (!scenario.workloads.empty()) {
+      text += join(text.empty() ? "" : "\n", name, ": ", one.flows, one.flows == 1 ? " flow" : " flows");
+      if (one.flows > one.endless) text += join(", ", one.finished, " finished");
+      if (one.endless > 0) text += join(", ", one.endless, " without end");
+      if (one.start == kNever) {
+        text += "\n";
+        continue;
+      }
+      const Instant last = one.flows > one.finished ? end : one.last_finish;
+      text +=
+          join("; ", bytes_text(one.acknowledged), " from ", time_text(one.start), " to ", time_text(last),
+               last <= one.start ? "" : rate_text(one.acknowledged, last - one.start), "\n");
+    }
+    if (!one.times.empty()) text += text_of(one.times);
+  }
   return text;
 }
 
-std::string failure_of(std::size_t index, const config::FlowSpec& spec, const FlowFigures& figures) {
-  if (figures.status != ib::WcStatus::kSuccess) {
-    return join(name_of(index, spec), " failed at ", time_text(figures.finish), ": ", ib::names_of(figures.status).text);
-  }
-  if (figures.finish != kNever) return "";
-  return join(name_of(index, spec), " is not finished: ", bytes_text(figures.acknowledged), " of ",
-              bytes_text(static_cast<std::uint64_t>(spec.bytes)), " have arrived");
+std::string failure_of(std::size_t index, const config::ScenarioSpec& scenario, const FlowFigures& figures) {
+  const FlowPlan& flow = scenario.traffic.flows[index];
+  if (figures.status != ib::WcStatus::kSuccess)
+    return join(name_of(index, scenario), " failed at ", time_text(figures.finish), ": ",
+                ib::names_of(figures.status).text);
+  if (figures.finish != kNever || kind_of(scenario, flow).is_background) return "";
+  if (figures.start == kNever)
+    return name_of(index, scenario) + " has not started: the flows that would start it have not ended";
+  return join(name_of(index, scenario), " is not finished: ", bytes_text(figures.acknowledged), " of ",
+              bytes_text(flow.bytes), " have arrived");
 }
 
-nlohmann::ordered_json to_json(const config::FlowSpec& spec, const FlowFigures& figures) {
+nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& scenario,
+                                 const FlowFigures& figures) {
   using Json = nlohmann::ordered_json;
-  const Duration took = figures.finish - figures.start;
+  const FlowPlan& flow = scenario.traffic.flows[index];
+  const FlowKind& kind = kind_of(scenario, flow);
+  const auto time = [](Instant when) { return when == kNever ? Json() : Json(to_ps(when)); };
   Json rate;
-  if (is_finished(figures) && took > Duration(0)) rate = mbps_of(figures.acknowledged, took);
-  return {{"from", spec.from},
-          {"to", spec.to},
-          {"operation", spec.operation},
-          {"bytes", spec.bytes},
-          {"message_size", spec.message_size},
-          {"queue_pairs", spec.queue_pairs},
-          {"start_ps", to_ps(figures.start)},
-          {"finish_ps", figures.finish == kNever ? Json() : Json(to_ps(figures.finish))},
-          {"acknowledged", figures.acknowledged},
-          {"mbps", std::move(rate)},
-          {"status", ib::names_of(figures.status).name}};
+  if (is_finished(figures) && figures.finish > figures.start)
+    rate = mbps_of(figures.acknowledged, figures.finish - figures.start);
+  Json json = {{"from", from_of(scenario, flow)},
+               {"to", to_of(scenario, flow)},
+               {"operation", operation_of(kind)},
+               {"bytes", flow.is_endless() ? Json() : Json(flow.bytes)},
+               {"message_size", kind.message_bytes},
+               {"queue_pairs", kind.queue_pairs},
+               {"start_ps", time(figures.start)},
+               {"finish_ps", time(figures.finish)},
+               {"acknowledged", figures.acknowledged},
+               {"mbps", std::move(rate)},
+               {"status", ib::names_of(figures.status).name}};
+  if (!kind.name.empty()) json["workload"] = kind.name;
+  return json;
+}
+
+void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario,
+                      std::span<const FlowFigures> figures) {
+  std::fputs("flow,workload,from,to,operation,bytes,start_ps,finish_ps,acknowledged,mbps,status\n", file);
+  const auto time = [](Instant when) { return when == kNever ? std::string() : std::to_string(to_ps(when)); };
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const FlowPlan& flow = scenario.traffic.flows[i];
+    const FlowFigures& of = figures[i];
+    const bool has_rate = is_finished(of) && of.finish > of.start;
+    // Names have no commas and no quotes.
+    const std::string line = join(
+        i, ",", kind_of(scenario, flow).name, ",", from_of(scenario, flow), ",", to_of(scenario, flow), ",",
+        operation_of(kind_of(scenario, flow)), ",", flow.is_endless() ? "" : std::to_string(flow.bytes), ",",
+        time(of.start), ",", time(of.finish), ",", of.acknowledged, ",",
+        has_rate ? std::to_string(mbps_of(of.acknowledged, of.finish - of.start)) : "", ",",
+        ib::names_of(of.status).name, "\n");
+    std::fputs(line.c_str(), file);
+  }
 }
 
 }  // namespace verbatim::cli

@@ -20,29 +20,14 @@
 #include "sim/core/time_text.h"
 #include "sim/explore/recorded_choices.h"
 #include "sim/explore/replayed_choices.h"
-#include "sim/observe/check_log.h"
-#include "sim/observe/counters.h"
-#include "sim/observe/digest_sink.h"
 #include "sim/observe/folder_content.h"
-#include "sim/observe/diagnosis_log.h"
 #include "sim/observe/failure_causes.h"
-#include "sim/observe/failure_facts.h"
-#include "sim/observe/latency_explainer.h"
-#include "sim/observe/congestion.h"
-#include "sim/observe/losses.h"
 #include "sim/observe/microseconds.h"
-#include "sim/observe/pcap_sink.h"
-#include "sim/observe/race_windows.h"
-#include "sim/observe/recorder.h"
-#include "sim/observe/text_trace_sink.h"
 #include "sim/supervisor/machine/confinement.h"
 #include "sim/supervisor/machine/limit_check.h"
 #include "sim/supervisor/machine/run_folder.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/call_line.h"
-#include "tools/verbatim/calls/call_list.h"
-#include "tools/verbatim/contact_checks.h"
-#include "tools/verbatim/explanation.h"
 #include "tools/verbatim/fabric_deadlock.h"
 #include "tools/verbatim/memory_estimate.h"
 #include "tools/verbatim/recorded_run.h"
@@ -52,12 +37,10 @@
 #include "tools/verbatim/run_hosts.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_junit.h"
-#include "tools/verbatim/run_recording.h"
-#include "tools/verbatim/run_series.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/run_observers.h"
 #include "tools/verbatim/run_progress.h"
 #include "tools/verbatim/run_report.h"
-#include "tools/verbatim/output_file.h"
 
 namespace verbatim::cli {
 
@@ -71,166 +54,6 @@ std::vector<std::string> folders_of(const std::vector<supervisor::ProgramSpec>& 
   if (!options.out.empty()) folders.push_back(options.out);
   return folders;
 }
-
-// Both ends of every cable, or every cable, in the order of the cables.
-std::vector<observe::PcapInterface> pcap_interfaces(const config::Simulation& simulation, bool is_per_link) {
-  const config::TopologySpec& topology = simulation.topology();
-  std::vector<observe::PcapInterface> ends;
-  const auto name = [&](const config::Endpoint& end) {
-    return topology.node_name(end) + ":" + std::to_string(end.port);
-  };
-  for (const config::LinkSpec& link : topology.links) {
-    if (is_per_link) {
-      const std::string a = name(link.end_a), b = name(link.end_b);
-      ends.push_back({simulation.components().id("port/" + a), a + " <-> " + b, "cable; outbound is what " + a + " sends",
-                      topology.is_roce(), simulation.components().id("port/" + b)});
-      continue;
-    }
-    for (const bool first : {true, false}) {
-      const std::string own = name(first ? link.end_a : link.end_b);
-      ends.push_back({simulation.components().id("port/" + own), own,
-                      "cable to " + name(first ? link.end_b : link.end_a), topology.is_roce(), std::nullopt});
-    }
-  }
-  return ends;
-}
-
-// Where the tables of --explain-latency go.
-class Explanation {
- public:
-  // A sentence when a file cannot be opened.
-  std::string open(const RunOptions& options) {
-    if (options.explain_latency != "-") {
-      (options.explain_latency.ends_with(".json") ? has_json_ : has_text_) = true;
-      return (has_json_ ? json_ : text_).open(options.explain_latency);
-    }
-    has_text_ = true;
-    if (options.out.empty()) return "";
-    has_json_ = true;
-    const std::string failure = text_.open(options.out + "/latency.txt");
-    return failure.empty() ? json_.open(options.out + "/latency.json") : failure;
-  }
-  // A sentence for each file that could not be written.
-  std::vector<std::string> write(const observe::LatencyExplainer& explainer,
-                                 const ComponentTable& components) {
-    if (has_text_) std::fputs(explainer.text().c_str(), text_.get() != nullptr ? text_.get() : stderr);
-    if (has_json_) std::fputs(explanation_json(explainer, components).c_str(), json_.get());
-    std::vector<std::string> failures = {text_.close(), json_.close()};
-    std::erase(failures, "");
-    return failures;
-  }
-
- private:
-  OutputStream text_, json_;
-  bool has_text_ = false, has_json_ = false;
-};
-
-// Observers of one run. They are added before anything is recorded.
-struct Observers {
-  observe::DigestSink digest;
-  observe::Counters counters;
-  OutputStream trace_file, pcap_file, calls_file, facts_file, recording_file, call_list_file;
-  CallList call_list;
-  Explanation explanation;
-  std::optional<observe::TextTraceSink> text;
-  std::optional<observe::PcapSink> pcap;
-  std::optional<observe::Recorder> recorder;
-  std::optional<observe::LatencyExplainer> explainer;
-  std::optional<observe::DiagnosisLog> diagnoses;
-  std::optional<RunFacts> run_facts;
-  std::optional<RunRecording> recording;
-  RunSeries series;
-  std::optional<Debugger> debugger;
-  observe::RaceWindows windows;
-  observe::FailureFacts facts;
-  std::optional<observe::Losses> losses;
-  observe::Congestion congestion;
-  std::optional<observe::CheckLog> checks;
-  ContactChecks contact_checks;
-  bool has_lost_record = false;  // of --verify
-  Tracer* tracer = nullptr;      // theirs
-
-  explicit Observers(const ComponentTable& components) : counters(components.size()), facts(components), congestion(components) {}
-
-  // A sentence when a file cannot be opened.
-  std::string add_to(config::Simulation& simulation, const RunOptions& options, const RunPlan& plan) {
-    this->tracer = &simulation.tracer();
-    Tracer& tracer = *this->tracer;
-    tracer.add(digest);
-    tracer.add(counters);
-    tracer.add(facts);
-    tracer.add(static_cast<TraceSink&>(congestion));
-    tracer.add(static_cast<DiagnosisObserver&>(congestion));
-    const auto marks = [](const config::SwitchSpec& one) { return !one.switch_profile.marking.queues.empty(); };
-    if (std::ranges::any_of(simulation.topology().switches, marks)) tracer.add(static_cast<PacketObserver&>(congestion));
-    std::vector<ComponentId> host_ports;
-    for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) host_ports.push_back(simulation.host_port(i).id());
-    losses.emplace(simulation.components(), host_ports);
-    tracer.add(static_cast<TraceSink&>(*losses));
-    tracer.add(static_cast<PacketObserver&>(*losses));
-    if (!options.trace.empty() || options.keep_trace) {
-      const std::string path = options.keep_trace ? options.out + "/" + kTraceFile : options.trace;
-      if (std::string failure = trace_file.open(path); !failure.empty()) return failure;
-      tracer.add(text.emplace(trace_file.get(), simulation.components()));
-    }
-    observe::TraceWords* words = text ? &*text : nullptr;
-    if (!options.record.empty()) {
-      if (std::string failure = recording_file.open(options.record); !failure.empty()) return failure;
-      RunRecording& to = recording.emplace(recording_file.get(), simulation.components());
-      tracer.add(static_cast<TraceSink&>(to));
-      tracer.add(static_cast<FactObserver&>(to));
-      tracer.add(static_cast<PacketObserver&>(to));
-      words = &to;
-    }
-    tracer.add(diagnoses.emplace(simulation.components(), words));
-    tracer.add(checks.emplace(simulation.components()));
-    // They look for mistakes in programs, and take memory for each pair of hosts.
-    if (!plan.programs.empty()) contact_checks.add_to(simulation, CheckLevels(options.checks).bits());
-    if (!options.pcap.empty()) {
-      if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
-      tracer.add(pcap.emplace(pcap_file.get(), pcap_interfaces(simulation, options.pcap_per == "link"), "verbatim " VERBATIM_VERSION, options.snap_length));
-    }
-    if (!options.series.empty()) {
-      if (std::string failure = series.open(options.series, simulation.components(), plan.series_step, tracer); !failure.empty())
-        return failure;
-    }
-    if (!options.calls.empty()) {
-      if (std::string failure = call_list_file.open(options.calls); !failure.empty()) return failure;
-    }
-    if (!options.explain_latency.empty()) {
-      if (std::string failure = explanation.open(options); !failure.empty()) return failure;
-      tracer.add(explainer.emplace(simulation.components(), words));
-    }
-    if (options.record_fd >= 0) tracer.add(recorder.emplace(options.record_fd));
-    return "";
-  }
-
-  // A sentence for each file that could not be written.
-  std::vector<std::string> finish(const ComponentTable& components, Instant end, const std::function<std::string()>& run_json) {
-    std::vector<std::string> failures;
-    if (run_facts) run_facts->finish();
-    const bool has_whole_recording = !recording || recording->finish(run_json());
-    if (explainer) failures = explanation.write(*explainer, components);
-    if (debugger) failures.push_back(debugger->failure());
-    tracer->finish();
-    failures.push_back(series.finish(end));
-    if (text) text->flush();
-    if (pcap) pcap->flush();
-    call_list.finish([this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });
-    if (const int error = recorder ? recorder->flush() : 0; error != 0) {
-      has_lost_record = true;
-      failures.push_back("the record of the run, which --verify compares, could not be written to " + supervisor::temporary_folder() +
-                         ": " + std::strerror(error) + "; set TMPDIR to a folder with more room");
-    }
-    for (OutputStream* file : {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file, &call_list_file}) {
-      std::string failure = file->close();
-      if (file == &recording_file && !has_whole_recording && failure.empty()) failure = "the recording is not complete";
-      failures.push_back(std::move(failure));
-    }
-    std::erase(failures, "");
-    return failures;
-  }
-};
 
 // That adapters have handed to the fabric.
 std::uint64_t packets_of(config::Simulation& simulation, const observe::Counters& counters) {
@@ -318,7 +141,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     return kUsage;
   }
   if (report != nullptr) simulation.tracer().add(observers.windows);
-  config::add_flows(simulation, plan.scenario.flows, *flows);
+  const std::vector<const workload::Flow*> added_flows = config::add_traffic(simulation, plan.scenario.traffic, *flows);
   // Who sits at a terminal of a host, or in gdb, has it alone.
   Progress progress(options.style.is_for_people() && plan.terminal_user == nullptr && !plan.debugger);
   std::optional<RunProgress> run_progress;
@@ -413,9 +236,9 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (!flows->empty()) supervisor_options.has_other_work = [&flows] { return !flows->is_done(); };
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
-  if (plan.scenario.time_limit.count() != 0) {
-    supervisor_options.limits.virtual_end =
-        std::min(instant_from_ps(plan.scenario.time_limit.count()), kEndOfTime);
+  Instant& virtual_end = supervisor_options.limits.virtual_end;
+  for (const Duration limit : {plan.scenario.time_limit, plan.scenario.until}) {
+    if (limit.count() != 0) virtual_end = std::min({instant_from_ps(limit.count()), kEndOfTime, virtual_end});
   }
   supervisor::ManagementNetworkSpec network;
   network.latency = topology.management_network.latency;
@@ -460,8 +283,10 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
   // The engine's clock stands at the last event; a run that was cut off lasted until the limit.
   figures.virtual_end = result.outcome == supervisor::Outcome::kTimeLimit
-                            ? supervisor_options.limits.virtual_end
+                            ? virtual_end
                             : simulation.engine().now();
+  if (result.outcome == supervisor::Outcome::kTimeLimit && to_ps(virtual_end) == plan.scenario.until.count())
+    result.outcome = supervisor::Outcome::kFinished;
   figures.events = simulation.engine().events_executed();
   figures.digest = observers.digest.hex();
   figures.packet_hops = observers.counters.count(TraceEvent::kPacketTransmitted);
@@ -476,7 +301,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.congestion = &observers.congestion;
   figures.ports = ports_of(simulation, observers.congestion);
   figures.congestion_counters = congestion_counters_of(simulation);
-  figures.flows = figures_of(*flows);
+  figures.flows = figures_of(added_flows);
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);
@@ -500,12 +325,16 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
         std::filesystem::remove(path, ignored);
     }
   }
+  if (observers.flow_file.get() != nullptr) {
+    write_flow_table(observers.flow_file.get(), plan.scenario, figures.flows);
+    if (std::string failure = observers.flow_file.close(); !failure.empty()) failures.push_back(std::move(failure));
+  }
   if (!options.junit.empty()) {
     std::string failure = write_document(options.junit, junit_of_run(plan, verdict));
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   if (options.style.is_for_people()) {
-    std::fputs(text_of_flows(plan.scenario.flows, figures.flows).c_str(), stdout);
+    std::fputs(text_of_flows(plan.scenario, figures.flows, figures.virtual_end).c_str(), stdout);
     std::fflush(stdout);
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);

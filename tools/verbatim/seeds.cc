@@ -136,6 +136,7 @@ class SeedRuns {
     plan.seeds.reset();
     plan.views_working_folders = !one.verify;
     plan.scenario.seed = seed;
+    config::draw_traffic(plan.scenario);
     plan.code_files = &code_files_;
     if (one.verify && recording.empty()) return run_verify(plan, one);
     if (report < 0) return run_once(plan, one);

@@ -1,0 +1,180 @@
+// Flows and workloads of a scenario written out as traffic.
+#include "sim/config/fields.h"
+#include "sim/config/load.h"
+#include "sim/workload/patterns.h"
+#include "sim/workload/poisson_flows.h"
+
+namespace verbatim::config {
+
+namespace {
+
+using workload::FlowKind, workload::FlowPlan, workload::Traffic;
+using Operation = hca::SourceWork::Operation;
+
+constexpr std::int64_t kNotGiven = WorkloadSpec::kNotGiven;
+
+Operation operation_of(const std::string& name) {
+  return name == "send" ? Operation::kSend : Operation::kWrite;
+}
+
+void append_flow(const FlowSpec& flow, Traffic& traffic) {
+  FlowPlan& plan = traffic.flows.emplace_back();
+  plan.from = static_cast<std::uint32_t>(flow.from_adapter);
+  plan.to = static_cast<std::uint32_t>(flow.to_adapter);
+  plan.kind = static_cast<std::uint32_t>(traffic.kinds.size());
+  plan.bytes = static_cast<std::uint64_t>(flow.bytes);
+  plan.start = flow.start;
+  FlowKind& kind = traffic.kinds.emplace_back();
+  kind.operation = operation_of(flow.operation);
+  kind.message_bytes = static_cast<std::uint32_t>(flow.message_size);
+  kind.queue_pairs = flow.queue_pairs;
+  kind.service_level = flow.service_level;
+  kind.traffic_class = flow.traffic_class;
+}
+
+// The flows of one workload; ends are members until all are drawn.
+class Drawing {
+ public:
+  Drawing(const WorkloadSpec& spec, std::uint64_t seed, Traffic& traffic)
+      : spec_(spec),
+        seed_(seed),
+        members_(static_cast<std::uint32_t>(spec.members.size())),
+        traffic_(traffic) {}
+
+  void run() {
+    if (spec_.load != kNotGiven)
+      draw_poisson();
+    else if (spec_.flows != kNotGiven)
+      draw_closed_loop();
+    else
+      draw_pairs();
+    const auto number = static_cast<std::uint32_t>(traffic_.kinds.size());
+    traffic_.kinds.push_back(kind());
+    for (FlowPlan& flow : flows_) {
+      flow.from = spec_.members[flow.from];
+      flow.to = spec_.members[flow.to];
+      flow.kind = number;
+      if (flow.trigger == FlowPlan::kNone) flow.start += spec_.start;
+    }
+    traffic_.flows.insert(traffic_.flows.end(), flows_.begin(), flows_.end());
+  }
+
+ private:
+  bool is_endless() const { return spec_.size == kNotGiven && !spec_.distribution; }
+  std::uint64_t draw_size(Rng& random) const {
+    return spec_.distribution ? spec_.distribution->draw(random) : static_cast<std::uint64_t>(spec_.size);
+  }
+
+  FlowKind kind() const {
+    FlowKind kind;
+    kind.name = spec_.name;
+    kind.operation = operation_of(spec_.operation);
+    kind.message_bytes = static_cast<std::uint32_t>(spec_.message_size);
+    kind.queue_pairs = spec_.queue_pairs;
+    kind.depth = spec_.depth;
+    kind.service_level = spec_.service_level;
+    kind.traffic_class = spec_.traffic_class;
+    kind.on = spec_.on;
+    kind.off = spec_.off;
+    kind.is_background = spec_.background || is_endless();
+    return kind;
+  }
+
+  std::vector<workload::Pair> pairs() const {
+    Rng random(seed_, "pattern");
+    if (spec_.pattern == "permutation") return workload::permutation(members_, random);
+    if (spec_.pattern == "shift")
+      return workload::shift(members_, static_cast<std::uint32_t>(spec_.distance % members_));
+    if (spec_.pattern == "all-to-all") return workload::all_to_all(members_);
+    CHECK(spec_.pattern == "incast");
+    const std::uint32_t senders =
+        spec_.senders == kNotGiven ? members_ - 1 : static_cast<std::uint32_t>(spec_.senders);
+    return workload::incast(members_, spec_.targets.front(), senders);
+  }
+
+  void draw_pairs() {
+    Rng of_sizes(seed_, "sizes"), of_phases(seed_, "phases");
+    const auto period = static_cast<std::uint64_t>((spec_.on + spec_.off).count());
+    for (const workload::Pair& pair : pairs()) {
+      FlowPlan& flow = flows_.emplace_back();
+      flow.from = pair.from;
+      flow.to = pair.to;
+      if (!is_endless()) flow.bytes = draw_size(of_sizes);
+      if (period > 0) flow.start = Duration(static_cast<std::int64_t>(of_phases.below(period)));
+    }
+  }
+
+  workload::Destinations destinations() const {
+    workload::Destinations destinations{.members = members_, .hot = spec_.targets};
+    if (spec_.share == kNotGiven) return destinations;
+    destinations.hot_share = static_cast<std::uint64_t>(spec_.share);
+    destinations.hot_parts = kFractionParts;
+    return destinations;
+  }
+
+  void draw_poisson() {
+    using workload::SizeDistribution;
+    const auto size = static_cast<std::uint64_t>(spec_.size);
+    workload::PoissonParams params;
+    params.destinations = destinations();
+    params.bits_per_second = spec_.rates;
+    params.load = static_cast<std::uint32_t>(spec_.load / (kFractionParts / SizeDistribution::kOne));
+    params.time = spec_.duration;
+    params.seed = seed_;
+    const SizeDistribution sizes = spec_.distribution
+                                       ? *spec_.distribution
+                                       : SizeDistribution({{size, 0}, {size, SizeDistribution::kOne}});
+    for (const workload::PoissonFlow& flow : workload::poisson_flows(params, sizes))
+      flows_.push_back({.from = flow.from, .to = flow.to, .bytes = flow.bytes, .start = flow.start});
+  }
+
+  // The first flows of a host begin at once, and each that ends begins the next.
+  void draw_closed_loop() {
+    const workload::Destinations to = destinations();
+    for (std::uint32_t host = 0; host < members_; ++host) {
+      Rng random(seed_, "closed-loop/" + std::to_string(host));
+      const bool has_more = spec_.flows > spec_.in_flight;
+      const auto trigger = static_cast<std::uint32_t>(traffic_.triggers.size());
+      if (has_more) traffic_.triggers.push_back({.kind = workload::TriggerPlan::Kind::kNext});
+      for (std::int64_t i = 0; i < spec_.flows; ++i) {
+        FlowPlan& flow = flows_.emplace_back();
+        flow.from = host;
+        flow.to = to.draw(host, random);
+        flow.bytes = draw_size(random);
+        if (!has_more) continue;
+        flow.on_sent = trigger;
+        if (i >= spec_.in_flight) flow.trigger = trigger;
+      }
+    }
+  }
+
+  const WorkloadSpec& spec_;
+  const std::uint64_t seed_;
+  const std::uint32_t members_;
+  Traffic& traffic_;
+  std::vector<FlowPlan> flows_;
+};
+
+}  // namespace
+
+Traffic traffic_of(const std::vector<FlowSpec>& flows) {
+  Traffic traffic;
+  for (const FlowSpec& flow : flows) {
+    if (flow.is_resolved) append_flow(flow, traffic);
+  }
+  return traffic;
+}
+
+void draw_traffic(ScenarioSpec& scenario) {
+  scenario.traffic = traffic_of(scenario.flows);
+  for (const WorkloadSpec& spec : scenario.workloads) {
+    if (!spec.is_resolved) continue;
+    const std::uint64_t seed =
+        spec.seed != kNotGiven
+            ? static_cast<std::uint64_t>(spec.seed)
+            : Rng(static_cast<std::uint64_t>(scenario.seed), "workload/" + spec.name).next();
+    Drawing(spec, seed, scenario.traffic).run();
+  }
+}
+
+}  // namespace verbatim::config

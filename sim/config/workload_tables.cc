@@ -1,0 +1,97 @@
+// Workloads of a scenario.
+#include "sim/config/spec.h"
+#include "sim/config/tables.h"
+
+namespace verbatim::config {
+
+const Object& workload_table() {
+  using W = WorkloadSpec;
+  constexpr std::int64_t kLongest = 1'000'000 * kSecondPs;
+  static const Object table = make_object<W>(
+      "a workload", "many flows by one rule, over reliable connections",
+      {for_people("description", "for people"),
+       bind<&W::name>({.key = "name",
+                       .kind = Kind::kName,
+                       .doc = "in reports, and what its random numbers follow from; no two have the same; default: the pattern"}),
+       bind<&W::pattern>({.key = "pattern",
+                          .kind = Kind::kText,
+                          .required = true,
+                          .doc = "permutation: each host sends to one other and receives from one other, drawn from the seed; shift: each "
+                                 "host sends to the one \"distance\" further in the list; incast: \"senders\" hosts send to \"to\"; "
+                                 "all-to-all: each host sends to every other; random: each host sends flows to others, drawn from the "
+                                 "seed, at a \"load\" or so many \"flows\"; hot-spot: likewise, a \"share\" of them to \"to\"",
+                          .choices = {"permutation", "shift", "incast", "all-to-all", "random", "hot-spot"}}),
+       bind<&W::hosts>({.key = "hosts",
+                        .kind = Kind::kTextList,
+                        .doc = "who takes part, in this order: names, with * for any letters and [0-63] for numbers; a further adapter: "
+                               "host/device; default: every host with its first adapter"}),
+       bind<&W::to>({.key = "to", .kind = Kind::kTextList, .doc = "the receiver of an incast, or hot hosts, written likewise; they take part"}),
+       without_default(bind<&W::size>({.key = "size",
+                                       .kind = Kind::kSize,
+                                       .doc = "bytes of each flow; left out, and without \"sizes\": flows without end, in the background",
+                                       .min = 1,
+                                       .max = 1ll << 50})),
+       bind<&W::sizes>({.key = "sizes",
+                        .kind = Kind::kReference,
+                        .doc = "bytes of flows by a distribution: websearch, fb-hadoop, ali-storage, solar, or a file relative to this one with "
+                               "lines of bytes and the percentage of flows that are not larger"}),
+       without_default(bind<&W::senders>({.key = "senders",
+                                          .kind = Kind::kInteger,
+                                          .doc = "of an incast: how many, the first of the list; default: all but the receiver",
+                                          .min = 1})),
+       bind<&W::distance>({.key = "distance", .kind = Kind::kInteger, .doc = "of a shift", .min = 1}),
+       without_default(bind<&W::share>({.key = "share", .kind = Kind::kFraction, .doc = "of a hot-spot: flows that go to hot hosts"})),
+       without_default(bind<&W::load>({.key = "load",
+                                       .kind = Kind::kFraction,
+                                       .doc = "share of each host's link that the payload of its flows takes; they arrive as a Poisson process"})),
+       without_default(bind<&W::duration>({.key = "duration",
+                                           .kind = Kind::kDuration,
+                                           .doc = "with load: flows arrive for so long",
+                                           .min = 1,
+                                           .max = kLongest})),
+       without_default(bind<&W::flows>({.key = "flows",
+                                        .kind = Kind::kInteger,
+                                        .doc = "instead of load: how many flows each host sends; one begins when another has ended",
+                                        .min = 1,
+                                        .max = 1'000'000})),
+       bind<&W::in_flight>({.key = "in_flight",
+                            .kind = Kind::kInteger,
+                            .doc = "with flows: how many of a host are under way at a time",
+                            .min = 1,
+                            .max = 4096}),
+       bind<&W::start>({.key = "start", .kind = Kind::kDuration, .doc = "virtual time of the first doorbell", .max = kLongest}),
+       bind<&W::message_size>({.key = "message_size",
+                               .kind = Kind::kSize,
+                               .doc = "bytes of one work request; the last of a flow may be shorter",
+                               .min = 1,
+                               .max = 1ll << 30}),
+       bind<&W::operation>({.key = "operation",
+                            .kind = Kind::kText,
+                            .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive",
+                            .choices = {"write", "send"}}),
+       bind<&W::queue_pairs>({.key = "queue_pairs",
+                              .kind = Kind::kInteger,
+                              .doc = "connections of each flow that share its messages",
+                              .min = 1,
+                              .max = 4096}),
+       bind<&W::depth>({.key = "depth",
+                        .kind = Kind::kInteger,
+                        .doc = "messages of a connection under way at most",
+                        .min = 1,
+                        .max = 32768}),
+       without_default(bind<&W::service_level>({.key = "service_level", .kind = Kind::kInteger, .doc = "as of flows", .max = 15})),
+       bind<&W::traffic_class>({.key = "traffic_class", .kind = Kind::kInteger, .doc = "as of flows", .max = 255}),
+       bind<&W::on>({.key = "on",
+                     .kind = Kind::kDuration,
+                     .doc = "of flows without end: they post messages for so long, then none for \"off\", and so on; phases are drawn "
+                            "from the seed; what is posted is sent",
+                     .max = kLongest}),
+       bind<&W::off>({.key = "off", .kind = Kind::kDuration, .doc = "see on", .max = kLongest}),
+       bind<&W::background>({.key = "background", .kind = Kind::kBoolean, .doc = "the run does not wait for these flows"}),
+       without_default(bind<&W::seed>({.key = "seed",
+                                       .kind = Kind::kInteger,
+                                       .doc = "of its random numbers; left out: they follow from the scenario's seed and the name"}))});
+  return table;
+}
+
+}  // namespace verbatim::config

@@ -1,0 +1,258 @@
+// Workloads of scenarios: which flows they become, and what is refused with which words.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/config/name_patterns.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::config {
+namespace workloads {
+namespace {
+
+constexpr char kStar[] = VERBATIM_SOURCE_DIR "/topologies/star_8.json";
+
+std::string scenario_text(const std::string& workloads, const std::string& rest = "") {
+  return R"({"topology": ")" + std::string(kStar) + R"(", "workloads": [)" + workloads + "]" + rest + "}";
+}
+
+std::string findings(const std::string& workloads, const std::string& rest = "") {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec =
+      load_scenario(folder.write("s.json", scenario_text(workloads, rest)), with_profiles(), diagnostics);
+  EXPECT_EQ(spec.has_value(), diagnostics.empty());
+  return text_of(diagnostics);
+}
+
+ScenarioSpec scenario(const std::string& workloads, const std::string& rest = "") {
+  Folder folder;
+  Diagnostics diagnostics;
+  auto spec =
+      load_scenario(folder.write("s.json", scenario_text(workloads, rest)), with_profiles(), diagnostics);
+  EXPECT_TRUE(spec.has_value()) << text_of(diagnostics);
+  return spec ? std::move(*spec) : ScenarioSpec{};
+}
+
+TEST(Workload, every_key_arrives) {
+  const ScenarioSpec spec = scenario(
+      R"({"name": "shifted", "pattern": "shift", "hosts": ["h[2-4]", "h7"], "distance": 3, "size": "3 MiB",
+                                         "start": "5 us", "message_size": "4 KiB", "operation": "send", "queue_pairs": 3, "depth": 7,
+                                         "service_level": 2, "background": true})",
+      R"(, "until": "1 ms")");
+  ASSERT_EQ(spec.traffic.kinds.size(), 1u);
+  const workload::FlowKind& kind = spec.traffic.kinds[0];
+  EXPECT_EQ(kind.name, "shifted");
+  EXPECT_EQ(kind.operation, hca::SourceWork::Operation::kSend);
+  EXPECT_EQ(kind.message_bytes, 4096u);
+  EXPECT_EQ(kind.queue_pairs, 3u);
+  EXPECT_EQ(kind.depth, 7u);
+  EXPECT_EQ(kind.service_level, 2u);
+  EXPECT_TRUE(kind.is_background);
+  ASSERT_EQ(spec.traffic.flows.size(), 4u);
+  const workload::FlowPlan& first = spec.traffic.flows[0];
+  EXPECT_EQ(spec.topology.adapters[first.from].name, "h2");
+  EXPECT_EQ(spec.topology.adapters[first.to].name, "h7");
+  EXPECT_EQ(first.bytes, 3u << 20);
+  EXPECT_EQ(first.start, Duration(5'000'000));
+  EXPECT_EQ(spec.until, Duration(1'000'000'000));
+}
+
+TEST(Workload, flows_follow_from_the_seed_and_the_name_alone) {
+  const std::string a = R"({"pattern": "permutation", "size": "1 MiB"})";
+  const std::string b = R"({"pattern": "random", "load": 0.3, "duration": "1 ms", "sizes": "websearch"})";
+  const auto of = [](const ScenarioSpec& spec, const std::string& name) {
+    std::vector<workload::FlowPlan> flows;
+    for (workload::FlowPlan flow : spec.traffic.flows) {
+      if (spec.traffic.kinds[flow.kind].name != name) continue;
+      flow.kind = 0;
+      flows.push_back(flow);
+    }
+    EXPECT_FALSE(flows.empty());
+    return flows;
+  };
+  ScenarioSpec one = scenario(a + "," + b);
+  const ScenarioSpec other_order = scenario(b + "," + a),
+                     other_seed = scenario(a + "," + b, R"(, "seed": 2)");
+  for (const char* const name : {"permutation", "random"}) {
+    EXPECT_EQ(of(one, name), of(other_order, name));
+    EXPECT_NE(of(one, name), of(other_seed, name));
+  }
+  const std::string named = R"({"name": "other", "pattern": "permutation", "size": "1 MiB"})";
+  EXPECT_NE(of(one, "permutation"), of(scenario(named), "other"));
+  const std::string fixed = R"(, "seed": 7})";
+  EXPECT_EQ(of(scenario(a.substr(0, a.size() - 1) + fixed), "permutation"),
+            of(scenario(named.substr(0, named.size() - 1) + fixed, R"(, "seed": 5)"), "other"))
+      << "a seed of its own is all that counts";
+  one.seed = 2;
+  draw_traffic(one);
+  EXPECT_EQ(one.traffic.flows, other_seed.traffic.flows);
+}
+
+TEST(Workload, without_a_size_flows_have_no_end_and_phases_differ) {
+  const ScenarioSpec spec = scenario(
+      R"({"pattern": "all-to-all", "start": "1 us", "on": "3 us", "off": "7 us"})", R"(, "until": "1 ms")");
+  ASSERT_EQ(spec.traffic.flows.size(), 56u);
+  EXPECT_TRUE(spec.traffic.kinds[0].is_background);
+  EXPECT_EQ(spec.traffic.kinds[0].on, Duration(3'000'000));
+  std::set<Duration> starts;
+  for (const workload::FlowPlan& flow : spec.traffic.flows) {
+    EXPECT_TRUE(flow.is_endless());
+    EXPECT_GE(flow.start, Duration(1'000'000));
+    EXPECT_LT(flow.start, Duration(11'000'000));
+    starts.insert(flow.start);
+  }
+  EXPECT_GT(starts.size(), 50u);
+}
+
+TEST(Workload, a_closed_loop_has_so_many_flows_of_each_host_under_way) {
+  const ScenarioSpec spec = scenario(
+      R"({"pattern": "hot-spot", "to": ["h0"], "share": 1, "flows": 10, "in_flight": 3, "size": "64 KiB"})");
+  ASSERT_EQ(spec.traffic.flows.size(), 80u);
+  ASSERT_EQ(spec.traffic.triggers.size(), 8u);
+  std::map<std::uint32_t, int> at_once, later;
+  for (const workload::FlowPlan& flow : spec.traffic.flows) {
+    EXPECT_EQ(flow.on_sent, flow.from);
+    ++(flow.trigger == workload::FlowPlan::kNone ? at_once : later)[flow.from];
+    EXPECT_EQ(flow.to == 0, flow.from != 0) << "the only hot host sends to any";
+  }
+  for (std::uint32_t host = 0; host < 8; ++host) {
+    EXPECT_EQ(at_once[host], 3);
+    EXPECT_EQ(later[host], 7);
+  }
+}
+
+TEST(Workload, sizes_may_come_from_a_file) {
+  Folder folder;
+  folder.write("sizes.txt", "# bytes percent\n1000 0\n1000 25.5\n\n 2000  25.5 \n2000 100.0\n");
+  Diagnostics diagnostics;
+  const std::string text = scenario_text(R"({"pattern": "random", "flows": 1000, "sizes": "sizes.txt"})");
+  const auto spec = load_scenario(folder.write("s.json", text), with_profiles(), diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  const auto small = std::ranges::count(spec->traffic.flows, 1000u, &workload::FlowPlan::bytes);
+  EXPECT_NEAR(static_cast<double>(small) / 8000, 0.255, 0.025);
+  EXPECT_EQ(small + std::ranges::count(spec->traffic.flows, 2000u, &workload::FlowPlan::bytes), 8000);
+}
+
+TEST(Workload, files_of_sizes_are_refused_by_line) {
+  const std::pair<const char*, const char*> kTexts[] = {
+      {"1000 0\nx 100\n", "line 2: \"x\" is no number of bytes"},
+      {"1000 0\n2000\n", "line 2: \"\" is no percentage with four decimals at most"},
+      {"1000 0\n2000 100.00001\n", "line 2: \"100.00001\" is no percentage with four decimals at most"},
+      {"1000 0\n2000 101\n", "line 2: \"101\" is no percentage with four decimals at most"},
+      {"1000 0\n2000 -5\n", "line 2: \"-5\" is no percentage with four decimals at most"},
+      {"2000 0\n1000 100\n", "line 2: the line is below the one before it"},
+      {"1000 0\n2000 90\n", "line 2: the distribution does not reach from 0 % to 100 %"},
+      {"1000 10\n2000 100\n", "line 2: the distribution does not reach from 0 % to 100 %"},
+      {"", "line 0: the distribution does not reach from 0 % to 100 %"}};
+  for (const auto& [text, finding] : kTexts) {
+    Folder folder;
+    folder.write("sizes.txt", text);
+    Diagnostics diagnostics;
+    const std::string whole = scenario_text(R"({"pattern": "random", "flows": 1, "sizes": "sizes.txt"})");
+    EXPECT_FALSE(load_scenario(folder.write("s.json", whole), with_profiles(), diagnostics).has_value());
+    EXPECT_EQ(text_of(diagnostics), std::string(finding) +
+                                        "; lines have bytes and the percentage of flows that are not larger, "
+                                        "both ascending, from 0 % to 100 %\n");
+  }
+}
+
+TEST(Workload, all_findings_at_once) {
+  EXPECT_EQ(findings(R"({"pattern": "permutaton", "size": "1 MiB"}, {"size": "1 MiB"},
+                        {"pattern": "incast", "size": "1 MiB", "load": 0.5, "distance": 2},
+                        {"name": "a", "pattern": "incast", "to": ["h0"], "size": "1 MiB", "senders": 8},
+                        {"name": "b", "pattern": "shift", "hosts": ["h[0-2]", "h9"], "size": "1 MiB"},
+                        {"name": "c", "pattern": "shift", "hosts": ["h[0-"], "size": "1 MiB"},
+                        {"name": "d", "pattern": "shift", "distance": 16, "size": "1 MiB", "sizes": "solar"},
+                        {"name": "e", "pattern": "random", "sizes": "websarch", "flows": 1},
+                        {"name": "f", "pattern": "random", "size": "1 B", "load": 0.5},
+                        {"name": "g", "pattern": "random", "size": "1 B"},
+                        {"name": "h", "pattern": "hot-spot", "size": "1 B", "flows": 1},
+                        {"name": "i", "pattern": "permutation", "size": "1 B", "on": "1 us"},
+                        {"name": "i", "pattern": "permutation", "size": "1 B", "start": "2 ms", "traffic_class": 1},
+                        {"name": "k", "pattern": "random", "load": 1, "duration": "100 s", "size": "1 B"})",
+                     R"(, "until": "1 ms")"),
+            "/workloads/0/pattern: \"permutaton\" is not allowed here; did you mean \"permutation\"?\n"
+            "/workloads/1: the key \"pattern\" is missing; permutation: each host sends to one other and "
+            "receives from one other, drawn from "
+            "the seed; shift: each host sends to the one \"distance\" further in the list; incast: "
+            "\"senders\" hosts send to \"to\"; "
+            "all-to-all: each host sends to every other; random: each host sends flows to others, drawn from "
+            "the seed, at a \"load\" or so "
+            "many \"flows\"; hot-spot: likewise, a \"share\" of them to \"to\"\n"
+            "/workloads/2/distance: \"distance\" means nothing for the pattern \"incast\"; leave it out; it "
+            "belongs to shift\n"
+            "/workloads/2/load: \"load\" means nothing for the pattern \"incast\"; leave it out; it belongs "
+            "to random and hot-spot\n"
+            "/workloads/2/to: an incast has one receiver; name it with \"to\": [\"h0\"]\n"
+            "/workloads/3/senders: 8 hosts besides the receiver are asked for, and there are 7; ask for "
+            "fewer, or name more with \"hosts\"\n"
+            "/workloads/4/hosts/1: the topology has no host \"h9\"; did you mean \"h0\"?\n"
+            "/workloads/5/hosts/0: \"h[0-\" has no range such as [0-63]; name hosts of the topology, such as "
+            "\"h0\", \"*\" or \"h[0-63]\"\n"
+            "/workloads/5/hosts: the workload has fewer than two hosts; name more\n"
+            "/workloads/6/sizes: there is a \"size\", too; give one of them\n"
+            "/workloads/6/distance: each of 8 hosts would send to itself; give another\n"
+            "/workloads/7/sizes: there is no distribution \"websarch\"; did you mean \"websearch\"?\n"
+            "/workloads/8/duration: flows that arrive at a load need a time in which they do; give "
+            "\"duration\": \"1 ms\"\n"
+            "/workloads/9: a random workload has a load or a number of flows; give \"load\" and "
+            "\"duration\", or \"flows\"\n"
+            "/workloads/10/to: a hot-spot has hot hosts; name them with \"to\": [\"h0\"]\n"
+            "/workloads/10/share: a hot-spot has a share of flows; give one, such as 0.2\n"
+            "/workloads/11/on: only flows without end rest; leave out \"on\" and \"off\", or \"size\"\n"
+            "/workloads/11/on: \"on\" and \"off\" belong together; give both\n"
+            "/workloads/12/name: there are two workloads \"i\"; give each a \"name\" of its own: random "
+            "numbers follow from it\n"
+            "/workloads/13: the scenario would have more than 20000000 flows; ask for fewer\n");
+}
+
+TEST(Workload, the_run_has_an_end) {
+  EXPECT_EQ(findings(R"({"pattern": "permutation"})"),
+            "/workloads: every workload is in the background, so that nothing says when the run ends; give "
+            "\"until\", or a workload a "
+            "\"size\"\n");
+  EXPECT_EQ(findings(R"({"pattern": "permutation"})", R"(, "until": "1 ms")"), "");
+  EXPECT_EQ(findings(R"({"pattern": "permutation"})", R"(, "programs": [{"host": "h0", "command": "true"}])"),
+            "");
+}
+
+TEST(Workload, needs_no_more_than_the_adapters_have) {
+  EXPECT_EQ(findings(R"({"pattern": "incast", "to": ["h3"], "size": "1 B", "queue_pairs": 4096},
+                        {"pattern": "random", "size": "1 B", "flows": 40, "queue_pairs": 4096})"),
+            "/workloads/1/queue_pairs: the adapter of \"h0\" has 131072 queue pairs, and the flows up to this one need 135168; give its "
+            "flows fewer\n");
+}
+
+TEST(NamePatterns, expand_ranges) {
+  std::string problem;
+  EXPECT_EQ(expand_ranges("h[2-4]", &problem), (std::vector<std::string>{"h2", "h3", "h4"}));
+  EXPECT_EQ(expand_ranges("n[08-10]/mlx5_1", &problem),
+            (std::vector<std::string>{"n08/mlx5_1", "n09/mlx5_1", "n10/mlx5_1"}));
+  EXPECT_EQ(expand_ranges("plain", &problem), (std::vector<std::string>{"plain"}));
+  EXPECT_EQ(problem, "");
+  for (const char* const bad : {"h[", "h[]", "h[1]", "h[-2]", "h[3-1]", "h[1-2", "h[1-2][3-4]", "h[a-b]",
+                                "h[0-99999999999999999999]"}) {
+    problem.clear();
+    EXPECT_TRUE(expand_ranges(bad, &problem).empty()) << bad;
+    EXPECT_NE(problem, "") << bad;
+  }
+  problem.clear();
+  EXPECT_TRUE(expand_ranges("h[1-100001]", &problem).empty());
+  EXPECT_EQ(problem, "\"h[1-100001]\" stands for more than 100000 names");
+}
+
+TEST(NamePatterns, stars_match_all_but_slashes) {
+  for (const auto& [pattern, name] :
+       {std::pair("*", "h0"), std::pair("h*", "h"), std::pair("*0", "h00"), std::pair("p*-h*", "p1-h2"),
+        std::pair("h*/mlx5_1", "h3/mlx5_1"), std::pair("a*b*c", "abbc"), std::pair("h0", "h0")})
+    EXPECT_TRUE(matches_stars(pattern, name)) << pattern << " " << name;
+  for (const auto& [pattern, name] :
+       {std::pair("*", "h0/mlx5_1"), std::pair("h*", "g"), std::pair("h*0", "h1"), std::pair("a*b*c", "abbd"),
+        std::pair("", "h"), std::pair("h0", "h01"), std::pair("h*/mlx5_1", "h3/mlx5_2")})
+    EXPECT_FALSE(matches_stars(pattern, name)) << pattern << " " << name;
+}
+
+}  // namespace
+}  // namespace workloads
+}  // namespace verbatim::config

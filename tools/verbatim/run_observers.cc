@@ -1,0 +1,153 @@
+#include "tools/verbatim/run_observers.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "sim/supervisor/machine/run_folder.h"
+#include "tools/verbatim/check_levels.h"
+#include "tools/verbatim/explanation.h"
+#include "tools/verbatim/recorded_run.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+// Both ends of every cable, or every cable, in the order of the cables.
+std::vector<observe::PcapInterface> pcap_interfaces(const config::Simulation& simulation, bool is_per_link) {
+  const config::TopologySpec& topology = simulation.topology();
+  std::vector<observe::PcapInterface> ends;
+  const auto name = [&](const config::Endpoint& end) {
+    return topology.node_name(end) + ":" + std::to_string(end.port);
+  };
+  for (const config::LinkSpec& link : topology.links) {
+    if (is_per_link) {
+      const std::string a = name(link.end_a), b = name(link.end_b);
+      ends.push_back({simulation.components().id("port/" + a), a + " <-> " + b,
+                      "cable; outbound is what " + a + " sends", topology.is_roce(),
+                      simulation.components().id("port/" + b)});
+      continue;
+    }
+    for (const bool first : {true, false}) {
+      const std::string own = name(first ? link.end_a : link.end_b);
+      ends.push_back({simulation.components().id("port/" + own), own,
+                      "cable to " + name(first ? link.end_b : link.end_a), topology.is_roce(), std::nullopt});
+    }
+  }
+  return ends;
+}
+
+}  // namespace
+
+std::string Explanation::open(const RunOptions& options) {
+  if (options.explain_latency != "-") {
+    (options.explain_latency.ends_with(".json") ? has_json_ : has_text_) = true;
+    return (has_json_ ? json_ : text_).open(options.explain_latency);
+  }
+  has_text_ = true;
+  if (options.out.empty()) return "";
+  has_json_ = true;
+  const std::string failure = text_.open(options.out + "/latency.txt");
+  return failure.empty() ? json_.open(options.out + "/latency.json") : failure;
+}
+
+std::vector<std::string> Explanation::write(const observe::LatencyExplainer& explainer,
+                                            const ComponentTable& components) {
+  if (has_text_) std::fputs(explainer.text().c_str(), text_.get() != nullptr ? text_.get() : stderr);
+  if (has_json_) std::fputs(explanation_json(explainer, components).c_str(), json_.get());
+  std::vector<std::string> failures = {text_.close(), json_.close()};
+  std::erase(failures, "");
+  return failures;
+}
+
+std::string Observers::add_to(config::Simulation& simulation, const RunOptions& options,
+                              const RunPlan& plan) {
+  this->tracer = &simulation.tracer();
+  Tracer& tracer = *this->tracer;
+  tracer.add(digest);
+  tracer.add(counters);
+  tracer.add(facts);
+  tracer.add(static_cast<TraceSink&>(congestion));
+  tracer.add(static_cast<DiagnosisObserver&>(congestion));
+  const auto marks = [](const config::SwitchSpec& one) { return !one.switch_profile.marking.queues.empty(); };
+  if (std::ranges::any_of(simulation.topology().switches, marks))
+    tracer.add(static_cast<PacketObserver&>(congestion));
+  std::vector<ComponentId> host_ports;
+  for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i)
+    host_ports.push_back(simulation.host_port(i).id());
+  losses.emplace(simulation.components(), host_ports);
+  tracer.add(static_cast<TraceSink&>(*losses));
+  tracer.add(static_cast<PacketObserver&>(*losses));
+  if (!options.trace.empty() || options.keep_trace) {
+    const std::string path = options.keep_trace ? options.out + "/" + kTraceFile : options.trace;
+    if (std::string failure = trace_file.open(path); !failure.empty()) return failure;
+    tracer.add(text.emplace(trace_file.get(), simulation.components()));
+  }
+  observe::TraceWords* words = text ? &*text : nullptr;
+  if (!options.record.empty()) {
+    if (std::string failure = recording_file.open(options.record); !failure.empty()) return failure;
+    RunRecording& to = recording.emplace(recording_file.get(), simulation.components());
+    tracer.add(static_cast<TraceSink&>(to));
+    tracer.add(static_cast<FactObserver&>(to));
+    tracer.add(static_cast<PacketObserver&>(to));
+    words = &to;
+  }
+  tracer.add(diagnoses.emplace(simulation.components(), words));
+  tracer.add(checks.emplace(simulation.components()));
+  // They look for mistakes in programs, and take memory for each pair of hosts.
+  if (!plan.programs.empty()) contact_checks.add_to(simulation, CheckLevels(options.checks).bits());
+  if (!options.pcap.empty()) {
+    if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
+    tracer.add(pcap.emplace(pcap_file.get(), pcap_interfaces(simulation, options.pcap_per == "link"),
+                            "verbatim " VERBATIM_VERSION, options.snap_length));
+  }
+  if (!options.flows.empty()) {
+    if (std::string failure = flow_file.open(options.flows); !failure.empty()) return failure;
+  }
+  if (!options.series.empty()) {
+    if (std::string failure = series.open(options.series, simulation.components(), plan.series_step, tracer);
+        !failure.empty())
+      return failure;
+  }
+  if (!options.calls.empty()) {
+    if (std::string failure = call_list_file.open(options.calls); !failure.empty()) return failure;
+  }
+  if (!options.explain_latency.empty()) {
+    if (std::string failure = explanation.open(options); !failure.empty()) return failure;
+    tracer.add(explainer.emplace(simulation.components(), words));
+  }
+  if (options.record_fd >= 0) tracer.add(recorder.emplace(options.record_fd));
+  return "";
+}
+
+std::vector<std::string> Observers::finish(const ComponentTable& components, Instant end,
+                                           const std::function<std::string()>& run_json) {
+  std::vector<std::string> failures;
+  if (run_facts) run_facts->finish();
+  const bool has_whole_recording = !recording || recording->finish(run_json());
+  if (explainer) failures = explanation.write(*explainer, components);
+  if (debugger) failures.push_back(debugger->failure());
+  tracer->finish();
+  failures.push_back(series.finish(end));
+  if (text) text->flush();
+  if (pcap) pcap->flush();
+  call_list.finish(
+      [this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });
+  if (const int error = recorder ? recorder->flush() : 0; error != 0) {
+    has_lost_record = true;
+    failures.push_back("the record of the run, which --verify compares, could not be written to " +
+                       supervisor::temporary_folder() + ": " + std::strerror(error) +
+                       "; set TMPDIR to a folder with more room");
+  }
+  for (OutputStream* file :
+       {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file, &call_list_file}) {
+    std::string failure = file->close();
+    if (file == &recording_file && !has_whole_recording && failure.empty())
+      failure = "the recording is not complete";
+    failures.push_back(std::move(failure));
+  }
+  std::erase(failures, "");
+  return failures;
+}
+
+}  // namespace verbatim::cli

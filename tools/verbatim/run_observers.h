@@ -1,0 +1,83 @@
+// What watches one run, and the files that it writes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/simulation.h"
+#include "sim/observe/check_log.h"
+#include "sim/observe/congestion.h"
+#include "sim/observe/counters.h"
+#include "sim/observe/diagnosis_log.h"
+#include "sim/observe/digest_sink.h"
+#include "sim/observe/failure_facts.h"
+#include "sim/observe/latency_explainer.h"
+#include "sim/observe/losses.h"
+#include "sim/observe/pcap_sink.h"
+#include "sim/observe/race_windows.h"
+#include "sim/observe/recorder.h"
+#include "sim/observe/text_trace_sink.h"
+#include "tools/verbatim/calls/call_list.h"
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/contact_checks.h"
+#include "tools/verbatim/debugger.h"
+#include "tools/verbatim/output_file.h"
+#include "tools/verbatim/run_facts.h"
+#include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/run_recording.h"
+#include "tools/verbatim/run_series.h"
+
+namespace verbatim::cli {
+
+// Where the tables of --explain-latency go.
+class Explanation {
+ public:
+  // A sentence when a file cannot be opened.
+  std::string open(const RunOptions& options);
+  // A sentence for each file that could not be written.
+  std::vector<std::string> write(const observe::LatencyExplainer& explainer,
+                                 const ComponentTable& components);
+
+ private:
+  OutputStream text_, json_;
+  bool has_text_ = false, has_json_ = false;
+};
+
+// Observers of one run. They are added before anything is recorded.
+struct Observers {
+  observe::DigestSink digest;
+  observe::Counters counters;
+  OutputStream trace_file, pcap_file, calls_file, facts_file, recording_file, call_list_file, flow_file;
+  CallList call_list;
+  Explanation explanation;
+  std::optional<observe::TextTraceSink> text;
+  std::optional<observe::PcapSink> pcap;
+  std::optional<observe::Recorder> recorder;
+  std::optional<observe::LatencyExplainer> explainer;
+  std::optional<observe::DiagnosisLog> diagnoses;
+  std::optional<RunFacts> run_facts;
+  std::optional<RunRecording> recording;
+  RunSeries series;
+  std::optional<Debugger> debugger;
+  observe::RaceWindows windows;
+  observe::FailureFacts facts;
+  std::optional<observe::Losses> losses;
+  observe::Congestion congestion;
+  std::optional<observe::CheckLog> checks;
+  ContactChecks contact_checks;
+  bool has_lost_record = false;  // of --verify
+  Tracer* tracer = nullptr;      // theirs
+
+  explicit Observers(const ComponentTable& components)
+      : counters(components.size()), facts(components), congestion(components) {}
+
+  // A sentence when a file cannot be opened.
+  std::string add_to(config::Simulation& simulation, const RunOptions& options, const RunPlan& plan);
+  // A sentence for each file that could not be written.
+  std::vector<std::string> finish(const ComponentTable& components, Instant end,
+                                  const std::function<std::string()>& run_json);
+};
+
+}  // namespace verbatim::cli
