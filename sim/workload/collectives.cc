@@ -22,7 +22,7 @@ void append_barrier(TeamWriter& writer, std::uint64_t bytes) {
     for (std::uint64_t distance = 1; distance < n; distance *= 2) {
       const auto step = static_cast<std::uint32_t>(distance);
       writer.send(member, (member + step) % n, bytes, tag, 0, before);
-      before = writer.receive(member, (member + n - step) % n, bytes, tag);
+      before = writer.receive(member, (member + n - step) % n, bytes, tag, before);
     }
   }
 }
@@ -102,6 +102,7 @@ void append_nccl_tree(TeamWriter& writer, const CollectiveParams& params) {
   }
 }
 
+// A receive of a step is posted when the step before has ended: a message of a later step, from another member, may be earlier.
 // Members beyond a power of two hand their bytes to a neighbour first, and get the result from it.
 void append_halving_doubling(TeamWriter& writer, std::uint64_t bytes) {
   const std::uint32_t n = writer.members(), tag = writer.graph().new_tag();
@@ -125,13 +126,13 @@ void append_halving_doubling(TeamWriter& writer, std::uint64_t bytes) {
       const bool keeps_low = (place & distance) == 0;
       writer.send(member, partner, keeps_low ? sum(middle, past) : sum(first, middle), tag, 0, before);
       (keeps_low ? past : first) = middle;
-      before = writer.receive(member, partner, sum(first, past), tag);
+      before = writer.receive(member, partner, sum(first, past), tag, before);
     }
     for (std::uint32_t distance = 1; distance < power; distance *= 2) {
       const std::uint32_t partner = member_of(place ^ distance), length = past - first;
       writer.send(member, partner, sum(first, past), tag, 0, before);
       const bool has_low = (place & distance) == 0;
-      before = writer.receive(member, partner, has_low ? sum(past, past + length) : sum(first - length, first), tag);
+      before = writer.receive(member, partner, has_low ? sum(past, past + length) : sum(first - length, first), tag, before);
       has_low ? past += length : first -= length;
     }
     if (place < extra) {
@@ -151,7 +152,7 @@ void append_exchange(TeamWriter& writer, bool is_pairwise, Sizes sizes) {
       const std::uint64_t out = sizes(member, to), in = sizes(from, member);
       OperationId send = kNoOperation, receive = kNoOperation;
       if (out > 0) send = writer.send(member, to, out, tag);
-      if (in > 0) receive = writer.receive(member, from, in, tag);
+      if (in > 0) receive = writer.receive(member, from, in, tag, is_pairwise ? received : kNoOperation);
       if (!is_pairwise) continue;
       for (const OperationId before : {sent, received}) {
         if (before != kNoOperation && send != kNoOperation) writer.require(send, before);

@@ -1,7 +1,7 @@
 // Collective operations as messages: functions that append to a message graph what the ranks of a team do.
 //
 // One after the other: a rank begins with a collective when it has done the one before, and has done it when its receives have
-// arrived and its sends have ended. A receive is posted when the rank begins. Local work, such as adding up, takes no time.
+// arrived and its sends have ended. Local work, such as adding up, takes no time.
 #pragma once
 
 #include <cstdint>
