@@ -106,6 +106,7 @@ std::vector<MessageGraph::Traffic> MessageGraph::traffic(OperationId first, Oper
   std::vector<Traffic> all(ranks_);
   for (OperationId id = first; id < past; ++id) {
     const Operation& one = operations_[id];
+    if (one.kind == Operation::Kind::kCompute && one.processor == 0) all[one.rank].computed_ps += one.amount;
     if (one.kind != Operation::Kind::kSend || one.peer == one.rank) continue;
     all[one.rank].sent += one.amount;
     all[one.peer].received += one.amount;

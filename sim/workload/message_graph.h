@@ -82,10 +82,11 @@ class MessageGraph {
   // An operation that waits for itself through others; none: there is no circle. Sealed.
   std::optional<OperationId> find_circle() const;
 
-  // Bytes that each rank sends and receives in operations [first, past), messages to itself left out.
+  // What each rank does in operations [first, past), messages to itself left out.
   struct Traffic {
-    std::uint64_t sent = 0, received = 0;
-    std::uint64_t messages = 0;  // sent
+    std::uint64_t sent = 0, received = 0;  // bytes
+    std::uint64_t messages = 0;            // sent
+    std::uint64_t computed_ps = 0;         // by its processor 0
   };
   std::vector<Traffic> traffic(OperationId first, OperationId past) const;
 
