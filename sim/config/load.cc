@@ -165,8 +165,9 @@ void resolve_traffic(ScenarioSpec& scenario, const LoadOptions& options, Diagnos
   }
   check_traffic(scenario, pointers, diagnostics);
   const auto in_background = [&](const workload::FlowPlan& flow) { return scenario.traffic.kinds[flow.kind].is_background; };
+  const auto is_graph = [](const WorkloadSpec& one) { return one.is_ready_graph; };
   if (!scenario.programs.empty() || scenario.traffic.empty() || scenario.until != Duration(0) ||
-      !std::ranges::all_of(scenario.traffic.flows, in_background))
+      std::ranges::any_of(scenario.workloads, is_graph) || !std::ranges::all_of(scenario.traffic.flows, in_background))
     return;
   diagnostics.add(scenario.file, "/workloads", "every workload is in the background, so that nothing says when the run ends",
                   "give \"until\", or a workload a \"size\"");

@@ -56,6 +56,8 @@ void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uin
 void check_traffic(const ScenarioSpec& scenario, const std::vector<std::string>& pointers, Diagnostics& diagnostics);
 // Finds who takes part in workloads, reads their files, and refuses keys that do not go together.
 void resolve_workloads(ScenarioSpec& scenario, const LoadOptions& options, Diagnostics& diagnostics);
+// One of them that is a graph, and whose name and members are known.
+void resolve_graph(const ScenarioSpec& scenario, WorkloadSpec& spec, const LoadOptions& options, Diagnostics& diagnostics);
 // Those that are resolved, in their order, each with a kind of its own.
 workload::Traffic traffic_of(const std::vector<FlowSpec>& flows);
 // Makes the traffic of a resolved scenario anew, with a kind for each flow and each workload. Loading does, and whoever

@@ -102,7 +102,8 @@ void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uin
 
 void check_traffic(const ScenarioSpec& scenario, const std::vector<std::string>& pointers,
                    Diagnostics& diagnostics) {
-  if (pointers.empty()) return;
+  const auto is_graph = [](const WorkloadSpec& one) { return one.is_ready_graph; };
+  if (pointers.empty() && std::ranges::none_of(scenario.workloads, is_graph)) return;
   const TopologySpec& topology = scenario.topology;
   if (!topology.manages_subnet()) {
     diagnostics.add(scenario.file, scenario.flows.empty() ? "/workloads" : "/flows",
@@ -112,6 +113,18 @@ void check_traffic(const ScenarioSpec& scenario, const std::vector<std::string>&
   }
   // Both ends of a flow have its queue pairs.
   std::vector<std::uint64_t> used(topology.adapters.size());
+  for (const WorkloadSpec& one : scenario.workloads) {
+    for (std::size_t i = 0; i < one.member_queue_pairs.size(); ++i) {
+      const std::uint32_t adapter = one.members[i], most = topology.hca_profile(topology.adapters[adapter]).max_qp;
+      const bool had_room = used[adapter] <= most;
+      used[adapter] += one.member_queue_pairs[i];
+      if (!had_room || used[adapter] <= most) continue;
+      diagnostics.add(scenario.file, one.pointer,
+                      "the adapter of " + in_quotes(topology.adapters[adapter].name) + " has " + std::to_string(most) +
+                          " queue pairs, and the workloads up to this one need up to " + std::to_string(used[adapter]),
+                      "leave hosts out, or give fewer channels");
+    }
+  }
   std::vector<bool> is_refused(scenario.traffic.kinds.size());
   for (const workload::FlowPlan& flow : scenario.traffic.flows) {
     bool has_room = true;

@@ -1,9 +1,11 @@
 // Questions about workloads that need more than one value.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <set>
 
+#include "sim/config/graphs.h"
 #include "sim/config/load.h"
 #include "sim/config/name_patterns.h"
 #include "sim/config/profile_files.h"
@@ -41,7 +43,7 @@ class WorkloadResolver {
   void run() {
     std::set<std::string> names;
     for (WorkloadSpec& spec : scenario_.workloads) {
-      if (spec.name.empty()) spec.name = spec.pattern;
+      if (spec.name.empty()) spec.name = spec.file.empty() ? spec.pattern : name_of_file(spec.file);
       if (!spec.name.empty() && !names.insert(spec.name).second) {
         add(spec.pointer + "/name", "there are two workloads " + in_quotes(spec.name),
             "give each a \"name\" of its own: random numbers follow from it");
@@ -60,9 +62,13 @@ class WorkloadResolver {
       return finding.file == scenario_.file && finding.pointer.starts_with(spec.pointer + "/");
     };
     // More would only follow from what is wrong already.
-    if (spec.pattern.empty() || std::ranges::any_of(diagnostics_.findings(), is_of_it)) return;
+    if (std::ranges::any_of(diagnostics_.findings(), is_of_it)) return;
+    if (spec.pattern.empty() == spec.file.empty()) {
+      return add(spec.pointer, "a workload has a pattern or a file", "give \"pattern\": \"all-reduce\", or \"file\": \"x.goal\"");
+    }
     const std::size_t before = diagnostics_.findings().size();
     find_members(spec);
+    if (spec.is_graph()) return resolve_graph(scenario_, spec, options_, diagnostics_);
     check_keys(spec);
     check_traffic_keys(scenario_, "workload", spec.pointer, spec.start, spec.traffic_class, diagnostics_);
     if (diagnostics_.findings().size() != before) return;
@@ -88,6 +94,15 @@ class WorkloadResolver {
       add(spec.pointer + "/hosts", "the workload has fewer than two hosts", "name more");
   }
 
+  // "x" of "folder/x.goal", where that is a name.
+  static std::string name_of_file(const std::string& file) {
+    const std::size_t slash = file.rfind('/');
+    std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
+    name = name.substr(0, name.rfind('.'));
+    const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
+    return !name.empty() && std::ranges::all_of(name, is_plain) ? name : "file";
+  }
+
   bool is_random(const WorkloadSpec& spec) const {
     return spec.pattern == "random" || spec.pattern == "hot-spot";
   }
@@ -100,6 +115,7 @@ class WorkloadResolver {
             std::string("leave it out; it belongs to ") + patterns);
     };
     const bool random = is_random(spec), incast = spec.pattern == "incast", hot = spec.pattern == "hot-spot";
+    for (const char* const key : graph_keys(spec)) only_of(key, true, false, "collectives and patterns of training");
     only_of("to", !spec.to.empty(), incast || hot, "incast and hot-spot");
     only_of("senders", spec.senders != kNotGiven, incast, "incast");
     only_of("distance", spec.distance != 1, spec.pattern == "shift", "shift");
@@ -212,12 +228,7 @@ class WorkloadResolver {
 
   // Of each member's link, in bits per second.
   void find_rates(WorkloadSpec& spec) {
-    std::vector<std::uint64_t> rates(topology_.adapters.size());
-    for (const LinkSpec& link : topology_.links) {
-      for (const Endpoint& end : {link.end_a, link.end_b}) {
-        if (!end.is_switch) rates[end.node] = static_cast<std::uint64_t>(bits_per_second(link.rate));
-      }
-    }
+    const std::vector<std::uint64_t> rates = cable_rates(topology_);
     for (const std::uint32_t adapter : spec.members) {
       if (rates[adapter] == 0) {
         add(spec.pointer + "/load",

@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,10 @@
 #include "sim/workload/size_distribution.h"
 #include "sim/workload/traffic.h"
 #include "verbs_shim/protocol/region.h"
+
+namespace verbatim::workload {
+class MessageGraph;
+}
 
 namespace verbatim::config {
 
@@ -339,11 +344,11 @@ struct FlowSpec {
   std::size_t from_adapter = 0, to_adapter = 0;  // resolved: indices into TopologySpec::adapters
 };
 
-// Many flows by one rule.
+// Many flows by one rule, or operations of ranks that wait for each other (is_graph()): collectives, patterns of training, GOAL.
 struct WorkloadSpec {
   static constexpr std::int64_t kNotGiven = -1;
   std::string name;     // empty until resolved: the pattern, or the file's name
-  std::string pattern;  // permutation, shift, incast, all-to-all, random, hot-spot; empty: the flows are in a file
+  std::string pattern;  // permutation, shift, incast, all-to-all, random, hot-spot, or of a graph; empty: it is in a file
   std::vector<std::string> hosts;  // as written, with * and [0-63]; empty: all
   std::vector<std::string> to;     // likewise: receivers of an incast, or hot hosts
   std::int64_t size = kNotGiven;   // bytes of each flow
@@ -364,6 +369,26 @@ struct WorkloadSpec {
   bool background = false;
   std::int64_t seed = kNotGiven;
   std::string pointer;
+
+  // Of graphs.
+  std::string file;       // GOAL, as written
+  std::string algorithm;  // empty: the pattern's first
+  std::string root;       // of a broadcast: a host; empty: the first
+  std::uint32_t channels = 1;
+  std::int64_t chunk = kNotGiven;
+  std::uint32_t repeat = 1;
+  Duration compute{0};
+  std::int64_t jitter = 0, stragglers = 0;  // in parts of kFractionParts
+  std::uint32_t straggler_factor = 2;
+  std::uint32_t micro_batches = 8;
+  std::uint32_t tokens = 1024, experts = 0, experts_per_token = 2;  // experts 0: one for each host
+  std::int64_t eager_size = kNotGiven;
+  bool is_graph() const;
+
+  std::shared_ptr<const workload::MessageGraph> goal;  // resolved, of a file
+  std::size_t root_member = 0;                         // resolved
+  std::vector<std::uint32_t> member_queue_pairs;       // resolved, at most, by member
+  bool is_ready_graph = false;                         // resolved; is_resolved is for flows
 
   bool is_resolved = false;
   std::vector<std::uint32_t> members, targets;  // resolved: adapters; indices into members

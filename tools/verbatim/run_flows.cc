@@ -113,6 +113,9 @@ supervisor::RunResult run_flows(Engine& engine, const workload::Workload& worklo
       break;
     }
   }
+  // A graph is done as well when all that is left waits for ever.
+  const auto waits = [](const workload::GraphRun& run) { return run.is_done() && !run.is_complete() && !run.failure(); };
+  if (result.outcome == Outcome::kFinished && std::ranges::any_of(workload.graph_runs(), waits)) result.outcome = Outcome::kDeadlock;
   return result;
 }
 
@@ -206,6 +209,7 @@ std::vector<WorkloadFigures> workloads_of(const config::ScenarioSpec& scenario,
     workloads.emplace_back();
   }
   for (const config::WorkloadSpec& spec : scenario.workloads) {
+    if (!spec.is_resolved) continue;  // a graph
     places.emplace(spec.name, workloads.size());
     workloads.emplace_back().name = spec.name;
   }
