@@ -81,11 +81,11 @@ TEST(ConnectionMatrix, refuses_bad_lines_with_line_and_hint) {
       {"Nodes 4\nNodes 4\nConnections 1\n" + good, "2: \"Nodes\" is there twice; leave one of them out\n"},
       {"Nodes\nConnections 1\n",
        "1: \"Nodes\" needs one number; write `Nodes 4`\n"
-       "2: the file says \"Connections 1\", and has 0; make them the same\n"
-       "2: the file has no flow; write one\n"},
+       "2: the file says \"Connections 1\", and has 0; make them the same\n"},
       {"Nodes 4\n" + good,
        "2: the file has no line \"Connections\"; say how many there are: `Connections 1`\n"},
-      {good, "1: a connection comes before the line \"Nodes\"; say first how many there are: `Nodes 16`\n"},
+      {good, "1: a connection comes before the line \"Nodes\"; say first how many there are: `Nodes 16`\n"
+       "1: the file has no line \"Connections\"; say how many there are: `Connections 1`\n"},
       {head + good + good, "4: the file says \"Connections 1\", and has 2; make them the same\n"},
       {head + "0->4 start 0 size 1\n", "3: \"4\" is no node; write a whole number from 0 to 3\n"},
       {head + "0->x start 0 size 1\n", "3: \"x\" is no node; write a whole number from 0 to 3\n"},
@@ -142,11 +142,11 @@ TEST(FlowList, is_exact_to_the_picosecond) {
 TEST(FlowList, refuses_bad_lines_with_line_and_hint) {
   const std::string form = "lines have source, destination, priority, port, bytes and start in seconds\n";
   const std::pair<std::string, std::string> kTexts[] = {
-      {"", "1: the first line is no number of flows; " + form + "1: the file has no flow; write one\n"},
+      {"", "1: the first line is no number of flows; " + form},
       {"1\n0 1 3 100 1\n",
-       "2: the line has 5 numbers, and not 6; " + form + "2: the file has no flow; write one\n"},
+       "2: the line has 5 numbers, and not 6; " + form},
       {"1\n0 1 8 100 1 0\n",
-       "2: \"8\" is no priority; write a whole number from 0 to 7\n2: the file has no flow; write one\n"},
+       "2: \"8\" is no priority; write a whole number from 0 to 7\n"},
       {"1\n0 1 3 100 1 1e-3\n",
        "2: \"1e-3\" is no start; write seconds as a decimal number, at most a million\n2: the file has no "
        "flow; write one\n"},
