@@ -173,13 +173,8 @@ TEST(Workload, all_findings_at_once) {
                         {"name": "k", "pattern": "random", "load": 1, "duration": "100 s", "size": "1 B"})",
                      R"(, "until": "1 ms")"),
             "/workloads/0/pattern: \"permutaton\" is not allowed here; did you mean \"permutation\"?\n"
-            "/workloads/1: the key \"pattern\" is missing; permutation: each host sends to one other and "
-            "receives from one other, drawn from "
-            "the seed; shift: each host sends to the one \"distance\" further in the list; incast: "
-            "\"senders\" hosts send to \"to\"; "
-            "all-to-all: each host sends to every other; random: each host sends flows to others, drawn from "
-            "the seed, at a \"load\" or so "
-            "many \"flows\"; hot-spot: likewise, a \"share\" of them to \"to\"\n"
+            "/workloads/1: a workload has a pattern or a file; give \"pattern\": \"all-reduce\", or "
+            "\"file\": \"x.goal\"\n"
             "/workloads/2/distance: \"distance\" means nothing for the pattern \"incast\"; leave it out; it "
             "belongs to shift\n"
             "/workloads/2/load: \"load\" means nothing for the pattern \"incast\"; leave it out; it belongs "
