@@ -50,13 +50,13 @@ std::vector<double> delivered(const std::string& parts, const std::vector<Ends>&
   DefaultChoices choices;
   Simulation simulation(spec->topology, 1, choices);
   workload::Workload workload;
-  add_traffic(simulation, spec->traffic, workload);
+  const auto added = add_traffic(simulation, spec->traffic, workload);
   constexpr std::int64_t kMs = 1'000'000'000;
   simulation.engine().run_until(instant_from_ps(span.from * kMs));
   std::vector<double> bytes;
-  for (const workload::Flow& flow : workload.flows()) bytes.push_back(-static_cast<double>(flow.acknowledged()));
+  for (const workload::Flow* flow : added) bytes.push_back(-static_cast<double>(flow->acknowledged()));
   simulation.engine().run_until(instant_from_ps(span.to * kMs));
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += static_cast<double>(workload.flows()[i].acknowledged());
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += static_cast<double>(added[i]->acknowledged());
   return bytes;
 }
 

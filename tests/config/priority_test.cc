@@ -37,10 +37,10 @@ double end_ratio(const std::string& from, const std::string& longer, const std::
   DefaultChoices choices;
   Simulation simulation(spec->topology, 1, choices);
   workload::Workload workload;
-  add_traffic(simulation, spec->traffic, workload);
+  const auto added = add_traffic(simulation, spec->traffic, workload);
   simulation.engine().run();
   EXPECT_TRUE(workload.is_done());
-  const auto end = [&](std::size_t flow) { return static_cast<double>(to_ps(workload.flows()[flow].finish())); };
+  const auto end = [&](std::size_t flow) { return static_cast<double>(to_ps(added[flow]->finish())); };
   return end(0) / end(1);
 }
 
