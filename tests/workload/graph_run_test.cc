@@ -197,6 +197,17 @@ TEST(GraphRunTest, long_and_empty_messages_arrive_whole) {
   }
 }
 
+// The notice behind written data has no payload to gather, and does not overtake them.
+TEST(GraphRunTest, a_short_written_message_arrives_at_once) {
+  MessageGraph graph(2);
+  const OperationId send = graph.send(0, 1, 5000);
+  const OperationId receive = graph.receive(1, 0, 5000);
+  StarRun run(std::move(graph), {.operation = SendBy::kWrite});
+  run.go();
+  EXPECT_LT(run.ended(receive), 3'000'000) << "without a packet sent again";
+  EXPECT_LT(run.ended(send), 3'000'000);
+}
+
 TEST(GraphRunTest, many_messages_wait_for_room_in_the_queue) {
   MessageGraph graph(2);
   for (int i = 0; i < 1000; ++i) graph.send(0, 1, 100);
