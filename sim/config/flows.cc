@@ -86,7 +86,7 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
     params.operation = kind.operation;
     params.on = kind.on;
     params.off = kind.off;
-    params.is_background = kind.is_background;
+    params.is_background = traffic.is_background(plan);
     params.on_sent = trigger_of(plan.on_sent);
     params.on_received = trigger_of(plan.on_received);
     added[index] =

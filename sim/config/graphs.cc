@@ -112,7 +112,7 @@ class GraphDrawing {
 }  // namespace
 
 bool WorkloadSpec::is_graph() const {
-  if (!file.empty()) return true;
+  if (!file.empty()) return flow_file == nullptr;
   return pattern == name_of(Pattern::kAllToAll) ? !algorithm.empty() : find_pattern(pattern).has_value();
 }
 

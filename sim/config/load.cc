@@ -156,15 +156,8 @@ void resolve_traffic(ScenarioSpec& scenario, const LoadOptions& options, Diagnos
   resolve_flows(scenario, diagnostics);
   resolve_workloads(scenario, options, diagnostics);
   draw_traffic(scenario);
-  std::vector<std::string> pointers;  // of its kinds
-  for (const FlowSpec& flow : scenario.flows) {
-    if (flow.is_resolved) pointers.push_back(flow.pointer);
-  }
-  for (const WorkloadSpec& one : scenario.workloads) {
-    if (one.is_resolved) pointers.push_back(one.pointer);
-  }
-  check_traffic(scenario, pointers, diagnostics);
-  const auto in_background = [&](const workload::FlowPlan& flow) { return scenario.traffic.kinds[flow.kind].is_background; };
+  check_traffic(scenario, diagnostics);
+  const auto in_background = [&](const workload::FlowPlan& flow) { return scenario.traffic.is_background(flow); };
   const auto is_graph = [](const WorkloadSpec& one) { return one.is_ready_graph; };
   if (!scenario.programs.empty() || scenario.traffic.empty() || scenario.until != Duration(0) ||
       std::ranges::any_of(scenario.workloads, is_graph) || !std::ranges::all_of(scenario.traffic.flows, in_background))

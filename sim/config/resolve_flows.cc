@@ -100,10 +100,30 @@ void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uin
   }
 }
 
-void check_traffic(const ScenarioSpec& scenario, const std::vector<std::string>& pointers,
-                   Diagnostics& diagnostics) {
+namespace {
+
+// Where each kind of the traffic is written.
+std::vector<std::string> pointers_of(const ScenarioSpec& scenario) {
+  std::map<std::string, std::string> workloads;
+  for (const WorkloadSpec& one : scenario.workloads) workloads.emplace(one.name, one.pointer);
+  std::vector<std::string> pointers;
+  auto flow = scenario.flows.begin();
+  for (const workload::FlowKind& kind : scenario.traffic.kinds) {
+    if (!kind.name.empty()) {
+      pointers.push_back(workloads.at(kind.name));
+      continue;
+    }
+    flow = std::find_if(flow, scenario.flows.end(), [](const FlowSpec& one) { return one.is_resolved; });
+    pointers.push_back((flow++)->pointer);
+  }
+  return pointers;
+}
+
+}  // namespace
+
+void check_traffic(const ScenarioSpec& scenario, Diagnostics& diagnostics) {
   const auto is_graph = [](const WorkloadSpec& one) { return one.is_ready_graph; };
-  if (pointers.empty() && std::ranges::none_of(scenario.workloads, is_graph)) return;
+  if (scenario.traffic.empty() && std::ranges::none_of(scenario.workloads, is_graph)) return;
   const TopologySpec& topology = scenario.topology;
   if (!topology.manages_subnet()) {
     diagnostics.add(scenario.file, scenario.flows.empty() ? "/workloads" : "/flows",
@@ -125,6 +145,7 @@ void check_traffic(const ScenarioSpec& scenario, const std::vector<std::string>&
                       "leave hosts out, or give fewer channels");
     }
   }
+  const std::vector<std::string> pointers = pointers_of(scenario);
   std::vector<bool> is_refused(scenario.traffic.kinds.size());
   for (const workload::FlowPlan& flow : scenario.traffic.flows) {
     bool has_room = true;

@@ -25,6 +25,7 @@
 
 namespace verbatim::workload {
 class MessageGraph;
+struct FlowFile;
 }
 
 namespace verbatim::config {
@@ -370,8 +371,10 @@ struct WorkloadSpec {
   std::int64_t seed = kNotGiven;
   std::string pointer;
 
+  std::string file;  // as written: GOAL, a connection matrix, or a list of flows
+  std::shared_ptr<const workload::FlowFile> flow_file;  // resolved, of the latter two
+
   // Of graphs.
-  std::string file;       // GOAL, as written
   std::string algorithm;  // empty: the pattern's first
   std::string root;       // of a broadcast: a host; empty: the first
   std::uint32_t channels = 1;

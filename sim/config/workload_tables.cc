@@ -26,7 +26,8 @@ const Object& workload_table() {
                                       "all-reduce", "all-gather", "reduce-scatter", "pipeline", "expert-parallel"}}),
        bind<&W::file>({.key = "file",
                        .kind = Kind::kReference,
-                       .doc = "instead of a pattern: a GOAL file (LogGOPSim, ATLAHS), relative to this one; rank i is the host i of the list"}),
+                       .doc = "instead of a pattern: a GOAL file (LogGOPSim, ATLAHS), a connection matrix of htsim (.cm) or a flow.txt of HPCC, "
+                              "relative to this one; rank or node i is the host i of the list"}),
        bind<&W::algorithm>({.key = "algorithm",
                             .kind = Kind::kText,
                             .doc = "barrier: dissemination; broadcast: tree, chain; all-reduce: ring, tree, halving-doubling, nccl-ring, "

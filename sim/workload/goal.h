@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/workload/line_finding.h"
 #include "sim/workload/message_graph.h"
 
 namespace verbatim::workload {
@@ -33,11 +34,7 @@ struct GoalLimits {
   static constexpr std::size_t kFindings = 20;  // reading stops after as many
 };
 
-struct GoalFinding {
-  std::uint32_t line = 0;  // from 1
-  std::string text, hint;
-  friend bool operator==(const GoalFinding&, const GoalFinding&) = default;
-};
+using GoalFinding = LineFinding;
 
 struct GoalProgram {
   MessageGraph graph;                // sealed, without a circle; it has an operation

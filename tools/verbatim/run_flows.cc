@@ -322,7 +322,7 @@ std::string failure_of(std::size_t index, const config::ScenarioSpec& scenario, 
   if (figures.status != ib::WcStatus::kSuccess)
     return join(name_of(index, scenario), " failed at ", time_text(figures.finish), ": ",
                 ib::names_of(figures.status).text);
-  if (figures.finish != kNever || kind_of(scenario, flow).is_background) return "";
+  if (figures.finish != kNever || scenario.traffic.is_background(flow)) return "";
   if (figures.start == kNever)
     return name_of(index, scenario) + " has not started: the flows that would start it have not ended";
   return join(name_of(index, scenario), " is not finished: ", bytes_text(figures.acknowledged), " of ",
