@@ -119,7 +119,8 @@ std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const 
     using Operation = hca::SourceWork::Operation;
     params.operation = spec.operation == "send" ? Operation::kSend : Operation::kWrite;
     const auto paths = [&](std::uint32_t from, std::uint32_t to) {
-      return workload::FlowPaths{path_to(simulation, *places[from], *places[to], kind), path_to(simulation, *places[to], *places[from], kind)};
+      hca::Endpoint &here = *places[from], &there = *places[to];
+      return workload::FlowPaths{path_to(simulation, here, there, kind), path_to(simulation, there, here, kind)};
     };
     runs.push_back(&workload.add_graph(simulation.engine(), drawn.graph, places, paths, params));
   }

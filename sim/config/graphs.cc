@@ -13,7 +13,6 @@ using workload::Algorithm, workload::Pattern;
 
 namespace {
 
-
 std::optional<Pattern> find_pattern(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(Pattern::kExpertParallel); ++i) {
     if (name_of(static_cast<Pattern>(i)) == name) return static_cast<Pattern>(i);
@@ -24,19 +23,25 @@ std::optional<Pattern> find_pattern(std::string_view name) {
 std::uint64_t chunk_of(const WorkloadSpec& spec) {
   const Algorithm algorithm = algorithm_of(spec);
   if (spec.chunk != WorkloadSpec::kNotGiven) return static_cast<std::uint64_t>(spec.chunk);
-  return algorithm == Algorithm::kNcclRing || algorithm == Algorithm::kNcclTree ? workload::CollectiveParams().chunk_bytes : 0;
+  return algorithm == Algorithm::kNcclRing || algorithm == Algorithm::kNcclTree
+             ? workload::CollectiveParams().chunk_bytes
+             : 0;
 }
 
 workload::ComputeTime compute_of(const WorkloadSpec& spec) {
   constexpr std::int64_t kMillionth = kFractionParts / workload::kMillion;
-  return {spec.compute, static_cast<std::uint32_t>(spec.jitter / kMillionth), static_cast<std::uint32_t>(spec.stragglers / kMillionth),
-          spec.straggler_factor * 100};
+  const auto millionths = [](std::int64_t parts) { return static_cast<std::uint32_t>(parts / kMillionth); };
+  return {spec.compute, millionths(spec.jitter), millionths(spec.stragglers), spec.straggler_factor * 100};
 }
 
 class GraphDrawing {
  public:
   GraphDrawing(const WorkloadSpec& spec, std::uint64_t seed)
-      : spec_(spec), seed_(seed), members_(static_cast<std::uint32_t>(spec.members.size())), graph_(members_), team_(ranks(members_)) {}
+      : spec_(spec),
+        seed_(seed),
+        members_(static_cast<std::uint32_t>(spec.members.size())),
+        graph_(members_),
+        team_(ranks(members_)) {}
 
   DrawnGraph draw() {
     DrawnGraph drawn{.spec = &spec_, .adapters = spec_.members};
@@ -71,14 +76,16 @@ class GraphDrawing {
     const auto size = static_cast<std::uint64_t>(spec_.size == WorkloadSpec::kNotGiven ? 1 : spec_.size);
     const Algorithm algorithm = algorithm_of(spec_);
     if (pattern == Pattern::kPipeline) {
-      workload::PipelineParams params{.schedule = algorithm, .micro_batches = spec_.micro_batches, .activation_bytes = size};
+      workload::PipelineParams params{
+          .schedule = algorithm, .micro_batches = spec_.micro_batches, .activation_bytes = size};
       params.forward = compute_of(spec_);
       params.seed = seed_;
       params.name = name;
       return append_pipeline(graph_, team_, params);
     }
     if (pattern == Pattern::kExpertParallel) {
-      workload::ExpertParams params{.algorithm = algorithm, .tokens = spec_.tokens, .experts = spec_.experts == 0 ? members_ : spec_.experts};
+      workload::ExpertParams params{.algorithm = algorithm, .tokens = spec_.tokens};
+      params.experts = spec_.experts == 0 ? members_ : spec_.experts;
       params.experts_per_token = spec_.experts_per_token;
       params.token_bytes = size;
       params.per_token = compute_of(spec_);
@@ -145,7 +152,8 @@ Algorithm algorithm_of(const WorkloadSpec& spec) {
 }
 
 double count_operations(const WorkloadSpec& spec, std::uint32_t members) {
-  const double n = members, rounds = std::bit_width(members - 1), bytes = static_cast<double>(std::max<std::int64_t>(spec.size, 1));
+  const double n = members, rounds = std::bit_width(members - 1);
+  const auto bytes = static_cast<double>(std::max<std::int64_t>(spec.size, 1));
   const auto chunk = static_cast<double>(chunk_of(spec));
   const double chunks = chunk == 0 ? 1 : bytes / chunk + 1;
   const double rings = pattern_of(spec) == Pattern::kAllReduce ? 2 : 1;
@@ -207,7 +215,8 @@ std::vector<DrawnGraph> draw_graphs(const ScenarioSpec& scenario) {
   std::ranges::sort(specs, {}, [](const WorkloadSpec* spec) { return std::string_view(spec->name); });
   std::vector<DrawnGraph> drawn;
   for (const WorkloadSpec* const spec : specs) {
-    const auto seed = static_cast<std::uint64_t>(spec->seed != WorkloadSpec::kNotGiven ? spec->seed : scenario.seed);
+    const auto seed =
+        static_cast<std::uint64_t>(spec->seed != WorkloadSpec::kNotGiven ? spec->seed : scenario.seed);
     drawn.push_back(GraphDrawing(*spec, seed).draw());
   }
   return drawn;
@@ -223,8 +232,8 @@ std::vector<std::uint64_t> cable_rates(const TopologySpec& topology) {
   return rates;
 }
 
-Duration ideal_time(const std::vector<std::uint64_t>& rates, const DrawnGraph& graph, workload::OperationId first,
-                    workload::OperationId past) {
+Duration ideal_time(const std::vector<std::uint64_t>& rates, const DrawnGraph& graph,
+                    workload::OperationId first, workload::OperationId past) {
   unsigned __int128 longest = 0;
   const auto traffic = graph.graph->traffic(first, past);
   for (std::size_t rank = 0; rank < traffic.size(); ++rank) {

@@ -27,15 +27,16 @@ struct DrawnGraph {
   std::vector<workload::Collective> collectives;  // one for each repetition; of a file one of everything
   std::vector<std::uint32_t> adapters;            // by rank
 };
-// Those of a resolved scenario, in the order of their names: nothing depends on that of the file. Computations and routes of
-// tokens are drawn from the scenario's seed, or the workload's own. The scenario outlives them.
+// Those of a resolved scenario, in the order of their names: nothing depends on that of the file.
+// Computations and routes of tokens are drawn from the scenario's seed, or the workload's own. The scenario
+// outlives them.
 std::vector<DrawnGraph> draw_graphs(const ScenarioSpec& scenario);
 
 // Of each adapter's cable, in bits per second; 0: it has none.
 std::vector<std::uint64_t> cable_rates(const TopologySpec& topology);
-// The least time of operations [first, past): the longest that a host sends or receives its bytes at its cable's rate, headers left
-// out, or computes.
-Duration ideal_time(const std::vector<std::uint64_t>& rates, const DrawnGraph& graph, workload::OperationId first,
-                    workload::OperationId past);
+// The least time of operations [first, past): the longest that a host sends or receives its bytes at its
+// cable's rate, headers left out, or computes.
+Duration ideal_time(const std::vector<std::uint64_t>& rates, const DrawnGraph& graph,
+                    workload::OperationId first, workload::OperationId past);
 
 }  // namespace verbatim::config

@@ -27,10 +27,10 @@ void append_barrier(TeamWriter& writer, std::uint64_t bytes) {
   }
 }
 
-// A ring in which each member sends part (member - step - shift) in each of `steps`, when it has received that of the step
-// before. `before`: by member, what the first step waits for, and then the last receive.
-void append_ring(TeamWriter& writer, std::uint64_t bytes, std::uint32_t steps, std::uint32_t shift, std::uint32_t tag,
-                 std::uint8_t lane, std::vector<OperationId>& before) {
+// A ring in which each member sends part (member - step - shift) in each of `steps`, when it has received
+// that of the step before. `before`: by member, what the first step waits for, and then the last receive.
+void append_ring(TeamWriter& writer, std::uint64_t bytes, std::uint32_t steps, std::uint32_t shift,
+                 std::uint32_t tag, std::uint8_t lane, std::vector<OperationId>& before) {
   const std::uint32_t n = writer.members();
   for (std::uint32_t member = 0; member < n; ++member) {
     const std::uint32_t next = (member + 1) % n, previous = (member + n - 1) % n;
@@ -69,7 +69,8 @@ struct TreeWork {
 };
 void append_tree(TeamWriter& writer, const Tree& tree, const TreeWork& work) {
   const std::uint32_t up = writer.graph().new_tag(), down = writer.graph().new_tag();
-  const std::uint64_t most = work.chunk_bytes == 0 ? std::max<std::uint64_t>(work.bytes, 1) : work.chunk_bytes;
+  const std::uint64_t most =
+      work.chunk_bytes == 0 ? std::max<std::uint64_t>(work.bytes, 1) : work.chunk_bytes;
   for (std::uint32_t member = 0; member < writer.members(); ++member) {
     const std::uint32_t parent = tree.parents[member];
     std::uint64_t left = work.bytes;
@@ -95,15 +96,18 @@ void append_tree(TeamWriter& writer, const Tree& tree, const TreeWork& work) {
 }
 
 void append_nccl_tree(TeamWriter& writer, const CollectiveParams& params) {
-  const std::array trees = {double_binary_tree(writer.members(), false), double_binary_tree(writer.members(), true)};
+  const std::array trees = {double_binary_tree(writer.members(), false),
+                            double_binary_tree(writer.members(), true)};
   for (std::uint32_t channel = 0; channel < params.channels; ++channel) {
     const std::uint64_t bytes = part_of(params.bytes, params.channels, channel);
-    append_tree(writer, trees[channel % 2], {true, true, bytes, params.chunk_bytes, static_cast<std::uint8_t>(channel)});
+    append_tree(writer, trees[channel % 2],
+                {true, true, bytes, params.chunk_bytes, static_cast<std::uint8_t>(channel)});
   }
 }
 
-// A receive of a step is posted when the step before has ended: a message of a later step, from another member, may be earlier.
-// Members beyond a power of two hand their bytes to a neighbour first, and get the result from it.
+// A receive of a step is posted when the step before has ended: a message of a later step, from another
+// member, may be earlier. Members beyond a power of two hand their bytes to a neighbour first, and get the
+// result from it.
 void append_halving_doubling(TeamWriter& writer, std::uint64_t bytes) {
   const std::uint32_t n = writer.members(), tag = writer.graph().new_tag();
   const std::uint32_t power = std::bit_floor(n), extra = n - power;
@@ -132,7 +136,8 @@ void append_halving_doubling(TeamWriter& writer, std::uint64_t bytes) {
       const std::uint32_t partner = member_of(place ^ distance), length = past - first;
       writer.send(member, partner, sum(first, past), tag, 0, before);
       const bool has_low = (place & distance) == 0;
-      before = writer.receive(member, partner, has_low ? sum(past, past + length) : sum(first - length, first), tag, before);
+      before = writer.receive(member, partner,
+                              has_low ? sum(past, past + length) : sum(first - length, first), tag, before);
       has_low ? past += length : first -= length;
     }
     if (place < extra) {
@@ -172,22 +177,23 @@ std::string_view name_of(Pattern pattern) {
 }
 
 std::string_view name_of(Algorithm algorithm) {
-  constexpr std::string_view kNames[] = {"dissemination", "tree",   "chain",    "ring",  "halving-doubling", "nccl-ring",
-                                         "nccl-tree",     "direct", "pairwise", "gpipe", "1f1b"};
+  constexpr std::string_view kNames[] = {"dissemination",    "tree",      "chain",     "ring",
+                                         "halving-doubling", "nccl-ring", "nccl-tree", "direct",
+                                         "pairwise",         "gpipe",     "1f1b"};
   return kNames[static_cast<std::size_t>(algorithm)];
 }
 
 const std::vector<Algorithm>& algorithms_of(Pattern pattern) {
   using enum Algorithm;
   static const std::vector<Algorithm> kAll[] = {
-      {kDissemination},                                          // barrier
-      {kTree, kChain},                                           // broadcast
-      {kRing, kTree, kHalvingDoubling, kNcclRing, kNcclTree},    // all-reduce
-      {kRing, kDirect},                                          // all-gather
-      {kRing, kDirect},                                          // reduce-scatter
-      {kDirect, kPairwise},                                      // all-to-all
-      {kOneForwardOneBackward, kGpipe},                          // pipeline
-      {kDirect, kPairwise},                                      // expert-parallel
+      {kDissemination},                                        // barrier
+      {kTree, kChain},                                         // broadcast
+      {kRing, kTree, kHalvingDoubling, kNcclRing, kNcclTree},  // all-reduce
+      {kRing, kDirect},                                        // all-gather
+      {kRing, kDirect},                                        // reduce-scatter
+      {kDirect, kPairwise},                                    // all-to-all
+      {kOneForwardOneBackward, kGpipe},                        // pipeline
+      {kDirect, kPairwise},                                    // expert-parallel
   };
   return kAll[static_cast<std::size_t>(pattern)];
 }
@@ -199,7 +205,8 @@ Collective append_collective(MessageGraph& graph, Team& team, const CollectivePa
   TeamWriter writer(graph, team);
   const auto to_all = [&](std::uint32_t member, std::uint32_t) { return part_of(params.bytes, n, member); };
   const auto from_all = [&](std::uint32_t, std::uint32_t member) { return part_of(params.bytes, n, member); };
-  const bool is_chunked = params.algorithm == Algorithm::kNcclRing || params.algorithm == Algorithm::kNcclTree;
+  const bool is_chunked =
+      params.algorithm == Algorithm::kNcclRing || params.algorithm == Algorithm::kNcclTree;
   CHECK(!is_chunked || params.chunk_bytes > 0);
   if (n > 1) {
     switch (params.pattern) {
@@ -207,7 +214,8 @@ Collective append_collective(MessageGraph& graph, Team& team, const CollectivePa
         append_barrier(writer, params.bytes);
         break;
       case Pattern::kBroadcast: {
-        const Tree tree = params.algorithm == Algorithm::kTree ? binomial_tree(n, params.root) : chain_tree(n, params.root);
+        const Tree tree =
+            params.algorithm == Algorithm::kTree ? binomial_tree(n, params.root) : chain_tree(n, params.root);
         append_tree(writer, tree, {false, true, params.bytes, params.chunk_bytes});
         break;
       }
@@ -242,7 +250,8 @@ Collective append_collective(MessageGraph& graph, Team& team, const CollectivePa
 Collective append_all_to_all(MessageGraph& graph, Team& team, Algorithm algorithm,
                              const std::function<std::uint64_t(std::uint32_t, std::uint32_t)>& sizes) {
   TeamWriter writer(graph, team);
-  append_exchange(writer, algorithm == Algorithm::kPairwise, [&](std::uint32_t from, std::uint32_t to) { return sizes(from, to); });
+  append_exchange(writer, algorithm == Algorithm::kPairwise,
+                  [&](std::uint32_t from, std::uint32_t to) { return sizes(from, to); });
   std::uint64_t most = 0;
   for (std::uint32_t from = 0; from < team.size(); ++from) {
     std::uint64_t all = 0;
@@ -254,7 +263,8 @@ Collective append_all_to_all(MessageGraph& graph, Team& team, Algorithm algorith
 
 std::uint32_t steps_of(Pattern pattern, Algorithm algorithm, std::uint32_t members) {
   const auto rounds = static_cast<std::uint32_t>(std::bit_width(members - 1));
-  if (pattern == Pattern::kBarrier || (pattern == Pattern::kBroadcast && algorithm == Algorithm::kTree)) return rounds;
+  if (pattern == Pattern::kBarrier || (pattern == Pattern::kBroadcast && algorithm == Algorithm::kTree))
+    return rounds;
   if (pattern == Pattern::kBroadcast) return members - 1;
   if (algorithm == Algorithm::kRing) return (pattern == Pattern::kAllReduce ? 2 : 1) * (members - 1);
   return 0;
@@ -301,18 +311,23 @@ Tree tree_of(std::vector<std::uint32_t> parents, std::uint32_t root) {
 
 Tree binomial_tree(std::uint32_t members, std::uint32_t root) {
   std::vector<std::uint32_t> parents(members);
-  const auto at = [&](std::uint32_t distance) { return static_cast<std::uint32_t>((std::uint64_t{root} + distance) % members); };
-  for (std::uint32_t distance = 0; distance < members; ++distance) parents[at(distance)] = at(distance & (distance - 1));
+  const auto at = [&](std::uint32_t distance) {
+    return static_cast<std::uint32_t>((std::uint64_t{root} + distance) % members);
+  };
+  for (std::uint32_t distance = 0; distance < members; ++distance)
+    parents[at(distance)] = at(distance & (distance - 1));
   parents[root] = root;
   Tree tree = tree_of(std::move(parents), root);
   // The child with the largest subtree is the furthest.
-  for (std::uint32_t distance = members - 1; distance > 0; --distance) tree.children[tree.parents[at(distance)]].push_back(at(distance));
+  for (std::uint32_t distance = members - 1; distance > 0; --distance)
+    tree.children[tree.parents[at(distance)]].push_back(at(distance));
   return tree;
 }
 
 Tree chain_tree(std::uint32_t members, std::uint32_t root) {
   std::vector<std::uint32_t> parents(members);
-  for (std::uint32_t member = 0; member < members; ++member) parents[member] = (member + members - 1) % members;
+  for (std::uint32_t member = 0; member < members; ++member)
+    parents[member] = (member + members - 1) % members;
   parents[root] = root;
   Tree tree = tree_of(std::move(parents), root);
   for (std::uint32_t member = 0; member < members; ++member) {
@@ -321,8 +336,8 @@ Tree chain_tree(std::uint32_t members, std::uint32_t root) {
   return tree;
 }
 
-// Member 0 is the root; the lowest bit of the others says how high they are. The second tree is the first one's mirror image
-// when the members are even in number, else it is turned by one.
+// Member 0 is the root; the lowest bit of the others says how high they are. The second tree is the first
+// one's mirror image when the members are even in number, else it is turned by one.
 Tree double_binary_tree(std::uint32_t members, bool is_second) {
   const auto parent_of = [members](std::uint32_t member) -> std::uint32_t {
     const std::uint32_t bit = member & (0u - member);
@@ -334,7 +349,8 @@ Tree double_binary_tree(std::uint32_t members, bool is_second) {
     return members % 2 == 0 ? members - 1 - member : (member + 1) % members;
   };
   std::vector<std::uint32_t> parents(members);
-  for (std::uint32_t member = 1; member < members; ++member) parents[place(member)] = place(parent_of(member));
+  for (std::uint32_t member = 1; member < members; ++member)
+    parents[place(member)] = place(parent_of(member));
   const std::uint32_t root = place(0);
   parents[root] = root;
   Tree tree = tree_of(std::move(parents), root);

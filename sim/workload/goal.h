@@ -10,9 +10,9 @@
 //     recv 10b from 0 tag 5         -1: any rank, any tag
 //   }
 //
-// Comments are // and /* */. A statement ends with its line, with ";" or with the closing brace. Labels are those of a block, and
-// may be used before their line. `cpu` counts for computations alone: messages take no processor time here. `nic` changes
-// nothing: an adapter has one port.
+// Comments are // and /* */. A statement ends with its line, with ";" or with the closing brace. Labels are
+// those of a block, and may be used before their line. `cpu` counts for computations alone: messages take no
+// processor time here. `nic` changes nothing: an adapter has one port.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct GoalLimits {
 using GoalFinding = LineFinding;
 
 struct GoalProgram {
-  MessageGraph graph;  // sealed, without a circle; it has an operation
+  MessageGraph graph;                // sealed, without a circle; it has an operation
   std::vector<std::uint32_t> lines;  // by operation
 };
 

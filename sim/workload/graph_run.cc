@@ -10,15 +10,19 @@ using Kind = Operation::Kind;
 using SendBy = hca::SourceWork::Operation;
 
 GraphRun::Processor::Processor(GraphRun& run, hca::Endpoint& endpoint)
-    : run(run), timer(Timer::of<&Processor::on_computed>(run.engine_, endpoint.component(), EventClass::kStage, this)) {}
+    : run(run),
+      timer(Timer::of<&Processor::on_computed>(run.engine_, endpoint.component(), EventClass::kStage, this)) {
+}
 
 GraphRun::Start::Start(GraphRun& run, hca::Endpoint& endpoint, std::uint32_t rank)
-    : run(run), rank(rank), timer(Timer::of<&Start::on_start>(run.engine_, endpoint.component(), EventClass::kStage, this)) {
+    : run(run),
+      rank(rank),
+      timer(Timer::of<&Start::on_start>(run.engine_, endpoint.component(), EventClass::kStage, this)) {
   timer.schedule_at(run.params_.start);
 }
 
-GraphRun::GraphRun(Engine& engine, const MessageGraph& graph, const std::vector<hca::Endpoint*>& places, const Paths& paths,
-                   const GraphRunParams& params, std::size_t& unfinished)
+GraphRun::GraphRun(Engine& engine, const MessageGraph& graph, const std::vector<hca::Endpoint*>& places,
+                   const Paths& paths, const GraphRunParams& params, std::size_t& unfinished)
     : engine_(engine),
       graph_(graph),
       params_(params),
@@ -59,7 +63,9 @@ void GraphRun::connect(const std::vector<hca::Endpoint*>& places, const Paths& p
   const auto pair_of = [](const Operation& send) {
     return Pair{std::min(send.rank, send.peer), std::max(send.rank, send.peer), send.lane};
   };
-  const auto is_remote = [&](const Operation& one) { return one.kind == Kind::kSend && places[one.rank] != places[one.peer]; };
+  const auto is_remote = [&](const Operation& one) {
+    return one.kind == Kind::kSend && places[one.rank] != places[one.peer];
+  };
   std::vector<Pair> pairs;
   for (OperationId id = 0; id < graph_.size(); ++id) {
     if (!is_remote(graph_[id])) continue;
@@ -88,7 +94,8 @@ void GraphRun::connect(const std::vector<hca::Endpoint*>& places, const Paths& p
   }
   for (OperationId id = 0; id < graph_.size(); ++id) {
     if (!is_remote(graph_[id])) continue;
-    const auto index = static_cast<std::size_t>(std::ranges::lower_bound(pairs, pair_of(graph_[id])) - pairs.begin());
+    const auto index =
+        static_cast<std::size_t>(std::ranges::lower_bound(pairs, pair_of(graph_[id])) - pairs.begin());
     routes_[id] = &ends_[2 * index + (graph_[id].rank < graph_[id].peer ? 0 : 1)];
   }
 }
@@ -104,7 +111,8 @@ void GraphRun::assign_mailboxes() {
   const auto key_of = [&](const Operation& one) {
     const bool is_send = one.kind == Kind::kSend;
     const std::uint32_t receiver = is_send ? one.peer : one.rank;
-    return has_any[receiver] ? Key(receiver, kAnyRank, kAnyTag) : Key(receiver, is_send ? one.rank : one.peer, one.tag);
+    return has_any[receiver] ? Key(receiver, kAnyRank, kAnyTag)
+                             : Key(receiver, is_send ? one.rank : one.peer, one.tag);
   };
   std::vector<Key> keys;
   for (OperationId id = 0; id < graph_.size(); ++id) {
@@ -158,12 +166,14 @@ OperationId GraphRun::take_first(List& list, Fits fits) {
 
 bool GraphRun::fits(OperationId receive, OperationId send) const {
   const Operation &wanted = graph_[receive], &sent = graph_[send];
-  return (wanted.peer == kAnyRank || wanted.peer == sent.rank) && (wanted.tag == kAnyTag || wanted.tag == sent.tag);
+  return (wanted.peer == kAnyRank || wanted.peer == sent.rank) &&
+         (wanted.tag == kAnyTag || wanted.tag == sent.tag);
 }
 
 void GraphRun::Start::on_start() {
   --run.active_;
-  for (std::uint32_t i = run.first_of_rank_[rank]; i < run.first_of_rank_[rank + 1]; ++i) run.ready_.push_back(run.by_rank_[i]);
+  for (std::uint32_t i = run.first_of_rank_[rank]; i < run.first_of_rank_[rank + 1]; ++i)
+    run.ready_.push_back(run.by_rank_[i]);
   run.work_off();
 }
 
@@ -215,12 +225,14 @@ void GraphRun::start_send(OperationId id) {
 void GraphRun::post_data(OperationId send, Role role) {
   End& end = *routes_[send];
   const bool is_written = params_.operation == SendBy::kWrite;
-  const std::uint64_t most = std::min(end.endpoint.profile().max_message_bytes, end.peer->endpoint.profile().max_message_bytes);
+  const std::uint64_t most =
+      std::min(end.endpoint.profile().max_message_bytes, end.peer->endpoint.profile().max_message_bytes);
   std::uint64_t left = graph_[send].amount;
   do {
     const std::uint64_t length = std::min(left, most);
     left -= length;
-    end.post({send, static_cast<std::uint32_t>(length), role, is_written, left == 0, !is_written && left == 0});
+    end.post(
+        {send, static_cast<std::uint32_t>(length), role, is_written, left == 0, !is_written && left == 0});
   } while (left > 0);
   if (is_written) end.post({.send = send, .role = role, .is_arrival = true});
 }
@@ -247,7 +259,8 @@ void GraphRun::match(OperationId receive, OperationId send) {
   ++matched_;
   matched_bytes_ += graph_[send].amount;
   if (!is_eager(send) && !is_local(send)) {
-    routes_[send]->peer->post({.send = send, .length = kControlBytes, .role = Role::kClearance, .is_arrival = true});
+    routes_[send]->peer->post(
+        {.send = send, .length = kControlBytes, .role = Role::kClearance, .is_arrival = true});
     return;
   }
   end(receive);
@@ -341,7 +354,8 @@ void GraphRun::End::on_completed(std::uint32_t, WcStatus status) {
     fail();
     return run.work_off();
   }
-  const bool ends_send = item.is_last_of_data && (item.role == Role::kData || !run.params_.sends_are_buffered);
+  const bool ends_send =
+      item.is_last_of_data && (item.role == Role::kData || !run.params_.sends_are_buffered);
   ++completed;
   announce();
   retire();
@@ -392,7 +406,13 @@ std::vector<std::string> GraphRun::waiting(std::size_t most) const {
       add(id, is_eager(id) ? "is not acknowledged" : "waits for a receive");
     }
   }
-  if (count == 0) {
+  const std::uint64_t started = count;
+  for (const Mailbox& mailbox : mailboxes_) {
+    for (OperationId id = mailbox.unexpected.first; id != kNoOperation; id = next_[id]) {
+      if (ended_[id] != kNever) add(id, "has arrived, and no receive takes it");
+    }
+  }
+  if (started == 0) {
     for (OperationId id = 0; id < graph_.size(); ++id) {
       if (ended_[id] == kNever) add(id, "waits for others of its rank");
     }

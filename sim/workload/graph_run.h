@@ -1,17 +1,19 @@
-// Executes a message graph (message_graph.h) over adapters: each pair of ranks that talk has a connection, and per lane one more,
-// whose queue pairs are work sources, as a flow's are. There are no processes and no payload bytes.
+// Executes a message graph (message_graph.h) over adapters: each pair of ranks that talk has a connection,
+// and per lane one more, whose queue pairs are work sources, as a flow's are. There are no processes and no
+// payload bytes.
 //
-// A message of up to eager_bytes is sent when its send starts. A longer one has a rendezvous: the sender's request, the clearance
-// that the receiver sends when a receive fits, then the data. By SEND the last packet's completion says that the message is
-// there; data that are written (WRITE) have a SEND without payload behind them on the same queue pair.
+// A message of up to eager_bytes is sent when its send starts. A longer one has a rendezvous: the sender's
+// request, the clearance that the receiver sends when a receive fits, then the data. By SEND the last
+// packet's completion says that the message is there; data that are written (WRITE) have a SEND without
+// payload behind them on the same queue pair.
 //
-// An eager send ends when its bytes are acknowledged and the completion is in memory; with sends_are_buffered it ends when it
-// starts, as in LogGOPSim: they were copied. A send with rendezvous ends by its completion. A receive ends when the message has
-// arrived and fits. A computation starts when its processor is free. Messages and posting take no processor time.
-// Between ranks of one adapter messages arrive at once.
+// An eager send ends when its bytes are acknowledged and the completion is in memory; with sends_are_buffered
+// it ends when it starts, as in LogGOPSim: they were copied. A send with rendezvous ends by its completion. A
+// receive ends when the message has arrived and fits. A computation starts when its processor is free.
+// Messages and posting take no processor time. Between ranks of one adapter messages arrive at once.
 //
-// The run follows from the graph's content: what happens in an event is an event of one adapter, and what it makes possible is
-// started by ascending id, first what depends on its first effect.
+// The run follows from the graph's content: what happens in an event is an event of one adapter, and what it
+// makes possible is started by ascending id, first what depends on its first effect.
 #pragma once
 
 #include <cstddef>
@@ -47,10 +49,11 @@ class GraphRun {
   // Both directions between the adapters of two ranks; peers and PSNs are the run's.
   using Paths = std::function<FlowPaths(std::uint32_t from, std::uint32_t to)>;
 
-  // Before the first event. The graph is sealed, has an operation and no circle; it and the adapters outlive the run's last event,
-  // and the run theirs. `places` are the adapters by rank. `unfinished` counts what is not done.
-  GraphRun(Engine& engine, const MessageGraph& graph, const std::vector<hca::Endpoint*>& places, const Paths& paths,
-           const GraphRunParams& params, std::size_t& unfinished);
+  // Before the first event. The graph is sealed, has an operation and no circle; it and the adapters outlive
+  // the run's last event, and the run theirs. `places` are the adapters by rank. `unfinished` counts what is
+  // not done.
+  GraphRun(Engine& engine, const MessageGraph& graph, const std::vector<hca::Endpoint*>& places,
+           const Paths& paths, const GraphRunParams& params, std::size_t& unfinished);
   GraphRun(const GraphRun&) = delete;
   GraphRun& operator=(const GraphRun&) = delete;
 
@@ -81,8 +84,9 @@ class GraphRun {
   };
   const std::optional<Failure>& failure() const { return failure_; }
 
-  // What waits for whom, a line for each: started operations that have not ended first, and when there are none, those that
-  // others let wait. At most `most` lines, then how many more there are.
+  // What waits for whom, a line for each: operations that have started and not ended, messages that no
+  // receive takes, and when none of the first has started, those that others let wait. At most `most` lines,
+  // then how many more there are.
   std::vector<std::string> waiting(std::size_t most) const;
   // Messages that have arrived and no receive has taken.
   std::uint64_t unexpected_left() const;
@@ -92,8 +96,8 @@ class GraphRun {
   struct List {
     OperationId first = kNoOperation, last = kNoOperation;
   };
-  // Receives that wait for a message, and messages that wait for a receive, which are from one rank with one tag, or all of a rank
-  // that has a receive from any rank or with any tag.
+  // Receives that wait for a message, and messages that wait for a receive, which are from one rank with one
+  // tag, or all of a rank that has a receive from any rank or with any tag.
   struct Mailbox {
     List posted, unexpected;
   };
@@ -179,20 +183,20 @@ class GraphRun {
   const MessageGraph& graph_;
   const GraphRunParams params_;
   std::size_t& unfinished_;
-  std::deque<Start> starts_;          // by rank; adapters and timers point to these
+  std::deque<Start> starts_;  // by rank; adapters and timers point to these
   std::deque<Processor> processors_;
-  std::deque<End> ends_;              // two and two
+  std::deque<End> ends_;  // two and two
   std::vector<Mailbox> mailboxes_;
-  std::vector<OperationId> ready_;    // to start in this event, in order
+  std::vector<OperationId> ready_;            // to start in this event, in order
   std::vector<std::uint32_t> first_of_rank_;  // in by_rank_
-  std::vector<OperationId> by_rank_;  // those that wait for no other
+  std::vector<OperationId> by_rank_;          // those that wait for no other
 
   // By operation.
   std::vector<std::uint32_t> waits_;  // for how many it still waits
   std::vector<std::uint32_t> slots_;  // mailbox of a message, processor of a computation, or kNone
   std::vector<OperationId> next_;
   std::vector<OperationId> partners_;
-  std::vector<End*> routes_;          // of sends; null: within an adapter
+  std::vector<End*> routes_;  // of sends; null: within an adapter
   std::vector<Instant> started_, ended_;
 
   std::uint64_t active_ = 0;  // ranks that have not started, work requests on their way, running computations

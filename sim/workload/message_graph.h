@@ -1,9 +1,10 @@
-// What ranks do, message by message: sends, receives and computations, and which of them wait for which others. It is the form
-// of collectives (collectives.h) and of GOAL files (goal.h); graph_run.h executes it.
+// What ranks do, message by message: sends, receives and computations, and which of them wait for which
+// others. It is the form of collectives (collectives.h) and of GOAL files (goal.h); graph_run.h executes it.
 //
-// Operations of a rank depend on operations of the same rank; ranks wait for each other by messages alone. A receive takes
-// messages as in MPI: by sender and tag, the earliest that fits. Among operations of a rank that may start at the same time the
-// one that was added first is first, as in a program. How operations of different ranks are interleaved changes nothing.
+// Operations of a rank depend on operations of the same rank; ranks wait for each other by messages alone. A
+// receive takes messages as in MPI: by sender and tag, the earliest that fits. Among operations of a rank
+// that may start at the same time the one that was added first is first, as in a program. How operations of
+// different ranks are interleaved changes nothing.
 //
 // Everything is in flat arrays: about 60 bytes for an operation while it runs, and 8 for a dependency.
 #pragma once
@@ -32,7 +33,8 @@ struct Operation {
   std::uint32_t peer = 0;  // receiver of a send; sender of a receive, or kAnyRank
   std::uint32_t tag = 0;   // of a receive also kAnyTag
   Kind kind = Kind::kSend;
-  std::uint8_t lane = 0;         // of a send: messages of different lanes use different queue pairs, and may overtake each other
+  std::uint8_t lane =
+      0;  // of a send: messages of different lanes use different queue pairs, and may overtake each other
   std::uint16_t processor = 0;  // of a computation: a processor of the rank does one after the other
 };
 static_assert(sizeof(Operation) == 24);
@@ -48,7 +50,8 @@ class MessageGraph {
   explicit MessageGraph(std::uint32_t ranks);
 
   // The graph has less than kMaxOperations. Ranks are less than ranks(), tags less than kAnyTag.
-  OperationId send(std::uint32_t rank, std::uint32_t to, std::uint64_t bytes, std::uint32_t tag = 0, std::uint8_t lane = 0);
+  OperationId send(std::uint32_t rank, std::uint32_t to, std::uint64_t bytes, std::uint32_t tag = 0,
+                   std::uint8_t lane = 0);
   // `bytes` is for reports: a longer or shorter message fits as well.
   OperationId receive(std::uint32_t rank, std::uint32_t from, std::uint64_t bytes, std::uint32_t tag = 0);
   // One of no time needs no processor. `time` is not negative.
@@ -74,7 +77,8 @@ class MessageGraph {
   };
   // By id.
   std::span<const Successor> successors(OperationId id) const {
-    return std::span(successors_).subspan(first_successor_[id], first_successor_[id + 1] - first_successor_[id]);
+    return std::span(successors_)
+        .subspan(first_successor_[id], first_successor_[id + 1] - first_successor_[id]);
   }
   // For how many dependencies each operation waits.
   std::vector<std::uint32_t> dependency_counts() const;

@@ -89,7 +89,8 @@ config::DrawnGraph ring_of(const Row& row, const config::WorkloadSpec& spec) {
   std::iota(members.begin(), members.end(), 0u);
   workload::MessageGraph graph(row.ring_members);
   workload::Team team(members);
-  const auto ring = workload::append_collective(graph, team, {workload::Pattern::kAllReduce, workload::Algorithm::kRing, row.bytes});
+  using workload::Algorithm, workload::Pattern;
+  const auto ring = workload::append_collective(graph, team, {Pattern::kAllReduce, Algorithm::kRing, row.bytes});
   graph.seal();
   return {&spec, std::make_shared<const workload::MessageGraph>(std::move(graph)), {ring}, members};
 }

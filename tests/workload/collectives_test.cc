@@ -1,4 +1,5 @@
-// Collectives as messages: how many there are, how long they take where all steps are equal, and that they move what they should.
+// Collectives as messages: how many there are, how long they take where all steps are equal, and that they
+// move what they should.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -29,8 +30,8 @@ Built build(std::uint32_t ranks, const CollectiveParams& params) {
   return {std::move(graph), collective};
 }
 
-// When the last of so many equal steps has ended, if all members are always as far as each other: a step begins with the end of
-// the one before, and takes as long as a message between idle hosts.
+// When the last of so many equal steps has ended, if all members are always as far as each other: a step
+// begins with the end of the one before, and takes as long as a message between idle hosts.
 std::int64_t steps_time(std::uint32_t steps, std::uint64_t bytes) {
   std::int64_t at = 0;
   for (std::uint32_t step = 0; step < steps; ++step) at = test::arrival_of(bytes, at);
@@ -53,7 +54,8 @@ TEST(CollectivesTest, all_messages_arrive_whatever_the_number_of_members) {
   for (const Pattern pattern : kPatterns) {
     for (const Algorithm algorithm : algorithms_of(pattern)) {
       for (const std::uint32_t ranks : {2u, 3u, 5u, 8u}) {
-        SCOPED_TRACE(std::string(name_of(pattern)) + " by " + std::string(name_of(algorithm)) + " of " + std::to_string(ranks));
+        SCOPED_TRACE(std::string(name_of(pattern)) + " by " + std::string(name_of(algorithm)) + " of " +
+                     std::to_string(ranks));
         CollectiveParams params{pattern, algorithm, 100'001};
         params.root = ranks - 1;
         params.channels = 2;
@@ -81,7 +83,8 @@ TEST(CollectivesTest, all_messages_arrive_whatever_the_number_of_members) {
 
 TEST(CollectivesTest, one_member_has_nothing_to_do) {
   for (const Pattern pattern : kPatterns) {
-    for (const Algorithm algorithm : algorithms_of(pattern)) EXPECT_EQ(build(1, {pattern, algorithm, 1000}).graph.size(), 0u);
+    for (const Algorithm algorithm : algorithms_of(pattern))
+      EXPECT_EQ(build(1, {pattern, algorithm, 1000}).graph.size(), 0u);
   }
 }
 
@@ -141,7 +144,8 @@ TEST(CollectivesTest, trees_reach_every_member) {
     for (const std::uint32_t root : {0u, members / 2, members - 1}) {
       std::uint32_t deepest = 0;
       const Tree tree = binomial_tree(members, root);
-      for (std::uint32_t member = 0; member < members; ++member) deepest = std::max(deepest, depth_of(tree, member));
+      for (std::uint32_t member = 0; member < members; ++member)
+        deepest = std::max(deepest, depth_of(tree, member));
       EXPECT_LE(deepest, std::bit_width(members - 1));
       EXPECT_EQ(depth_of(chain_tree(members, root), (root + members - 1) % members), members - 1);
     }
@@ -151,7 +155,8 @@ TEST(CollectivesTest, trees_reach_every_member) {
         EXPECT_LE(depth_of(*tree, member), std::bit_width(members)) << members;
         EXPECT_LE(tree->children[member].size(), 2u);
       }
-      EXPECT_LE(first.children[member].size() + second.children[member].size(), 3u) << "of " << members << ", member " << member;
+      EXPECT_LE(first.children[member].size() + second.children[member].size(), 3u)
+          << "of " << members << ", member " << member;
     }
   }
 }
@@ -160,7 +165,9 @@ TEST(CollectivesTest, trees_reach_every_member) {
 TEST(CollectivesTest, a_broadcast_by_a_tree_is_as_deep_as_the_tree) {
   constexpr std::uint32_t kRanks = 16;
   constexpr std::uint64_t kSmall = 8;
-  Built built = build(kRanks, {.pattern = Pattern::kBroadcast, .algorithm = Algorithm::kTree, .bytes = kSmall, .chunk_bytes = 0});
+  Built built = build(
+      kRanks,
+      {.pattern = Pattern::kBroadcast, .algorithm = Algorithm::kTree, .bytes = kSmall, .chunk_bytes = 0});
   StarRun run(std::move(built.graph));
   run.go();
   const std::int64_t steps = steps_time(steps_of(Pattern::kBroadcast, Algorithm::kTree, kRanks), kSmall);
@@ -169,14 +176,18 @@ TEST(CollectivesTest, a_broadcast_by_a_tree_is_as_deep_as_the_tree) {
 }
 
 TEST(CollectivesTest, a_chain_in_one_piece_takes_a_step_for_each_member) {
-  Built built = build(5, {.pattern = Pattern::kBroadcast, .algorithm = Algorithm::kChain, .bytes = 50'000, .chunk_bytes = 0});
+  Built built = build(
+      5, {.pattern = Pattern::kBroadcast, .algorithm = Algorithm::kChain, .bytes = 50'000, .chunk_bytes = 0});
   StarRun run(std::move(built.graph));
   EXPECT_EQ(last_receive(run.go()), steps_time(4, 50'000));
 }
 
 TEST(CollectivesTest, chunks_follow_each_other_along_a_chain) {
   const auto time_of = [](std::uint64_t chunk) {
-    Built built = build(8, {.pattern = Pattern::kBroadcast, .algorithm = Algorithm::kChain, .bytes = 1 << 20, .chunk_bytes = chunk});
+    Built built = build(8, {.pattern = Pattern::kBroadcast,
+                            .algorithm = Algorithm::kChain,
+                            .bytes = 1 << 20,
+                            .chunk_bytes = chunk});
     StarRun run(std::move(built.graph));
     return last_receive(run.go());
   };
@@ -192,7 +203,8 @@ TEST(CollectivesTest, members_send_what_the_algorithm_says) {
     params.channels = 2;
     const Built built = build(kRanks, params);
     std::set<std::uint64_t> amounts;
-    for (const auto& one : built.graph.traffic(built.collective.first, built.collective.past)) amounts.insert(one.sent);
+    for (const auto& one : built.graph.traffic(built.collective.first, built.collective.past))
+      amounts.insert(one.sent);
     return amounts;
   };
   const std::uint64_t seven_parts = kBytes / kRanks * 7;
@@ -203,14 +215,16 @@ TEST(CollectivesTest, members_send_what_the_algorithm_says) {
   EXPECT_EQ(sent(Pattern::kReduceScatter, Algorithm::kDirect), std::set{seven_parts});
   EXPECT_EQ(sent(Pattern::kAllToAll, Algorithm::kPairwise), std::set{seven_parts});
   // Nobody sends more than its share of both trees: up once, down twice in one of them.
-  for (const std::uint64_t amount : sent(Pattern::kAllReduce, Algorithm::kNcclTree)) EXPECT_LE(amount, kBytes * 5 / 2);
+  for (const std::uint64_t amount : sent(Pattern::kAllReduce, Algorithm::kNcclTree))
+    EXPECT_LE(amount, kBytes * 5 / 2);
 }
 
 TEST(CollectivesTest, an_all_to_all_has_the_sizes_of_its_matrix) {
   MessageGraph graph(3);
   Team team = team_of(3);
   const std::uint64_t sizes[3][3] = {{9, 10, 0}, {0, 9, 2000}, {0, 5, 9}};
-  const Collective all = append_all_to_all(graph, team, Algorithm::kDirect, [&](auto from, auto to) { return sizes[from][to]; });
+  const Collective all =
+      append_all_to_all(graph, team, Algorithm::kDirect, [&](auto from, auto to) { return sizes[from][to]; });
   EXPECT_EQ(all.bytes, 2009u);
   const auto traffic = graph.traffic(all.first, all.past);
   EXPECT_EQ(traffic[0].sent, 10u);
@@ -247,7 +261,8 @@ TEST(CollectivesTest, collectives_follow_each_other) {
 
 TEST(CollectivesTest, bandwidth_is_that_of_nccl_tests) {
   const auto of = [](Pattern pattern, std::uint32_t members) {
-    return bandwidth_of({.pattern = pattern, .members = members, .bytes = 1'000'000'000}, Duration(100'000'000'000));
+    return bandwidth_of({.pattern = pattern, .members = members, .bytes = 1'000'000'000},
+                        Duration(100'000'000'000));
   };
   EXPECT_EQ(of(Pattern::kAllReduce, 4)->algorithm, 10'000'000'000u);
   EXPECT_EQ(of(Pattern::kAllReduce, 4)->bus, 15'000'000'000u);
@@ -285,7 +300,8 @@ TEST(TrainingTest, a_pipeline_fills_and_drains) {
     constexpr std::int64_t kForward = 1'000'000'000;  // a millisecond: messages take microseconds
     MessageGraph graph(4);
     Team team = team_of(4);
-    PipelineParams params{.schedule = schedule, .micro_batches = 6, .activation_bytes = 1000, .forward = {Duration(kForward)}};
+    PipelineParams params{
+        .schedule = schedule, .micro_batches = 6, .activation_bytes = 1000, .forward = {Duration(kForward)}};
     append_pipeline(graph, team, params);
     StarRun run(std::move(graph));
     run.go();
@@ -298,7 +314,11 @@ TEST(TrainingTest, a_pipeline_fills_and_drains) {
 }
 
 TEST(TrainingTest, tokens_are_routed_and_come_back) {
-  ExpertParams params{.tokens = 1000, .experts = 16, .experts_per_token = 4, .token_bytes = 100, .per_token = {Duration(1000)}};
+  ExpertParams params{.tokens = 1000,
+                      .experts = 16,
+                      .experts_per_token = 4,
+                      .token_bytes = 100,
+                      .per_token = {Duration(1000)}};
   const auto routing = draw_routing(8, params);
   EXPECT_EQ(routing, draw_routing(8, params));
   for (const auto& row : routing) {
@@ -313,7 +333,8 @@ TEST(TrainingTest, tokens_are_routed_and_come_back) {
   Team team = team_of(8);
   const Collective all = append_expert_parallel(graph, team, params);
   const auto traffic = graph.traffic(all.first, all.past);
-  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(traffic[i].sent, traffic[i].received) << "everything comes back";
+  for (std::uint32_t i = 0; i < 8; ++i)
+    EXPECT_EQ(traffic[i].sent, traffic[i].received) << "everything comes back";
   StarRun run(std::move(graph));
   EXPECT_TRUE(run.go().run->is_complete());
 }

@@ -1,4 +1,5 @@
-// Message graphs on light endpoints at one switch: when operations start and end, what matches, what waits for ever.
+// Message graphs on light endpoints at one switch: when operations start and end, what matches, what waits
+// for ever.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -117,10 +118,12 @@ TEST(GraphRunTest, a_processor_computes_one_thing_after_the_other) {
 
 TEST(GraphRunTest, messages_match_by_sender_and_tag_in_their_order) {
   MessageGraph graph(3);
-  const OperationId five = graph.send(0, 2, 100, 5), seven = graph.send(0, 2, 100, 7), seven_again = graph.send(0, 2, 100, 7);
+  const OperationId five = graph.send(0, 2, 100, 5), seven = graph.send(0, 2, 100, 7),
+                    seven_again = graph.send(0, 2, 100, 7);
   const OperationId other = graph.send(1, 2, 100, 7);
   const OperationId from_1 = graph.receive(2, 1, 100, 7);
-  const OperationId first_7 = graph.receive(2, 0, 100, 7), second_7 = graph.receive(2, 0, 100, 7), for_5 = graph.receive(2, 0, 100, 5);
+  const OperationId first_7 = graph.receive(2, 0, 100, 7), second_7 = graph.receive(2, 0, 100, 7),
+                    for_5 = graph.receive(2, 0, 100, 5);
   StarRun run(std::move(graph));
   run.go();
   EXPECT_TRUE(run.run->is_complete());
@@ -133,9 +136,11 @@ TEST(GraphRunTest, messages_match_by_sender_and_tag_in_their_order) {
 TEST(GraphRunTest, receives_of_any_take_what_comes_first_and_fits) {
   MessageGraph graph(3);
   const OperationId wait = graph.compute(1, Duration(10'000'000));
-  const OperationId early = graph.send(0, 2, 100, 5), late = graph.send(1, 2, 100, 6), last = graph.send(0, 2, 100, 9);
+  const OperationId early = graph.send(0, 2, 100, 5), late = graph.send(1, 2, 100, 6),
+                    last = graph.send(0, 2, 100, 9);
   graph.require_end(late, wait);
-  const OperationId any_from_1 = graph.receive(2, 1, 100, kAnyTag), any = graph.receive(2, kAnyRank, 100, kAnyTag);
+  const OperationId any_from_1 = graph.receive(2, 1, 100, kAnyTag),
+                    any = graph.receive(2, kAnyRank, 100, kAnyTag);
   const OperationId nine = graph.receive(2, kAnyRank, 100, 9);
   StarRun run(std::move(graph));
   run.go();
@@ -147,7 +152,8 @@ TEST(GraphRunTest, receives_of_any_take_what_comes_first_and_fits) {
 
 TEST(GraphRunTest, a_receive_of_any_takes_the_earliest_message_that_has_arrived) {
   MessageGraph graph(3);
-  const OperationId wait = graph.compute(2, Duration(100'000'000)), pause = graph.compute(0, Duration(10'000'000));
+  const OperationId wait = graph.compute(2, Duration(100'000'000)),
+                    pause = graph.compute(0, Duration(10'000'000));
   const OperationId second = graph.send(0, 2, 100, 1), first = graph.send(1, 2, 100, 1);
   graph.require_end(second, pause);
   const OperationId a = graph.receive(2, kAnyRank, 100, 1), b = graph.receive(2, kAnyRank, 100, 1);
@@ -166,8 +172,8 @@ TEST(GraphRunTest, ranks_of_one_adapter_reach_each_other_at_once) {
     const OperationId to_itself = graph.send(0, 0, 1), from_itself = graph.receive(0, 0, 1);
     graph.seal();
     StarFabric fabric(2);
-    GraphRun run(fabric.engine(), graph, {fabric.places[0], fabric.places[0]}, fabric.paths_of_ranks(), {.eager_bytes = eager},
-                 fabric.unfinished);
+    GraphRun run(fabric.engine(), graph, {fabric.places[0], fabric.places[0]}, fabric.paths_of_ranks(),
+                 {.eager_bytes = eager}, fabric.unfinished);
     fabric.run();
     EXPECT_TRUE(run.is_complete());
     for (const OperationId id : {send, receive, to_itself, from_itself}) EXPECT_EQ(run.ended(id), Instant{});
@@ -189,6 +195,17 @@ TEST(GraphRunTest, long_and_empty_messages_arrive_whole) {
     EXPECT_GT(run.ended(receive), std::int64_t(large) * 80);
     EXPECT_EQ(run.run->bytes_matched(), large);
   }
+}
+
+// The notice behind written data has no payload to gather, and does not overtake them.
+TEST(GraphRunTest, a_short_written_message_arrives_at_once) {
+  MessageGraph graph(2);
+  const OperationId send = graph.send(0, 1, 5000);
+  const OperationId receive = graph.receive(1, 0, 5000);
+  StarRun run(std::move(graph), {.operation = SendBy::kWrite});
+  run.go();
+  EXPECT_LT(run.ended(receive), 3'000'000) << "without a packet sent again";
+  EXPECT_LT(run.ended(send), 3'000'000);
 }
 
 TEST(GraphRunTest, many_messages_wait_for_room_in_the_queue) {
@@ -222,6 +239,18 @@ TEST(GraphRunTest, what_waits_for_ever_is_reported) {
   EXPECT_EQ(run.run->waiting(10), expected);
   EXPECT_EQ(run.run->waiting(1), (std::vector<std::string>{expected[0], "and 2 more"}));
   EXPECT_EQ(run.run->unexpected_left(), 1u);
+}
+
+TEST(GraphRunTest, messages_that_no_receive_takes_are_reported) {
+  MessageGraph graph(2);
+  graph.send(0, 1, 10, 3);
+  graph.receive(1, 0, 10, 4);
+  StarRun run(std::move(graph));
+  run.go();
+  EXPECT_EQ(run.run->waiting(10),
+            (std::vector<std::string>{
+                "rank 1: receive of 10 bytes from rank 0, tag 4, waits for a message",
+                "rank 0: send of 10 bytes to rank 1, tag 3, has arrived, and no receive takes it"}));
 }
 
 TEST(GraphRunTest, an_adapter_that_fails_ends_the_run) {

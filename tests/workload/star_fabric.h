@@ -1,5 +1,5 @@
-// Light endpoints at one switch, on Ethernet: nothing but packets takes a cable's time, and every message between idle hosts takes
-// equally long.
+// Light endpoints at one switch, on Ethernet: nothing but packets takes a cable's time, and every message
+// between idle hosts takes equally long.
 #pragma once
 
 #include <cstring>
@@ -22,8 +22,10 @@ class StarFabric {
   explicit StarFabric(std::uint32_t hosts, const std::string& hca = "edr_light") {
     const std::string path = "topology.json";
     config::FileTexts files;
-    files.texts[path] = R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "generate": {"shape": "star", "rate": "100 Gbps",
-                           "hca": ")" + hca + R"(", "hosts": )" + std::to_string(hosts) + "}}";
+    files.texts[path] =
+        R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "generate": {"shape": "star", "rate": "100 Gbps",
+                           "hca": ")" +
+        hca + R"(", "hosts": )" + std::to_string(hosts) + "}}";
     config::LoadOptions options{{VERBATIM_SOURCE_DIR "/topologies/profiles"}};
     options.files = &files;
     config::Diagnostics diagnostics;
@@ -38,7 +40,9 @@ class StarFabric {
   std::string digest() const { return digest_.hex(); }
   void run() { engine().run(); }
 
-  workload::FlowPaths paths(const hca::Endpoint& from, const hca::Endpoint& to) const { return {path(from, to), path(to, from)}; }
+  workload::FlowPaths paths(const hca::Endpoint& from, const hca::Endpoint& to) const {
+    return {path(from, to), path(to, from)};
+  }
   workload::GraphRun::Paths paths_of_ranks() {
     return [this](std::uint32_t from, std::uint32_t to) { return paths(*places[from], *places[to]); };
   }
@@ -67,11 +71,12 @@ class StarFabric {
 
 // A graph on the first hosts of a star.
 struct StarRun {
-  explicit StarRun(workload::MessageGraph given, const workload::GraphRunParams& params = {}, const std::string& hca = "edr_light")
+  explicit StarRun(workload::MessageGraph given, const workload::GraphRunParams& params = {},
+                   const std::string& hca = "edr_light")
       : graph(std::move(given)), fabric(graph.ranks(), hca) {
     if (!graph.is_sealed()) graph.seal();
-    run = std::make_unique<workload::GraphRun>(fabric.engine(), graph, fabric.places, fabric.paths_of_ranks(), params,
-                                               fabric.unfinished);
+    run = std::make_unique<workload::GraphRun>(fabric.engine(), graph, fabric.places, fabric.paths_of_ranks(),
+                                               params, fabric.unfinished);
   }
   StarRun& go() {
     fabric.run();
@@ -84,8 +89,8 @@ struct StarRun {
   std::unique_ptr<workload::GraphRun> run;
 };
 
-// When a message that starts at `start` has arrived, between idle hosts. The start counts: packets wait for edges of the switch's
-// clock.
+// When a message that starts at `start` has arrived, between idle hosts. The start counts: packets wait for
+// edges of the switch's clock.
 inline std::int64_t arrival_of(std::uint64_t bytes, std::int64_t start) {
   workload::MessageGraph graph(2);
   graph.send(0, 1, bytes);

@@ -115,7 +115,8 @@ supervisor::RunResult run_flows(Engine& engine, const workload::Workload& worklo
   }
   // A graph is done as well when all that is left waits for ever.
   const auto waits = [](const workload::GraphRun& run) { return run.is_done() && !run.is_complete() && !run.failure(); };
-  if (result.outcome == Outcome::kFinished && std::ranges::any_of(workload.graph_runs(), waits)) result.outcome = Outcome::kDeadlock;
+  if (result.outcome == Outcome::kFinished && std::ranges::any_of(workload.graph_runs(), waits))
+    result.outcome = Outcome::kDeadlock;
   return result;
 }
 

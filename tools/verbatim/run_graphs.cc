@@ -28,8 +28,8 @@ std::string operation_text(const workload::GraphRun& run, workload::OperationId 
   return id == workload::kNoOperation ? "adapter of rank " + std::to_string(rank) : text_of(run.graph()[id]);
 }
 
-std::vector<CollectiveFigures> runs_of(const std::vector<std::uint64_t>& rates, const config::DrawnGraph& drawn,
-                                       const workload::GraphRun& run) {
+std::vector<CollectiveFigures> runs_of(const std::vector<std::uint64_t>& rates,
+                                       const config::DrawnGraph& drawn, const workload::GraphRun& run) {
   std::vector<CollectiveFigures> rows;
   for (const workload::Collective& one : drawn.collectives) {
     CollectiveFigures& row = rows.emplace_back();
@@ -47,7 +47,8 @@ std::vector<CollectiveFigures> runs_of(const std::vector<std::uint64_t>& rates, 
 
 }  // namespace
 
-std::vector<GraphFigures> figures_of(const config::TopologySpec& topology, const std::vector<config::DrawnGraph>& graphs,
+std::vector<GraphFigures> figures_of(const config::TopologySpec& topology,
+                                     const std::vector<config::DrawnGraph>& graphs,
                                      const std::vector<const workload::GraphRun*>& runs) {
   const std::vector<std::uint64_t> rates = config::cable_rates(topology);
   std::vector<GraphFigures> all;
@@ -71,7 +72,8 @@ std::vector<GraphFigures> figures_of(const config::TopologySpec& topology, const
     one.is_done = run.is_done();
     one.is_complete = run.is_complete();
     if (const auto& failure = run.failure()) {
-      one.failure = join(operation_text(run, failure->send, failure->rank), " failed: ", ib::names_of(failure->status).name);
+      one.failure = join(operation_text(run, failure->send, failure->rank),
+                         " failed: ", ib::names_of(failure->status).name);
     }
     if (!one.is_complete) one.waiting = run.waiting(kMostWaiting);
     one.runs = runs_of(rates, drawn, run);
@@ -82,7 +84,8 @@ std::vector<GraphFigures> figures_of(const config::TopologySpec& topology, const
 std::string text_of(const std::vector<GraphFigures>& graphs) {
   std::string text;
   for (const GraphFigures& one : graphs) {
-    text += join(one.name, ": ", one.what, ", ", one.hosts, " hosts, ", size_text(one.bytes));
+    text += join(one.name, ": ", one.what, ", ", one.hosts, " hosts");
+    if (one.pattern != "barrier") text += join(", ", size_text(one.bytes));
     if (!one.is_complete) {
       text += join(": ", one.ended, " of ", one.operations, " operations have ended\n");
       continue;
@@ -91,17 +94,24 @@ std::string text_of(const std::vector<GraphFigures>& graphs) {
     for (const CollectiveFigures& run : one.runs) times.push_back((run.finish - run.start).count());
     std::ranges::sort(times);
     const std::int64_t median = nearest_rank(times, 50);
-    const auto of_median =
-        std::ranges::find_if(one.runs, [&](const CollectiveFigures& run) { return (run.finish - run.start).count() == median; });
+    const auto of_median = std::ranges::find_if(
+        one.runs, [&](const CollectiveFigures& run) { return (run.finish - run.start).count() == median; });
     if (times.size() > 1) text += join(", ", times.size(), " times");
     text += join(": ", time_text(Duration(median)));
-    if (times.size() > 1) text += join(" (median; ", time_text(Duration(times.front())), " to ", time_text(Duration(times.back())), ")");
+    if (times.size() > 1)
+      text += join(" (median; ", time_text(Duration(times.front())), " to ",
+                   time_text(Duration(times.back())), ")");
     if (of_median->bandwidth) {
-      text += join(", algbw ", bandwidth_text(of_median->bandwidth->algorithm), ", busbw ", bandwidth_text(of_median->bandwidth->bus));
+      text += join(", algbw ", bandwidth_text(of_median->bandwidth->algorithm), ", busbw ",
+                   bandwidth_text(of_median->bandwidth->bus));
     }
-    text += join("; ideal ", time_text(of_median->ideal));
-    if (median > 0) text += join(", ", of_median->ideal.count() * 100 / median, " % of the time");
-    text += join("; ", one.messages, one.messages == 1 ? " message\n" : " messages\n");
+    if (one.pattern != "barrier") {
+      text += join("; ideal ", time_text(of_median->ideal));
+      if (median > 0) text += join(", ", of_median->ideal.count() * 100 / median, " % of the time");
+    }
+    text += join("; ", one.messages, one.messages == 1 ? " message" : " messages");
+    if (one.unexpected > 0) text += join(", and ", one.unexpected, " that no receive has taken");
+    text += "\n";
   }
   return text;
 }
@@ -148,7 +158,9 @@ std::vector<std::string> failures_of(const GraphFigures& graph) {
   std::vector<std::string> sentences;
   if (!graph.failure.empty()) sentences.push_back(graph.name + ": " + graph.failure);
   if (!graph.is_done || !graph.failure.empty()) {
-    if (sentences.empty()) sentences.push_back(join(graph.name, " is not finished: ", graph.ended, " of ", graph.operations, " operations have ended"));
+    if (sentences.empty())
+      sentences.push_back(join(graph.name, " is not finished: ", graph.ended, " of ", graph.operations,
+                               " operations have ended"));
     return sentences;
   }
   sentences.push_back(join(graph.name, " is deadlocked: ", graph.ended, " of ", graph.operations,

@@ -138,7 +138,7 @@ void LightAdapter::pump(ib::VirtualLane lane) {
       }
       Instant ready{};
       const auto handed_over_at = [&](std::uint32_t bytes) {
-        return ready = std::max(now(), qp.gathers_since + delays_.send(bytes));
+        return ready = qp.handed_over = std::max({now(), qp.gathers_since + delays_.send(bytes), qp.handed_over});
       };
       ib::PacketPtr packet = qp.take_packet(now(), handed_over_at);
       send(std::move(packet), ready);

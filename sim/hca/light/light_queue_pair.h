@@ -64,6 +64,7 @@ class LightQueuePair final : public Connection,
   std::unique_ptr<Pacer> pacer;  // null: its packets are as close to each other as they can
   bool is_listed = false;  // in the adapter's list, or in its calendar
   Instant gathers_since{};  // its payload is gathered ahead of the port from then on
+  Instant handed_over{};    // its last packet; a shorter one behind does not overtake it
 
  private:
   bool is_response_next() const { return responses_.has_packet() && (!was_response_ || !requester_.has_packet()); }
