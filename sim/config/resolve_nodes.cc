@@ -49,7 +49,8 @@ class NodeResolver {
     return 0;
   }
 
-  void own(std::map<std::uint64_t, std::string>& owners, std::uint64_t value, const std::string& pointer, const std::string& what) {
+  void own(std::map<std::uint64_t, std::string>& owners, std::uint64_t value, const std::string& pointer,
+           const std::string& what) {
     const auto [entry, is_new] = owners.try_emplace(value, pointer);
     if (!is_new) add(pointer, what + " is already that of " + entry->second, "each node has its own");
   }

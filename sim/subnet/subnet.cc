@@ -53,13 +53,16 @@ class Planner {
     std::uint64_t index[2] = {0, 0};
     std::size_t next = 1;  // no LID below it is free
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
-      if (nodes_[node].lid != 0) own(nodes_[node].lid, {node, PortNumber{static_cast<std::uint8_t>(nodes_[node].kind == NodeKind::kSwitch ? 0 : 1)}});
+      if (nodes_[node].lid != 0)
+        own(nodes_[node].lid, {node, PortNumber{static_cast<std::uint8_t>(nodes_[node].kind == NodeKind::kSwitch ? 0 : 1)}});
     }
     for (const std::size_t node : by_name_) {
       const bool is_switch = nodes_[node].kind == NodeKind::kSwitch;
       NodePlan& target = plan_.nodes[node];
       target.guid = (is_switch ? kSwitchGuids : kAdapterGuids) | (++index[is_switch] << 8);
-      const std::uint64_t port_guid = nodes_[node].port_guid != 0 ? nodes_[node].port_guid : is_switch ? target.guid : target.guid + 1;
+      const std::uint64_t port_guid = nodes_[node].port_guid != 0 ? nodes_[node].port_guid
+                                      : is_switch                 ? target.guid
+                                                                  : target.guid + 1;
       if (nodes_[node].guid != 0) target.guid = nodes_[node].guid;
       const std::uint32_t count = is_switch ? 1 : nodes_[node].ports;
       for (std::uint32_t i = 0; i < count; ++i) {

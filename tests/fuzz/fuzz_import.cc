@@ -1,6 +1,6 @@
 // Files of other tools (sim/config/import): whatever the text, it ends with findings, or with a topology that the reader of
-// topologies takes or refuses with findings of its own. The first byte chooses the format, or that it is recognised; behind a line
-// "====" may stand another file.
+// topologies takes or refuses with findings of its own. The first byte chooses the format, or that it is recognised; behind a
+// line "====" may stand another file.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   config::Diagnostics diagnostics;
   const auto fabric = read_fabric(sources, format, diagnostics);
   CHECK(fabric.has_value() == diagnostics.empty());
-  for (const config::Finding& finding : diagnostics.findings()) CHECK(!finding.text.empty() && !finding.hint.empty());
+  for (const config::Finding& finding : diagnostics.findings()) CHECK(!finding.text.empty() && !to_string(finding).empty());
   if (!fabric || fabric->devices.size() > kMost) return 0;
   const Written written = write_topology(*fabric, {});
   config::FileTexts files;

@@ -78,39 +78,39 @@ vendid=0x2c9
 devid=0xd2f0
 sysimgguid=0x2c9020000a001
 switchguid=0x2c9020000a000(2c9020000a000)
-Switch	40 "S-0002c9020000a000"		# "leaf one" enhanced port 0 lid 11 lmc 0
-[1]	"H-0002c9020000b000"[1](2c9020000b001) 		# "node01 mlx5_0" lid 20 4xHDR
-[2]	"H-0002c9020000b100"[1](2c9020000b101) 		# "node01 mlx5_1" lid 21 4xEDR
-[40]	"S-0002c9020000a100"[3]		# "spine" lid 12 4xHDR
+Switch 40 "S-0002c9020000a000"  # "leaf one" enhanced port 0 lid 11 lmc 0
+[1] "H-0002c9020000b000"[1](2c9020000b001)   # "node01 mlx5_0" lid 20 4xHDR
+[2] "H-0002c9020000b100"[1](2c9020000b101)   # "node01 mlx5_1" lid 21 4xEDR
+[40] "S-0002c9020000a100"[3]  # "spine" lid 12 4xHDR
 
 vendid=0x2c9
 devid=0xd2f0
 sysimgguid=0x2c9020000a100
 switchguid=0x2c9020000a100(2c9020000a100)
-Switch	40 "S-0002c9020000a100"		# "spine" base port 0 lid 12 lmc 0
-[3]	"S-0002c9020000a000"[40]		# "leaf one" lid 11 4xHDR
-[4]	"H-0002c9020000c000"[1](2c9020000c001) 		# "node02 HCA-1" lid 22 4xHDR
+Switch 40 "S-0002c9020000a100"  # "spine" base port 0 lid 12 lmc 0
+[3] "S-0002c9020000a000"[40]  # "leaf one" lid 11 4xHDR
+[4] "H-0002c9020000c000"[1](2c9020000c001)   # "node02 HCA-1" lid 22 4xHDR
 
 vendid=0x2c9
 devid=0x101b
 sysimgguid=0x2c9020000b000
 caguid=0x2c9020000b000
-Ca	1 "H-0002c9020000b000"		# "node01 mlx5_0"
-[1](2c9020000b001) 	"S-0002c9020000a000"[1]		# lid 20 lmc 0 "leaf one" lid 11 4xHDR
+Ca 1 "H-0002c9020000b000"  # "node01 mlx5_0"
+[1](2c9020000b001)  "S-0002c9020000a000"[1]  # lid 20 lmc 0 "leaf one" lid 11 4xHDR
 
 vendid=0x2c9
 devid=0x1013
 sysimgguid=0x2c9020000b100
 caguid=0x2c9020000b100
-Ca	1 "H-0002c9020000b100"		# "node01 mlx5_1"
-[1](2c9020000b101) 	"S-0002c9020000a000"[2]		# lid 21 lmc 0 "leaf one" lid 11 4xEDR
+Ca 1 "H-0002c9020000b100"  # "node01 mlx5_1"
+[1](2c9020000b101)  "S-0002c9020000a000"[2]  # lid 21 lmc 0 "leaf one" lid 11 4xEDR
 
 vendid=0x2c9
 devid=0x101b
 sysimgguid=0x2c9020000c000
 caguid=0x2c9020000c000
-Ca	1 "H-0002c9020000c000"		# "node02 HCA-1"
-[1](2c9020000c001) 	"S-0002c9020000a100"[4]		# lid 22 lmc 0 "spine" lid 12 4xHDR
+Ca 1 "H-0002c9020000c000"  # "node02 HCA-1"
+[1](2c9020000c001)  "S-0002c9020000a100"[4]  # lid 22 lmc 0 "spine" lid 12 4xHDR
 )";
 
 TEST(Ibnetdiscover, keeps_guids_lids_and_descriptions) {

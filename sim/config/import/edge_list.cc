@@ -151,6 +151,8 @@ class EdgeListReader {
 
 }  // namespace
 
-std::optional<Fabric> read_edge_list(std::string_view text, LineFindings& findings) { return EdgeListReader(text, findings).read(); }
+std::optional<Fabric> read_edge_list(std::string_view text, LineFindings& findings) {
+  return EdgeListReader(text, findings).read();
+}
 
 }  // namespace verbatim::config::imports

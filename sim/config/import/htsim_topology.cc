@@ -83,7 +83,8 @@ class TreeReader {
       Tier& tier = tiers_[i];
       const std::string name = "tier " + std::to_string(i);
       if (!tier.is_there) return refuse("there is no block of " + name, "begin it with `Tier " + std::to_string(i) + "`");
-      for (std::uint64_t* const value : {&tier.switch_latency, &tier.oversubscribed, &tier.bundle, &tier.latency, &tier.up, &tier.down, &tier.speed}) {
+      for (std::uint64_t* const value :
+           {&tier.switch_latency, &tier.oversubscribed, &tier.bundle, &tier.latency, &tier.up, &tier.down, &tier.speed}) {
         if (*value == kNothing) *value = 0;
       }
       if (tier.bundle == 0) tier.bundle = 1;
@@ -163,6 +164,8 @@ class TreeReader {
 
 }  // namespace
 
-std::optional<Fabric> read_htsim_topology(std::string_view text, LineFindings& findings) { return TreeReader(text, findings).read(); }
+std::optional<Fabric> read_htsim_topology(std::string_view text, LineFindings& findings) {
+  return TreeReader(text, findings).read();
+}
 
 }  // namespace verbatim::config::imports

@@ -226,6 +226,8 @@ class DiscoveryReader {
 
 }  // namespace
 
-std::optional<Fabric> read_ibnetdiscover(std::string_view text, LineFindings& findings) { return DiscoveryReader(text, findings).read(); }
+std::optional<Fabric> read_ibnetdiscover(std::string_view text, LineFindings& findings) {
+  return DiscoveryReader(text, findings).read();
+}
 
 }  // namespace verbatim::config::imports

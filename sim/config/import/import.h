@@ -1,5 +1,5 @@
-// Files of other tools to a topology: the format is recognised by content, a reader makes a Fabric of it (fabric.h), and one writer
-// makes JSON of that.
+// Files of other tools to a topology: the format is recognised by content, a reader makes a Fabric of it (fabric.h), and one
+// writer makes JSON of that.
 #pragma once
 
 #include <optional>

@@ -169,7 +169,9 @@ std::optional<std::uint64_t> guid_behind(std::string_view text, std::string_view
 
 }  // namespace
 
-std::optional<Fabric> read_opensm_links(std::string_view text, LineFindings& findings) { return LinkReader(text, findings).read(); }
+std::optional<Fabric> read_opensm_links(std::string_view text, LineFindings& findings) {
+  return LinkReader(text, findings).read();
+}
 
 std::optional<ForwardingTables> read_forwarding_tables(std::string_view text, LineFindings& findings) {
   ForwardingTables tables;

@@ -108,7 +108,8 @@ class SonicReader {
     }
     constexpr std::size_t kMostPorts = 254;
     if (names.size() > kMostPorts) return add(source.path, "/PORT", "the switch has " + std::to_string(names.size()) + " ports", "a switch has at most 254");
-    for (const PortName& name : names) one.ports[name.prefix + std::to_string(name.number)] = static_cast<std::uint32_t>(one.ports.size() + 1);
+    for (const PortName& name : names)
+      one.ports[name.prefix + std::to_string(name.number)] = static_cast<std::uint32_t>(one.ports.size() + 1);
     for (const auto& [profile, lengths] : table_of(*json, "CABLE_LENGTH").items()) {
       if (!lengths.is_object()) continue;
       for (const auto& [port, length] : lengths.items()) {
@@ -146,7 +147,8 @@ class SonicReader {
       fabric_.devices.push_back({.name = neighbour.name});
     }
     Cable cable{near, far, rate_of(here, port, pointer), std::nullopt, length_of(here, port)};
-    if (const auto lossless = here.lossless.find(port); lossless != here.lossless.end()) cable.lossless_priorities = lossless->second;
+    if (const auto lossless = here.lossless.find(port); lossless != here.lossless.end())
+      cable.lossless_priorities = lossless->second;
     fabric_.cables.push_back(std::move(cable));
   }
 
@@ -179,6 +181,8 @@ class SonicReader {
 
 }  // namespace
 
-std::optional<Fabric> read_sonic(std::span<const Source> sources, Diagnostics& diagnostics) { return SonicReader(diagnostics).read(sources); }
+std::optional<Fabric> read_sonic(std::span<const Source> sources, Diagnostics& diagnostics) {
+  return SonicReader(diagnostics).read(sources);
+}
 
 }  // namespace verbatim::config::imports

@@ -144,7 +144,8 @@ class Writer {
   bool takes(const Host& host, const Device& device) const {
     if (device.guid == 0) return true;
     if (device.adapter.empty()) return false;
-    return std::ranges::none_of(host.adapters, [&](std::size_t other) { return fabric_.devices[other].adapter == device.adapter; });
+    return std::ranges::none_of(host.adapters,
+                                [&](std::size_t other) { return fabric_.devices[other].adapter == device.adapter; });
   }
 
   void name_adapters(Host& host) {
@@ -184,7 +185,8 @@ class Writer {
     const std::string& asked = device.is_switch ? defaults_.switch_profile : defaults_.hca;
     if (!asked.empty()) return asked;
     if (const std::string& usual = device.is_switch ? fabric_.switch_profile : fabric_.hca; !usual.empty()) return usual;
-    for (const KnownDevice& known : device.is_switch ? std::span<const KnownDevice>(kSwitches) : std::span<const KnownDevice>(kAdapters)) {
+    for (const KnownDevice& known :
+         device.is_switch ? std::span<const KnownDevice>(kSwitches) : std::span<const KnownDevice>(kAdapters)) {
       if (known.device_id == device.device_id) return known.profile;
     }
     for (const DeviceOfRate& one : kByRate) {
@@ -242,7 +244,9 @@ class Writer {
     auto& table = json["forwarding_table"] = Json::array();
     for (std::size_t i = 0; i < device.table.size();) {
       std::size_t last = i;
-      while (last + 1 < device.table.size() && device.table[last + 1].port == device.table[i].port && device.table[last + 1].lid == device.table[last].lid + 1) ++last;
+      while (last + 1 < device.table.size() && device.table[last + 1].port == device.table[i].port &&
+             device.table[last + 1].lid == device.table[last].lid + 1)
+        ++last;
       const std::string range = last == i ? "" : "-" + std::to_string(device.table[last].lid);
       table.push_back(std::to_string(device.table[i].lid) + range + ":" + std::to_string(device.table[i].port));
       i = last + 1;

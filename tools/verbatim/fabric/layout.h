@@ -1,6 +1,6 @@
 // A fabric as layers: adapters are layer 0, switches with adapters layer 1, switches behind these layer 2, and so on. It follows
-// from the cables alone, so any topology has layers. For a picture, nodes of a layer are boxes, and boxes collapse until each layer
-// has few of them.
+// from the cables alone, so any topology has layers. For a picture, nodes of a layer are boxes, and boxes collapse until each
+// layer has few of them.
 #pragma once
 
 #include <cstddef>

@@ -88,7 +88,8 @@ class Picture {
 
  private:
   static std::size_t letters(const std::string& text) {
-    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
   }
 
   std::string name(std::size_t node) const {
@@ -238,7 +239,8 @@ class Picture {
   const FabricLayers layers_;
   const std::vector<FabricBox> boxes_;
   std::vector<std::size_t> box_of_;  // by node
-  std::map<std::pair<std::size_t, std::size_t>, std::map<std::int64_t, std::size_t>> cables_;   // between boxes: how many of each rate
+  std::map<std::pair<std::size_t, std::size_t>, std::map<std::int64_t, std::size_t>>
+      cables_;  // between boxes: how many of each rate
   std::map<std::pair<std::size_t, std::size_t>, std::map<std::int64_t, std::size_t>> between_;  // between layers
   std::map<std::size_t, std::size_t> inside_;  // cables by box
   std::vector<Drawn> drawn_;                   // as boxes_
