@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kA = "CA Ports:01 SystemGUID:0002c9020000b000 NodeGUID:0002c9020000b000 PortGUID:0002c9020000b001 VenID:000002C9 DevID:1013 Rev:00000000 {a mlx5_0} LID:0005";
 constexpr const char* kB = "CA Ports:01 SystemGUID:0002c9020000c000 NodeGUID:0002c9020000c000 PortGUID:0002c9020000c001 VenID:000002C9 DevID:1013 Rev:00000000 {b mlx5_0} LID:0006";
 constexpr const char* kS = "SW Ports:24 SystemGUID:0002c9020000a000 NodeGUID:0002c9020000a000 PortGUID:0002c9020000a000 VenID:000002C9 DevID:CB20 Rev:00000000 {s} LID:0001";
-constexpr const char* kT = "SW Ports:24 SystemGUID:0002c9020000a100 NodeGUID:0002c9020000a100 PortGUID:0002c9020000a100 VenID:000002C9 DevID:CB20 Rev:00000000 {t} LID:0002";
+constexpr const char* kT = "SW Ports:24 SystemGUID:0002c9020000a100 NodeGUID:0002c9020000a100 PortGUID:0002c9020000a100 VenID:000002C9 DevID:CB200000 Rev:00000000 {t} LID:0002";
 
 std::string link(const char* a, const char* port_a, const char* b, const char* port_b) {
   const auto end = [](const char* node, const char* port) { return std::string("{ ") + node + " PN:" + port + " } "; };
@@ -35,6 +35,7 @@ TEST(OpensmLinks, become_nodes_with_their_identities) {
   EXPECT_EQ(result.topology->hosts[1].name, "b");
   EXPECT_EQ(plan.nodes[1].ports[0].lid.value, 6);
   EXPECT_EQ(result.topology->links.size(), 4u);
+  EXPECT_EQ(result.topology->switches[1].node.device_id, 0xcb20u);
   EXPECT_EQ(route(*result.topology, plan, 0, 1), (std::vector<std::string>{"s:1", "s:23", "t:23", "t:1", "b:1"}));
 }
 

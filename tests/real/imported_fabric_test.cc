@@ -7,7 +7,10 @@
 #include <set>
 #include <sstream>
 
+#include "sim/config/cabling.h"
 #include "sim/config/import/import.h"
+#include "sim/config/import/opensm.h"
+#include "sim/config/load.h"
 #include "tests/support/verbatim_run.h"
 
 namespace verbatim::real {
@@ -113,6 +116,50 @@ TEST(ImportedFabric, of_sixteen_hosts_is_the_one_that_was_discovered) {
   ASSERT_EQ(first.code, 0) << first.story();
   const std::string discovered = first.output("h3");
   EXPECT_EQ(normalised(printed_in(discovered, "h3")), normalised(discovered));
+}
+
+// OpenSM brings up a fabric by ftree; its list of links and its dump of tables become a topology with its LIDs and routes.
+TEST(ImportedFabric, has_the_routes_that_opensm_has_dumped) {
+  if (!std::filesystem::exists("/usr/sbin/opensm")) GTEST_SKIP() << "opensm is not installed";
+  const support::TemporaryFolder folder;
+  const std::string conf = folder.path() + "/opensm.conf", topology = folder.path() + "/t.json", scenario = folder.path() + "/s.json";
+  std::ofstream(conf) << "dump_files_dir /tmp\n";
+  std::ofstream(topology) << nlohmann::json{
+      {"name", "t"},
+      {"subnet_manager", "none"},
+      {"generate", {{"shape", "leaf_spine"}, {"hosts", 8}, {"hosts_per_leaf", 4}, {"spines", 2}, {"rate", "EDR 4x"}}}};
+  const nlohmann::json script = {"sh", "-c",
+                                 "opensm -o -R ftree -D 0x43 -f /tmp/log -F /tmp/opensm.conf >/dev/null; cat /tmp/opensm-subnet.lst; "
+                                 "echo =====; cat /tmp/opensm-lfts.dump"};
+  const nlohmann::json manager = {{"host", "h0"}, {"command", script}, {"start", "1 s"}, {"files", {{"/tmp/opensm.conf", conf}}}};
+  std::ofstream(scenario) << nlohmann::json{{"topology", topology}, {"programs", {manager}}, {"time_limit", "100 s"}};
+  const support::RunReport run = support::run({.scenario = scenario});
+  const std::string& output = run.output("h0");
+  const std::size_t cut = output.find("=====\n");
+  ASSERT_NE(cut, std::string::npos) << run.story();
+
+  namespace imports = config::imports;
+  config::Diagnostics diagnostics;
+  const std::vector<imports::Source> sources{{"links", output.substr(0, cut)}, {"tables", output.substr(cut + 6)}};
+  const auto fabric = imports::read_fabric(sources, std::nullopt, diagnostics);
+  ASSERT_TRUE(fabric) << to_string(diagnostics.findings().front());
+  config::FileTexts files;
+  files.texts["imported.json"] = imports::write_topology(*fabric, {}).text;
+  const auto imported = config::load_topology("imported.json", {{VERBATIM_SOURCE_DIR "/topologies/profiles"}, &files}, diagnostics);
+  ASSERT_TRUE(imported) << to_string(diagnostics.findings().front());
+  const subnet::Plan plan = config::plan_of(*imported);
+  imports::LineFindings findings("tables", diagnostics);
+  const auto tables = imports::read_forwarding_tables(sources[1].text, findings);
+  ASSERT_TRUE(tables);
+  std::size_t compared = 0;
+  for (const subnet::NodePlan& node : plan.nodes) {
+    if (node.forwarding_table.empty()) continue;
+    for (const imports::TableEntry& entry : tables->at(node.guid)) {
+      EXPECT_EQ(node.forwarding_table.at(entry.lid).value, entry.port) << "LID " << entry.lid;
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 4u * 12u);
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ class LinkReader {
     std::uint64_t ports = 0, number = 0, device = 0;
     Device& node = end.node.device;
     if (!take("Ports:", kMostPorts, ports) || !take("SystemGUID:", ~0ull, node.system_guid) || !take("NodeGUID:", ~0ull, node.guid) ||
-        !take("PortGUID:", ~0ull, node.port_guid) || !take("DevID:", 0xffff, device) || !take("LID:", kMostLid, lid) ||
+        !take("PortGUID:", ~0ull, node.port_guid) || !take("DevID:", 0xffff'ffff, device) || !take("LID:", kMostLid, lid) ||
         !take("PN:", kMostPorts, number))
       return false;
     if (number == 0 || number > ports) {
@@ -116,7 +116,8 @@ class LinkReader {
       return false;
     }
     node.is_switch = end.node.is_switch;
-    node.device_id = static_cast<std::uint32_t>(device);
+    // OpenSM writes the far end's 16 bits as the upper half of 32.
+    node.device_id = static_cast<std::uint32_t>(device > 0xffff ? device >> 16 : device);
     if (node.is_switch) node.lid = static_cast<std::uint32_t>(lid);
     end.node.ports = static_cast<std::uint32_t>(ports);
     end.node.line = lines_.number();
