@@ -27,6 +27,21 @@ Field interface_mtu_row(std::string_view doc) {
   return bind<Member>({.key = "interface_mtu", .kind = Kind::kInteger, .doc = doc, .min = 576, .max = 9216});
 }
 
+// Of adapters and switches.
+template <auto Member>
+Field node_row() {
+  using N = NodeSpec;
+  static const Object table = make_object<N>(
+      "a node", "identity of a node in an InfiniBand subnet; what is left out follows from the order of names",
+      {without_default(bind<&N::guid_text>({.key = "guid", .kind = Kind::kText, .doc = "of the node, such as \"0x0002c90200000001\""})),
+       without_default(bind<&N::port_guid_text>({.key = "port_guid", .kind = Kind::kText, .doc = "of the adapter's port; of a switch that of the node"})),
+       without_default(bind<&N::system_guid_text>({.key = "system_guid", .kind = Kind::kText, .doc = "of the system's image; left out: that of the node"})),
+       without_default(bind<&N::lid>({.key = "lid", .kind = Kind::kInteger, .doc = "that the simulated subnet manager gives", .min = 1, .max = 0xbfff})),
+       without_default(bind<&N::description>({.key = "description", .kind = Kind::kText, .doc = "NodeDescription, up to 63 bytes; left out: of an adapter the host and the device, of a switch its name"})),
+       without_default(bind<&N::device_id>({.key = "device_id", .kind = Kind::kInteger, .doc = "in NodeInfo; left out: that of the profile", .min = 1, .max = 0xffff}))});
+  return bind_object<Member>({.key = "node", .kind = Kind::kObject, .doc = "on InfiniBand: identity in the subnet, as imported fabrics have it"}, table);
+}
+
 const Object& further_adapter_table() {
   using A = FurtherAdapterSpec;
   static const Object table = make_object<A>(
@@ -47,7 +62,8 @@ const Object& further_adapter_table() {
        bind_objects<&A::vlans>({.key = "vlans",
                                 .kind = Kind::kObjects,
                                 .doc = "on Ethernet: VLANs that the adapter is in, as interfaces eth1.10 and the like"},
-                               vlan_table())});
+                               vlan_table()),
+       node_row<&A::node>()});
   return table;
 }
 
@@ -77,6 +93,7 @@ const Object& host_table() {
                                 .kind = Kind::kObjects,
                                 .doc = "on Ethernet: VLANs that the first adapter is in, as interfaces eth0.10 and the like"},
                                vlan_table()),
+       node_row<&H::node>(),
        bind<&H::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile, found as the adapter profile is"}),
        bind<&H::address_text>(
            {.key = "address",
@@ -105,7 +122,12 @@ const Object& switch_table() {
             .kind = Kind::kReference,
             .doc = "switch profile: a file beside this one, or a name from the profiles folder"}),
        bind<&S::ports>(
-           {.key = "ports", .kind = Kind::kInteger, .doc = "number of ports", .min = 1, .max = 254})});
+           {.key = "ports", .kind = Kind::kInteger, .doc = "number of ports", .min = 1, .max = 254}),
+       node_row<&S::node>(),
+       without_default(bind<&S::forwarding_table>(
+           {.key = "forwarding_table",
+            .kind = Kind::kTextList,
+            .doc = "for the routing engine file: \"7:1\" sends what goes to LID 7 out by port 1, \"8-15:2\" several LIDs; others have no route"}))});
   return table;
 }
 
@@ -404,7 +426,7 @@ const Object& topology_table() {
        bind<&T::routing_engine>({.key = "routing_engine",
                                  .kind = Kind::kText,
                                  .doc = "how the simulated subnet manager of InfiniBand lays routes, as OpenSM's option of this name: minhop, updn, dnup, "
-                                        "ftree, dor, lash, dfsssp or torus-2QoS, or several with commas between them, of which the first takes effect that "
+                                        "ftree, dor, lash, dfsssp, torus-2QoS or file (the switches' forwarding_table), or several with commas between them, of which the first takes effect that "
                                         "can route the fabric; else minhop does, unless no_fallback is among them"}),
        without_default(bind<&T::root_switches>(
            {.key = "root_switches",

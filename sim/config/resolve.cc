@@ -9,6 +9,7 @@
 
 #include "sim/config/load.h"
 #include "sim/config/resolve_congestion.h"
+#include "sim/config/resolve_nodes.h"
 #include "sim/config/resolve_routing.h"
 #include "sim/config/words.h"
 
@@ -71,6 +72,7 @@ class Resolver {
     endpoints();
     addresses();
     partitions();
+    if (!is_wrong("/link_layer")) resolve_nodes(topology_, diagnostics_);
     if (!topology_.is_roce() && topology_.ecmp_seed != "own" && !is_wrong("/link_layer")) {
       add("/ecmp_seed", "switches of InfiniBand do not spread flows by a hash", "leave it out, or choose the link layer \"roce\"");
     }

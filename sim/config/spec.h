@@ -38,6 +38,17 @@ struct CpuProfile {
   protocol::CallCosts costs{};
 };
 
+// What a node of an InfiniBand subnet has instead of what would follow from its name.
+struct NodeSpec {
+  std::string guid_text, port_guid_text, system_guid_text;  // as written, hexadecimal; empty: not given
+  std::uint32_t lid = 0;                                    // likewise 0
+  std::string description;                                  // likewise empty
+  std::uint32_t device_id = 0;                              // likewise 0
+  std::string pointer;                                      // empty: nothing is given
+
+  std::uint64_t guid = 0, port_guid = 0, system_guid = 0;  // resolved; 0: not given
+};
+
 // Pages that a host has set aside for MAP_HUGETLB.
 struct HugePagesSpec {
   std::uint32_t of_2_mib = 2'048;
@@ -61,6 +72,7 @@ struct FurtherAdapterSpec {
   std::string address_text;     // with or without the network's bits; empty: assigned by position
   std::uint32_t interface_mtu = 0;  // bytes; 0: the topology's
   std::vector<VlanSpec> vlans;
+  NodeSpec node;
   std::string pointer;
 
   // Resolved.
@@ -81,6 +93,7 @@ struct HostSpec {
   std::uint32_t interface_mtu = 0;  // of the first adapter, bytes; 0: the topology's
   std::vector<FurtherAdapterSpec> further_adapters;
   std::vector<VlanSpec> vlans;  // of the first adapter
+  NodeSpec node;                // likewise
   std::string pointer;       // where in the file
 
   // Resolved.
@@ -93,6 +106,9 @@ struct SwitchSpec {
   std::string name;
   std::string profile = "edr_switch";
   std::uint32_t ports = 36;
+  NodeSpec node;
+  // For the routing engine `file`: "LID:PORT" or "LID-LID:PORT"; empty: not given.
+  std::vector<std::string> forwarding_table;
   std::string pointer;
 
   fabric::SwitchProfile switch_profile;  // resolved
@@ -248,6 +264,10 @@ struct TopologySpec {
   const hca::HcaProfile& hca_profile(const AdapterSpec& adapter) const {
     const HostSpec& owner = hosts[adapter.host];
     return adapter.number == 0 ? owner.hca_profile : owner.further_adapters[adapter.number - 1].hca_profile;
+  }
+  const NodeSpec& node_of(const AdapterSpec& adapter) const {
+    const HostSpec& owner = hosts[adapter.host];
+    return adapter.number == 0 ? owner.node : owner.further_adapters[adapter.number - 1].node;
   }
   // The adapter's name, as programs see it.
   const std::string& device_name(const AdapterSpec& adapter) const {
