@@ -313,8 +313,9 @@ TEST(Overrides, what_does_not_fit_the_shape_is_refused) {
   EXPECT_EQ(refused(kTree, R"(, "hosts": [{"name": "h1"}, {"name": "h1"}])"),
             "/hosts/1/name: the name \"h1\" is already that of /hosts/0; give every host and switch a name of its own\n");
   EXPECT_EQ(refused(kTree, R"(, "links": [{"a": "h1", "b": "pod3-leaf0:1", "rate": "EDR"}])"),
-            "/generate/a: there is already a cable in \"h1\", from /links/0/a; an adapter has one port\n"
-            "/generate/b: there is already a cable in \"pod3-leaf0:1\", from /links/0/b; use another port\n");
+            "/links/0/a: the shape has a cable from \"h1\" to \"pod0-leaf0:2\"; name both ends of that cable to change it, or use another port\n"
+            "/links/0/b: the shape has a cable from \"pod3-leaf0:1\" to \"h12\"; name both ends of that cable to change it, or use another "
+            "port\n");
 }
 
 TEST(Shapes, what_cannot_be_built_is_refused) {

@@ -120,7 +120,7 @@ class Overrides {
         "leave \"ports\" out, or write more");
   }
 
-  std::vector<bool> by_ends() const {
+  std::vector<bool> by_ends() {
     std::vector<bool> gone(written_.links);
     if (written_.links == 0) return gone;
     std::multimap<std::pair<std::string_view, std::string_view>, std::size_t> generated;  // by devices
@@ -145,7 +145,25 @@ class Overrides {
         }
       }
     }
+    refuse_taken_ports(ends, gone);
     return gone;
+  }
+
+  // A link of the file that is no override needs ports without generated cables.
+  void refuse_taken_ports(const std::vector<std::pair<std::string, std::string>>& generated, std::vector<bool>& gone) {
+    std::map<std::string_view, std::string_view> far_ends;
+    for (const auto& [a, b] : generated) far_ends.insert({{a, b}, {b, a}});
+    for (std::size_t i = 0; i < gone.size(); ++i) {
+      if (gone[i]) continue;
+      const LinkSpec& link = topology_.links[i];
+      for (const auto& [key, end] : {std::pair("a", link.a), std::pair("b", link.b)}) {
+        const auto taken = far_ends.find(end);
+        if (taken == far_ends.end()) continue;
+        add(link.pointer + "/" + key, "the shape has a cable from " + in_quotes(end) + " to " + in_quotes(taken->second),
+            "name both ends of that cable to change it, or use another port");
+        gone[i] = true;
+      }
+    }
   }
 
   template <class Spec>
