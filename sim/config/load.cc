@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/config/arguments.h"
+#include "sim/config/generate/generate.h"
 #include "sim/config/profile_files.h"
 #include "sim/config/tables.h"
 #include "sim/config/words.h"
@@ -31,7 +32,7 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
   TopologySpec topology;
   topology.file = path;
   check_object(json, topology_table(), &topology, path, "", diagnostics);
-  generate(topology, diagnostics);
+  generate(topology, json, diagnostics);
   ProfileReader profiles(options, path, diagnostics);
   using enum FileKind;
   for (HostSpec& host : topology.hosts) {
@@ -41,7 +42,7 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
     profiles.resolve(host.cpu, cpu_profile_table(), kCpuProfile, host.pointer + "/cpu", &host.cpu_profile);
   }
   for (SwitchSpec& s : topology.switches) {
-    const char* const key = s.pointer == "/generate" ? "/switch" : "/profile";
+    const char* const key = s.pointer.starts_with("/generate") ? "/switch" : "/profile";
     profiles.resolve(s.profile, switch_profile_table(), kSwitchProfile, s.pointer + key, &s.switch_profile);
   }
   resolve_topology(topology, diagnostics);

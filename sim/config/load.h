@@ -77,9 +77,6 @@ void check_foreground(const ScenarioSpec& scenario, const std::string& file, con
 std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
                                    Diagnostics& diagnostics, std::optional<TopologySpec>* topology = nullptr);
 
-// Adds the hosts, switches and links that "generate" asks for.
-void generate(TopologySpec& topology, Diagnostics& diagnostics);
-
 // Resolves ends, addresses and reachability of a topology whose profiles are loaded; also for topologies that are built by
 // programs rather than read. Where the file has findings, what would only follow from them is no finding of its own.
 void resolve_topology(TopologySpec& topology, Diagnostics& diagnostics);

@@ -58,9 +58,9 @@ class Resolver {
     for (const Finding& finding : diagnostics.findings()) {
       if (finding.file == topology.file) wrong_.insert(finding.pointer);
     }
+    const auto is_of_generator = [](const std::string& pointer) { return pointer.starts_with("/generate"); };
     const auto is_named = [](const auto& node) { return !node.name.empty(); };
-    knows_names_ = !is_wrong("/hosts") && !is_wrong("/switches") && !is_wrong("/generate") && !is_wrong("/generate/shape") &&
-                   !is_wrong("/generate/hosts") && !is_wrong("/generate/host_prefix") &&
+    knows_names_ = !is_wrong("/hosts") && !is_wrong("/switches") && !std::ranges::any_of(wrong_, is_of_generator) &&
                    std::ranges::all_of(topology.hosts, is_named) && std::ranges::all_of(topology.switches, is_named);
   }
 

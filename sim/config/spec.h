@@ -163,14 +163,43 @@ struct LinkSpec {
   }
 };
 
-// Parts of a regular shape that are added to those of the file.
+// One tier of a generated shape: its switches, and the cables that lead from it upwards or to others of the tier.
+struct TierSpec {
+  std::string switch_profile;         // empty: the generator's
+  LinkRate rate;                      // width 0: the generator's
+  static constexpr std::int64_t kOfGenerator = -1;
+  std::int64_t length_mm = kOfGenerator;
+  std::int64_t delay_fs_per_mm = kOfGenerator;
+  std::uint32_t cables = 0;           // side by side, to each neighbour; 0: the generator's
+  std::string oversubscription;       // as written; empty: the generator's
+  std::string pointer;                // empty: the tier is not written
+};
+
+// By name; each shape has some of them.
+struct TiersSpec {
+  TierSpec host, leaf, agg, core, spine, router, global, switches;
+};
+
+// Parts of a regular shape that are added to those of the file. 0 and empty texts stand for keys that are left out.
 struct GeneratorSpec {
-  std::string shape;  // "star", "leaf_spine", "fat_tree"; empty: nothing is generated
+  std::string shape;  // a name of kShapes (generate/shapes.h); empty: nothing is generated
   std::uint32_t hosts = 2;
-  std::uint32_t hosts_per_leaf = 4;
-  std::uint32_t spines = 2;
-  std::uint32_t cables_per_spine = 1;  // from each leaf
+  std::uint32_t hosts_per_leaf = 0;
+  std::uint32_t spines = 0;
+  std::uint32_t cables_per_spine = 0;  // from each leaf
   std::uint32_t rails = 1;             // adapters of each host
+  std::uint32_t k = 0;                 // of fat_tree: ports of each switch
+  std::uint32_t tiers = 0;             // of fat_tree
+  std::string oversubscription;        // of all tiers: "2:1"
+  std::uint32_t cables = 0;            // side by side, between two switches that are joined
+  std::uint32_t a = 0, p = 0, h = 0;   // of dragonfly: routers of a group, hosts and global cables of a router
+  std::uint32_t groups = 0;
+  std::uint32_t leaves_per_group = 0, spines_per_group = 0;
+  std::string dimensions;              // of torus and hyperx: "4x4x2"
+  std::uint32_t hosts_per_switch = 0;
+  TiersSpec per_tier;
+  std::string names;                   // of switches: number or place; empty: as the shape does
+  std::string host_names = "number";   // or place
   std::string host_prefix = "h";
   std::string hca = "edr_hca";
   std::string cpu = "cpu";
