@@ -11,7 +11,8 @@
 // On InfiniBand switches do nothing by themselves. All routes change when the subnet manager has swept after a failure or repair,
 // which is known before the run, too.
 //
-// Nothing here is an event: what has come into effect is worked out when a packet asks.
+// Nothing here is an event: what has come into effect is worked out when a packet asks. The trace has it from then on: one record
+// (routes-changed) of each port that has left its groups or has returned, or of the sweep.
 #pragma once
 
 #include <cstdint>

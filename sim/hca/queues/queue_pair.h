@@ -160,7 +160,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
     was_response_ = is_response_next();
     Outgoing outgoing = was_response_ ? responder_driver.next_packet() : requester_driver.next_packet();
     if (pacer != nullptr) [[unlikely]] {
-      if (!was_response_ && is_reliable() && pacer->wants_acknowledgements()) outgoing.packet = pacer->prepare(std::move(outgoing.packet));
+      const bool is_windowed = !was_response_ && is_reliable() && pacer->wants_acknowledgements();
+      if (is_windowed) outgoing.packet = pacer->prepare(std::move(outgoing.packet));
       on_paced(*outgoing.packet);
     }
     return outgoing;
