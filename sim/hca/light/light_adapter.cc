@@ -133,7 +133,12 @@ void LightAdapter::pump(ib::VirtualLane lane) {
     LightQueuePair& qp = *turns_[lane.value].pop_front();
     if (qp.has_packet()) {
       if (qp.pacer != nullptr && qp.is_put_off()) [[unlikely]] {
-        paced_.add(qp.pacer->look_again(now()), &qp);
+        const Instant again = qp.pacer->look_again(now());
+        if (again == kNever) {  // its window is full: an acknowledgement activates it
+          qp.is_listed = false;
+        } else {
+          paced_.add(again, &qp);
+        }
         continue;
       }
       Instant ready{};
