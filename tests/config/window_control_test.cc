@@ -31,14 +31,15 @@ struct Seen final : TraceSink {
 };
 
 // Flows over the topology t.json.
-Outcome outcome_of(Folder& folder, const std::string& flows) {
+Outcome outcome_of(Folder& folder, const std::string& flows, const std::string& faults = "") {
   Diagnostics diagnostics;
-  const auto spec = load_scenario(folder.write("s.json", R"({"name": "s", "topology": "t.json", "flows": [)" + flows + "]}"),
-                                  with_profiles(), diagnostics);
+  const std::string scenario = R"({"name": "s", "topology": "t.json", "flows": [)" + flows + R"(], "faults": [)" + faults + "]}";
+  const auto spec = load_scenario(folder.write("s.json", scenario), with_profiles(), diagnostics);
   EXPECT_TRUE(spec.has_value()) << text_of(diagnostics);
   if (!spec) return {};
   DefaultChoices choices;
   Simulation simulation(spec->topology, 1, choices);
+  simulation.add_faults(spec->faults);
   Seen seen;
   simulation.tracer().add(seen);
   workload::Workload workload;
@@ -57,10 +58,11 @@ Outcome outcome_of(Folder& folder, const std::string& flows) {
   return seen.outcome;
 }
 
-Outcome incast(const std::string& controller, const std::string& endpoint, int senders, const std::string& more = "") {
+Outcome incast(const std::string& controller, const std::string& endpoint, int senders, const std::string& more = "",
+               const std::string& nic = "", const std::string& faults = "") {
   Folder folder;
-  folder.write("nic.json", R"({"profile": "hca", "name": "nic", "endpoint": ")" + endpoint +
-                               R"(", "congestion_control": {"controller": ")" + controller + "\"" + more + "}}");
+  folder.write("nic.json", R"({"profile": "hca", "name": "nic", "endpoint": ")" + endpoint + "\"" + nic +
+                               R"(, "congestion_control": {"controller": ")" + controller + "\"" + more + "}}");
   folder.write("t.json", R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "generate": {"shape": "star", "hosts": 3,
                              "rate": "100 Gbps", "hca": "nic", "switch": "hpcc_switch"}})");
   std::string flows;
@@ -68,7 +70,7 @@ Outcome incast(const std::string& controller, const std::string& endpoint, int s
     flows += R"({"from": "h)" + std::to_string(from) + R"(", "to": "h0", "bytes": "16 MiB", "message_size": "1 MiB"})" +
              (from < senders ? ", " : "");
   }
-  return outcome_of(folder, flows);
+  return outcome_of(folder, flows, faults);
 }
 
 // 32 MiB at 100 Gb/s, with 94 bytes of headers and gaps for 4,096: 2.746 ms; telemetry takes another percent of them.
@@ -109,8 +111,8 @@ double slowest_as_in_ns3(int senders) {
   std::string stages;
   for (const char* const stage : {"doorbell", "wqe_decode", "packetize", "icrc", "receive_check", "acknowledge", "completion"})
     stages += join(", \"", stage, R"(": {"latency_cycles": 0, "interval_cycles": 1})");
-  folder.write("nic.json", R"({"profile": "hca", "name": "nic", "endpoint": "light", "core_clock": "10 GHz", "output_queue": "1 B",
-      "virtual_lanes": 8, "trust": "dscp",
+  folder.write("nic.json", R"({"profile": "hca", "name": "nic", "endpoint": "light", "core_clock": "10 GHz",
+      "output_queue": "1 B", "virtual_lanes": 8, "trust": "dscp",
       "pcie": {"one_way_latency": "0 ns", "memory_read_latency": "0 ns", "memory_write_latency": "0 ns"},
       "congestion_control": {"controller": "hpcc", "base_round_trip": "4656 ns"})" + stages + "}");
   std::string hosts, links, flows;
@@ -126,8 +128,8 @@ double slowest_as_in_ns3(int senders) {
   }
   folder.write("t.json",
                join(R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "hosts": [)", hosts,
-                    R"(], "switches": [{"name": "s0", "profile": "hpcc_switch", "ports": )", senders + 1, R"(}], "links": [)", links,
-                    "]}"));
+                    R"(], "switches": [{"name": "s0", "profile": "hpcc_switch", "ports": )", senders + 1,
+                    R"(}], "links": [)", links, "]}"));
   return outcome_of(folder, flows).last_us;
 }
 
@@ -137,6 +139,23 @@ double slowest_as_in_ns3(int senders) {
 TEST(WindowControl, hpcc_takes_as_long_as_in_its_own_simulator) {
   for (const auto& [senders, us] : {std::pair(1, 1'447.488), std::pair(2, 2'893.885), std::pair(4, 5'808.846)})
     EXPECT_NEAR(slowest_as_in_ns3(senders), us, us * 0.015) << senders;
+}
+
+// What is lost does not stay in the window: with a timeout, and with packets that are sent again alone, all flows finish.
+TEST(WindowControl, losses_of_packets_and_acknowledgements_shut_no_window) {
+  const std::string faults = R"({"action": "drop", "from": "h1", "nth": 50, "every": 97, "count": 0},
+      {"action": "drop", "from": "h0", "nth": 33, "every": 151, "count": 0},
+      {"action": "duplicate", "from": "h2", "nth": 10, "every": 211, "count": 0})";
+  constexpr double kTimeouts = 1'000'000;  // 15 of them
+  for (const char* const endpoint : {"full", "light"}) {
+    for (const char* const repeat : {"false", "true"}) {
+      for (const Setting& setting : kSettings) {
+        const std::string nic = R"(, "loss_recovery": {"selective_repeat": )" + std::string(repeat) + "}";
+        const Outcome with = incast(setting.controller, endpoint, 2, setting.round_trip, nic, faults);
+        EXPECT_LT(with.last_us, kTimeouts) << setting.controller << ' ' << endpoint << ' ' << repeat;
+      }
+    }
+  }
 }
 
 TEST(WindowControl, telemetry_takes_bytes_of_its_controllers_packets_alone) {
