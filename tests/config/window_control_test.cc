@@ -43,7 +43,7 @@ Outcome outcome_of(Folder& folder, const std::string& flows, const std::string& 
   Seen seen;
   simulation.tracer().add(seen);
   workload::Workload workload;
-  add_flows(simulation, spec->flows, workload);
+  add_traffic(simulation, spec->traffic, workload);
   simulation.engine().run();
   for (const workload::Flow& flow : workload.flows()) {
     EXPECT_TRUE(flow.is_done() && flow.status() == ib::WcStatus::kSuccess);

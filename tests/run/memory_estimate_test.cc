@@ -17,10 +17,11 @@ config::ScenarioSpec star(std::size_t hosts, std::size_t programs, std::size_t f
   scenario.topology.switches.resize(1);
   scenario.topology.switches[0].ports = static_cast<std::uint32_t>(hosts);
   scenario.programs.resize(programs);
+  if (flows > 0) scenario.traffic.kinds.emplace_back();
   for (std::size_t i = 0; i < flows; ++i) {
-    config::FlowSpec& flow = scenario.flows.emplace_back();
-    flow.from_adapter = i;
-    flow.to_adapter = (i + 1) % hosts;
+    workload::FlowPlan& flow = scenario.traffic.flows.emplace_back();
+    flow.from = static_cast<std::uint32_t>(i % hosts);
+    flow.to = static_cast<std::uint32_t>((i + 1) % hosts);
   }
   return scenario;
 }

@@ -52,6 +52,12 @@ MemoryEstimate estimate_memory(const config::ScenarioSpec& scenario, const Check
     has_traffic.at(flow.from) = has_traffic.at(flow.to) = true;
     estimate.model_bytes += 2 * scenario.traffic.kinds[flow.kind].queue_pairs * kQueuePairBytes;
   }
+  for (const config::WorkloadSpec& one : scenario.workloads) {
+    for (std::size_t i = 0; i < one.member_queue_pairs.size(); ++i) {
+      has_traffic.at(one.members[i]) = true;
+      estimate.model_bytes += one.member_queue_pairs[i] * kQueuePairBytes;
+    }
+  }
   for (const config::ProgramSpec& program : scenario.programs) has_traffic.at(program.host_index) = true;
   for (std::size_t i = 0; i < has_traffic.size(); ++i) {
     if (has_traffic[i]) estimate.model_bytes += is_light(i) ? kLightTrafficBytes : kTrafficBytes;
