@@ -28,7 +28,7 @@ Field interface_mtu_row(std::string_view doc) {
   return bind<Member>({.key = "interface_mtu", .kind = Kind::kInteger, .doc = doc, .min = 576, .max = 9216});
 }
 
-// Of adapters and switches.
+// Adapters and switches have it.
 template <auto Member>
 Field node_row() {
   using N = NodeSpec;

@@ -32,7 +32,7 @@ struct DrawnGraph {
 // outlives them.
 std::vector<DrawnGraph> draw_graphs(const ScenarioSpec& scenario);
 
-// Of each adapter's cable, in bits per second; 0: it has none.
+// The rate of each adapter's cable, in bits per second; 0: it has none.
 std::vector<std::uint64_t> cable_rates(const TopologySpec& topology);
 // The least time of operations [first, past): the longest that a host sends or receives its bytes at its
 // cable's rate, headers left out, or computes.

@@ -47,7 +47,7 @@ std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec
 
 // Finds the adapters that flows join, and asks what else depends on the topology. Its hosts are known.
 void resolve_flows(ScenarioSpec& scenario, Diagnostics& diagnostics);
-// What flows and workloads have in common. `what` is "flow" or "workload", `pointer` its place.
+// Questions that flows and workloads have in common. `what` is "flow" or "workload", `pointer` its place.
 void check_traffic_keys(const ScenarioSpec& scenario, const std::string& what, const std::string& pointer, Duration start,
                         std::uint32_t traffic_class, Diagnostics& diagnostics);
 void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uint32_t>& adapters, const std::string& pointer,

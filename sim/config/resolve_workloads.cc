@@ -349,7 +349,7 @@ class WorkloadResolver {
     return workload::SizeDistribution(std::move(points));
   }
 
-  // Of each member's link, in bits per second.
+  // The rate of each member's link, in bits per second.
   void find_rates(WorkloadSpec& spec) {
     const std::vector<std::uint64_t> rates = cable_rates(topology_);
     for (const std::uint32_t adapter : spec.members) {

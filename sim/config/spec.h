@@ -38,7 +38,7 @@ struct CpuProfile {
   protocol::CallCosts costs{};
 };
 
-// What a node of an InfiniBand subnet has instead of what would follow from its name.
+// Identity of a node of an InfiniBand subnet, where it shall not follow from its name.
 struct NodeSpec {
   std::string guid_text, port_guid_text, system_guid_text;  // as written, hexadecimal; empty: not given
   std::uint32_t lid = 0;                                    // likewise 0
@@ -423,7 +423,7 @@ struct WorkloadSpec {
   std::string file;  // as written: GOAL, a connection matrix, or a list of flows
   std::shared_ptr<const workload::FlowFile> flow_file;  // resolved, of the latter two
 
-  // Of graphs.
+  // Keys of graphs.
   std::string algorithm;  // empty: the pattern's first
   std::string root;       // of a broadcast: a host; empty: the first
   std::uint32_t channels = 1;

@@ -33,7 +33,7 @@ class Tokens {
 
   std::string_view peek() const { return token_; }
   std::uint32_t line() const { return line_; }  // of peek()
-  // Of a comment that nothing closes.
+  // The line of a comment that nothing closes.
   std::optional<std::uint32_t> open_comment() const { return open_comment_; }
 
   std::string_view next() {
@@ -341,7 +341,7 @@ class Reader {
   std::vector<std::uint32_t> lines_;  // by operation
   std::vector<bool> has_block_;       // by rank
   std::uint64_t calc_ns_ = 0;
-  // Of the block that is being read.
+  // The block that is being read has these.
   std::uint32_t rank_ = 0;
   std::unordered_map<std::string_view, OperationId> labels_;  // looked up, never walked
   std::vector<Wait> waits_;

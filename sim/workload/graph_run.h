@@ -41,7 +41,7 @@ struct GraphRunParams {
 
 class GraphRun {
  public:
-  // Of a queue pair, at the most: posted and not completed.
+  // Requests of a queue pair that are posted and not completed, at the most.
   static constexpr std::uint32_t kDepth = 128;
   // Payload of a rendezvous' request and clearance: a header of MPI's size.
   static constexpr std::uint32_t kControlBytes = 64;
@@ -84,7 +84,7 @@ class GraphRun {
   };
   const std::optional<Failure>& failure() const { return failure_; }
 
-  // What waits for whom, a line for each: operations that have started and not ended, messages that no
+  // The waiting ones, a line for each: operations that have started and not ended, messages that no
   // receive takes, and when none of the first has started, those that others let wait. At most `most` lines,
   // then how many more there are.
   std::vector<std::string> waiting(std::size_t most) const;
@@ -162,7 +162,7 @@ class GraphRun {
   bool is_eager(OperationId send) const { return graph_[send].amount <= params_.eager_bytes; }
   bool is_local(OperationId send) const { return routes_[send] == nullptr; }
 
-  // What happens to operations. Each may make others ready; work_off() starts them.
+  // Changes of operations. Each may make others ready; work_off() starts them.
   void start(OperationId id);
   void end(OperationId id);
   void release(OperationId id, bool by_end);

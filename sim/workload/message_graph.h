@@ -1,4 +1,4 @@
-// What ranks do, message by message: sends, receives and computations, and which of them wait for which
+// The work of ranks, message by message: sends, receives and computations, and which of them wait for which
 // others. It is the form of collectives (collectives.h) and of GOAL files (goal.h); graph_run.h executes it.
 //
 // Operations of a rank depend on operations of the same rank; ranks wait for each other by messages alone. A
@@ -86,7 +86,7 @@ class MessageGraph {
   // An operation that waits for itself through others; none: there is no circle. Sealed.
   std::optional<OperationId> find_circle() const;
 
-  // What each rank does in operations [first, past), messages to itself left out.
+  // The work of each rank in operations [first, past), messages to itself left out.
   struct Traffic {
     std::uint64_t sent = 0, received = 0;  // bytes
     std::uint64_t messages = 0;            // sent

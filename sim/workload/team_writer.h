@@ -30,7 +30,7 @@ class TeamWriter {
   }
   void require(OperationId operation, OperationId before) { graph_.require_end(operation, before); }
 
-  // What the team does next waits for everything that was made here.
+  // The team's next operations wait for everything that was made here.
   Collective finish(Pattern pattern, Algorithm algorithm, std::uint64_t bytes) {
     for (std::uint32_t member = 0; member < members(); ++member) {
       if (made_[member].empty()) continue;

@@ -110,7 +110,7 @@ const ClosedForm kForms[] = {
     // a(ah + 1) routers; g·a(a - 1)/2 cables within groups and g(g - 1)/2 between them.
     {R"("shape": "dragonfly", "hosts": 72, "a": 4, "p": 2, "h": 2)", 72, 36, 72 + 9 * 6 + 36, 7, 3},
     {R"("shape": "dragonfly", "hosts": 72)", 72, 36, 72 + 9 * 6 + 36, 7, 3},
-    // Of three groups each has four cables to each other one, one from every router: no hop within the first group.
+    // Each of three groups has four cables to each other one, one from every router: no hop within the first group.
     {R"("shape": "dragonfly", "hosts": 24, "a": 4, "p": 2, "h": 2, "groups": 3)", 24, 12, 24 + 3 * 6 + 3 * 4, 7, 2},
     {R"("shape": "dragonfly_plus", "hosts": 20, "leaves_per_group": 2, "spines_per_group": 2, "p": 2, "h": 2)", 20, 20,
      20 + 5 * 4 + 10, 4, 3},

@@ -43,7 +43,7 @@ struct Grid {
   std::vector<std::uint32_t> ports_before;  // of each dimension: ports with lower numbers
   std::uint64_t switches = 1;
 
-  // Of switches that differ by one in that dimension.
+  // Two switches that differ by one in that dimension.
   std::size_t stride(std::size_t dimension) const {
     std::size_t stride = 1;
     for (std::size_t d = dimension + 1; d < sides.size(); ++d) stride *= sides[d].size;

@@ -58,7 +58,7 @@ class Overrides {
   }
   static const Object& table_of(std::string_view key) { return *field_of(topology_table(), key).object; }
 
-  // Which of the written parts stand for generated ones. Each of these is set once.
+  // The written parts that stand for generated ones. Each of these is set once.
   template <class Spec, class Set>
   std::vector<bool> by_name(std::vector<Spec>& parts, std::size_t written, Set set) {
     std::vector<bool> gone(written);

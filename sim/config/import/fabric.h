@@ -23,7 +23,7 @@ struct Device {
   bool is_switch = false;
   std::string adapter;      // name of an adapter's device as programs see it; empty: by position
   std::uint32_t ports = 0;  // of a switch; 0: as many as it has cables
-  // Of a node of InfiniBand; 0 and empty: the file does not say.
+  // A node of InfiniBand has them; 0 and empty: the file does not say.
   std::uint64_t guid = 0, port_guid = 0, system_guid = 0;
   std::uint32_t lid = 0;
   std::uint32_t device_id = 0;
@@ -45,7 +45,7 @@ struct Cable {
   std::string lossless_priorities;  // of Ethernet, "3,4"; empty: not said
 };
 
-// What the file does not say, or what a topology has no key for.
+// Values that the file does not give, or that a topology has no key for.
 struct Assumption {
   std::string text;
   std::string where;  // the key or file that changes it

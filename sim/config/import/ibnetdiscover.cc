@@ -24,7 +24,7 @@ class Cursor {
   bool starts_with(char c) const { return text_.starts_with(c); }
   std::string_view rest() const { return text_; }
 
-  // What is between two characters, the first of which is in front; nothing: it is not there.
+  // The text between two characters, the first of which is in front; nothing: it is not there.
   std::optional<std::string_view> between(char open, char close) {
     if (!text_.starts_with(open)) return std::nullopt;
     const std::size_t end = text_.find(close, 1);

@@ -36,7 +36,7 @@ std::optional<Format> format_of_line(std::string_view line, const std::vector<st
   return std::nullopt;
 }
 
-// What is often given instead.
+// Files that are often given instead.
 std::string traffic_in(std::string_view text) {
   Lines lines(text);
   bool is_first = true;

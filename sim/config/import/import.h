@@ -31,7 +31,7 @@ std::optional<Format> recognise(std::string_view text);
 // one fabric and forwarding tables of it. Nothing, and findings, where they cannot be read.
 std::optional<Fabric> read_fabric(std::span<const Source> sources, std::optional<Format> format, Diagnostics& diagnostics);
 
-// What a file does not say.
+// Values that a file does not give.
 struct Defaults {
   std::string name = "imported";
   std::string length = "2 m";

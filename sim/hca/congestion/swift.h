@@ -38,7 +38,7 @@ class Swift final : public RateController {
   bool wants_round_trips() const override { return true; }
   void on_acknowledged(const Acknowledged& acknowledged) override;
   std::optional<std::uint64_t> window(std::uint32_t packet_bytes) override;
-  // What the window makes of the newest round trip.
+  // The window after the newest round trip.
   std::optional<Rate> rate(Instant) override;
   Instant next_increase(Instant) override { return kNever; }
   Instant due(Instant now, const SentPacket& newest) override;
