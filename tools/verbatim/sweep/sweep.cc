@@ -69,7 +69,8 @@ class Sweep {
 
   int run(Json scenario) {
     scenario_ = std::move(scenario);
-    if (!make_files() || !check_points()) return worst_ == kAsExpected ? static_cast<int>(kUsage) : worst_;
+    if (!read_topologies() || !check_points())
+      return worst_ == kAsExpected ? static_cast<int>(kUsage) : worst_;
     if (pool_.is_interrupted()) {
       complain("interrupted before the first run");
       return kInterrupted;
@@ -89,53 +90,76 @@ class Sweep {
     return options_.out + "/points/" + std::string(3 - std::min<std::size_t>(3, number.size()), '0') + number;
   }
 
-  // The files of each point that are not as they lie there. False: a path leads nowhere, and that has been
-  // printed.
-  bool make_files() {
+  // Reads the topologies of all points. False: one cannot be read, or a path of --vary leads nowhere, and
+  // that has been printed.
+  bool read_topologies() {
     config::Diagnostics diagnostics;
-    std::map<std::string, std::optional<Json>> topologies;  // by path
-    const bool varies_topology = std::ranges::any_of(axes_, &SweepAxis::is_of_topology);
-    const auto add = [&](const std::string& text) {
-      for (const config::Finding& finding : diagnostics.findings())
-        if (finding.text == text) return;
-      diagnostics.add("--vary", "", text);
-    };
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      config::FileTexts& files = files_.emplace_back();
-      files.keeper = label(i);
       Json scenario = scenario_;
-      set_values(scenario, i, false, add);
-      if (varies_topology && scenario.is_object() && scenario.contains("topology") &&
-          scenario["topology"].is_string()) {
-        const std::string path = config::beside(options_.scenario, scenario["topology"].get<std::string>());
-        const auto [topology, is_new] = topologies.emplace(path, std::nullopt);
-        if (is_new) topology->second = config::read_json(path, diagnostics);
-        if (is_new) protect_input(path);
-        if (topology->second) {
-          Json changed = *topology->second;
-          set_values(changed, i, true, add);
-          files.texts[path] = changed.dump(2, ' ', false, Json::error_handler_t::replace);
-        }
+      set_values(scenario, i, false, &diagnostics);
+      const std::string path = topology_of(scenario);
+      if (path.empty()) continue;
+      protect_input(path);
+      if (!varies_topology_ || topologies_.contains(path)) continue;
+      std::optional<Json>& topology = topologies_[path];
+      topology = config::read_json(path, diagnostics);
+      for (std::size_t axis = 0; topology && axis < axes_.size(); ++axis) {
+        if (!axes_[axis].is_of_topology) continue;
+        Json changed = *topology;
+        for (std::size_t value = 0; value < axes_[axis].values.size(); ++value)
+          set(changed, axes_[axis], value, &diagnostics);
       }
-      files.texts[options_.scenario] = scenario.dump(2, ' ', false, Json::error_handler_t::replace);
     }
     if (!diagnostics.empty()) print(diagnostics);
     return diagnostics.empty();
   }
 
-  template <class Add>
-  void set_values(Json& document, std::size_t point, bool is_of_topology, const Add& add) const {
-    for (std::size_t i = 0; i < axes_.size(); ++i) {
-      if (axes_[i].is_of_topology != is_of_topology) continue;
-      if (const std::string problem = set_value(document, axes_[i], points_[point][i]); !problem.empty())
-        add(config::in_quotes(axes_[i].name) + " leads nowhere: " + problem);
+  // The path of its topology; empty: it names none.
+  std::string topology_of(const Json& scenario) const {
+    if (!scenario.contains("topology") || !scenario["topology"].is_string()) return "";
+    return config::beside(options_.scenario, scenario["topology"].get<std::string>());
+  }
+
+  // Those that are not as they are on the disk.
+  config::FileTexts files_of(std::size_t point) const {
+    const auto text_of_file = [](const Json& json) {
+      return json.dump(2, ' ', false, Json::error_handler_t::replace);
+    };
+    config::FileTexts files;
+    files.keeper = label(point);
+    Json scenario = scenario_;
+    set_values(scenario, point, false, nullptr);
+    if (const auto found = topologies_.find(topology_of(scenario));
+        found != topologies_.end() && found->second) {
+      Json topology = *found->second;
+      set_values(topology, point, true, nullptr);
+      files.texts[found->first] = text_of_file(topology);
     }
+    files.texts[options_.scenario] = text_of_file(scenario);
+    return files;
+  }
+
+  void set_values(Json& document, std::size_t point, bool is_of_topology,
+                  config::Diagnostics* diagnostics) const {
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      if (axes_[i].is_of_topology == is_of_topology) set(document, axes_[i], points_[point][i], diagnostics);
+    }
+  }
+  // Each finding once.
+  static void set(Json& document, const SweepAxis& axis, std::size_t value,
+                  config::Diagnostics* diagnostics) {
+    const std::string problem = set_value(document, axis, value);
+    if (problem.empty() || diagnostics == nullptr) return;
+    const config::Finding finding{"--vary", "", config::in_quotes(axis.name) + " leads nowhere: " + problem,
+                                  ""};
+    if (std::ranges::find(diagnostics->findings(), finding) == diagnostics->findings().end())
+      diagnostics->add(finding);
   }
 
   // In a process of the point's own.
   std::optional<RunPlan> plan_of(std::size_t point, const RunOptions& options,
                                  config::FileTexts& files) const {
-    files = files_[point];
+    files = files_of(point);
     auto plan = make_plan(options, {profile_folders(), &files, "sweep"});
     return plan && warn_of_topology(*plan, options) ? std::move(plan) : std::nullopt;
   }
@@ -379,9 +403,10 @@ class Sweep {
   const std::vector<SweepPoint> points_;
   Answer& answer_;
   Json scenario_;
-  std::vector<config::FileTexts> files_;             // of each point
-  std::vector<std::string> inputs_;                  // likewise
-  std::vector<std::optional<PointResult>> results_;  // likewise; nullopt: it has not ended
+  const bool varies_topology_ = std::ranges::any_of(axes_, &SweepAxis::is_of_topology);
+  std::map<std::string, std::optional<Json>> topologies_;  // by path, if they are varied
+  std::vector<std::string> inputs_;                        // of each point
+  std::vector<std::optional<PointResult>> results_;        // likewise; nullopt: it has not ended
   WorkerPool pool_;
   std::size_t kept_ = 0, failed_ = 0;
   int worst_ = kAsExpected;
@@ -403,7 +428,8 @@ int sweep(const SweepOptions& options) {
     print(diagnostics);
     return kUsage;
   }
-  if (!can_write(options.html)) return kUsage;
+  // The sweep's own folder is made later.
+  if (!options.html.starts_with(options.out + "/") && !can_write(options.html)) return kUsage;
   Answer answer("sweep", options.style);
   return answer.end(Sweep(options, std::move(axes), answer).run(std::move(*scenario)));
 }
