@@ -176,7 +176,8 @@ TEST(Sweep, results_of_other_inputs_are_refused) {
   point["version"] = "0.0";
   folder.write("o/points/001/point.json", point.dump());
   EXPECT_THAT(refused(words), HasSubstr("was run by version 0.0, and this is "));
-  for (const char* damaged : {"", "[]", "{}", R"({"settings": 1, "exit_code": 0})"}) {
+  for (const char* damaged : {"", "[]", "{}", R"({"settings": 1, "exit_code": 0})",
+                              R"({"settings": {"seed": 1}, "inputs": "0", "exit_code": 0, "finding": 5})"}) {
     folder.write("o/points/001/point.json", damaged);
     refused(words);
   }
@@ -246,6 +247,8 @@ TEST(Compare, shows_figures_ratios_and_what_differs_in_inputs) {
   const std::string page = text_of_file(folder.path("c.html"));
   EXPECT_THAT(page, HasSubstr("Completion times of in"));
   for (const char* outside : {"http:", "https:", "<script", "<link", "src="}) EXPECT_THAT(page, Not(HasSubstr(outside)));
+  const Finished two = folder.run({"compare", "o/points/001", "o/points/002"});
+  EXPECT_THAT(two.out, HasSubstr("  size=16 KiB  ")) << "both have the same seed";
   const Finished same = folder.run({"compare", "o/points/001", "o/points/001"});
   EXPECT_EQ(same.code, 0);
   EXPECT_THAT(same.out, Not(HasSubstr("inputs that differ")));

@@ -248,7 +248,16 @@ void align_classes(std::vector<RunSummary>& runs) {
 
 void label_runs(std::vector<RunSummary>& runs) {
   std::set<std::string> labels;
+  const auto is_same_in_all = [&](const std::pair<std::string, std::string>& setting) {
+    return std::ranges::all_of(runs, [&](const RunSummary& run) {
+      return std::ranges::find(run.settings, setting) != run.settings.end();
+    });
+  };
   for (RunSummary& run : runs) {
+    for (const auto& setting : run.settings) {
+      if (!is_same_in_all(setting))
+        run.label += (run.label.empty() ? "" : " ") + setting.first + "=" + setting.second;
+    }
     if (run.label.empty()) {
       std::filesystem::path path = std::filesystem::path(run.path).lexically_normal();
       if (path.filename() == "run.json" || path.filename().empty()) path = path.parent_path();

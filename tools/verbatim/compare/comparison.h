@@ -38,11 +38,11 @@ std::vector<std::string> workloads_to_compare(const std::vector<RunSummary>& run
 // nullptr: the run has none of that name.
 const WorkloadSummary* workload_of(const RunSummary& run, const std::string& name);
 
-// Takes away classes of sizes that cannot be compared: where one run has classes of exact sizes and another of ranges, or where
-// sizes are too many, those that not all runs have.
+// Takes away classes of sizes that cannot be compared: where one run has classes of exact sizes and another
+// of ranges, or where sizes are too many, those that not all runs have.
 void align_classes(std::vector<RunSummary>& runs);
 
-// Labels for runs that have none yet: the last parts of their paths by which they differ.
+// Labels that differ: what a sweep has set, as far as the runs differ in it, else the last part of the path.
 void label_runs(std::vector<RunSummary>& runs);
 
 // A table for people; whole lines.

@@ -84,6 +84,14 @@ std::string place_class(std::size_t place) {
   return "place-" + std::to_string(place % 8) + (place >= 8 ? " is-dashed" : "");
 }
 
+// Of the curve at this place of so many: those below are wider, so that they are seen beside one that covers
+// them.
+std::string width_style(std::size_t place, std::size_t count) {
+  const std::size_t above = count > place ? count - 1 - place : 0;
+  return format(" style=\"stroke-width:%.1f\"",
+                2 + 1.5 * static_cast<double>(std::min<std::size_t>(above, 4)));
+}
+
 }  // namespace
 
 std::string distribution_plot(const std::string& title, const std::vector<Curve>& curves) {
@@ -142,7 +150,8 @@ std::string distribution_plot(const std::string& title, const std::vector<Curve>
       shown_x = x;
       shown_y = y;
     }
-    content += "<path class=\"curve " + place_class(curve.place) + "\" d=\"" + points + "\"><title>" +
+    content += "<path class=\"curve " + place_class(curve.place) + "\"" +
+               width_style(curve.place, curves.size()) + " d=\"" + points + "\"><title>" +
                for_html(join(curve.label, ": ", curve.times.size(), " flows")) + "</title></path>";
   }
   return figure_of(title, content);
@@ -209,7 +218,8 @@ std::string line_plot(const std::string& title, const std::string& axis,
       }
     }
     if (!path.empty())
-      content += "<path class=\"curve " + place_class(one.place) + "\" d=\"" + path + "\"/>" + dots;
+      content += "<path class=\"curve " + place_class(one.place) + "\"" +
+                 width_style(one.place, series.size()) + " d=\"" + path + "\"/>" + dots;
   }
   return figure_of(title, content);
 }

@@ -212,7 +212,7 @@ void read_point(RunSummary& run, const std::string& folder) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     const std::string last = name.substr(name.rfind('/') + 1);
     const bool says_which = last.find_first_not_of("0123456789") != last.npos;
-    run.label += (run.label.empty() ? "" : " ") + (says_which ? last : name) + "=" + text;
+    run.settings.emplace_back(says_which ? last : name, text);
     run.inputs.emplace_back(name, text);
   }
 }

@@ -37,7 +37,7 @@ struct PortSummary {
 
 struct RunSummary {
   std::string path;   // as the user named it
-  std::string label;  // short, for tables and legends; no other run of a comparison has it
+  std::string label;  // short, for tables and legends; label_runs() sets it
   std::string outcome;
   std::optional<KeptDigest> digest;
   // nullopt: run.json does not have it.
@@ -50,6 +50,8 @@ struct RunSummary {
   // What the run was made of, a name and a text each, in an order that is the same for all runs. Of two that
   // are the same, the runs had the same input.
   std::vector<std::pair<std::string, std::string>> inputs;
+
+  std::vector<std::pair<std::string, std::string>> settings;  // of a sweep's point: short names, and values
 
   // That of all flows; nullptr: it had none.
   const SizeClass* all_flows() const;

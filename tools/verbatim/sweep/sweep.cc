@@ -282,7 +282,8 @@ class Sweep {
                                                                              : std::string();
     };
     const bool is_whole = kept.is_object() && kept.contains("settings") && kept.contains("exit_code") &&
-                          kept["exit_code"].is_number_integer();
+                          kept["exit_code"].is_number_integer() &&
+                          (!kept.contains("finding") || kept["finding"].is_string());
     if (!is_whole || text("inputs").empty())
       return "has a " + std::string(kPointFile) + " that no sweep has written";
     if (text("version") != VERBATIM_VERSION)
