@@ -37,6 +37,13 @@ std::vector<subnet::Node> nodes_of(const TopologySpec& topology) {
   for (const AdapterSpec& adapter : topology.adapters)
     nodes.push_back({adapter.name, subnet::NodeKind::kAdapter, 1, !topology.hca_profile(adapter).is_light()});
   for (const SwitchSpec& s : topology.switches) nodes.push_back({s.name, subnet::NodeKind::kSwitch, s.ports});
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::size_t adapters = topology.adapters.size();
+    const NodeSpec& given = i < adapters ? topology.node_of(topology.adapters[i]) : topology.switches[i - adapters].node;
+    nodes[i].guid = given.guid;
+    nodes[i].port_guid = given.port_guid;
+    nodes[i].lid = static_cast<std::uint16_t>(given.lid);
+  }
   return nodes;
 }
 

@@ -85,8 +85,8 @@ void warn_of_ports(const TopologySpec& topology, Diagnostics& diagnostics) {
   }
   for (const auto& key : order) {
     const auto& [first, more] = found.at(key);
-    const bool is_generated = first->pointer == "/generate";
-    diagnostics.warn({topology.file, is_generated ? first->pointer : pointer_to(first->pointer, "ports"),
+    const bool is_generated = first->pointer.starts_with("/generate");
+    diagnostics.warn({topology.file, is_generated ? "/generate" : pointer_to(first->pointer, "ports"),
                       "the switch " + in_quotes(first->name) + others(more, "switch", "switches") + " needs " + std::to_string(first->ports) +
                           " ports, but a switch of profile " + in_quotes(first->profile) + " has " +
                           std::to_string(first->switch_profile.ports_max),

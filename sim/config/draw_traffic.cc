@@ -1,6 +1,7 @@
 // Flows and workloads of a scenario written out as traffic.
 #include "sim/config/fields.h"
 #include "sim/config/load.h"
+#include "sim/workload/flow_files.h"
 #include "sim/workload/patterns.h"
 #include "sim/workload/poisson_flows.h"
 
@@ -35,13 +36,15 @@ void append_flow(const FlowSpec& flow, Traffic& traffic) {
 // The flows of one workload; ends are members until all are drawn.
 class Drawing {
  public:
-  Drawing(const WorkloadSpec& spec, std::uint64_t seed, Traffic& traffic)
+  Drawing(const WorkloadSpec& spec, std::uint64_t seed, bool is_roce, Traffic& traffic)
       : spec_(spec),
         seed_(seed),
+        is_roce_(is_roce),
         members_(static_cast<std::uint32_t>(spec.members.size())),
         traffic_(traffic) {}
 
   void run() {
+    if (spec_.flow_file) return take_file();
     if (spec_.load != kNotGiven)
       draw_poisson();
     else if (spec_.flows != kNotGiven)
@@ -65,6 +68,29 @@ class Drawing {
     return spec_.distribution ? spec_.distribution->draw(random) : static_cast<std::uint64_t>(spec_.size);
   }
 
+  void take_file() {
+    const workload::FlowFile& file = *spec_.flow_file;
+    const auto first_kind = static_cast<std::uint32_t>(traffic_.kinds.size());
+    const auto first_trigger = static_cast<std::uint32_t>(traffic_.triggers.size());
+    for (const workload::FlowFile::Kind& of_file : file.kinds) {
+      FlowKind& own = traffic_.kinds.emplace_back(kind());
+      if (of_file.fires_on_arrival) own.operation = Operation::kSend;
+      // A priority as the usual map has it: the upper three bits of the DSCP.
+      constexpr std::uint32_t kPriorityShift = 5;
+      if (is_roce_ && own.traffic_class == 0) own.traffic_class = of_file.priority << kPriorityShift;
+    }
+    traffic_.triggers.insert(traffic_.triggers.end(), file.triggers.begin(), file.triggers.end());
+    for (FlowPlan flow : file.flows) {
+      flow.from = spec_.members[flow.from];
+      flow.to = spec_.members[flow.to];
+      flow.kind += first_kind;
+      for (std::uint32_t* const trigger : {&flow.trigger, &flow.on_sent, &flow.on_received})
+        *trigger += *trigger == FlowPlan::kNone ? 0 : first_trigger;
+      if (flow.trigger == FlowPlan::kNone) flow.start += spec_.start;
+      traffic_.flows.push_back(flow);
+    }
+  }
+
   FlowKind kind() const {
     FlowKind kind;
     kind.name = spec_.name;
@@ -76,7 +102,7 @@ class Drawing {
     kind.traffic_class = spec_.traffic_class;
     kind.on = spec_.on;
     kind.off = spec_.off;
-    kind.is_background = spec_.background || is_endless();
+    kind.is_background = spec_.background;
     return kind;
   }
 
@@ -150,6 +176,7 @@ class Drawing {
 
   const WorkloadSpec& spec_;
   const std::uint64_t seed_;
+  const bool is_roce_;
   const std::uint32_t members_;
   Traffic& traffic_;
   std::vector<FlowPlan> flows_;
@@ -173,7 +200,7 @@ void draw_traffic(ScenarioSpec& scenario) {
         spec.seed != kNotGiven
             ? static_cast<std::uint64_t>(spec.seed)
             : Rng(static_cast<std::uint64_t>(scenario.seed), "workload/" + spec.name).next();
-    Drawing(spec, seed, scenario.traffic).run();
+    Drawing(spec, seed, scenario.topology.is_roce(), scenario.traffic).run();
   }
 }
 

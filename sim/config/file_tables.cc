@@ -1,3 +1,4 @@
+#include "sim/config/cable_rows.h"
 #include "sim/config/spec.h"
 #include "sim/config/tables.h"
 #include "verbs_shim/protocol/huge_pages.h"
@@ -27,6 +28,21 @@ Field interface_mtu_row(std::string_view doc) {
   return bind<Member>({.key = "interface_mtu", .kind = Kind::kInteger, .doc = doc, .min = 576, .max = 9216});
 }
 
+// Of adapters and switches.
+template <auto Member>
+Field node_row() {
+  using N = NodeSpec;
+  static const Object table = make_object<N>(
+      "a node", "identity of a node in an InfiniBand subnet; what is left out follows from the order of names",
+      {without_default(bind<&N::guid_text>({.key = "guid", .kind = Kind::kText, .doc = "of the node, such as \"0x0002c90200000001\""})),
+       without_default(bind<&N::port_guid_text>({.key = "port_guid", .kind = Kind::kText, .doc = "of the adapter's port; of a switch that of the node"})),
+       without_default(bind<&N::system_guid_text>({.key = "system_guid", .kind = Kind::kText, .doc = "of the system's image; left out: that of the node"})),
+       without_default(bind<&N::lid>({.key = "lid", .kind = Kind::kInteger, .doc = "that the simulated subnet manager gives", .min = 1, .max = 0xbfff})),
+       without_default(bind<&N::description>({.key = "description", .kind = Kind::kText, .doc = "NodeDescription, up to 63 bytes; left out: of an adapter the host and the device, of a switch its name"})),
+       without_default(bind<&N::device_id>({.key = "device_id", .kind = Kind::kInteger, .doc = "in NodeInfo; left out: that of the profile", .min = 1, .max = 0xffff}))});
+  return bind_object<Member>({.key = "node", .kind = Kind::kObject, .doc = "on InfiniBand: identity in the subnet, as imported fabrics have it"}, table);
+}
+
 const Object& further_adapter_table() {
   using A = FurtherAdapterSpec;
   static const Object table = make_object<A>(
@@ -47,7 +63,8 @@ const Object& further_adapter_table() {
        bind_objects<&A::vlans>({.key = "vlans",
                                 .kind = Kind::kObjects,
                                 .doc = "on Ethernet: VLANs that the adapter is in, as interfaces eth1.10 and the like"},
-                               vlan_table())});
+                               vlan_table()),
+       node_row<&A::node>()});
   return table;
 }
 
@@ -77,6 +94,7 @@ const Object& host_table() {
                                 .kind = Kind::kObjects,
                                 .doc = "on Ethernet: VLANs that the first adapter is in, as interfaces eth0.10 and the like"},
                                vlan_table()),
+       node_row<&H::node>(),
        bind<&H::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile, found as the adapter profile is"}),
        bind<&H::address_text>(
            {.key = "address",
@@ -105,50 +123,13 @@ const Object& switch_table() {
             .kind = Kind::kReference,
             .doc = "switch profile: a file beside this one, or a name from the profiles folder"}),
        bind<&S::ports>(
-           {.key = "ports", .kind = Kind::kInteger, .doc = "number of ports", .min = 1, .max = 254})});
+           {.key = "ports", .kind = Kind::kInteger, .doc = "number of ports", .min = 1, .max = 254}),
+       node_row<&S::node>(),
+       without_default(bind<&S::forwarding_table>(
+           {.key = "forwarding_table",
+            .kind = Kind::kTextList,
+            .doc = "for the routing engine file: \"7:1\" sends what goes to LID 7 out by port 1, \"8-15:2\" several LIDs; others have no route"}))});
   return table;
-}
-
-// Rows of cables, and of generators for all cables.
-template <auto Member>
-Field flow_control_row() {
-  return without_default(bind<Member>(
-      {.key = "flow_control",
-       .kind = Kind::kText,
-       .doc = "credits: no packet is lost for want of space; pfc, on Ethernet: priorities are paused (IEEE 802.1Qbb); none, on "
-              "Ethernet: a packet that finds the input buffer of its port full is dropped; left out: pfc at a switch whose ports "
-              "share memory, else credits",
-       .choices = {"credits", "pfc", "none"}}));
-}
-template <auto Member>
-Field pfc_row() {
-  using P = PauseSpec;
-  static const Object table = make_object<P>(
-      "priority-based flow control", "when a port asks the other end to pause a priority, and what that costs (IEEE 802.1Qbb)",
-      {for_people("description", "for people"),
-       bind<&P::ends>({.key = "ends",
-                       .kind = Kind::kText,
-                       .doc = "which pause and are paused: both, or \"a\" or \"b\" of the link alone (of a generated one \"a\" is the host, or the "
-                              "lower switch); the other one knows no pauses and drops what finds no space. Needs allow_mismatch",
-                       .choices = {"both", "a", "b"}}),
-       bind<&P::lossless_priorities>({.key = "lossless_priorities",
-                                      .kind = Kind::kText,
-                                      .doc = "those that are paused, such as \"3\", \"3,4\" or \"0-7\"; packets of others are dropped that "
-                                             "find no space"}),
-       bind<&P::quanta>({.key = "quanta",
-                         .kind = Kind::kInteger,
-                         .doc = "of 512 bit times, for which a frame asks; it is repeated after half of them",
-                         .min = 1,
-                         .max = 65535}),
-       bind<&P::response>({.key = "response",
-                           .kind = Kind::kText,
-                           .doc = "time from a frame's last byte to its effect: ideal: none; ieee: what IEEE 802.3 31B.3.7 allows at "
-                                  "the cable's rate; or a duration"}),
-       bind<&P::headroom>({.key = "headroom",
-                           .kind = Kind::kText,
-                           .doc = "of each lossless priority of a port, for what comes after the decision to pause: bound: no traffic "
-                                  "can need more; sonic: the formula of SONiC for Mellanox switches, for 4200-byte packets; or a size"})});
-  return bind_object<Member>({.key = "pfc", .kind = Kind::kObject, .doc = "with flow_control pfc"}, table);
 }
 
 const Object& link_table() {
@@ -217,65 +198,6 @@ const Object& link_table() {
             .doc = "longest time between two flow control packets, at most 65536 symbol times (EDR: 20.97152 us), which is the "
                    "default on InfiniBand; 0, the default on Ethernet: they leave only when there are new credits",
             .max = kSecondPs}))});
-  return table;
-}
-
-const Object& generator_table() {
-  using G = GeneratorSpec;
-  static const Object table = make_object<G>(
-      "a generator", "hosts, switches and links of a regular shape",
-      {for_people("description", "for people"),
-       bind<&G::shape>(
-           {.key = "shape",
-            .kind = Kind::kText,
-            .required = true,
-            .doc = "star: one switch, leaf0; leaf_spine: hosts in order over leaf0, leaf1, …, each of which "
-                   "has cables to every one of spine0, spine1, …; fat_tree: three tiers of switches with k ports each, leaf0, …, agg0, "
-                   "… and core0, …, where k is the least even number for which k³/4 is not less than hosts",
-            .choices = {"star", "leaf_spine", "fat_tree"}}),
-       bind<&G::hosts>({.key = "hosts",
-                        .kind = Kind::kInteger,
-                        .required = true,
-                        .doc = "number of hosts",
-                        .min = 1,
-                        .max = 43'904}),
-       bind<&G::hosts_per_leaf>(
-           {.key = "hosts_per_leaf", .kind = Kind::kInteger, .doc = "of leaf_spine: hosts at each leaf", .min = 1, .max = 253}),
-       bind<&G::spines>(
-           {.key = "spines", .kind = Kind::kInteger, .doc = "of leaf_spine: number of spines", .min = 1, .max = 253}),
-       bind<&G::rails>({.key = "rails",
-                        .kind = Kind::kInteger,
-                        .doc = "adapters of each host: mlx5_0, mlx5_1, …; of leaf_spine each rail has leaves of "
-                               "its own, of a star ports of its own; of fat_tree 1",
-                        .min = 1,
-                        .max = 8}),
-       bind<&G::cables_per_spine>({.key = "cables_per_spine",
-                                   .kind = Kind::kInteger,
-                                   .doc = "of leaf_spine: cables from each leaf to each spine",
-                                   .min = 1,
-                                   .max = 253}),
-       bind<&G::host_prefix>({.key = "host_prefix",
-                              .kind = Kind::kName,
-                              .doc = "first part of the hosts' names; numbers from 0 follow"}),
-       bind<&G::hca>({.key = "hca", .kind = Kind::kReference, .doc = "adapter profile of every host"}),
-       bind<&G::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile of every host"}),
-       bind<&G::switch_profile>(
-           {.key = "switch", .kind = Kind::kReference, .doc = "profile of every switch"}),
-       bind<&G::rate>(
-           {.key = "rate",
-            .kind = Kind::kLinkRate,
-            .required = true,
-            .doc =
-                "of every cable: speed and width, such as \"EDR 4x\", or a data rate, such as \"100 Gbps\""}),
-       bind<&G::length_mm>(
-           {.key = "length", .kind = Kind::kLength, .doc = "of every cable", .min = 0, .max = 100'000'000}),
-       bind<&G::delay_fs_per_mm>({.key = "delay_per_length",
-                                  .kind = Kind::kDelayPerLength,
-                                  .doc = "of every cable; copper 4.6 ns/m, fibre 4.96 ns/m",
-                                  .min = 0,
-                                  .max = 100'000}),
-       flow_control_row<&G::flow_control>(),
-       pfc_row<&G::pfc>()});
   return table;
 }
 
@@ -404,7 +326,7 @@ const Object& topology_table() {
        bind<&T::routing_engine>({.key = "routing_engine",
                                  .kind = Kind::kText,
                                  .doc = "how the simulated subnet manager of InfiniBand lays routes, as OpenSM's option of this name: minhop, updn, dnup, "
-                                        "ftree, dor, lash, dfsssp or torus-2QoS, or several with commas between them, of which the first takes effect that "
+                                        "ftree, dor, lash, dfsssp, torus-2QoS or file (the switches' forwarding_table), or several with commas between them, of which the first takes effect that "
                                         "can route the fabric; else minhop does, unless no_fallback is among them"}),
        without_default(bind<&T::root_switches>(
            {.key = "root_switches",

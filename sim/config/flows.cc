@@ -86,7 +86,7 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
     params.operation = kind.operation;
     params.on = kind.on;
     params.off = kind.off;
-    params.is_background = kind.is_background;
+    params.is_background = traffic.is_background(plan);
     params.on_sent = trigger_of(plan.on_sent);
     params.on_received = trigger_of(plan.on_received);
     added[index] =
@@ -97,6 +97,34 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
     if (workload::Trigger* const trigger = trigger_of(traffic.flows[i].trigger)) trigger->add(*added[i]);
   }
   return {added.begin(), added.end()};
+}
+
+std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const std::vector<DrawnGraph>& graphs,
+                                                  workload::Workload& workload) {
+  constexpr std::uint64_t kEagerBytesOfMpi = 65'535;
+  std::vector<const workload::GraphRun*> runs;
+  for (const DrawnGraph& drawn : graphs) {
+    const WorkloadSpec& spec = *drawn.spec;
+    workload::FlowKind kind;
+    kind.service_level = spec.service_level;
+    kind.traffic_class = spec.traffic_class;
+    std::vector<hca::Endpoint*> places;
+    for (const std::uint32_t adapter : drawn.adapters) places.push_back(&simulation.endpoint(adapter));
+    workload::GraphRunParams params;
+    params.start = instant_from_ps(spec.start.count());
+    // As LogGOPSim: what is eager has been copied.
+    params.sends_are_buffered = spec.goal != nullptr;
+    if (spec.goal != nullptr) params.eager_bytes = kEagerBytesOfMpi;
+    if (spec.eager_size != WorkloadSpec::kNotGiven) params.eager_bytes = static_cast<std::uint64_t>(spec.eager_size);
+    using Operation = hca::SourceWork::Operation;
+    params.operation = spec.operation == "send" ? Operation::kSend : Operation::kWrite;
+    const auto paths = [&](std::uint32_t from, std::uint32_t to) {
+      hca::Endpoint &here = *places[from], &there = *places[to];
+      return workload::FlowPaths{path_to(simulation, here, there, kind), path_to(simulation, there, here, kind)};
+    };
+    runs.push_back(&workload.add_graph(simulation.engine(), drawn.graph, places, paths, params));
+  }
+  return runs;
 }
 
 }  // namespace verbatim::config

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "sim/config/graphs.h"
 #include "sim/config/simulation.h"
 #include "sim/workload/workload.h"
 
@@ -14,5 +15,9 @@ namespace verbatim::config {
 // Returns them in the order of the traffic.
 std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const workload::Traffic& traffic,
                                                workload::Workload& workload);
+
+// The same for graphs, in their order: behind the flows.
+std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const std::vector<DrawnGraph>& graphs,
+                                                  workload::Workload& workload);
 
 }  // namespace verbatim::config

@@ -225,7 +225,7 @@ const Object& congestion_control_table() {
          bind<&C::controller>({.key = "controller",
                                .kind = Kind::kText,
                                .doc = "of the rate of each connection: dcqcn-nv as adapters document it, dcqcn-paper of SIGCOMM 2015, "
-                                      "dcqcn-ns3 of HPCC's simulator",
+                                      "dcqcn-ns3 of HPCC's simulator; timely and swift by round trips; hpcc by telemetry of switches",
                                .choices = controllers}),
          flag<&C::ecn_capable>("ecn_capable", "requests and READ responses of connections carry ECT(0), so that switches mark them"),
          duration<&C::min_time_between_cnps>("min_time_between_cnps", "marks within this time of a notification are not answered"),
@@ -251,6 +251,7 @@ const Object& congestion_control_table() {
          rate.operator()<&P::rate_to_set_on_first_cnp>("rate_to_set_on_first_cnp",
                                                        "rate from the first notification on; 0 bps: that of the line", 0),
          period.operator()<&P::rate_reduce_monitor_period>("rate_reduce_monitor_period", "between cuts"),
+         period.operator()<&P::base_round_trip>("base_round_trip", "of a full packet that nothing delays, for hpcc and swift"),
          clamp.operator()<&P::clamp_tgt_rate>("clamp_tgt_rate", "each cut sets the target of the recovery to the rate before it"),
          clamp.operator()<&P::clamp_tgt_rate_after_time_inc>("clamp_tgt_rate_after_time_inc",
                                                              "so does a cut that follows an increase by the timer")});
@@ -302,6 +303,7 @@ const Object& hca_profile_table() {
          stage<&P::acknowledge>("acknowledge", "checks done to acknowledgement handed to the port; one each"),
          stage<&P::completion>("completion", "acknowledged or received to CQE write issued; one per CQE"),
          size<&P::gather_buffer_bytes>("gather_buffer", "payload gathered ahead of the port, per lane", 4096, 1 << 30),
+         size<&P::output_queue_bytes>("output_queue", "the port takes no more packets of a lane while as much waits in it", 1, 1 << 30),
          size<&P::receive_buffer_bytes>("receive_buffer",
                                         "input buffer of the port per lane, granted as credits",
                                         fabric::kLeastInputBufferBytes, kMostBufferBytes),

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/config/arguments.h"
+#include "sim/config/generate/generate.h"
 #include "sim/config/profile_files.h"
 #include "sim/config/tables.h"
 #include "sim/config/words.h"
@@ -31,7 +32,7 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
   TopologySpec topology;
   topology.file = path;
   check_object(json, topology_table(), &topology, path, "", diagnostics);
-  generate(topology, diagnostics);
+  generate(topology, json, diagnostics);
   ProfileReader profiles(options, path, diagnostics);
   using enum FileKind;
   for (HostSpec& host : topology.hosts) {
@@ -41,7 +42,7 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
     profiles.resolve(host.cpu, cpu_profile_table(), kCpuProfile, host.pointer + "/cpu", &host.cpu_profile);
   }
   for (SwitchSpec& s : topology.switches) {
-    const char* const key = s.pointer == "/generate" ? "/switch" : "/profile";
+    const char* const key = s.pointer.starts_with("/generate") ? "/switch" : "/profile";
     profiles.resolve(s.profile, switch_profile_table(), kSwitchProfile, s.pointer + key, &s.switch_profile);
   }
   resolve_topology(topology, diagnostics);
@@ -156,17 +157,11 @@ void resolve_traffic(ScenarioSpec& scenario, const LoadOptions& options, Diagnos
   resolve_flows(scenario, diagnostics);
   resolve_workloads(scenario, options, diagnostics);
   draw_traffic(scenario);
-  std::vector<std::string> pointers;  // of its kinds
-  for (const FlowSpec& flow : scenario.flows) {
-    if (flow.is_resolved) pointers.push_back(flow.pointer);
-  }
-  for (const WorkloadSpec& one : scenario.workloads) {
-    if (one.is_resolved) pointers.push_back(one.pointer);
-  }
-  check_traffic(scenario, pointers, diagnostics);
-  const auto in_background = [&](const workload::FlowPlan& flow) { return scenario.traffic.kinds[flow.kind].is_background; };
+  check_traffic(scenario, diagnostics);
+  const auto in_background = [&](const workload::FlowPlan& flow) { return scenario.traffic.is_background(flow); };
+  const auto is_graph = [](const WorkloadSpec& one) { return one.is_ready_graph; };
   if (!scenario.programs.empty() || scenario.traffic.empty() || scenario.until != Duration(0) ||
-      !std::ranges::all_of(scenario.traffic.flows, in_background))
+      std::ranges::any_of(scenario.workloads, is_graph) || !std::ranges::all_of(scenario.traffic.flows, in_background))
     return;
   diagnostics.add(scenario.file, "/workloads", "every workload is in the background, so that nothing says when the run ends",
                   "give \"until\", or a workload a \"size\"");

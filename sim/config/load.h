@@ -52,10 +52,12 @@ void check_traffic_keys(const ScenarioSpec& scenario, const std::string& what, c
                         std::uint32_t traffic_class, Diagnostics& diagnostics);
 void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uint32_t>& adapters, const std::string& pointer,
                         std::int64_t bytes, Diagnostics& diagnostics);
-// What all traffic needs of the topology. `pointers` has the place of each of its kinds.
-void check_traffic(const ScenarioSpec& scenario, const std::vector<std::string>& pointers, Diagnostics& diagnostics);
+// What all traffic needs of the topology.
+void check_traffic(const ScenarioSpec& scenario, Diagnostics& diagnostics);
 // Finds who takes part in workloads, reads their files, and refuses keys that do not go together.
 void resolve_workloads(ScenarioSpec& scenario, const LoadOptions& options, Diagnostics& diagnostics);
+// One of them that is a graph, and whose name and members are known.
+void resolve_graph(const ScenarioSpec& scenario, WorkloadSpec& spec, const LoadOptions& options, Diagnostics& diagnostics);
 // Those that are resolved, in their order, each with a kind of its own.
 workload::Traffic traffic_of(const std::vector<FlowSpec>& flows);
 // Makes the traffic of a resolved scenario anew, with a kind for each flow and each workload. Loading does, and whoever
@@ -74,9 +76,6 @@ void check_foreground(const ScenarioSpec& scenario, const std::string& file, con
 // there is no finding in it.
 std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
                                    Diagnostics& diagnostics, std::optional<TopologySpec>* topology = nullptr);
-
-// Adds the hosts, switches and links that "generate" asks for.
-void generate(TopologySpec& topology, Diagnostics& diagnostics);
 
 // Resolves ends, addresses and reachability of a topology whose profiles are loaded; also for topologies that are built by
 // programs rather than read. Where the file has findings, what would only follow from them is no finding of its own.

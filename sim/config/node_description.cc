@@ -90,6 +90,12 @@ NodePort port_at(const TopologySpec& topology, const CableIndex& cables, const E
   return port;
 }
 
+void take_given(Node& node, const NodeSpec& given) {
+  if (!given.description.empty()) node.description = given.description;
+  if (given.system_guid != 0) node.info.system_image_guid = given.system_guid;
+  if (given.device_id != 0) node.info.device_id = static_cast<std::uint16_t>(given.device_id);
+}
+
 }  // namespace
 
 Node adapter_node(const TopologySpec& topology, const CableIndex& cables, const subnet::Plan& plan, std::size_t index,
@@ -105,6 +111,7 @@ Node adapter_node(const TopologySpec& topology, const CableIndex& cables, const 
   node.info.partition_capacity = static_cast<std::uint16_t>(profile.pkey_table_length);
   node.info.device_id = static_cast<std::uint16_t>(profile.vendor_part_id);
   node.info.vendor_id = profile.vendor_id & 0xffffff;
+  take_given(node, topology.node_of(spec));
   node.ports.resize(1);
   node.ports.push_back(port_at(topology, cables, {false, index, 1}, profile.arbitration, profile.sl_to_vl));
   NodePort& port = node.ports[1];
@@ -134,6 +141,7 @@ Node switch_node(const TopologySpec& topology, const CableIndex& cables, const s
   node.info.system_image_guid = node.info.node_guid = node.info.port_guid = planned.guid;
   node.info.device_id = static_cast<std::uint16_t>(kSwitchDevice);
   node.info.vendor_id = kSwitchVendor;
+  take_given(node, spec.node);
   node.ports.resize(1);
   for (std::uint32_t number = 1; number <= spec.ports; ++number) {
     const bool is_planned = topology.manages_subnet() && number <= planned.lanes.size();

@@ -9,6 +9,7 @@
 
 #include "sim/config/load.h"
 #include "sim/config/resolve_congestion.h"
+#include "sim/config/resolve_nodes.h"
 #include "sim/config/resolve_routing.h"
 #include "sim/config/words.h"
 
@@ -57,9 +58,9 @@ class Resolver {
     for (const Finding& finding : diagnostics.findings()) {
       if (finding.file == topology.file) wrong_.insert(finding.pointer);
     }
+    const auto is_of_generator = [](const std::string& pointer) { return pointer.starts_with("/generate"); };
     const auto is_named = [](const auto& node) { return !node.name.empty(); };
-    knows_names_ = !is_wrong("/hosts") && !is_wrong("/switches") && !is_wrong("/generate") && !is_wrong("/generate/shape") &&
-                   !is_wrong("/generate/hosts") && !is_wrong("/generate/host_prefix") &&
+    knows_names_ = !is_wrong("/hosts") && !is_wrong("/switches") && !std::ranges::any_of(wrong_, is_of_generator) &&
                    std::ranges::all_of(topology.hosts, is_named) && std::ranges::all_of(topology.switches, is_named);
   }
 
@@ -71,6 +72,7 @@ class Resolver {
     endpoints();
     addresses();
     partitions();
+    if (!is_wrong("/link_layer")) resolve_nodes(topology_, diagnostics_);
     if (!topology_.is_roce() && topology_.ecmp_seed != "own" && !is_wrong("/link_layer")) {
       add("/ecmp_seed", "switches of InfiniBand do not spread flows by a hash", "leave it out, or choose the link layer \"roce\"");
     }

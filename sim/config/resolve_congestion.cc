@@ -73,6 +73,7 @@ class CongestionResolver {
   }
 
   void pauses(LinkSpec& link) {
+    if (link.rate.byte_time.ps_numerator == 0) return;  // there is a finding on the rate
     const std::string pointer = link.pointer + "/pfc";
     const std::uint32_t lanes = std::min(lanes_of(link.end_a), lanes_of(link.end_b));
     const auto lossless = parse_priorities(link.pfc.lossless_priorities);

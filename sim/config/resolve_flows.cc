@@ -100,9 +100,30 @@ void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uin
   }
 }
 
-void check_traffic(const ScenarioSpec& scenario, const std::vector<std::string>& pointers,
-                   Diagnostics& diagnostics) {
-  if (pointers.empty()) return;
+namespace {
+
+// Where each kind of the traffic is written.
+std::vector<std::string> pointers_of(const ScenarioSpec& scenario) {
+  std::map<std::string, std::string> workloads;
+  for (const WorkloadSpec& one : scenario.workloads) workloads.emplace(one.name, one.pointer);
+  std::vector<std::string> pointers;
+  auto flow = scenario.flows.begin();
+  for (const workload::FlowKind& kind : scenario.traffic.kinds) {
+    if (!kind.name.empty()) {
+      pointers.push_back(workloads.at(kind.name));
+      continue;
+    }
+    flow = std::find_if(flow, scenario.flows.end(), [](const FlowSpec& one) { return one.is_resolved; });
+    pointers.push_back((flow++)->pointer);
+  }
+  return pointers;
+}
+
+}  // namespace
+
+void check_traffic(const ScenarioSpec& scenario, Diagnostics& diagnostics) {
+  const auto is_graph = [](const WorkloadSpec& one) { return one.is_ready_graph; };
+  if (scenario.traffic.empty() && std::ranges::none_of(scenario.workloads, is_graph)) return;
   const TopologySpec& topology = scenario.topology;
   if (!topology.manages_subnet()) {
     diagnostics.add(scenario.file, scenario.flows.empty() ? "/workloads" : "/flows",
@@ -112,6 +133,19 @@ void check_traffic(const ScenarioSpec& scenario, const std::vector<std::string>&
   }
   // Both ends of a flow have its queue pairs.
   std::vector<std::uint64_t> used(topology.adapters.size());
+  for (const WorkloadSpec& one : scenario.workloads) {
+    for (std::size_t i = 0; i < one.member_queue_pairs.size(); ++i) {
+      const std::uint32_t adapter = one.members[i], most = topology.hca_profile(topology.adapters[adapter]).max_qp;
+      const bool had_room = used[adapter] <= most;
+      used[adapter] += one.member_queue_pairs[i];
+      if (!had_room || used[adapter] <= most) continue;
+      diagnostics.add(scenario.file, one.pointer,
+                      "the adapter of " + in_quotes(topology.adapters[adapter].name) + " has " + std::to_string(most) +
+                          " queue pairs, and the workloads up to this one need up to " + std::to_string(used[adapter]),
+                      "leave hosts out, or give fewer channels");
+    }
+  }
+  const std::vector<std::string> pointers = pointers_of(scenario);
   std::vector<bool> is_refused(scenario.traffic.kinds.size());
   for (const workload::FlowPlan& flow : scenario.traffic.flows) {
     bool has_room = true;

@@ -1,6 +1,7 @@
 #include "sim/config/resolve_routing.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <vector>
 
@@ -29,6 +30,7 @@ class RoutingResolver {
     engines();
     topology_.routing.roots = switches("/root_switches", topology_.root_switches);
     torus();
+    tables();
     sweep();
   }
 
@@ -48,6 +50,9 @@ class RoutingResolver {
     if (!topology_.root_switches.empty()) add("/root_switches", text, hint);
     if (!topology_.torus_2qos.shape.empty()) add("/torus_2qos", text, hint);
     if (topology_.sweep_time != usual.sweep_time) add("/sweep_time", text, hint);
+    for (const SwitchSpec& one : topology_.switches) {
+      if (!one.forwarding_table.empty()) add(one.pointer + "/forwarding_table", text, hint);
+    }
     topology_.sweep.reset();
     return true;
   }
@@ -118,6 +123,50 @@ class RoutingResolver {
     if (spec.switches.size() == count) return;
     add("/torus_2qos/switches", in_quotes(spec.shape) + " has " + std::to_string(count) + " places, and there are " + std::to_string(spec.switches.size()) +
             " switches", "name the switch of each place; the last size counts fastest");
+  }
+
+  // For the engine `file`.
+  void tables() {
+    const bool is_asked = std::ranges::find(topology_.routing.engines, subnet::Engine::kFile) != topology_.routing.engines.end();
+    topology_.routing.tables.clear();
+    for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
+      const SwitchSpec& one = topology_.switches[i];
+      if (one.forwarding_table.empty() && is_asked)
+        add(one.pointer, "the switch has no \"forwarding_table\", which the routing engine file reads", "give each switch one, or choose another engine");
+      if (one.forwarding_table.empty()) continue;
+      if (!is_asked) {
+        add("/routing_engine", in_quotes(one.name) + " has a \"forwarding_table\", which only the routing engine file reads",
+            R"(write "routing_engine": "file")");
+        return;
+      }
+      subnet::GivenTable given{topology_.adapters.size() + i, {}};
+      for (std::size_t n = 0; n < one.forwarding_table.size(); ++n) {
+        if (!read_entry(one.forwarding_table[n], one.ports, given))
+          add(one.pointer + "/forwarding_table/" + std::to_string(n), in_quotes(one.forwarding_table[n]) + " is not an entry of this switch",
+              R"(write "LID:PORT" or "LID-LID:PORT", such as "7:1"; ports are 0 (the switch itself) to )" + std::to_string(one.ports));
+      }
+      topology_.routing.tables.push_back(std::move(given));
+    }
+  }
+
+  static bool read_entry(std::string_view text, std::uint32_t ports, subnet::GivenTable& table) {
+    constexpr std::uint32_t kMostLid = 0xbfff;
+    const std::size_t colon = text.find(':'), dash = text.find('-');
+    if (colon == text.npos) return false;
+    const auto first = number(text.substr(0, std::min(dash, colon)), kMostLid);
+    const auto last = dash < colon ? number(text.substr(dash + 1, colon - dash - 1), kMostLid) : first;
+    const auto port = number(text.substr(colon + 1), ports);
+    if (!first || !last || !port || *first == 0 || *last < *first) return false;
+    for (std::uint32_t lid = *first; lid <= *last; ++lid)
+      table.entries.emplace_back(static_cast<std::uint16_t>(lid), static_cast<std::uint8_t>(*port));
+    return true;
+  }
+
+  static std::optional<std::uint32_t> number(std::string_view text, std::uint32_t most) {
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value > most) return std::nullopt;
+    return value;
   }
 
   void sweep() {

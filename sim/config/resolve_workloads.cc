@@ -1,12 +1,15 @@
 // Questions about workloads that need more than one value.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <set>
 
+#include "sim/config/graphs.h"
 #include "sim/config/load.h"
 #include "sim/config/name_patterns.h"
 #include "sim/config/profile_files.h"
+#include "sim/workload/flow_files.h"
 #include "sim/workload/size_distribution.h"
 
 namespace verbatim::config {
@@ -41,7 +44,7 @@ class WorkloadResolver {
   void run() {
     std::set<std::string> names;
     for (WorkloadSpec& spec : scenario_.workloads) {
-      if (spec.name.empty()) spec.name = spec.pattern;
+      if (spec.name.empty()) spec.name = spec.file.empty() ? spec.pattern : name_of_file(spec.file);
       if (!spec.name.empty() && !names.insert(spec.name).second) {
         add(spec.pointer + "/name", "there are two workloads " + in_quotes(spec.name),
             "give each a \"name\" of its own: random numbers follow from it");
@@ -60,9 +63,15 @@ class WorkloadResolver {
       return finding.file == scenario_.file && finding.pointer.starts_with(spec.pointer + "/");
     };
     // More would only follow from what is wrong already.
-    if (spec.pattern.empty() || std::ranges::any_of(diagnostics_.findings(), is_of_it)) return;
+    if (std::ranges::any_of(diagnostics_.findings(), is_of_it)) return;
+    if (spec.pattern.empty() == spec.file.empty()) {
+      return add(spec.pointer, "a workload has a pattern or a file",
+                 "give \"pattern\": \"all-reduce\", or \"file\": \"x.goal\"");
+    }
     const std::size_t before = diagnostics_.findings().size();
     find_members(spec);
+    if (!spec.file.empty() && read_flow_file(spec)) return resolve_flow_file(spec, before);
+    if (spec.is_graph()) return resolve_graph(scenario_, spec, options_, diagnostics_);
     check_keys(spec);
     check_traffic_keys(scenario_, "workload", spec.pointer, spec.start, spec.traffic_class, diagnostics_);
     if (diagnostics_.findings().size() != before) return;
@@ -72,6 +81,123 @@ class WorkloadResolver {
     check_message_size(scenario_, spec.members, spec.pointer, spec.message_size, diagnostics_);
     count_flows(spec);
     spec.is_resolved = diagnostics_.findings().size() == before && flows_ <= kMostFlows;
+  }
+
+  // Whether the file has flows, with findings or without.
+  bool read_flow_file(WorkloadSpec& spec) {
+    Diagnostics of_file;  // a file that is not there is a finding of whoever reads it as a graph
+    const std::string path = beside(scenario_.file, spec.file);
+    const auto text = load_text(path, options_, of_file);
+    const auto format = text ? workload::flow_format_of(*text) : std::nullopt;
+    if (!format) return false;
+    std::vector<workload::LineFinding> findings;
+    auto flows = *format == workload::FlowFormat::kConnectionMatrix
+                     ? workload::read_connection_matrix(*text, findings)
+                     : workload::read_flow_list(*text, findings);
+    for (workload::LineFinding& finding : findings)
+      diagnostics_.add(path, "line " + std::to_string(finding.line), std::move(finding.text),
+                       std::move(finding.hint));
+    if (flows) spec.flow_file = std::make_shared<const workload::FlowFile>(std::move(*flows));
+    return true;
+  }
+
+  void resolve_flow_file(WorkloadSpec& spec, std::size_t before) {
+    if (diagnostics_.findings().size() != before) return;
+    const WorkloadSpec plain;
+    const auto refuse = [&](const char* key, bool is_given) {
+      if (is_given)
+        add(join_pointer(spec.pointer, key), in_quotes(key) + " means nothing for a file of flows",
+            "leave it out; it belongs to patterns");
+    };
+    for (const char* const key : graph_keys(spec)) refuse(key, true);
+    refuse("to", !spec.to.empty());
+    refuse("size", spec.size != plain.size);
+    refuse("sizes", !spec.sizes.empty());
+    refuse("senders", spec.senders != plain.senders);
+    refuse("distance", spec.distance != plain.distance);
+    refuse("share", spec.share != plain.share);
+    refuse("load", spec.load != plain.load);
+    refuse("duration", spec.duration != plain.duration);
+    refuse("flows", spec.flows != plain.flows);
+    refuse("in_flight", spec.in_flight != plain.in_flight);
+    refuse("on", spec.on != plain.on);
+    refuse("off", spec.off != plain.off);
+    const workload::FlowFile& file = *spec.flow_file;
+    const std::string path = beside(scenario_.file, spec.file);
+    const auto greatest = [&] {
+      std::uint32_t most = 0;
+      for (const workload::FlowPlan& flow : file.flows) most = std::max({most, flow.from, flow.to});
+      return most;
+    }();
+    if (greatest >= spec.members.size()) {
+      add(spec.pointer + "/file",
+          "flows of " + path + " name node " + std::to_string(greatest) + ", and the workload has " +
+              std::to_string(spec.members.size()) + " hosts",
+          "use a larger topology, or name more with \"hosts\": node 0 is the first");
+    }
+    if (file.has_priorities) {
+      diagnostics_.warn({scenario_.file, spec.pointer + "/file",
+                         "\"prio\" of connections in " + path + " is left out of account",
+                         "it orders packets at receivers of protocols that are not simulated here"});
+    }
+    check_traffic_keys(scenario_, "workload", spec.pointer, spec.start, spec.traffic_class, diagnostics_);
+    check_message_size(scenario_, spec.members, spec.pointer, spec.message_size, diagnostics_);
+    if (diagnostics_.findings().size() != before) return;
+    cut_failed_links(spec, path);
+    flows_ += static_cast<double>(file.flows.size());
+    spec.is_resolved = diagnostics_.findings().size() == before;
+  }
+
+  // As faults of the scenario. Switches with hosts are the first tier, those next to them the second, and so
+  // on, each in the order of the topology; a switch's links towards the cores are counted from 0 in the order
+  // of its ports.
+  void cut_failed_links(const WorkloadSpec& spec, const std::string& path) {
+    if (spec.flow_file->failures.empty()) return;
+    constexpr std::uint32_t kFar = ~0u;
+    std::vector<std::uint32_t> tiers(topology_.switches.size(), kFar);
+    for (std::uint32_t tier = 0; tier < 3; ++tier) {
+      for (const LinkSpec& link : topology_.links) {
+        for (const auto& [end, other] :
+             {std::pair(&link.end_a, &link.end_b), std::pair(&link.end_b, &link.end_a)}) {
+          if (!end->is_switch || tiers[end->node] != kFar) continue;
+          if (tier == 0 ? !other->is_switch : other->is_switch && tiers[other->node] == tier - 1)
+            tiers[end->node] = tier;
+        }
+      }
+    }
+    for (const workload::FlowFile::Failure& failure : spec.flow_file->failures) {
+      const auto refuse = [&](const std::string& what) {
+        diagnostics_.add(path, "line " + std::to_string(failure.line), what,
+                         "count switches of a tier, and a switch's links upwards, from 0");
+      };
+      std::uint32_t left = failure.number;
+      const auto found = std::ranges::find_if(tiers, [&](std::uint32_t tier) {
+        return tier == static_cast<std::uint32_t>(failure.tier) && left-- == 0;
+      });
+      if (found == tiers.end()) {
+        refuse("the topology has no such switch");
+        continue;
+      }
+      const auto node = static_cast<std::size_t>(found - tiers.begin());
+      std::vector<std::uint32_t> up;  // ports
+      for (const LinkSpec& link : topology_.links) {
+        for (const auto& [end, other] :
+             {std::pair(&link.end_a, &link.end_b), std::pair(&link.end_b, &link.end_a)}) {
+          if (end->is_switch && end->node == node && other->is_switch && tiers[other->node] == *found + 1)
+            up.push_back(end->port);
+        }
+      }
+      std::ranges::sort(up);
+      if (failure.link >= up.size()) {
+        refuse(in_quotes(topology_.switches[node].name) + " has " + std::to_string(up.size()) +
+               " links upwards");
+        continue;
+      }
+      FaultSpec& fault = scenario_.faults.emplace_back();
+      fault.action = "link_down";
+      fault.link = topology_.switches[node].name + ":" + std::to_string(up[failure.link]);
+      fault.pointer = spec.pointer + "/file";
+    }
   }
 
   void find_members(WorkloadSpec& spec) {
@@ -88,6 +214,17 @@ class WorkloadResolver {
       add(spec.pointer + "/hosts", "the workload has fewer than two hosts", "name more");
   }
 
+  // "x" of "folder/x.goal", where that is a name.
+  static std::string name_of_file(const std::string& file) {
+    const std::size_t slash = file.rfind('/');
+    std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
+    name = name.substr(0, name.rfind('.'));
+    const auto is_plain = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+    };
+    return !name.empty() && std::ranges::all_of(name, is_plain) ? name : "file";
+  }
+
   bool is_random(const WorkloadSpec& spec) const {
     return spec.pattern == "random" || spec.pattern == "hot-spot";
   }
@@ -100,6 +237,8 @@ class WorkloadResolver {
             std::string("leave it out; it belongs to ") + patterns);
     };
     const bool random = is_random(spec), incast = spec.pattern == "incast", hot = spec.pattern == "hot-spot";
+    for (const char* const key : graph_keys(spec))
+      only_of(key, true, false, "collectives and patterns of training");
     only_of("to", !spec.to.empty(), incast || hot, "incast and hot-spot");
     only_of("senders", spec.senders != kNotGiven, incast, "incast");
     only_of("distance", spec.distance != 1, spec.pattern == "shift", "shift");
@@ -212,12 +351,7 @@ class WorkloadResolver {
 
   // Of each member's link, in bits per second.
   void find_rates(WorkloadSpec& spec) {
-    std::vector<std::uint64_t> rates(topology_.adapters.size());
-    for (const LinkSpec& link : topology_.links) {
-      for (const Endpoint& end : {link.end_a, link.end_b}) {
-        if (!end.is_switch) rates[end.node] = static_cast<std::uint64_t>(bits_per_second(link.rate));
-      }
-    }
+    const std::vector<std::uint64_t> rates = cable_rates(topology_);
     for (const std::uint32_t adapter : spec.members) {
       if (rates[adapter] == 0) {
         add(spec.pointer + "/load",

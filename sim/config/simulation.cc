@@ -1,10 +1,13 @@
 #include "sim/config/simulation.h"
 
+#include <algorithm>
+
 #include "sim/config/fields.h"
 #include "sim/config/link_params.h"
 #include "sim/config/node_description.h"
 #include "sim/config/reroutes.h"
 #include "sim/core/rng.h"
+#include "sim/hca/congestion/controllers.h"
 #include "sim/ib/wire.h"
 
 namespace verbatim::config {
@@ -30,6 +33,12 @@ hca::Neighbours neighbours_of(const TopologySpec& topology, const subnet::Plan& 
       entries.emplace_back(gid, plan.nodes[i].ports[0].mac);
   }
   return hca::Neighbours(std::move(entries));
+}
+
+bool asks_for_telemetry(const TopologySpec& topology) {
+  return topology.is_roce() && std::ranges::any_of(topology.adapters, [&](const AdapterSpec& adapter) {
+    return hca::wants_telemetry(topology.hca_profile(adapter).congestion_control);
+  });
 }
 
 }  // namespace
@@ -67,6 +76,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       least_cable_(least_propagation(topology)),
       components_(component_names(topology)),
       tracer_(engine_),
+      has_telemetry_(asks_for_telemetry(topology)),
       plan_(plan_of(topology)),
       neighbours_(neighbours_of(topology, plan_)),
       pkey_tables_(pkey_tables_of(topology)),
@@ -144,6 +154,7 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
   params.virtual_lanes = profile.virtual_lanes;
   params.input_buffer_bytes = profile.receive_buffer_bytes;
   params.vl15_buffer_bytes = profile.vl15_buffer_bytes;
+  params.output_queue_bytes = profile.output_queue_bytes;
   params.arbitration = profile.arbitration;
   params.sl_to_vl = profile.sl_to_vl;
   const auto make_port = [&](auto& owner) {
@@ -233,6 +244,7 @@ void Simulation::build_link(const LinkSpec& link, std::uint64_t seed) {
     const auto marking = fabric::marking_of(topology_.switches[end.node].switch_profile.marking, params.byte_time);
     fabric::Port& port = port_of(end);
     if (marking != nullptr) port.set_marking(marking, Rng(seed, "marking/" + components_.name(port.id())));
+    if (has_telemetry_) port.set_telemetry();
   }
   for (const auto& [near, far] : {std::pair(link.end_a, link.end_b), std::pair(link.end_b, link.end_a)}) {
     if (!near.is_switch || far.is_switch) continue;

@@ -144,6 +144,7 @@ class Simulation {
   ComponentTable components_;
   Engine engine_;
   Tracer tracer_;
+  const bool has_telemetry_;  // a controller of an adapter asks switches for it
   subnet::Plan plan_;
   hca::Neighbours neighbours_;
   std::vector<std::vector<std::uint16_t>> pkey_tables_;  // by adapter

@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,11 @@
 #include "sim/workload/traffic.h"
 #include "verbs_shim/protocol/region.h"
 
+namespace verbatim::workload {
+class MessageGraph;
+struct FlowFile;
+}
+
 namespace verbatim::config {
 
 // What a host's processor costs.
@@ -30,6 +36,17 @@ struct CpuProfile {
   std::uint64_t timestamp_counter_hz = 2'000'000'000;
   std::string instruction_set = "x86-64-v2";
   protocol::CallCosts costs{};
+};
+
+// What a node of an InfiniBand subnet has instead of what would follow from its name.
+struct NodeSpec {
+  std::string guid_text, port_guid_text, system_guid_text;  // as written, hexadecimal; empty: not given
+  std::uint32_t lid = 0;                                    // likewise 0
+  std::string description;                                  // likewise empty
+  std::uint32_t device_id = 0;                              // likewise 0
+  std::string pointer;                                      // empty: nothing is given
+
+  std::uint64_t guid = 0, port_guid = 0, system_guid = 0;  // resolved; 0: not given
 };
 
 // Pages that a host has set aside for MAP_HUGETLB.
@@ -55,6 +72,7 @@ struct FurtherAdapterSpec {
   std::string address_text;     // with or without the network's bits; empty: assigned by position
   std::uint32_t interface_mtu = 0;  // bytes; 0: the topology's
   std::vector<VlanSpec> vlans;
+  NodeSpec node;
   std::string pointer;
 
   // Resolved.
@@ -75,6 +93,7 @@ struct HostSpec {
   std::uint32_t interface_mtu = 0;  // of the first adapter, bytes; 0: the topology's
   std::vector<FurtherAdapterSpec> further_adapters;
   std::vector<VlanSpec> vlans;  // of the first adapter
+  NodeSpec node;                // likewise
   std::string pointer;       // where in the file
 
   // Resolved.
@@ -87,6 +106,9 @@ struct SwitchSpec {
   std::string name;
   std::string profile = "edr_switch";
   std::uint32_t ports = 36;
+  NodeSpec node;
+  // For the routing engine `file`: "LID:PORT" or "LID-LID:PORT"; empty: not given.
+  std::vector<std::string> forwarding_table;
   std::string pointer;
 
   fabric::SwitchProfile switch_profile;  // resolved
@@ -141,14 +163,43 @@ struct LinkSpec {
   }
 };
 
-// Parts of a regular shape that are added to those of the file.
+// One tier of a generated shape: its switches, and the cables that lead from it upwards or to others of the tier.
+struct TierSpec {
+  std::string switch_profile;         // empty: the generator's
+  LinkRate rate;                      // width 0: the generator's
+  static constexpr std::int64_t kOfGenerator = -1;
+  std::int64_t length_mm = kOfGenerator;
+  std::int64_t delay_fs_per_mm = kOfGenerator;
+  std::uint32_t cables = 0;           // side by side, to each neighbour; 0: the generator's
+  std::string oversubscription;       // as written; empty: the generator's
+  std::string pointer;                // empty: the tier is not written
+};
+
+// By name; each shape has some of them.
+struct TiersSpec {
+  TierSpec host, leaf, agg, core, spine, router, global, switches;
+};
+
+// Parts of a regular shape that are added to those of the file. 0 and empty texts stand for keys that are left out.
 struct GeneratorSpec {
-  std::string shape;  // "star", "leaf_spine", "fat_tree"; empty: nothing is generated
+  std::string shape;  // a name of kShapes (generate/shapes.h); empty: nothing is generated
   std::uint32_t hosts = 2;
-  std::uint32_t hosts_per_leaf = 4;
-  std::uint32_t spines = 2;
-  std::uint32_t cables_per_spine = 1;  // from each leaf
+  std::uint32_t hosts_per_leaf = 0;
+  std::uint32_t spines = 0;
+  std::uint32_t cables_per_spine = 0;  // from each leaf
   std::uint32_t rails = 1;             // adapters of each host
+  std::uint32_t k = 0;                 // of fat_tree: ports of each switch
+  std::uint32_t tiers = 0;             // of fat_tree
+  std::string oversubscription;        // of all tiers: "2:1"
+  std::uint32_t cables = 0;            // side by side, between two switches that are joined
+  std::uint32_t a = 0, p = 0, h = 0;   // of dragonfly: routers of a group, hosts and global cables of a router
+  std::uint32_t groups = 0;
+  std::uint32_t leaves_per_group = 0, spines_per_group = 0;
+  std::string dimensions;              // of torus and hyperx: "4x4x2"
+  std::uint32_t hosts_per_switch = 0;
+  TiersSpec per_tier;
+  std::string names;                   // of switches: number or place; empty: as the shape does
+  std::string host_names = "number";   // or place
   std::string host_prefix = "h";
   std::string hca = "edr_hca";
   std::string cpu = "cpu";
@@ -242,6 +293,10 @@ struct TopologySpec {
   const hca::HcaProfile& hca_profile(const AdapterSpec& adapter) const {
     const HostSpec& owner = hosts[adapter.host];
     return adapter.number == 0 ? owner.hca_profile : owner.further_adapters[adapter.number - 1].hca_profile;
+  }
+  const NodeSpec& node_of(const AdapterSpec& adapter) const {
+    const HostSpec& owner = hosts[adapter.host];
+    return adapter.number == 0 ? owner.node : owner.further_adapters[adapter.number - 1].node;
   }
   // The adapter's name, as programs see it.
   const std::string& device_name(const AdapterSpec& adapter) const {
@@ -339,11 +394,11 @@ struct FlowSpec {
   std::size_t from_adapter = 0, to_adapter = 0;  // resolved: indices into TopologySpec::adapters
 };
 
-// Many flows by one rule.
+// Many flows by one rule, or operations of ranks that wait for each other (is_graph()): collectives, patterns of training, GOAL.
 struct WorkloadSpec {
   static constexpr std::int64_t kNotGiven = -1;
   std::string name;     // empty until resolved: the pattern, or the file's name
-  std::string pattern;  // permutation, shift, incast, all-to-all, random, hot-spot; empty: the flows are in a file
+  std::string pattern;  // permutation, shift, incast, all-to-all, random, hot-spot, or of a graph; empty: it is in a file
   std::vector<std::string> hosts;  // as written, with * and [0-63]; empty: all
   std::vector<std::string> to;     // likewise: receivers of an incast, or hot hosts
   std::int64_t size = kNotGiven;   // bytes of each flow
@@ -364,6 +419,28 @@ struct WorkloadSpec {
   bool background = false;
   std::int64_t seed = kNotGiven;
   std::string pointer;
+
+  std::string file;  // as written: GOAL, a connection matrix, or a list of flows
+  std::shared_ptr<const workload::FlowFile> flow_file;  // resolved, of the latter two
+
+  // Of graphs.
+  std::string algorithm;  // empty: the pattern's first
+  std::string root;       // of a broadcast: a host; empty: the first
+  std::uint32_t channels = 1;
+  std::int64_t chunk = kNotGiven;
+  std::uint32_t repeat = 1;
+  Duration compute{0};
+  std::int64_t jitter = 0, stragglers = 0;  // in parts of kFractionParts
+  std::uint32_t straggler_factor = 2;
+  std::uint32_t micro_batches = 8;
+  std::uint32_t tokens = 1024, experts = 0, experts_per_token = 2;  // experts 0: one for each host
+  std::int64_t eager_size = kNotGiven;
+  bool is_graph() const;
+
+  std::shared_ptr<const workload::MessageGraph> goal;  // resolved, of a file
+  std::size_t root_member = 0;                         // resolved
+  std::vector<std::uint32_t> member_queue_pairs;       // resolved, at most, by member
+  bool is_ready_graph = false;                         // resolved; is_resolved is for flows
 
   bool is_resolved = false;
   std::vector<std::uint32_t> members, targets;  // resolved: adapters; indices into members

@@ -12,6 +12,7 @@ const Object& hca_profile_table();     // -> hca::HcaProfile
 const Object& switch_profile_table();  // -> fabric::SwitchProfile
 const Object& cpu_profile_table();     // -> CpuProfile
 const Object& topology_table();        // -> TopologySpec
+const Object& generator_table();       // -> GeneratorSpec
 const Object& scenario_table();        // -> ScenarioSpec
 const Object& fault_table();           // -> FaultSpec
 const Object& workload_table();        // -> WorkloadSpec

@@ -1,6 +1,7 @@
 // Workloads of a scenario.
 #include "sim/config/spec.h"
 #include "sim/config/tables.h"
+#include "sim/workload/training.h"
 
 namespace verbatim::config {
 
@@ -15,12 +16,63 @@ const Object& workload_table() {
                        .doc = "in reports, and what its random numbers follow from; no two have the same; default: the pattern"}),
        bind<&W::pattern>({.key = "pattern",
                           .kind = Kind::kText,
-                          .required = true,
                           .doc = "permutation: each host sends to one other and receives from one other, drawn from the seed; shift: each "
                                  "host sends to the one \"distance\" further in the list; incast: \"senders\" hosts send to \"to\"; "
                                  "all-to-all: each host sends to every other; random: each host sends flows to others, drawn from the "
-                                 "seed, at a \"load\" or so many \"flows\"; hot-spot: likewise, a \"share\" of them to \"to\"",
-                          .choices = {"permutation", "shift", "incast", "all-to-all", "random", "hot-spot"}}),
+                                 "seed, at a \"load\" or so many \"flows\"; hot-spot: likewise, a \"share\" of them to \"to\"; the others are "
+                                 "messages that wait for each other: collectives as MPI and NCCL have them, all-to-all too when it has an "
+                                 "\"algorithm\"; pipeline: micro-batches through stages; expert-parallel: tokens to experts and back",
+                          .choices = {"permutation", "shift", "incast", "all-to-all", "random", "hot-spot", "barrier", "broadcast",
+                                      "all-reduce", "all-gather", "reduce-scatter", "pipeline", "expert-parallel"}}),
+       bind<&W::file>({.key = "file",
+                       .kind = Kind::kReference,
+                       .doc = "instead of a pattern: a GOAL file (LogGOPSim, ATLAHS), a connection matrix of htsim (.cm) or a flow.txt of HPCC, "
+                              "relative to this one; rank or node i is the host i of the list"}),
+       bind<&W::algorithm>({.key = "algorithm",
+                            .kind = Kind::kText,
+                            .doc = "barrier: dissemination; broadcast: tree, chain; all-reduce: ring, tree, halving-doubling, nccl-ring, "
+                                   "nccl-tree; all-gather, reduce-scatter: ring, direct; all-to-all, expert-parallel: direct, pairwise; "
+                                   "pipeline: 1f1b, gpipe; default: the first",
+                            .choices = {"dissemination", "tree", "chain", "ring", "halving-doubling", "nccl-ring", "nccl-tree", "direct",
+                                        "pairwise", "1f1b", "gpipe"}}),
+       bind<&W::root>({.key = "root", .kind = Kind::kText, .doc = "of a broadcast: the host that has the bytes; default: the first"}),
+       bind<&W::channels>({.key = "channels",
+                           .kind = Kind::kInteger,
+                           .doc = "of nccl-ring and nccl-tree: shares of the bytes, each with connections of its own",
+                           .min = 1,
+                           .max = workload::kMaxChannels}),
+       without_default(bind<&W::chunk>({.key = "chunk",
+                                        .kind = Kind::kSize,
+                                        .doc = "of tree, chain, nccl-ring and nccl-tree: bytes that are passed on at once; default: all, and of "
+                                               "nccl-ring and nccl-tree 512 KiB",
+                                        .min = 1,
+                                        .max = 1ll << 40})),
+       bind<&W::repeat>({.key = "repeat",
+                         .kind = Kind::kInteger,
+                         .doc = "so many times, one after the other",
+                         .min = 1,
+                         .max = 100'000}),
+       bind<&W::compute>({.key = "compute",
+                          .kind = Kind::kDuration,
+                          .doc = "each host computes for so long before; pipeline: forward, of a micro-batch, backward is twice as long; "
+                                 "expert-parallel: an expert, for a token",
+                          .max = 1000 * kSecondPs}),
+       bind<&W::jitter>({.key = "jitter", .kind = Kind::kFraction, .doc = "computations are up to so much longer or shorter, drawn from the seed"}),
+       bind<&W::stragglers>({.key = "stragglers", .kind = Kind::kFraction, .doc = "chance of a computation to take \"straggler_factor\" times as long"}),
+       bind<&W::straggler_factor>({.key = "straggler_factor", .kind = Kind::kInteger, .doc = "see stragglers", .min = 1, .max = 1000}),
+       bind<&W::micro_batches>({.key = "micro_batches", .kind = Kind::kInteger, .doc = "of a pipeline", .min = 1, .max = 100'000}),
+       bind<&W::tokens>({.key = "tokens", .kind = Kind::kInteger, .doc = "of expert-parallel: of each host; \"size\" is that of one", .min = 1, .max = 10'000'000}),
+       without_default(bind<&W::experts>({.key = "experts", .kind = Kind::kInteger, .doc = "of expert-parallel, in all; default: one for each host", .min = 1, .max = 1'000'000})),
+       bind<&W::experts_per_token>({.key = "experts_per_token",
+                                    .kind = Kind::kInteger,
+                                    .doc = "of expert-parallel: different ones, all equally likely",
+                                    .min = 1,
+                                    .max = workload::kMaxExpertsPerToken}),
+       without_default(bind<&W::eager_size>({.key = "eager_size",
+                                             .kind = Kind::kSize,
+                                             .doc = "of messages that wait for each other: larger ones ask first (rendezvous); default: of a GOAL file "
+                                                    "65,535 bytes, else none asks",
+                                             .max = 1ll << 50})),
        bind<&W::hosts>({.key = "hosts",
                         .kind = Kind::kTextList,
                         .doc = "who takes part, in this order: names, with * for any letters and [0-63] for numbers; a further adapter: "
@@ -28,7 +80,8 @@ const Object& workload_table() {
        bind<&W::to>({.key = "to", .kind = Kind::kTextList, .doc = "the receiver of an incast, or hot hosts, written likewise; they take part"}),
        without_default(bind<&W::size>({.key = "size",
                                        .kind = Kind::kSize,
-                                       .doc = "bytes of each flow; left out, and without \"sizes\": flows without end, in the background",
+                                       .doc = "bytes of each flow; left out, and without \"sizes\": flows without end, in the background; of broadcast, all-reduce, "
+                                              "all-gather and reduce-scatter: of the buffer, as nccl-tests counts it",
                                        .min = 1,
                                        .max = 1ll << 50})),
        bind<&W::sizes>({.key = "sizes",

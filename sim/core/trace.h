@@ -66,7 +66,7 @@ namespace verbatim {
   X(kRate,               "rate",                 "qpn", "mbps", "-", "-")                               \
   /* the watchdog of a switch's output: a priority whose packets it drops (stormed 1) or sends again (0) */ \
   X(kPauseWatchdog,      "pause-watchdog",       "priority", "stormed", "-", "-")                       \
-  /* a subnet manager has swept: switches whose tables are others now */                                \
+  /* switches whose tables differ from now on: after a sweep, or as a port leaves its groups or returns */ \
   X(kRoutesChanged,      "routes-changed",       "tables", "-", "-", "-")
 // clang-format on
 

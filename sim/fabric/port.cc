@@ -8,6 +8,7 @@
 #include "sim/ib/frame.h"
 #include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
+#include "sim/ib/telemetry.h"
 #include "sim/ib/wire.h"
 
 namespace verbatim::fabric {
@@ -301,6 +302,17 @@ void Port::mark_forward(ib::Packet& packet, const QueuedState& state, ib::Virtua
   ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, behind);
 }
 
+void Port::add_telemetry(ib::Packet& packet, std::uint32_t wire_bytes) {
+  if (ib::Telemetry* const telemetry = ib::telemetry_of(packet)) {
+    constexpr std::uint64_t kBitsPerByteAndKilobit = 8'000'000'000;  // ps/byte to kb/s
+    const ByteTime each = link().byte_time;
+    std::uint64_t queued = out_.queued_bytes(kManagementLane);
+    for (std::uint8_t lane = 0; lane < out_.data_lanes(); ++lane) queued += out_.queued_bytes(ib::VirtualLane{lane});
+    telemetry->add(engine_.now(), extras_->telemetry_sent, queued, kBitsPerByteAndKilobit * each.denominator / each.ps_numerator);
+  }
+  extras_->telemetry_sent += wire_bytes;
+}
+
 std::uint32_t Port::credits(ib::VirtualLane lane) {
   if (!connected()) return 0;
   CHECK(lane.value < out_.data_lanes());
@@ -363,6 +375,7 @@ void Port::start(ib::VirtualLane lane) {
   if (extras_ != nullptr) [[unlikely]] {
     mark(MarkingParams::Where::kDequeue, *packet, lane);
     if (extras_->forward_marking != nullptr) mark_forward(*packet, first, lane);
+    if (extras_->adds_telemetry) add_telemetry(*packet, first.wire_bytes);
   }
   ++counters_.xmit_packets;
   counters_.xmit_bytes += first.wire_bytes - ib::kVcrcBytes;

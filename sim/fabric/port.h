@@ -198,6 +198,8 @@ class Port final : private LinkUser, private SpaceListener {
   void set_marking(std::shared_ptr<const MarkingParams> params, const Rng& random) {
     extras().marking = std::make_unique<Marking>(std::move(params), random);
   }
+  // Adds its record to packets that have room for one (`sim/ib/telemetry.h`) and leave by this port; before the first packet.
+  void set_telemetry() { extras().adds_telemetry = true; }
   // Marks with FECN, on a link of InfiniBand, by a setting that may change at any time (`ForwardMarking::set`). The first call
   // makes it, off; `log` outlives the port.
   ForwardMarking& forward_marking(const Rng& random, ib::MarkingLog& log) {
@@ -220,6 +222,8 @@ class Port final : private LinkUser, private SpaceListener {
     std::unique_ptr<Timer> pause_timer;    // null: no priority is paused; a decision, or a frame that is due
     std::unique_ptr<PauseWatchdog> watchdog;  // null: none
     std::uint8_t pause_storm = 0;             // bit n: priority n is to be paused without need
+    bool adds_telemetry = false;
+    std::uint64_t telemetry_sent = 0;         // bytes that have left since it does
   };
 
   Extras& extras() {
@@ -253,6 +257,8 @@ class Port final : private LinkUser, private SpaceListener {
   void mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane);
   // The same with FECN, of a packet of a data lane that has left its queue and starts now.
   void mark_forward(ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane);
+  // The port adds telemetry, and has; a packet starts.
+  void add_telemetry(ib::Packet& packet, std::uint32_t wire_bytes);
   bool owes_pause_frame() const { return has_pauses_ && link_->pauses()->frame_due() != kNever; }
   // Data that could start at `at` goes behind a frame that has been due since before. The pause timer sends the frame, when all
   // departures of the instant are known.

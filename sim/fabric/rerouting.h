@@ -11,7 +11,8 @@
 // On InfiniBand switches do nothing by themselves. All routes change when the subnet manager has swept after a failure or repair,
 // which is known before the run, too.
 //
-// Nothing here is an event: what has come into effect is worked out when a packet asks.
+// Nothing here is an event: what has come into effect is worked out when a packet asks. The trace has it from then on: one record
+// (routes-changed) of each port that has left its groups or has returned, or of the sweep.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +56,16 @@ class Rerouting {
   // The link of a port has gone down, or come up.
   void on_link(PortNumber port, bool up, Instant now);
 
+  // record(port) for each port that has left its groups, or has returned, since the last call.
+  template <class Record>
+  void record_changes(Instant now, Record record) {
+    for (ChangedPort& changed : changed_) {
+      if (is_in_use(changed, now) == changed.is_recorded_in_use) continue;
+      changed.is_recorded_in_use = !changed.is_recorded_in_use;
+      record(changed.port);
+    }
+  }
+
   // Before this time every link is taken to be up; it moves.
   Instant normal_until() const { return normal_until_; }
 
@@ -77,7 +88,7 @@ class Rerouting {
  private:
   struct ChangedPort {
     PortNumber port;
-    bool is_up = true, was_in_use = true;
+    bool is_up = true, was_in_use = true, is_recorded_in_use = true;
     Instant since{};
   };
 

@@ -193,6 +193,7 @@ PortNumber Switch::balanced_output(ib::Packet& packet) {
   std::vector<PortNumber> in_use;
   std::span<const PortNumber> ports;
   if (now >= rerouting_.normal_until()) [[unlikely]] {
+    record_withdrawals();
     ports = in_use = rerouting_.outputs_in_use(*routes_, destination_of(packet), now);
     if (ports.empty()) return kNoRoute;
   } else {
@@ -212,6 +213,7 @@ PortNumber Switch::output_for(ib::Packet& packet) {
   if (balancer_ != nullptr && packet.ethernet && balancer_->chooses_for(packet)) [[unlikely]] return balanced_output(packet);
   if (engine_.now() >= rerouting_.normal_until()) [[unlikely]] {
     if (!is_ethernet_) return swept_output_for(packet);
+    record_withdrawals();
     if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
     return rerouting_.output(*routes_, destination_of(packet), packet.flow_hash, ecmp_salt_, engine_.now());
   }
@@ -219,6 +221,12 @@ PortNumber Switch::output_for(ib::Packet& packet) {
   if (!RouteTable::is_set(entry)) return PortNumber{static_cast<std::uint8_t>(entry)};
   if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
   return output_among(routes_->ports_of(entry), packet);
+}
+
+void Switch::record_withdrawals() {
+  rerouting_.record_changes(engine_.now(), [this](PortNumber port) {
+    tracer_.record(inputs_[port.value - 1u].port->id(), TraceEvent::kRoutesChanged, 1);
+  });
 }
 
 PortNumber Switch::swept_output_for(const ib::Packet& packet) {

@@ -169,6 +169,8 @@ class Switch final : public PacketSink {
   // 0: this switch itself, kNoRoute: none.
   PortNumber output_for(ib::Packet& packet);
   // The same on InfiniBand when the subnet manager may have swept.
+  // Ports that have left their groups, or have returned; a packet asks after a change of a link.
+  void record_withdrawals();
   PortNumber swept_output_for(const ib::Packet& packet);
   void drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason);
 

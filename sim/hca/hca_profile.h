@@ -114,6 +114,7 @@ struct HcaProfile {
   Stage acknowledge;    // checks done to acknowledgement handed to the port; one per acknowledgement
   Stage completion;     // acknowledged or received to CQE write issued; one per CQE
   std::uint32_t gather_buffer_bytes = 65536;   // payload bytes gathered ahead of the port, per lane
+  std::uint32_t output_queue_bytes = 16384;    // per lane: the port takes no more packets while as much waits in it
   std::uint32_t vl15_buffer_bytes = 0;  // likewise of VL15, without credits: what does not fit is dropped; 0: all fits
   std::uint32_t receive_buffer_bytes = 65536;  // port input buffer per virtual lane, advertised as credits
   std::uint32_t wqe_prefetch = 4;              // send WQEs fetched by one DMA read at the most

@@ -5,6 +5,7 @@
 
 #include "sim/core/check.h"
 #include "sim/core/sanitizer.h"
+#include "sim/ib/telemetry.h"
 
 namespace verbatim::ib {
 
@@ -45,5 +46,19 @@ void* Packet::operator new(std::size_t size) {
 }
 
 void Packet::operator delete(void* packet) noexcept { packet_pool.give_back(packet); }
+
+void Packet::delete_with_telemetry(Packet* packet) noexcept {
+  auto* const whole = static_cast<TelemetryPacket*>(packet);
+  whole->~TelemetryPacket();
+  ::operator delete(static_cast<void*>(whole));
+}
+
+PacketPtr with_telemetry(PacketPtr packet, const Telemetry& telemetry) {
+  void* const memory = ::operator new(sizeof(TelemetryPacket));
+  auto* const whole = ::new (memory) TelemetryPacket{{std::move(*packet)}, telemetry};
+  whole->has_telemetry.value = true;
+  whole->telemetry_bytes = telemetry.kind == TelemetryKind::kRecords ? kTelemetryBytes : std::uint8_t{0};
+  return PacketPtr(whole);
+}
 
 }  // namespace verbatim::ib

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 
@@ -117,6 +118,15 @@ struct AtomicEth {
   std::uint64_t compare = 0;
 };
 
+// Of one packet, and of none of its copies.
+struct UncopiedFlag {
+  bool value = false;
+
+  UncopiedFlag() = default;
+  UncopiedFlag(const UncopiedFlag&) {}
+  UncopiedFlag& operator=(const UncopiedFlag&) { return *this; }
+};
+
 struct Packet {
   // Ports and switches read the members up to `ethernet` at every link, and nothing else: kPacketHotBytes.
   Lrh lrh;
@@ -145,6 +155,9 @@ struct Packet {
   std::optional<Grh> grh;
   // How often its PSN was sent before; for observers, not on the wire.
   std::uint8_t retransmission = 0;
+  // Bytes that it has for telemetry (`telemetry.h`), on Ethernet; and whether it is a TelemetryPacket.
+  std::uint8_t telemetry_bytes = 0;
+  UncopiedFlag has_telemetry;
 
   // Bytes between the first byte of the LRH and the last of the VCRC (IBA 7.7): headers, payload padded to
   // four bytes, ICRC and VCRC; on Ethernet from the destination address to the frame check sequence. Framing
@@ -154,7 +167,18 @@ struct Packet {
   // One is made and destroyed per packet sent: each thread keeps those that are free.
   static void* operator new(std::size_t size);
   static void operator delete(void* packet) noexcept;
+  // The packet may be one with telemetry, which is larger.
+  static void operator delete(Packet* packet, std::destroying_delete_t) noexcept;
+
+ private:
+  static void delete_with_telemetry(Packet* packet) noexcept;
 };
+
+inline void Packet::operator delete(Packet* packet, std::destroying_delete_t) noexcept {
+  if (packet->has_telemetry.value) [[unlikely]] return delete_with_telemetry(packet);
+  packet->~Packet();
+  operator delete(static_cast<void*>(packet));
+}
 
 // Up to the end of Packet::ethernet.
 inline constexpr std::size_t kPacketHotBytes = 96;
@@ -172,7 +196,7 @@ inline std::uint32_t Packet::wire_bytes() const {
   if (!ethernet) return kLrhBytes + (grh ? kGrhBytes : 0) + transport + kVcrcBytes;
   // Always more than the 64 bytes that a frame must have.
   const std::uint32_t link = kEthernetBytes + (ethernet->vlan != 0 ? kVlanTagBytes : 0) + kFrameCheckBytes;
-  return link + (is_over_ipv4(*this) ? kIpv4Bytes : kIpv6Bytes) + kUdpBytes + transport;
+  return link + (is_over_ipv4(*this) ? kIpv4Bytes : kIpv6Bytes) + kUdpBytes + transport + telemetry_bytes;
 }
 
 using PacketPtr = std::unique_ptr<Packet>;

@@ -7,24 +7,26 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace verbatim::subnet {
 
-enum class Engine : std::uint8_t { kMinhop, kUpdn, kDnup, kFtree, kLash, kDor, kTorus2Qos, kDfsssp };
+enum class Engine : std::uint8_t { kMinhop, kUpdn, kDnup, kFtree, kLash, kDor, kTorus2Qos, kDfsssp, kFile };
 
 struct EngineName {
   Engine engine;
   std::string_view name;
 };
-inline constexpr std::array<EngineName, 8> kEngineNames = {{{Engine::kMinhop, "minhop"},
+inline constexpr std::array<EngineName, 9> kEngineNames = {{{Engine::kMinhop, "minhop"},
                                                             {Engine::kUpdn, "updn"},
                                                             {Engine::kDnup, "dnup"},
                                                             {Engine::kFtree, "ftree"},
                                                             {Engine::kLash, "lash"},
                                                             {Engine::kDor, "dor"},
                                                             {Engine::kTorus2Qos, "torus-2QoS"},
-                                                            {Engine::kDfsssp, "dfsssp"}}};
+                                                            {Engine::kDfsssp, "dfsssp"},
+                                                            {Engine::kFile, "file"}}};
 
 constexpr std::string_view name_of(Engine engine) {
   for (const EngineName& one : kEngineNames) {
@@ -51,12 +53,19 @@ struct Torus {
   std::vector<std::size_t> switches;
 };
 
+// A switch's forwarding table that is given: LID and port; 0 is the switch itself.
+struct GivenTable {
+  std::size_t node = 0;  // index into the nodes
+  std::vector<std::pair<std::uint16_t, std::uint8_t>> entries;
+};
+
 struct Routing {
   // Tried in this order. If none of them can route the fabric, minhop does, unless `no_fallback`.
   std::vector<Engine> engines = {Engine::kMinhop};
   bool no_fallback = false;
   std::vector<std::size_t> roots;  // of updn and ftree, indices into the nodes; none: found from the cabling
   Torus torus;                     // of torus-2QoS
+  std::vector<GivenTable> tables;  // of file: of every switch
   std::uint32_t lanes = 1;         // data lanes that every cable between switches has
 };
 

@@ -51,19 +51,30 @@ class Planner {
   void assign_addresses() {
     plan_.nodes.resize(nodes_.size());
     std::uint64_t index[2] = {0, 0};
+    std::size_t next = 1;  // no LID below it is free
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      if (nodes_[node].lid != 0)
+        own(nodes_[node].lid, {node, PortNumber{static_cast<std::uint8_t>(nodes_[node].kind == NodeKind::kSwitch ? 0 : 1)}});
+    }
     for (const std::size_t node : by_name_) {
       const bool is_switch = nodes_[node].kind == NodeKind::kSwitch;
       NodePlan& target = plan_.nodes[node];
       target.guid = (is_switch ? kSwitchGuids : kAdapterGuids) | (++index[is_switch] << 8);
+      const std::uint64_t port_guid = nodes_[node].port_guid != 0 ? nodes_[node].port_guid
+                                      : is_switch                 ? target.guid
+                                                                  : target.guid + 1;
+      if (nodes_[node].guid != 0) target.guid = nodes_[node].guid;
       const std::uint32_t count = is_switch ? 1 : nodes_[node].ports;
       for (std::uint32_t i = 0; i < count; ++i) {
         PortPlan port;
-        port.guid = is_switch ? target.guid : target.guid + i + 1;
+        port.guid = is_switch ? target.guid : port_guid + i;
         port.gid = link_local_gid(port.guid);
         if (!is_switch) port.mac = ib::MacAddress{kMacBase.value + ++macs_};
-        if (owners_.size() <= kUnicastLids) {
-          port.lid = ib::Lid{static_cast<std::uint16_t>(owners_.size())};
-          owners_.push_back({node, PortNumber{static_cast<std::uint8_t>(is_switch ? 0 : i + 1)}});
+        if (nodes_[node].lid != 0) {
+          port.lid = ib::Lid{nodes_[node].lid};
+        } else if ((next = free_lid(next)) <= kUnicastLids) {
+          port.lid = ib::Lid{static_cast<std::uint16_t>(next)};
+          own(next, {node, PortNumber{static_cast<std::uint8_t>(is_switch ? 0 : i + 1)}});
         } else {
           plan_.findings.push_back(nodes_[node].name + ": no LID is left; a subnet has at most 49151");
         }
@@ -71,6 +82,16 @@ class Planner {
         target.ports.push_back(port);
       }
     }
+  }
+
+  std::size_t free_lid(std::size_t from) const {
+    while (from < owners_.size() && owners_[from].node != kNowhere) ++from;
+    return from;
+  }
+
+  void own(std::size_t lid, const Attachment& owner) {
+    if (owners_.size() <= lid) owners_.resize(lid + 1, Attachment{kNowhere, {}});
+    owners_[lid] = owner;
   }
 
   // As OpenSM: the first engine that can, and minhop if none of them can.
@@ -129,6 +150,20 @@ class Planner {
       case Engine::kTorus2Qos:
         if (routing_.torus.switches.empty()) return "nothing says what the torus is";
         return lay_torus_routes(graph_, nodes_, owners_.size(), routing_.torus, routing_.lanes, plan_);
+      case Engine::kFile:
+        return lay_given();
+    }
+    return "";
+  }
+
+  std::string lay_given() {
+    if (routing_.tables.size() != graph_.size()) return "not every switch has a forwarding table";
+    for (const GivenTable& given : routing_.tables) {
+      std::vector<PortNumber>& table = plan_.nodes[given.node].forwarding_table;
+      table.assign(owners_.size(), RouteTable::kNoRoute);
+      for (const auto& [lid, port] : given.entries) {
+        if (lid < table.size()) table[lid] = PortNumber{port};
+      }
     }
     return "";
   }

@@ -26,6 +26,9 @@ struct Node {
   NodeKind kind = NodeKind::kAdapter;
   std::uint32_t ports = 1;  // numbered from 1, at the most 254
   bool has_management = true;  // an adapter without is no subnet manager
+  // Of a node with one LID; 0: what follows from the order of names. Those that are given differ from each other.
+  std::uint64_t guid = 0, port_guid = 0;
+  std::uint16_t lid = 0;
 };
 
 struct Attachment {

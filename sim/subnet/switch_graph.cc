@@ -42,7 +42,7 @@ void SwitchGraph::join(const Attachment& from, const Attachment& to) {
 void SwitchGraph::add_adapters(std::span<const Attachment> owners) {
   for (std::size_t lid = 1; lid < owners.size(); ++lid) {
     const Attachment& owner = owners[lid];
-    if (numbers_[owner.node] != kNowhere) continue;
+    if (owner.node == kNowhere || numbers_[owner.node] != kNowhere) continue;
     const Attachment& end = neighbour(owner);
     if (end.node == kNowhere || numbers_[end.node] == kNowhere) continue;
     adapters_[numbers_[end.node]].push_back({lid, end.port});

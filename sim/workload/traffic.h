@@ -59,6 +59,8 @@ struct Traffic {
   std::vector<FlowPlan> flows;
   std::vector<TriggerPlan> triggers;
   bool empty() const { return flows.empty(); }
+  // The run does not wait for it.
+  bool is_background(const FlowPlan& flow) const { return flow.is_endless() || kinds[flow.kind].is_background; }
 };
 
 }  // namespace verbatim::workload

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
+#include <vector>
 
 #include "sim/workload/flow.h"
+#include "sim/workload/graph_run.h"
 
 namespace verbatim::workload {
 
@@ -18,13 +21,22 @@ class Workload {
   Trigger& add_trigger(const TriggerPlan& plan) { return triggers_.emplace_back(plan); }
   // In the order in which they were added.
   const std::deque<Flow>& flows() const { return flows_; }
-  bool empty() const { return flows_.empty(); }
+  // A sealed graph, on these adapters by rank; see GraphRun.
+  GraphRun& add_graph(Engine& engine, std::shared_ptr<const MessageGraph> graph, const std::vector<hca::Endpoint*>& places,
+                      const GraphRun::Paths& paths, const GraphRunParams& params) {
+    const MessageGraph& kept = *graphs_.emplace_back(std::move(graph));
+    return runs_.emplace_back(engine, kept, places, paths, params, unfinished_);
+  }
+  const std::deque<GraphRun>& graph_runs() const { return runs_; }
+  bool empty() const { return flows_.empty() && runs_.empty(); }
   bool is_done() const { return unfinished_ == 0; }
 
  private:
   std::size_t unfinished_ = 0;
   std::deque<Trigger> triggers_;  // flows point to them
   std::deque<Flow> flows_;        // likewise adapters and timers
+  std::vector<std::shared_ptr<const MessageGraph>> graphs_;
+  std::deque<GraphRun> runs_;     // likewise
 };
 
 }  // namespace verbatim::workload

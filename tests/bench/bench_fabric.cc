@@ -6,6 +6,7 @@
 //   W2: 15 flows of 10 MB into one host at one switch
 //   W3: each host of a three-tier fat tree sends to one other; 10 MB, at k = 16 1 MB
 //   light: the same between light endpoints
+//   ring: an all-reduce of 64 MiB among 256 hosts of a three-tier fat tree, by a ring, each step when the one before has arrived
 //   PFC, DCQCN: the same at switches that share their memory and pause, and with hosts that control their rates
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -57,6 +58,7 @@ struct Row {
   bool is_incast;       // into h0; else a permutation
   const char* hca = "edr_hca";  // profile
   const char* switch_profile = nullptr;  // none: the hca's partner, with credits
+  std::uint32_t ring_members = 0;        // instead of flows: an all-reduce of so many hosts, of the bytes
 };
 
 std::vector<config::FlowSpec> flows_of(const Row& row) {
@@ -82,6 +84,17 @@ std::vector<config::FlowSpec> flows_of(const Row& row) {
   return flows;
 }
 
+config::DrawnGraph ring_of(const Row& row, const config::WorkloadSpec& spec) {
+  std::vector<std::uint32_t> members(row.ring_members);
+  std::iota(members.begin(), members.end(), 0u);
+  workload::MessageGraph graph(row.ring_members);
+  workload::Team team(members);
+  using workload::Algorithm, workload::Pattern;
+  const auto ring = workload::append_collective(graph, team, {Pattern::kAllReduce, Algorithm::kRing, row.bytes});
+  graph.seal();
+  return {&spec, std::make_shared<const workload::MessageGraph>(std::move(graph)), {ring}, members};
+}
+
 int measure(const Row& row) {
   const double begin = cpu_seconds();
   const std::string path = "topology.json";
@@ -104,7 +117,9 @@ int measure(const Row& row) {
   simulation.tracer().add(digest);
   simulation.tracer().add(hops);
   workload::Workload workload;
-  config::add_traffic(simulation, config::traffic_of(flows_of(row)), workload);
+  config::WorkloadSpec spec;
+  if (row.ring_members == 0) config::add_traffic(simulation, config::traffic_of(flows_of(row)), workload);
+  if (row.ring_members > 0) config::add_graphs(simulation, {ring_of(row, spec)}, workload);
   const double start = cpu_seconds();
   Engine& engine = simulation.engine();
   while (!workload.is_done() && engine.step()) {
@@ -114,6 +129,10 @@ int measure(const Row& row) {
   for (const workload::Flow& flow : workload.flows()) {
     if (flow.status() != ib::WcStatus::kSuccess || !flow.is_done()) return 1;
     last = std::max(last, flow.finish());
+  }
+  for (const workload::GraphRun& run : workload.graph_runs()) {
+    if (!run.is_complete()) return 1;
+    last = std::max(last, run.finish());
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -141,6 +160,7 @@ int main(int count, char** words) {
       {"W3 k=4 light", "fat_tree", 16, 10'000'000, false, kLight},
       {"W3 k=8 light", "fat_tree", 128, 10'000'000, false, kLight},
       {"W3 k=16 light", "fat_tree", 1024, 1'000'000, false, kLight},
+      {"ring 256 light", "fat_tree", 1024, 64 << 20, false, kLight, nullptr, 256},
       {"W2 light, PFC", "star", 16, 10'000'000, true, kLight, kShared},
       {"W2 light, DCQCN", "star", 16, 10'000'000, true, kLightDcqcn, kShared},
       {"W3 k=8 light, PFC", "fat_tree", 128, 10'000'000, false, kLight, kShared},

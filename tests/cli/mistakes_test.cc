@@ -128,7 +128,8 @@ TEST(Mistakes, in_a_topology) {
       "links": [{"a": "a", "b": "sw:1", "rate": "100 GB"}, {"a": "b", "b": "sw:1", "rate": "100"}], "switchs": [{"name": "sw"}]})");
   expect_told(
       desk,
-      {{{"check", "ring.json"}, "ring.json: /generate/shape: \"ring\" is not allowed here; allowed: \"star\", \"leaf_spine\", \"fat_tree\"\n"},
+      {{{"check", "ring.json"}, "ring.json: /generate/shape: \"ring\" is not allowed here; allowed: \"star\", \"leaf_spine\", \"fat_tree\", "
+       "\"rail\", \"dragonfly\", \"dragonfly_plus\", \"torus\", \"hyperx\"\n"},
        // Of all kinds, at once.
        {{"check", "bad.json"},
         "bad.json: /links/0/rate: \"100 GB\" is not a rate; units are Tbps, Gbps, Mbps, kbps, bps\n"

@@ -100,6 +100,38 @@ TEST(New, ethernet_and_several_pairs_run) {
   EXPECT_EQ(run.out.find("h4|"), std::string::npos) << "it has no partner";
 }
 
+// The shapes of the generator, at the size of the guide and of a small one, by both link layers.
+TEST(New, every_generated_shape_has_flows_that_run_at_once) {
+  struct Made {
+    const char* shape;
+    const char* hosts;
+    const char* describes;
+  };
+  const Made kMade[] = {{"fat_tree", "64", "64 hosts, 48 switches, 192 links\n"},   {"rail", "8", "8 hosts, 12 switches, 64 links\n"},
+                        {"dragonfly", "12", "12 hosts, 8 switches, "},              {"dragonfly_plus", "20", "20 hosts, 20 switches, 50 links\n"},
+                        {"torus", "36", "36 hosts, 9 switches, 54 links\n"},       {"hyperx", "36", "36 hosts, 9 switches, 54 links\n"},
+                        {"leaf_spine", "80", "80 hosts, 13 switches, 120 links\n"}};
+  Folder folder;
+  for (const Made& made : kMade) {
+    for (const auto& [layer, rate] : {std::pair("infiniband", "EDR 4x"), std::pair("roce", "400 Gbps")}) {
+      const std::string name = std::string(made.shape) + "-" + layer;
+      const Finished written = verbatim({"new", name, "--shape", made.shape, "--hosts", made.hosts, "--link-layer", layer, "--rate", rate}, folder.path());
+      EXPECT_EQ(written.code, 0) << written.err;
+      EXPECT_EQ(written.err, "") << name;
+      EXPECT_NE(written.out.find("scenario.json: a flow of 1 MiB from each host to the one half of all hosts further on"), std::string::npos) << written.out;
+      const Finished checked = verbatim({"check", name + "/topology.json", name + "/scenario.json"}, folder.path());
+      EXPECT_EQ(checked.code, 0) << checked.err;
+      EXPECT_EQ(checked.err, "") << name;
+      const Finished described = verbatim({"describe", name + "/topology.json"}, folder.path());
+      const std::string begin = name + ": " + layer + ", " + made.describes;
+      EXPECT_EQ(described.out.substr(0, begin.size()), begin);
+      const Finished run = verbatim({"run", name + "/scenario.json"}, folder.path());
+      EXPECT_EQ(run.code, 0) << name << ": " << run.err;
+      EXPECT_EQ(run.err.find("warning"), std::string::npos) << name << ": " << run.err;
+    }
+  }
+}
+
 struct Refusal {
   std::vector<std::string> options;
   const char* message;
@@ -110,12 +142,13 @@ TEST(New, refuses_what_it_cannot_make_and_leaves_nothing) {
       {{"--hosts", "0"}, "--hosts: 0 hosts do not make a star; star (all hosts at one switch) has 2 to 10000 hosts\n"},
       {{"--hosts", "-3"}, "--hosts: -3 hosts do not make a star"},
       {{"--hosts", "3", "--shape", "direct"}, "--hosts: 3 hosts do not make a direct; direct (two hosts on one cable) has 2 hosts\n"},
-      {{"--shape", "strar"}, "--shape: \"strar\" is not a shape; did you mean \"star\"? the shapes are direct, star, leaf_spine\n"},
+      {{"--shape", "strar"}, "--shape: \"strar\" is not a shape; did you mean \"star\"? the shapes are direct, star, leaf_spine, fat_tree, rail, "
+       "dragonfly, dragonfly_plus, torus, hyperx\n"},
       {{"--rate", "150 Gbps"},
        "--rate: \"150 Gbps\" is not a rate that `new` has devices for; on infiniband it has QDR 4x, FDR 4x, EDR 4x, HDR 4x, NDR 4x; "
        "other rates can be written into topology.json\n"},
       {{"--rate", "fast", "--link-layer", "roce"},
-       "--rate: \"fast\" is not a rate that `new` has devices for; on roce it has 25 Gbps, 50 Gbps, 100 Gbps; other rates "
+       "--rate: \"fast\" is not a rate that `new` has devices for; on roce it has 25 Gbps, 50 Gbps, 100 Gbps, 200 Gbps, 400 Gbps; other rates "
        "can be written into topology.json\n"},
       {{"--link-layer", "ethernet"}, "--link-layer: \"ethernet\" is not known; the link layers are infiniband, roce\n"},
       {{"--hosts", "37"}, "--hosts: the switch \"leaf0\" needs 37 ports, but a switch of profile \"edr_switch\" has 36; "},

@@ -87,7 +87,7 @@ double balance_of(const TopologySpec& topology, const subnet::Plan& plan) {
 
 void measure_engines(std::uint64_t k, TopologySpec topology) {
   for (const subnet::EngineName& one : subnet::kEngineNames) {
-    if (one.engine == subnet::Engine::kTorus2Qos) continue;
+    if (one.engine == subnet::Engine::kTorus2Qos || one.engine == subnet::Engine::kFile) continue;
     topology.routing.engines = {one.engine};
     const Meter meter;
     const subnet::Plan plan = plan_of(topology);

@@ -27,6 +27,15 @@ TEST(CongestionControl, findings_name_key_and_remedy) {
             "/congestion_control/dce_tcp_g: 1024 is out of range; allowed: 0 to 1023\n");
 }
 
+TEST(CongestionControl, controllers_with_a_window_and_their_round_trip) {
+  EXPECT_EQ(findings(R"({"controller": "swfit", "base_round_trip": "0 ns"})"),
+            "/congestion_control/controller: \"swfit\" is not allowed here; did you mean \"swift\"?\n"
+            "/congestion_control/base_round_trip: \"0 ns\" is out of range; allowed: 1 ns to 131.071 ms\n");
+  EXPECT_EQ(findings(R"({"controller": "hpcc", "base_roundtrip": "9 us"})"),
+            "/congestion_control/base_roundtrip: unknown key; did you mean \"base_round_trip\"?\n");
+  EXPECT_EQ(findings(R"({"controller": "hpcc", "base_round_trip": "9 us", "rpg_ai_rate": "40 Mbps", "rpg_threshold": 5})"), "");
+}
+
 TEST(CongestionControl, values_that_do_not_go_together) {
   EXPECT_EQ(findings(R"({"controller": "dcqcn-nv", "rpg_min_rate": "2 Gbps", "rpg_max_rate": "1 Gbps",
                          "rate_to_set_on_first_cnp": "1500 Mbps", "rpg_hai_rate": "50500 kbps", "rpg_byte_reset": 32768})"),

@@ -64,6 +64,15 @@ TEST(PauseKeys, headroom_is_the_bound_or_sonics) {
   EXPECT_EQ(sonic.links[0].headroom_bytes, sonic_headroom({.cable_mm = 5'000, .cell_bytes = 96}));
 }
 
+TEST(PauseKeys, a_rate_that_is_none_is_the_only_finding) {
+  Folder folder;
+  Diagnostics diagnostics;
+  load_topology(folder.write("t.json", R"({"name": "star", "link_layer": "roce", "generate":
+      {"shape": "star", "hosts": 2, "rate": "90 Gbps", "length": "5 m", "switch": "hpcc_switch", "hca": "edr_roce"}})"),
+                with_profiles(), diagnostics);
+  EXPECT_NE(text_of(diagnostics).find("is not the data rate of any InfiniBand link"), std::string::npos) << text_of(diagnostics);
+}
+
 TEST(PauseKeys, all_findings_at_once) {
   EXPECT_EQ(pause_findings(R"(, "switch": "spectrum", "flow_control": "pause",
                               "pfc": {"lossless_priority": "3", "quanta": 70000, "response": "ideal"})"),

@@ -201,7 +201,7 @@ TEST(GenerateTest, what_cannot_be_built_is_said) {
   EXPECT_FALSE(load(R"({"name": "t", "generate": {"shape": "ring", "hosts": 3, "rate": "EDR"}})", &findings));
   EXPECT_NE(findings.find("/generate/shape"), std::string::npos) << findings;
   EXPECT_FALSE(load(R"({"name": "t", "generate": {"shape": "star", "hosts": 2, "rate": "EDR"},
-                        "hosts": [{"name": "h1"}]})",
+                        "switches": [{"name": "h1"}]})",
                     &findings));
   EXPECT_NE(findings.find("the name \"h1\" is already that of"), std::string::npos) << findings;
 }

@@ -52,7 +52,7 @@ TEST(Routing, an_engine_that_does_not_exist_is_a_finding) {
   EXPECT_EQ(check(star(R"("routing_engine": "updown", )")).findings,
             "/routing_engine: there is no routing engine \"updown\"; did you mean \"updn\"?\n");
   EXPECT_EQ(check(star(R"("routing_engine": "minhop, x", )")).findings,
-            "/routing_engine: there is no routing engine \"x\"; there are minhop, updn, dnup, ftree, lash, dor, torus-2QoS, dfsssp\n");
+            "/routing_engine: there is no routing engine \"x\"; there are minhop, updn, dnup, ftree, lash, dor, torus-2QoS, dfsssp, file\n");
 }
 
 TEST(Routing, what_cannot_route_the_fabric_falls_back_unless_that_is_refused) {

@@ -93,7 +93,7 @@ TEST(Workload, without_a_size_flows_have_no_end_and_phases_differ) {
   const ScenarioSpec spec = scenario(
       R"({"pattern": "all-to-all", "start": "1 us", "on": "3 us", "off": "7 us"})", R"(, "until": "1 ms")");
   ASSERT_EQ(spec.traffic.flows.size(), 56u);
-  EXPECT_TRUE(spec.traffic.kinds[0].is_background);
+  EXPECT_TRUE(spec.traffic.is_background(spec.traffic.flows[0]));
   EXPECT_EQ(spec.traffic.kinds[0].on, Duration(3'000'000));
   std::set<Duration> starts;
   for (const workload::FlowPlan& flow : spec.traffic.flows) {
@@ -173,13 +173,8 @@ TEST(Workload, all_findings_at_once) {
                         {"name": "k", "pattern": "random", "load": 1, "duration": "100 s", "size": "1 B"})",
                      R"(, "until": "1 ms")"),
             "/workloads/0/pattern: \"permutaton\" is not allowed here; did you mean \"permutation\"?\n"
-            "/workloads/1: the key \"pattern\" is missing; permutation: each host sends to one other and "
-            "receives from one other, drawn from "
-            "the seed; shift: each host sends to the one \"distance\" further in the list; incast: "
-            "\"senders\" hosts send to \"to\"; "
-            "all-to-all: each host sends to every other; random: each host sends flows to others, drawn from "
-            "the seed, at a \"load\" or so "
-            "many \"flows\"; hot-spot: likewise, a \"share\" of them to \"to\"\n"
+            "/workloads/1: a workload has a pattern or a file; give \"pattern\": \"all-reduce\", or "
+            "\"file\": \"x.goal\"\n"
             "/workloads/2/distance: \"distance\" means nothing for the pattern \"incast\"; leave it out; it "
             "belongs to shift\n"
             "/workloads/2/load: \"load\" means nothing for the pattern \"incast\"; leave it out; it belongs "
@@ -220,8 +215,103 @@ TEST(Workload, the_run_has_an_end) {
 TEST(Workload, needs_no_more_than_the_adapters_have) {
   EXPECT_EQ(findings(R"({"pattern": "incast", "to": ["h3"], "size": "1 B", "queue_pairs": 4096},
                         {"pattern": "random", "size": "1 B", "flows": 40, "queue_pairs": 4096})"),
-            "/workloads/1/queue_pairs: the adapter of \"h0\" has 131072 queue pairs, and the flows up to this one need 135168; give its "
+            "/workloads/1/queue_pairs: the adapter of \"h0\" has 131072 queue pairs, and the flows up to "
+            "this one need 135168; give its "
             "flows fewer\n");
+}
+
+TEST(Workload, flows_may_come_from_a_connection_matrix) {
+  Folder folder;
+  folder.write("x.cm",
+               "Nodes 3\nConnections 3\nTriggers 2\n0->1 id 1 start 5 size 1000 send_done_trigger 1\ntrigger "
+               "id 1 oneshot\n"
+               "1->2 id 2 trigger 1 size 20 recv_done_trigger 2\ntrigger id 2 oneshot\n2->0 id 3 trigger 2 "
+               "size 0 prio 3\n");
+  Diagnostics diagnostics;
+  const std::string text = scenario_text(R"({"file": "x.cm", "start": "1 us", "hosts": ["h3", "h[5-6]"]})");
+  const auto spec = load_scenario(folder.write("s.json", text), with_profiles(), diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  ASSERT_EQ(diagnostics.warnings().size(), 1u);
+  const workload::Traffic& traffic = spec->traffic;
+  ASSERT_EQ(traffic.flows.size(), 3u);
+  EXPECT_EQ(traffic.kinds[traffic.flows[0].kind].name, "x");
+  EXPECT_EQ(spec->topology.adapters[traffic.flows[0].from].name, "h3");
+  EXPECT_EQ(spec->topology.adapters[traffic.flows[2].from].name, "h6");
+  EXPECT_EQ(traffic.flows[0].start, Duration(1'000'005));
+  EXPECT_EQ(traffic.flows[1].start, Duration(0)) << "after its trigger";
+  EXPECT_EQ(traffic.kinds[traffic.flows[0].kind].operation, hca::SourceWork::Operation::kWrite);
+  EXPECT_EQ(traffic.kinds[traffic.flows[1].kind].operation, hca::SourceWork::Operation::kSend)
+      << "somebody waits for what arrives";
+  EXPECT_TRUE(traffic.is_background(traffic.flows[2]));
+  EXPECT_FALSE(traffic.is_background(traffic.flows[1]));
+}
+
+TEST(Workload, failures_of_a_connection_matrix_are_links_that_are_down) {
+  const std::string matrix = "Nodes 2\nConnections 1\n0->1 start 0 size 1\nFailures 1\nfailure switch_type ";
+  const auto load = [&](const std::string& failure, Diagnostics& diagnostics) {
+    Folder folder;
+    folder.write("x.cm", matrix + failure);
+    folder.write("t.json",
+                 R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 8, "rate": "EDR 4x"}})");
+    return load_scenario(folder.write("s.json", R"({"topology": "t.json", "workloads": [{"file": "x.cm"}]})"),
+                         with_profiles(), diagnostics);
+  };
+  Diagnostics none;
+  const auto spec = load("TOR switch_id 1 link_id 0\n", none);
+  ASSERT_TRUE(spec.has_value()) << text_of(none);
+  ASSERT_EQ(spec->faults.size(), 1u);
+  EXPECT_EQ(spec->faults[0].action, "link_down");
+  EXPECT_EQ(spec->faults[0].link, "leaf1:5") << "behind four hosts";
+  const std::string hint = "; count switches of a tier, and a switch's links upwards, from 0\n";
+  const std::pair<const char*, std::string> kBad[] = {
+      {"TOR switch_id 2 link_id 0", "line 5: the topology has no such switch" + hint},
+      {"CORE switch_id 0 link_id 0", "line 5: the topology has no such switch" + hint},
+      {"TOR switch_id 0 link_id 2", "line 5: \"leaf0\" has 2 links upwards" + hint}};
+  for (const auto& [failure, finding] : kBad) {
+    Diagnostics diagnostics;
+    EXPECT_FALSE(load(failure, diagnostics).has_value());
+    EXPECT_EQ(text_of(diagnostics), finding);
+  }
+}
+
+TEST(Workload, priorities_of_a_list_of_flows_are_those_of_ethernet) {
+  Folder folder;
+  folder.write("flow.txt", "2\n0 1 3 100 1000 2.0\n1 2 0 100 7 2.0\n");
+  for (const bool is_roce : {false, true}) {
+    Diagnostics diagnostics;
+    const std::string topology = is_roce ? "/topologies/star_5_roce.json" : "/topologies/star_8.json";
+    const auto spec =
+        load_scenario(folder.write("s.json", R"({"topology": ")" + std::string(VERBATIM_SOURCE_DIR) +
+                                                 topology + R"(", "workloads": [{"file": "flow.txt"}]})"),
+                      with_profiles(), diagnostics);
+    ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+    ASSERT_EQ(spec->traffic.kinds.size(), 2u);
+    EXPECT_EQ(spec->traffic.kinds[0].traffic_class, is_roce ? 3u << 5 : 0);
+    EXPECT_EQ(spec->traffic.kinds[1].traffic_class, 0u);
+    EXPECT_EQ(spec->traffic.flows[0].start, Duration(2'000'000'000'000));
+  }
+}
+
+TEST(Workload, files_are_refused_with_what_does_not_fit) {
+  Folder folder;
+  folder.write("x.cm", "Nodes 9\nConnections 1\n8->1 start 0 size 1\n");
+  folder.write("bad.cm", "Nodes 9\nConnections 1\n8->1 start 0\n");
+  Diagnostics diagnostics;
+  const std::string text =
+      scenario_text(R"({"file": "x.cm", "size": "1 B", "channels": 3}, {"file": "bad.cm"})");
+  EXPECT_FALSE(load_scenario(folder.write("s.json", text), with_profiles(), diagnostics).has_value());
+  std::string found = text_of(diagnostics);
+  for (std::size_t at; (at = found.find(folder.path())) != std::string::npos;)
+    found.replace(at, folder.path().size() + 1, "");
+  EXPECT_EQ(
+      found,
+      "/workloads/0/channels: \"channels\" means nothing for a file of flows; leave it out; it belongs to "
+      "patterns\n"
+      "/workloads/0/size: \"size\" means nothing for a file of flows; leave it out; it belongs to patterns\n"
+      "/workloads/0/file: flows of x.cm name node 8, and the workload has 8 hosts; use a larger topology, or "
+      "name more with "
+      "\"hosts\": node 0 is the first\n"
+      "line 3: the connection has no size; write `size` and bytes; 0 is without end\n");
 }
 
 TEST(NamePatterns, expand_ranges) {

@@ -140,6 +140,30 @@ TEST(Rerouting, a_port_leaves_its_group_and_returns_the_delay_after_its_link_cha
   }
 }
 
+// Its record is of the port, at the time of the first packet that leaves by another one, or by it again.
+TEST(Rerouting, a_port_that_leaves_its_group_or_returns_is_recorded_once) {
+  Group group;
+  const auto records = [&] { return group.simulation.trace.of(TraceEvent::kRoutesChanged); };
+  group.ways();
+  group.set(1, false);
+  group.ways();
+  EXPECT_EQ(records().size(), 0u) << "the delay has not passed";
+  group.pass(kDelay);
+  EXPECT_EQ(records().size(), 0u) << "nothing is sent";
+  const Instant before = group.simulation.engine.now();
+  group.ways();
+  ASSERT_EQ(records().size(), 1u);
+  EXPECT_EQ(records()[0].component, 12u) << "of the second output";
+  EXPECT_GT(records()[0].time_ps, to_ps(before));
+  group.set(1, true);
+  group.pass(kDelay);
+  group.ways();
+  ASSERT_EQ(records().size(), 2u);
+  EXPECT_EQ(records()[1].component, 12u);
+  group.ways();
+  EXPECT_EQ(records().size(), 2u);
+}
+
 TEST(Rerouting, a_link_that_is_back_before_the_delay_has_passed_was_never_withdrawn) {
   Group group;
   const std::map<std::uint32_t, int> before = group.ways();

@@ -24,6 +24,7 @@ struct Pattern {
 std::vector<Pattern> patterns() {
   std::vector<Pattern> all = {{"a packet", {}, 4096},
                            {"a message", {}, 1 << 20},
+                           {"a short packet behind a long one", {}, 4097},
                            {"messages behind each other", {}, 40'960, {1, 1, 1, 1, 1, 1}},
                            {"a lost packet", {}, 1 << 20, {1}, {40}},
                            {"lost packets and acknowledgements", {}, 40'960, {1, 1, 1, 1}, {3, 9, 17, 18, 33}, {0, 2}},

@@ -8,6 +8,7 @@ Json ns3_adapter() {
                   {"core_clock", "10 GHz"},
                   {"pcie", {{"one_way_latency", "0 ns"}, {"memory_read_latency", "0 ns"}, {"memory_write_latency", "0 ns"}}},
                   {"ack_every_packets", 1},
+                  {"output_queue", "1 B"},
                   {"congestion_control",
                    {{"controller", "dcqcn-ns3"},
                     {"min_time_between_cnps", "0 us"},

@@ -5,7 +5,8 @@
 
 namespace verbatim::reproduce {
 
-// HPCC's simulator: an adapter takes no time, acknowledges each packet, and answers each marked one. Its data has priority 3.
+// HPCC's simulator: an adapter takes no time, acknowledges each packet, and answers each marked one. Queue pairs take turns for
+// the line itself: one packet waits in the port, at the most. Its data has priority 3.
 Json ns3_adapter();
 // DCQCN (SIGCOMM 2015), section 6: hosts with `controller` "dcqcn-paper", or "none" for PFC alone.
 Json paper_adapter(const std::string& controller);

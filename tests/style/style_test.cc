@@ -92,7 +92,10 @@ const std::map<std::string, std::set<std::string>>& include_table() {
       {"sim/explore", {"sim/core"}},
       {"sim/config",
        {"sim/core", "sim/ib", "sim/mad", "sim/management", "sim/cm", "sim/fabric", "sim/host", "sim/hca",
-        "sim/hca/congestion", "sim/workload", "sim/subnet", "sim/faults", "sim/observe", "verbs_shim/protocol"}},
+        "sim/hca/congestion", "sim/workload", "sim/subnet", "sim/faults", "sim/observe", "sim/config/generate", "verbs_shim/protocol"}},
+      {"sim/config/generate", {"sim/config"}},
+      // Readers of other tools' files, which know nothing of the model.
+      {"sim/config/import", {"sim/core", "sim/config"}},
       // The supervisor: who runs next. Its parts are below it, each with a row of its own.
       {"sim/supervisor",
        {"sim/core", "sim/ib", "sim/management", "sim/cm", "sim/host", "sim/hca", "verbs_shim/protocol",

@@ -211,7 +211,12 @@ int make_new(const NewOptions& options);
 std::string shapes_of_new();
 
 int check(const CheckOptions& options);
-int describe(const std::string& topology, AnswerStyle style);
+struct DescribeOptions {
+  std::string topology;
+  std::string picture, dot;  // files; empty: none
+  AnswerStyle style;
+};
+int describe(const DescribeOptions& options);
 int write_schemas(const std::string& folder);
 int run(const RunOptions& options);
 int search_code(const std::string& file);

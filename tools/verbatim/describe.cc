@@ -9,7 +9,9 @@
 #include "sim/config/words.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/fabric/picture.h"
 #include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/output_file.h"
 #include "tools/verbatim/text_table.h"
 
 namespace verbatim::cli {
@@ -177,9 +179,11 @@ Answer::Json json_of(const config::TopologySpec& topology, const subnet::Plan& p
 
 }  // namespace
 
-int describe(const std::string& path, AnswerStyle style) {
+int describe(const DescribeOptions& options) {
+  const AnswerStyle style = options.style;
   config::Diagnostics diagnostics;
-  const auto topology = config::load_topology(path, {profile_folders(), nullptr, "describe"}, diagnostics);
+  protect_input(options.topology);
+  const auto topology = config::load_topology(options.topology, {profile_folders(), nullptr, "describe"}, diagnostics);
   if (!topology) {
     print(diagnostics);
     return kUsage;
@@ -190,7 +194,17 @@ int describe(const std::string& path, AnswerStyle style) {
     print(diagnostics);
     return kUsage;
   }
+  if (!can_write(options.picture) || !can_write(options.dot)) return kUsage;
   if (style.is_for_people()) print_warnings(diagnostics);
+  for (const auto& [path, write] : {std::pair(&options.picture, &picture_of), std::pair(&options.dot, &dot_of)}) {
+    if (path->empty()) continue;
+    if (const std::string failure = write_document(*path, write(*topology)); !failure.empty()) {
+      complain(failure);
+      return kProgramFailed;
+    }
+  }
+  // The description is for those who ask for nothing else.
+  if (!style.json && (!options.picture.empty() || !options.dot.empty())) return kAsExpected;
   const subnet::Plan plan = config::plan_of(*topology);
   Answer answer("describe", style);
   if (style.json) answer.document() = json_of(*topology, plan);

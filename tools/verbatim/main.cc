@@ -18,6 +18,7 @@
 #include "sim/config/freedom.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/completion.h"
+#include "tools/verbatim/fabric/import.h"
 #include "tools/verbatim/guide_blocks.h"
 #include "tools/verbatim/interrupted.h"
 #include "tools/verbatim/manual_pages.h"
@@ -57,6 +58,19 @@ void add_new(CLI::App& app, NewOptions& options) {
   verb->add_option("--shape", options.shape, shapes_of_new() + " (default: star)")->type_name("SHAPE");
   verb->add_option("--rate", options.rate, "of every cable, such as \"HDR 4x\", or \"50 Gbps\" with roce (default: EDR 4x, with roce 100 Gbps)")->type_name("RATE");
   verb->add_option("--link-layer", options.link_layer, "infiniband, or roce")->type_name("NAME")->capture_default_str();
+  add_answer(verb, options.style);
+}
+
+void add_import(CLI::App& app, ImportOptions& options) {
+  CLI::App* verb = app.add_subcommand("import", "Make a topology of files of other tools: ibnetdiscover, OpenSM, SONiC, HPCC, htsim");
+  verb->add_option("source", options.sources, "files, or folders of files; forwarding tables come with the fabric that they are of")->type_name("")->required();
+  verb->add_option("--out,-o", options.out, "the topology to write")->type_name("FILE")->required();
+  take_choice(verb->add_option("--format", options.format, "the format (default: by content)"), import_formats());
+  verb->add_option("--length", options.length, "of cables whose length the files do not say")->type_name("LENGTH")->capture_default_str();
+  verb->add_option("--rate", options.rate, "of cables whose rate the files do not say (default: EDR 4x, on Ethernet 100 Gbps)")->type_name("RATE");
+  verb->add_option("--hca", options.hca, "adapter profile of all hosts (default: by device and rate)")->type_name("PROFILE");
+  verb->add_option("--switch", options.switch_profile, "profile of all switches (default: by device and rate)")->type_name("PROFILE");
+  verb->add_option("--cpu", options.cpu, "processor profile of all hosts")->type_name("PROFILE")->capture_default_str();
   add_answer(verb, options.style);
 }
 
@@ -184,6 +198,8 @@ int dispatch(int argc, char** argv) {
   add_run(app, run_options);
   NewOptions new_options;
   add_new(app, new_options);
+  ImportOptions import_options;
+  add_import(app, import_options);
 
   ExploreOptions explore_options;
   add_explore(app, explore_options);
@@ -229,11 +245,12 @@ int dispatch(int argc, char** argv) {
   CLI::App* doctor_verb = app.add_subcommand("doctor", "Check whether this machine or container can run simulations (check --host)");
   add_answer(doctor_verb, check_options.style);
 
-  std::string topology;
+  DescribeOptions describe_options;
   CLI::App* describe_verb = app.add_subcommand("describe", "Describe a topology: hosts, addresses, links, routes");
-  describe_verb->add_option("topology", topology, "topology file")->type_name("")->required();
-  AnswerStyle describe_style;
-  add_answer(describe_verb, describe_style);
+  describe_verb->add_option("topology", describe_options.topology, "topology file")->type_name("")->required();
+  describe_verb->add_option("--picture", describe_options.picture, "write a picture (SVG) to this file instead: switches in layers above the hosts")->type_name("FILE");
+  describe_verb->add_option("--dot", describe_options.dot, "write all hosts, switches and cables to this file instead, for Graphviz (DOT)")->type_name("FILE");
+  add_answer(describe_verb, describe_options.style);
 
   std::string shell;
   CLI::App* completion_verb = app.add_subcommand("completion", "Write the completion script of a shell to standard output");
@@ -292,8 +309,9 @@ int dispatch(int argc, char** argv) {
     std::fputs(completion_of(verb_table(app), shell).c_str(), stdout);
     return kAsExpected;
   }
-  if (describe_verb->parsed()) return describe(topology, describe_style);
+  if (describe_verb->parsed()) return describe(describe_options);
   if (app.got_subcommand("new")) return make_new(new_options);
+  if (app.got_subcommand("import")) return import_fabric(import_options);
   if (app.got_subcommand("ladder")) return ladder(ladder_options);
   if (app.got_subcommand("report")) return write_report(report_options);
   if (app.got_subcommand("compare")) return compare(compare_options);

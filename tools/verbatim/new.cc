@@ -40,17 +40,22 @@ constexpr Rate kRates[] = {{"infiniband", "QDR 4x", "qdr_hca", "infiniscale_iv"}
                            {"infiniband", "NDR 4x", "connectx7_ndr", "quantum2"},
                            {"roce", "25 Gbps", "edr_hca", "ethernet_switch"},
                            {"roce", "50 Gbps", "edr_hca", "ethernet_switch"},
-                           {"roce", "100 Gbps", "edr_hca", "ethernet_switch"}};
+                           {"roce", "100 Gbps", "edr_hca", "ethernet_switch"},
+                           {"roce", "200 Gbps", "connectx6_hdr", "spectrum2"},
+                           {"roce", "400 Gbps", "connectx7_ndr", "hpcc_switch"}};
 constexpr const char* kUsualRates[] = {"EDR 4x", "100 Gbps"};  // of the two link layers
 constexpr const char* kLinkLayers[] = {"infiniband", "roce"};
 
 struct Fabric {
   const Rate& rate;
   std::int64_t hosts;
+  bool is_generated = false;  // whatever the number of hosts
+
+  bool is_roce() const { return rate.link_layer == std::string_view("roce"); }
 
   // Two are easier to talk about by their roles.
   std::string host(std::int64_t number) const {
-    return hosts == 2 ? (number == 0 ? "server" : "client") : "h" + std::to_string(number);
+    return hosts == 2 && !is_generated ? (number == 0 ? "server" : "client") : "h" + std::to_string(number);
   }
 };
 
@@ -100,16 +105,78 @@ std::string leaf_spine(const Fabric& fabric) {
                                        std::max<std::int64_t>(1, per_leaf / 2)));
 }
 
+// With k written, only pods that have hosts are built.
+std::string fat_tree(const Fabric& fabric) {
+  std::int64_t k = 2;
+  while (k * k * k / 4 < fabric.hosts) k += 2;
+  return generated(fabric, fmt::format(R"("shape": "fat_tree", "k": {}, "names": "place")", k));
+}
+
+constexpr std::int64_t kRails = 4;
+std::string rail(const Fabric& fabric) {
+  return generated(fabric, fmt::format(R"("shape": "rail", "rails": {}, "hosts_per_leaf": {})", kRails, std::min<std::int64_t>(fabric.hosts, 16)));
+}
+
+// Cables of the next shapes close circles, in which packets that wait for each other never move again. On InfiniBand routes of
+// `routing` avoid them; on Ethernet packets are dropped instead of paused.
+std::string in_circles(const Fabric& fabric, const std::string& routing, std::string shape) {
+  if (fabric.is_roce()) shape += R"(, "flow_control": "none")";
+  std::string text = generated(fabric, shape);
+  if (!fabric.is_roce()) text += ",\n  \"routing_engine\": " + routing;
+  return text;
+}
+std::string up_and_down(const std::string& root) { return fmt::format(R"("updn", "root_switches": ["{}"])", root); }
+std::string dragonfly(const Fabric& fabric) { return in_circles(fabric, up_and_down("group0-router0"), R"("shape": "dragonfly")"); }
+std::string dragonfly_plus(const Fabric& fabric) { return generated(fabric, R"("shape": "dragonfly_plus")"); }
+
+// Near a square, or with many switches near a cube; about 4 hosts at each.
+std::string dimensions_of(const Fabric& fabric) {
+  constexpr std::int64_t kHostsPerSwitch = 4, kMostOfSquare = 64;
+  std::int64_t left = std::max<std::int64_t>(4, (fabric.hosts + kHostsPerSwitch - 1) / kHostsPerSwitch);
+  std::string text;
+  for (std::int64_t dimensions = left > kMostOfSquare ? 3 : 2; dimensions > 0; --dimensions) {
+    const auto power = [dimensions](std::int64_t side) {
+      std::int64_t product = 1;
+      for (std::int64_t d = 0; d < dimensions; ++d) product *= side;
+      return product;
+    };
+    std::int64_t side = 2;
+    while (power(side) < left) ++side;
+    text += (text.empty() ? "" : "x") + std::to_string(side);
+    left = (left + side - 1) / side;
+  }
+  return text;
+}
+std::string torus(const Fabric& fabric) {
+  const std::string dimensions = dimensions_of(fabric);
+  const bool is_cube = std::ranges::count(dimensions, 'x') == 2;
+  return in_circles(fabric, up_and_down(is_cube ? "sw-0-0-0" : "sw-0-0"), fmt::format(R"("shape": "torus", "dimensions": "{}")", dimensions));
+}
+std::string hyperx(const Fabric& fabric) {
+  return in_circles(fabric, R"("dor")", fmt::format(R"("shape": "hyperx", "dimensions": "{}")", dimensions_of(fabric)));
+}
+
 struct Shape {
   const char* name;
   const char* what;
   std::int64_t hosts_least, hosts_most;  // what devices have room for is asked of their profiles
   std::string (*write)(const Fabric& fabric);
+  std::int64_t rails = 0;  // adapters of a host that flows join; 0: programs run instead
+
+  // In a large fabric a process on each host is no beginning.
+  bool has_flows(const Fabric& fabric) const { return rails != 0 || fabric.hosts > kMostPrograms; }
+  static constexpr std::int64_t kMostPrograms = 64;
 };
 constexpr std::int64_t kMostHosts = 10'000;
 constexpr Shape kShapes[] = {{"direct", "two hosts on one cable", 2, 2, direct},
                              {"star", "all hosts at one switch", 2, kMostHosts, star},
-                             {"leaf_spine", "hosts at leaves, each of which has a cable to every spine", 3, kMostHosts, leaf_spine}};
+                             {"leaf_spine", "hosts at leaves, each of which has a cable to every spine", 3, kMostHosts, leaf_spine},
+                             {"fat_tree", "three tiers of switches with k ports each", 2, kMostHosts, fat_tree, 1},
+                             {"rail", "hosts of 4 adapters, each at a leaf of its own, with spines above", 2, kMostHosts, rail, kRails},
+                             {"dragonfly", "groups of routers that are all joined", 2, kMostHosts, dragonfly, 1},
+                             {"dragonfly_plus", "groups of leaves and spines that are all joined", 2, kMostHosts, dragonfly_plus, 1},
+                             {"torus", "a grid of switches whose rows are rings", 4, kMostHosts, torus, 1},
+                             {"hyperx", "a grid of switches whose rows are joined in full", 4, kMostHosts, hyperx, 1}};
 
 template <class Range>
 std::string listed(const Range& names) {
@@ -132,7 +199,7 @@ std::string name_of_folder(const fs::path& folder) {
 
 std::string summary_of(const Fabric& fabric, const Shape& shape) {
   return fmt::format("{} hosts, {} ({}), {}{}", fabric.hosts, shape.name, shape.what, fabric.rate.written,
-                     fabric.rate.link_layer == std::string_view("roce") ? " RoCEv2" : "");
+                     fabric.is_roce() ? " RoCEv2" : "");
 }
 
 std::string topology_of(const Fabric& fabric, const Shape& shape, const std::string& name) {
@@ -140,9 +207,29 @@ std::string topology_of(const Fabric& fabric, const Shape& shape, const std::str
                      summary_of(fabric, shape), fabric.rate.link_layer, shape.write(fabric));
 }
 
+// Each adapter writes to that of the host half of all hosts further on.
+std::string flows_of(const Fabric& fabric, const Shape& shape) {
+  std::string flows;
+  for (std::int64_t rail = 0; rail < std::max<std::int64_t>(shape.rails, 1); ++rail) {
+    const std::string adapter = rail == 0 ? "" : "/" + config::further_device_name(static_cast<std::size_t>(rail));
+    for (std::int64_t i = 0; i < fabric.hosts; ++i) {
+      flows += fmt::format("{}    {{\"from\": \"{}{}\", \"to\": \"{}{}\", \"bytes\": \"1 MiB\"}}", flows.empty() ? "" : ",\n", fabric.host(i), adapter,
+                           fabric.host((i + fabric.hosts / 2) % fabric.hosts), adapter);
+    }
+  }
+  return flows;
+}
+
+std::string flow_scenario_of(const Fabric& fabric, const Shape& shape, const std::string& name) {
+  return fmt::format("{{\n  \"name\": \"{}\",\n  \"description\": \"Each host writes 1 MiB to the one half of all hosts further on; programs can be "
+                     "added\",\n  \"topology\": \"topology.json\",\n  \"flows\": [\n{}\n  ],\n  \"time_limit\": \"60 s\",\n  \"expect\": {{\"outcome\": "
+                     "\"finished\"}}\n}}\n",
+                     name, flows_of(fabric, shape));
+}
+
 // Every second host is the client of the one before.
 std::string scenario_of(const Fabric& fabric, const std::string& name) {
-  const std::string command = fabric.rate.link_layer == std::string_view("roce") ? "ibv_rc_pingpong -g 1" : "ibv_rc_pingpong";
+  const std::string command = fabric.is_roce() ? "ibv_rc_pingpong -g 1" : "ibv_rc_pingpong";
   std::string programs;
   for (std::int64_t i = 0; i + 1 < fabric.hosts; i += 2) {
     programs += fmt::format("{}    {{\"host\": \"{}\", \"cwd\": \".\", \"command\": \"{}\"}},\n", i == 0 ? "" : ",\n", fabric.host(i), command);
@@ -155,17 +242,25 @@ std::string scenario_of(const Fabric& fabric, const std::string& name) {
                      name, programs);
 }
 
+constexpr const char* kReadmeOfFlows = R"(`scenario.json` says what is sent: each host writes 1 MiB to the one half of all hosts further on, without programs. Beside
+`"flows"` it can have `"programs": [{{"host": "{}", "cwd": ".", "command": "./app ARGUMENTS"}}]`; hosts address each other by name: {}, {}, …
+)";
+constexpr const char* kReadmeOfPrograms = R"(`scenario.json` says which program runs on which host. For one of your own, put it into this folder (compiled as always:
+`cc -o app app.c -libverbs`), write `"command": "./app ARGUMENTS"`, and address other hosts by name: {}, {}{}
+)";
+
 std::string readme_of(const Fabric& fabric, const Shape& shape, const std::string& name) {
+  const std::string traffic = shape.has_flows(fabric)
+                                  ? fmt::format(kReadmeOfFlows, fabric.host(0), fabric.host(0), fabric.host(1))
+                                  : fmt::format(kReadmeOfPrograms, fabric.host(0), fabric.host(1), fabric.hosts > 2 ? ", …" : "");
   return fmt::format(R"(# {}: {}
 
 `verbatim run scenario.json` runs it, in virtual time and with the same result every time.
-`scenario.json` says which program runs on which host. For one of your own, put it into this folder (compiled as always:
-`cc -o app app.c -libverbs`), write `"command": "./app ARGUMENTS"`, and address other hosts by name: {}, {}{}
-`topology.json` is the fabric: `verbatim describe topology.json` shows it, `verbatim check *.json` looks for mistakes.
+{}`topology.json` is the fabric: `verbatim describe topology.json` shows it, `verbatim check *.json` looks for mistakes.
 `verbatim run --record run.rec scenario.json` keeps a recording, and `verbatim report run.rec` makes a page of it.
 `verbatim explore scenario.json` looks for races. The folder can be moved: all paths in it are relative.
 )",
-                     name, summary_of(fabric, shape), fabric.host(0), fabric.host(1), fabric.hosts > 2 ? ", …" : "");
+                     name, summary_of(fabric, shape), traffic);
 }
 
 // What is wrong with the options, and nullptr; or the rate that they ask for.
@@ -286,10 +381,11 @@ int make_new(const NewOptions& options) {
   const Shape* const shape = shape_of(options, diagnostics);
   const std::string name = name_of_folder(to);
   std::vector<File> files;
+  const auto fabric_of = [&] { return Fabric{*rate, options.hosts, shape->rails != 0}; };
   if (diagnostics.empty()) {
-    const Fabric fabric{*rate, options.hosts};
+    const Fabric fabric = fabric_of();
     files = {{"topology.json", topology_of(fabric, *shape, name)},
-             {"scenario.json", scenario_of(fabric, name)},
+             {"scenario.json", shape->has_flows(fabric) ? flow_scenario_of(fabric, *shape, name) : scenario_of(fabric, name)},
              {"README.md", readme_of(fabric, *shape, name)}};
     check_devices(files[0].text, diagnostics);
   }
@@ -305,10 +401,13 @@ int make_new(const NewOptions& options) {
   }
   const std::string next = "verbatim run " + config::shell_word(to / "scenario.json");
   answer.document() = {{"folder", to.string()}, {"files", {"topology.json", "scenario.json", "README.md"}}, {"next", next}};
-  answer.say("%s: %s\n%s: ibv_rc_pingpong, on every second host the client of the one before; put in your own program\n%s: how\nnext: %s\n",
-             (to / "topology.json").c_str(), summary_of({*rate, options.hosts}, *shape).c_str(), (to / "scenario.json").c_str(), (to / "README.md").c_str(),
-             next.c_str());
-  if (!has_pingpong()) complain("ibv_rc_pingpong is not installed; its Debian package is ibverbs-utils");
+  const bool has_flows = shape->has_flows(fabric_of());
+  answer.say("%s: %s\n%s: %s\n%s: how\nnext: %s\n", (to / "topology.json").c_str(), summary_of(fabric_of(), *shape).c_str(),
+             (to / "scenario.json").c_str(),
+             has_flows ? "a flow of 1 MiB from each host to the one half of all hosts further on; programs can be added"
+                       : "ibv_rc_pingpong, on every second host the client of the one before; put in your own program",
+             (to / "README.md").c_str(), next.c_str());
+  if (!has_flows && !has_pingpong()) complain("ibv_rc_pingpong is not installed; its Debian package is ibverbs-utils");
   return answer.end(kAsExpected);
 }
 

@@ -306,6 +306,10 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     if (failure.empty() || (flow.finish == kNever && outcome == expect.outcome)) continue;
     if (++failed_flows <= kMostFlows) fail(failure);
   }
+  for (const GraphFigures& graph : figures.graphs) {
+    if (is_cut_off || (graph.failure.empty() && outcome == expect.outcome && outcome != "finished")) continue;
+    for (const std::string& sentence : failures_of(graph)) fail(sentence);
+  }
   if (failed_flows > kMostFlows) fail("and " + std::to_string(failed_flows - kMostFlows) + " more flows");
   if (!plan.fail_on.empty()) {
     const std::regex pattern = fail_pattern(plan.fail_on);
@@ -463,6 +467,7 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
     json["flow_times"] = to_json(flow_times(plan.scenario.traffic, figures.flows));
     if (!plan.scenario.workloads.empty()) json["workloads"] = to_json(workloads_of(plan.scenario, figures.flows));
   }
+  if (!figures.graphs.empty()) json["collectives"] = to_json(figures.graphs);
   if (output.lost_lines() != 0) json["lost_stderr_lines"] = output.lost_lines();
   // Command lines may hold any bytes; JSON holds UTF-8 only.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

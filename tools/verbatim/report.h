@@ -16,6 +16,7 @@
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/run_cause.h"
 #include "tools/verbatim/run_flows.h"
+#include "tools/verbatim/run_graphs.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
 
@@ -44,6 +45,7 @@ struct RunFigures {
   const observe::Losses* losses = nullptr;   // outlives the figures
   const observe::Congestion* congestion = nullptr;  // likewise
   std::vector<FlowFigures> flows;            // in the order of the scenario's
+  std::vector<GraphFigures> graphs;          // by name
   nlohmann::ordered_json ports, congestion_counters;  // see run_congestion.h; empty: there are none
 };
 

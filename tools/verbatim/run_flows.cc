@@ -113,6 +113,10 @@ supervisor::RunResult run_flows(Engine& engine, const workload::Workload& worklo
       break;
     }
   }
+  // A graph is done as well when all that is left waits for ever.
+  const auto waits = [](const workload::GraphRun& run) { return run.is_done() && !run.is_complete() && !run.failure(); };
+  if (result.outcome == Outcome::kFinished && std::ranges::any_of(workload.graph_runs(), waits))
+    result.outcome = Outcome::kDeadlock;
   return result;
 }
 
@@ -206,6 +210,7 @@ std::vector<WorkloadFigures> workloads_of(const config::ScenarioSpec& scenario,
     workloads.emplace_back();
   }
   for (const config::WorkloadSpec& spec : scenario.workloads) {
+    if (!spec.is_resolved) continue;  // a graph
     places.emplace(spec.name, workloads.size());
     workloads.emplace_back().name = spec.name;
   }
@@ -317,7 +322,7 @@ std::string failure_of(std::size_t index, const config::ScenarioSpec& scenario, 
   if (figures.status != ib::WcStatus::kSuccess)
     return join(name_of(index, scenario), " failed at ", time_text(figures.finish), ": ",
                 ib::names_of(figures.status).text);
-  if (figures.finish != kNever || kind_of(scenario, flow).is_background) return "";
+  if (figures.finish != kNever || scenario.traffic.is_background(flow)) return "";
   if (figures.start == kNever)
     return name_of(index, scenario) + " has not started: the flows that would start it have not ended";
   return join(name_of(index, scenario), " is not finished: ", bytes_text(figures.acknowledged), " of ",

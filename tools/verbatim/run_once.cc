@@ -34,6 +34,7 @@
 #include "tools/verbatim/run_cause.h"
 #include "tools/verbatim/run_congestion.h"
 #include "tools/verbatim/run_flows.h"
+#include "tools/verbatim/run_graphs.h"
 #include "tools/verbatim/run_hosts.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_junit.h"
@@ -142,6 +143,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   }
   if (report != nullptr) simulation.tracer().add(observers.windows);
   const std::vector<const workload::Flow*> added_flows = config::add_traffic(simulation, plan.scenario.traffic, *flows);
+  const std::vector<config::DrawnGraph> graphs = config::draw_graphs(plan.scenario);
+  const std::vector<const workload::GraphRun*> graph_runs = config::add_graphs(simulation, graphs, *flows);
   // Who sits at a terminal of a host, or in gdb, has it alone.
   Progress progress(options.style.is_for_people() && plan.terminal_user == nullptr && !plan.debugger);
   std::optional<RunProgress> run_progress;
@@ -302,6 +305,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.ports = ports_of(simulation, observers.congestion);
   figures.congestion_counters = congestion_counters_of(simulation);
   figures.flows = figures_of(added_flows);
+  figures.graphs = figures_of(topology, graphs, graph_runs);
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);
@@ -335,6 +339,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   }
   if (options.style.is_for_people()) {
     std::fputs(text_of_flows(plan.scenario, figures.flows, figures.virtual_end).c_str(), stdout);
+    std::fputs(text_of(figures.graphs).c_str(), stdout);
     std::fflush(stdout);
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);

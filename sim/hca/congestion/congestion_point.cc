@@ -58,13 +58,15 @@ std::unique_ptr<Pacer> CongestionPoint::make_pacer(ByteTime line, std::uint8_t s
   std::optional<Rate> limit = rate_of_static(static_rate);
   if (limit && *limit >= rate) limit.reset();
   std::unique_ptr<RateController> controller;
+  std::uint8_t signals = 0;
   if (is_ethernet) {
     controller = make_controller(profile_, rate);
+    signals = find_controller(profile_.controller)->signals;
   } else if (injection_ != nullptr && injection_->setting.can_delay(level)) {
     controller = std::make_unique<InjectionControl>(*injection_, level, line);
   }
   if (!limit && controller == nullptr) return nullptr;
-  return std::make_unique<Pacer>(rate, limit, std::move(controller));
+  return std::make_unique<Pacer>(rate, limit, std::move(controller), signals);
 }
 
 }  // namespace verbatim::hca

@@ -25,6 +25,9 @@ const ControllerRow* find_controller(std::string_view name);
 // Parameters that are set in `given`, and those of `defaults` in the place of the others.
 ReactionPoint complete(const ReactionPoint& given, const ReactionPoint& defaults);
 
+// Whether the profile's controller reads what switches write into packets.
+bool wants_telemetry(const CongestionControl& profile);
+
 // The controller of a queue pair on a line of this rate; null for "none". The profile has been checked.
 std::unique_ptr<RateController> make_controller(const CongestionControl& profile, Rate line);
 

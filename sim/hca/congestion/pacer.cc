@@ -7,11 +7,22 @@
 
 namespace verbatim::hca {
 
-Pacer::Pacer(Rate line, std::optional<Rate> static_rate, std::unique_ptr<RateController> controller)
+namespace {
+
+constexpr ib::TelemetryKind telemetry_by(std::uint8_t signals) {
+  if ((signals & kTelemetry) != 0) return ib::TelemetryKind::kRecords;
+  return (signals & kHops) != 0 ? ib::TelemetryKind::kHops : ib::TelemetryKind::kNone;
+}
+
+}  // namespace
+
+Pacer::Pacer(Rate line, std::optional<Rate> static_rate, std::unique_ptr<RateController> controller, std::uint8_t signals)
     : line_(line),
       static_rate_(static_rate),
       controller_(std::move(controller)),
       round_trips_(controller_ != nullptr && controller_->wants_round_trips() ? std::make_unique<RoundTrips>() : nullptr),
+      in_flight_((signals & kAcknowledgements) != 0 ? std::make_unique<InFlight>() : nullptr),
+      telemetry_(telemetry_by(signals)),
       recorded_mbps_(static_rate ? std::min(*static_rate, line).mbps() : line.mbps()) {}
 
 std::optional<Rate> Pacer::rate(Instant now) {
@@ -22,6 +33,7 @@ std::optional<Rate> Pacer::rate(Instant now) {
 }
 
 Instant Pacer::due(Instant now) {
+  if (is_window_full_) return kNever;
   const Instant controlled = controller_ == nullptr ? now : controller_->due(now, newest_);
   if (!static_rate_ || newest_.bytes == 0) return controlled;
   const Instant by_static_rate = newest_.start + static_rate_->time_for(newest_.bytes);
@@ -38,10 +50,30 @@ void Pacer::on_sent(Instant now, std::uint32_t bytes) {
   if (controller_ != nullptr) controller_->on_sent(now, bytes);
 }
 
+ib::PacketPtr Pacer::prepare(ib::PacketPtr packet) {
+  packet->bth.ack_request = true;
+  in_flight_->on_sent(packet->bth.psn, packet->payload.length);
+  if (telemetry_ == ib::TelemetryKind::kNone || !ib::info(packet->bth.opcode).has_payload) return packet;
+  return ib::with_telemetry(std::move(packet), {.kind = telemetry_});
+}
+
+void Pacer::judge_window(ib::Psn unacknowledged, ib::Psn next, std::uint32_t packet_bytes) {
+  in_flight_->on_acknowledged(unacknowledged - 1);
+  in_flight_->go_back(next);
+  const std::optional<std::uint64_t> window = controller_->window(packet_bytes);
+  is_window_full_ = window && in_flight_->bytes() >= *window;
+}
+
 void Pacer::on_answer(const ib::Packet& packet, Instant now) {
   const bool is_ack = ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck;
   if (ib::operation_of(packet.bth.opcode) != ib::Operation::kAcknowledge || !is_ack) return;
-  if (const auto time = round_trips_->on_acknowledged(packet.bth.psn, now)) controller_->on_round_trip(now, *time);
+  const auto time = round_trips_->on_acknowledged(packet.bth.psn, now);
+  if (in_flight_ != nullptr) {
+    const std::uint32_t packets = in_flight_->on_acknowledged(packet.bth.psn);
+    controller_->on_acknowledged({now, packet.bth.psn, in_flight_->next(), packets, time, ib::telemetry_of(packet)});
+  } else if (time) {
+    controller_->on_round_trip(now, *time);
+  }
 }
 
 bool Pacer::on_notification(Instant now) {

@@ -15,6 +15,7 @@
 
 #include "sim/core/time.h"
 #include "sim/core/trace.h"
+#include "sim/hca/congestion/in_flight.h"
 #include "sim/hca/congestion/rate.h"
 #include "sim/hca/congestion/rate_controller.h"
 #include "sim/hca/congestion/round_trips.h"
@@ -25,7 +26,7 @@ namespace verbatim::hca {
 class Pacer {
  public:
   // `line`: of the port, shown as the rate of a queue pair that is not limited. One of the others is there.
-  Pacer(Rate line, std::optional<Rate> static_rate, std::unique_ptr<RateController> controller);
+  Pacer(Rate line, std::optional<Rate> static_rate, std::unique_ptr<RateController> controller, std::uint8_t signals = 0);
 
   // When the next packet may start; not after `now`: at once.
   Instant due(Instant now);
@@ -36,6 +37,15 @@ class Pacer {
   bool wants_round_trips() const { return round_trips_ != nullptr; }
   void on_handed_over(const ib::Bth& bth, Instant when) { round_trips_->on_handed_over(bth.psn, bth.ack_request, when); }
   void on_answer(const ib::Packet& packet, Instant now);
+  // The controller asks for acknowledgements of every packet. A request packet is taken from the queue pair: it asks for its
+  // acknowledgement, and has room for the telemetry that the controller wants.
+  bool wants_acknowledgements() const { return in_flight_ != nullptr; }
+  ib::PacketPtr prepare(ib::PacketPtr packet);
+  // Nothing before `unacknowledged` is outstanding, and the next packet is `next`; `packet_bytes` are the payload of a full one.
+  // While the window is full, due() is kNever. The queue pair asks again when something has been acknowledged.
+  void judge_window(ib::Psn unacknowledged, ib::Psn next, std::uint32_t packet_bytes);
+  // The next packet needs no window.
+  void pass_window() { is_window_full_ = false; }
   // False: there is no controller.
   bool on_notification(Instant now);
   // As RateController has it; 0 without one.
@@ -51,6 +61,9 @@ class Pacer {
   const std::optional<Rate> static_rate_;
   const std::unique_ptr<RateController> controller_;
   const std::unique_ptr<RoundTrips> round_trips_;  // null: the controller wants none
+  const std::unique_ptr<InFlight> in_flight_;      // null: it wants no acknowledgements
+  const ib::TelemetryKind telemetry_;
+  bool is_window_full_ = false;
   std::uint64_t recorded_mbps_;
   SentPacket newest_;
 };

@@ -27,6 +27,7 @@ struct ReactionPoint {
   std::int64_t initial_alpha_value = kNotSet;    // in 1/1024, 1 … 1023
   std::int64_t rate_to_set_on_first_cnp = kNotSet;  // 0: the rate of the line
   Duration rate_reduce_monitor_period{kNotSet};  // between cuts
+  Duration base_round_trip{kNotSet};             // hpcc, swift: round trip of a full packet that nothing delays
   bool clamp_tgt_rate = false;                   // each cut sets the target to the rate before
   bool clamp_tgt_rate_after_time_inc = true;     // the same of a cut behind an increase by the timer
 };

@@ -13,6 +13,8 @@
 
 #include "sim/core/time.h"
 #include "sim/hca/congestion/rate.h"
+#include "sim/ib/psn.h"
+#include "sim/ib/telemetry.h"
 
 namespace verbatim::hca {
 
@@ -21,12 +23,25 @@ enum Signal : std::uint8_t {
   kNotifications = 1 << 0,  // of the peer
   kSentBytes = 1 << 1,      // of every packet
   kRoundTrips = 1 << 2,     // of packets that ask for an acknowledgement
+  kAcknowledgements = 1 << 3,  // of every request packet, which asks for one then
+  kHops = 1 << 4,           // in acknowledgements: how many switches the packet has passed
+  kTelemetry = 1 << 5,      // in acknowledgements: a record of each of them; takes ib::kTelemetryBytes in each packet
 };
 
 // The newest packet that has been sent; no bytes: there is none.
 struct SentPacket {
   Instant start{};
   std::uint32_t bytes = 0;  // on InfiniBand from the LRH to the VCRC
+};
+
+// Request packets have been acknowledged.
+struct Acknowledged {
+  Instant now{};
+  ib::Psn psn;       // of the newest of them
+  ib::Psn next_psn;  // behind the newest that has been sent
+  std::uint32_t packets = 0;
+  std::optional<Duration> round_trip;  // of the newest; nothing: it was sent again
+  const ib::Telemetry* telemetry = nullptr;  // that it brings; null: none
 };
 
 class RateController {
@@ -41,6 +56,11 @@ class RateController {
   // A packet has been acknowledged so long after it was handed to the port.
   virtual bool wants_round_trips() const { return false; }
   virtual void on_round_trip(Instant /*now*/, Duration /*time*/) {}
+  // The same with all that a window needs, for a controller of kAcknowledgements.
+  virtual void on_acknowledged(const Acknowledged&) {}
+  // Bytes of payload of request packets that may be sent and not acknowledged: one more packet starts while there are fewer.
+  // `packet_bytes`: payload of a full packet. Nothing: there is no limit.
+  virtual std::optional<std::uint64_t> window(std::uint32_t /*packet_bytes*/) { return std::nullopt; }
   // Nothing: the queue pair is not limited.
   virtual std::optional<Rate> rate(Instant now) = 0;
   // The rate does not rise before this time, unless a packet is sent; kNever: it does not rise by itself.

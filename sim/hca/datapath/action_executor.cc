@@ -254,7 +254,7 @@ void ActionExecutor::acknowledge(const Action& action) {
   packet->aeth = {static_cast<std::uint8_t>(action.values[0]), action.values[1]};
   packet->trail = qp_.responder.cause();
   qp_.put_backward_mark(*packet);
-  qp_.adapter.sender.acknowledge(std::move(packet), qp_.self);
+  qp_.adapter.sender.acknowledge(qp_.put_telemetry(std::move(packet)), qp_.self);
 }
 
 void ActionExecutor::execute_atomic(const ib::Packet& packet) {

@@ -135,7 +135,12 @@ void SendPipeline::pump() {
 
 void SendPipeline::put_off(Lane& lane, QueuePair& qp) {
   take_turn(lane);
-  paced_.add(qp.pacer->look_again(adapter_.engine.now()), qp.self);
+  const Instant again = qp.pacer->look_again(adapter_.engine.now());
+  if (again == kNever) {  // its window is full: an acknowledgement activates it
+    qp.is_scheduled = false;
+    return;
+  }
+  paced_.add(again, qp.self);
 }
 
 void SendPipeline::on_paced() {

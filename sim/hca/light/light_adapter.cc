@@ -133,12 +133,17 @@ void LightAdapter::pump(ib::VirtualLane lane) {
     LightQueuePair& qp = *turns_[lane.value].pop_front();
     if (qp.has_packet()) {
       if (qp.pacer != nullptr && qp.is_put_off()) [[unlikely]] {
-        paced_.add(qp.pacer->look_again(now()), &qp);
+        const Instant again = qp.pacer->look_again(now());
+        if (again == kNever) {  // its window is full: an acknowledgement activates it
+          qp.is_listed = false;
+        } else {
+          paced_.add(again, &qp);
+        }
         continue;
       }
       Instant ready{};
       const auto handed_over_at = [&](std::uint32_t bytes) {
-        return ready = std::max(now(), qp.gathers_since + delays_.send(bytes));
+        return ready = qp.handed_over = std::max({now(), qp.gathers_since + delays_.send(bytes), qp.handed_over});
       };
       ib::PacketPtr packet = qp.take_packet(now(), handed_over_at);
       send(std::move(packet), ready);

@@ -78,6 +78,7 @@ void LightQueuePair::receive(ib::PacketPtr& owned, const ib::OpcodeInfo& operati
     if (pacer != nullptr && pacer->wants_round_trips()) [[unlikely]] on_answer(packet);
     return to_requester(packet);
   }
+  if (packet.has_telemetry.value) [[unlikely]] keep_telemetry(packet);
   to_responder(owned);
 }
 
@@ -123,10 +124,16 @@ void LightQueuePair::on_answer(const ib::Packet& packet) {
 
 bool LightQueuePair::is_put_off() {
   const Instant now = adapter_.now();
+  if (pacer->wants_acknowledgements()) judge_window();
   if (pacer->due(now) <= now) return false;
   if (limited_since == kNever) limited_since = now;
   pacer->record_rate(adapter_.tracer(), component, number, now);
   return true;
+}
+
+void LightQueuePair::judge_window() {
+  if (is_response_next() || requester_.repeats()) return pacer->pass_window();
+  pacer->judge_window(requester_.unacknowledged(), requester_.next_psn(), path_mtu());
 }
 
 void LightQueuePair::on_paced(const ib::Packet& packet, Instant now) {
@@ -286,7 +293,7 @@ void LightQueuePair::acknowledge(const Action& action) {
   adapter_.tracer().record(component, TraceEvent::kAckSent, number, action.number, action.values[0], action.values[1]);
   packet->trail = responder_.cause();
   put_backward_mark(*packet);
-  adapter_.acknowledge(std::move(packet));
+  adapter_.acknowledge(put_telemetry(std::move(packet)));
 }
 
 void LightQueuePair::enter_error() {

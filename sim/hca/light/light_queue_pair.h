@@ -64,6 +64,7 @@ class LightQueuePair final : public Connection,
   std::unique_ptr<Pacer> pacer;  // null: its packets are as close to each other as they can
   bool is_listed = false;  // in the adapter's list, or in its calendar
   Instant gathers_since{};  // its payload is gathered ahead of the port from then on
+  Instant handed_over{};    // its last packet; a shorter one behind does not overtake it
 
  private:
   bool is_response_next() const { return responses_.has_packet() && (!was_response_ || !requester_.has_packet()); }
@@ -82,6 +83,8 @@ class LightQueuePair final : public Connection,
   void on_notification(const ib::Packet& packet);
   void on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation);
   void on_backward_mark(const ib::Packet& packet);
+  // Whether the window leaves room for the next packet; the pacer has one.
+  void judge_window();
   void on_paced(const ib::Packet& packet, Instant now);
   void on_answer(const ib::Packet& packet);
   void set_state(ib::QpState to);
@@ -116,7 +119,10 @@ ib::PacketPtr LightQueuePair::take_packet(Instant now, HandedOverAt handed_over_
   Actions made;
   was_response_ = is_response_next();
   Outgoing outgoing = was_response_ ? responses_.next_packet(now, made) : requester_.next_packet(now, made);
-  if (pacer != nullptr) [[unlikely]] on_paced(*outgoing.packet, now);
+  if (pacer != nullptr) [[unlikely]] {
+    if (!was_response_ && pacer->wants_acknowledgements()) outgoing.packet = pacer->prepare(std::move(outgoing.packet));
+    on_paced(*outgoing.packet, now);
+  }
   execute(made);
   const Instant when = handed_over_at(outgoing.packet->payload.length);
   outgoing.packet->trail.add(when, {component, "gather and packetize", TrailKind::kDelay});

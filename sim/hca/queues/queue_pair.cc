@@ -159,6 +159,7 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   if (ib::ecn_of(packet) == ib::Ecn::kCongestionExperienced) [[unlikely]] on_congestion(packet);
   if ((packet.bth.fecn || packet.bth.becn) && !packet.ethernet) [[unlikely]] on_marked(packet, operation);
   if (operation.is_request) {
+    if (packet.has_telemetry.value) [[unlikely]] keep_telemetry(packet);
     responder_driver.receive(std::move(incoming));
   } else {
     if (pacer != nullptr && pacer->wants_round_trips()) [[unlikely]] on_answer(packet);
@@ -211,10 +212,16 @@ void QueuePair::on_congestion(const ib::Packet& packet) {
 
 bool QueuePair::is_put_off() {
   const Instant now = adapter.engine.now();
+  if (pacer->wants_acknowledgements() && is_reliable()) judge_window();
   if (pacer->due(now) <= now) return false;
   if (limited_since == kNever) limited_since = now;
   pacer->record_rate(adapter.tracer, adapter.id, number, now);
   return true;
+}
+
+void QueuePair::judge_window() {
+  if (is_response_next() || requester.repeats()) return pacer->pass_window();
+  pacer->judge_window(requester.unacknowledged(), requester.next_psn(), path_mtu());
 }
 
 void QueuePair::on_paced(const ib::Packet& packet) {

@@ -159,7 +159,11 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   Outgoing next_packet() {
     was_response_ = is_response_next();
     Outgoing outgoing = was_response_ ? responder_driver.next_packet() : requester_driver.next_packet();
-    if (pacer != nullptr) [[unlikely]] on_paced(*outgoing.packet);
+    if (pacer != nullptr) [[unlikely]] {
+      const bool is_windowed = !was_response_ && is_reliable() && pacer->wants_acknowledgements();
+      if (is_windowed) outgoing.packet = pacer->prepare(std::move(outgoing.packet));
+      on_paced(*outgoing.packet);
+    }
     return outgoing;
   }
   // Whether the next packet has to wait for the queue pair's rate. It has a pacer.
@@ -232,6 +236,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
  private:
   // In whose memory the answer's payload lies; null: the key is gone.
   Context* answers_from(const Outgoing& response) const;
+  // Whether the window leaves room for the next packet; the pacer has one.
+  void judge_window();
   void on_paced(const ib::Packet& packet);
   // For a controller that wants round trips: a packet that answers requests has come.
   void on_answer(const ib::Packet& packet);

@@ -102,6 +102,12 @@ void Connection::set_ecn(ib::Packet& packet) const {
   traffic_class = ib::with_ecn(traffic_class, is_capable ? ib::Ecn::kCapable0 : ib::Ecn::kNotCapable);
 }
 
+void Connection::keep_telemetry(const ib::Packet& packet) {
+  if (telemetry_ == nullptr) telemetry_ = std::make_unique<ib::Telemetry>();
+  *telemetry_ = *ib::telemetry_of(packet);
+  telemetry_->is_echo = true;
+}
+
 ib::PacketPtr Connection::make_notification() const {
   const CongestionControl& control = profile.congestion_control;
   protocol::AddressVector path = attributes.path;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "sim/core/ids.h"
 #include "sim/hca/hca.h"
@@ -12,6 +14,7 @@
 #include "sim/ib/opcode.h"
 #include "sim/ib/packet.h"
 #include "sim/ib/psn.h"
+#include "sim/ib/telemetry.h"
 #include "sim/ib/types.h"
 #include "verbs_shim/protocol/commands.h"
 
@@ -77,6 +80,12 @@ class Connection {
     owes_backward_mark_ = false;
     answer.bth.becn = true;
   }
+  // A request with telemetry has come; the next acknowledgement brings it back.
+  void keep_telemetry(const ib::Packet& packet);
+  ib::PacketPtr put_telemetry(ib::PacketPtr answer) const {
+    if (telemetry_ == nullptr) [[likely]] return answer;
+    return ib::with_telemetry(std::move(answer), *telemetry_);
+  }
   bool is_from_peer(const ib::Packet& packet) const { return is_from(packet, attributes.path); }
   // From the other end of a path.
   bool is_from(const ib::Packet& packet, const protocol::AddressVector& path) const;
@@ -115,6 +124,7 @@ class Connection {
 
   mutable EthernetHeaders newest_;  // that were made
   mutable bool owes_backward_mark_ = false;
+  std::unique_ptr<ib::Telemetry> telemetry_;  // of the newest request; null: none has had any
 
  protected:
   const ib::Transport transport_;

@@ -91,6 +91,10 @@ class Requester {
   void start(ib::Psn first);
   // PSN of the first packet that has never been sent.
   ib::Psn next_new_psn() const { return highest_psn_; }
+  // Everything before has been acknowledged; PSN of the next packet, unless one that is missing is sent again.
+  ib::Psn unacknowledged() const { return unacknowledged_; }
+  ib::Psn next_psn() const { return next_psn_; }
+  bool repeats() const { return repeats_.has_next(); }
   // Retry counters as modified.
   void reload_retries();
   // Nothing that was begun is outstanding.

@@ -1,0 +1,26 @@
+// Files that OpenSM and infiniband-diags write: the list of links (opensm-subnet.lst) and forwarding tables (opensm-lfts.dump and
+// opensm.fdbs, dump_fts and ibroute).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/import/fabric.h"
+#include "sim/config/import/lines.h"
+
+namespace verbatim::config::imports {
+
+// GUIDs, LIDs, descriptions and device identifiers are kept. Nothing, and findings, where the text is wrong.
+std::optional<Fabric> read_opensm_links(std::string_view text, LineFindings& findings);
+
+// Entries by the GUID of the switch. Nothing, and findings, where the text is wrong.
+using ForwardingTables = std::map<std::uint64_t, std::vector<TableEntry>>;
+std::optional<ForwardingTables> read_forwarding_tables(std::string_view text, LineFindings& findings);
+
+// Gives the tables to the fabric's switches. A table of another switch, or a missing one, is a finding.
+void give_tables(const ForwardingTables& tables, Fabric& fabric, LineFindings& findings);
+
+}  // namespace verbatim::config::imports

@@ -1,0 +1,62 @@
+// `swift`: a window by the delay of round trips (Kumar et al., Swift, SIGCOMM 2020), with the parameters of htsim's model
+// (Broadcom/csg-htsim 841d9e7b, swift.cpp), which calls several of them a guess.
+//
+//  - Target of the delay: base_round_trip, plus kHopPerMille of it for each switch on the way (topology scaling), plus what a
+//    small window adds (flow scaling): kRange x base_round_trip at kSmall packets or fewer, nothing at kLarge or more, and
+//    between them in proportion to 1 / sqrt(window).
+//  - Below the target, each acknowledged packet adds 1 / window packets, or one to a window below one. From the target on the
+//    window shrinks by kBetaPercent x (delay - target) / delay, by half at the most, once in a round trip.
+//  - Below one packet the next packet starts a round trip / window behind the one before. Else acknowledgements alone pace.
+//
+// The delay is the round trip from the adapter's port back to the adapter, with what the receiver takes: hosts have no
+// time stamps from which fabric delay and host delay could be told apart, so there is one window where Swift has two. Losses
+// do not shrink the window. It begins with what the line carries in base_round_trip.
+#pragma once
+
+#include "sim/hca/congestion/parameters.h"
+#include "sim/hca/congestion/rate_controller.h"
+
+namespace verbatim::hca {
+
+class Swift final : public RateController {
+ public:
+  static constexpr int kFractionBits = 20;
+  static constexpr std::uint64_t kPacket = std::uint64_t{1} << kFractionBits;  // windows are in 2^-20 packets
+  static constexpr int kBetaPercent = 80, kMostCutPercent = 50;
+  static constexpr int kHopPerMille = 153;  // of the base: 1 / 6.55
+  static constexpr int kRange = 5;
+  static constexpr std::uint64_t kSmall = kPacket / 10, kLarge = 100 * kPacket;
+  static constexpr std::uint64_t kLeast = kPacket / 100, kMost = 1'000 * kPacket;
+
+  static ReactionPoint defaults(Rate line);
+
+  // `parameters` are complete.
+  Swift(const ReactionPoint& parameters, Rate line) : parameters_(parameters), line_(line) {}
+
+  void on_notification(Instant) override {}
+  void on_sent(Instant, std::uint32_t) override {}
+  bool wants_round_trips() const override { return true; }
+  void on_acknowledged(const Acknowledged& acknowledged) override;
+  std::optional<std::uint64_t> window(std::uint32_t packet_bytes) override;
+  // What the window makes of the newest round trip.
+  std::optional<Rate> rate(Instant) override;
+  Instant next_increase(Instant) override { return kNever; }
+  Instant due(Instant now, const SentPacket& newest) override;
+
+  // For tests: in 2^-20 packets; the target with the window as it is.
+  std::uint64_t packets() const { return window_; }
+  Duration target(std::uint32_t hops) const;
+
+ private:
+  void begin();
+
+  const ReactionPoint parameters_;
+  const Rate line_;
+  std::uint32_t packet_bytes_ = 4096;
+  std::uint64_t window_ = 0;  // 0: not begun
+  Duration round_trip_{0};    // the newest
+  Instant shrunk_at_{};
+  bool has_shrunk_ = false;
+};
+
+}  // namespace verbatim::hca

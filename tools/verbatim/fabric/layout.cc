@@ -1,0 +1,107 @@
+#include "tools/verbatim/fabric/layout.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace verbatim::cli {
+
+namespace {
+
+constexpr std::size_t kFar = ~std::size_t{0};
+
+// Sets of nodes that are joined.
+class Islands {
+ public:
+  explicit Islands(std::size_t count) : parents_(count) { std::iota(parents_.begin(), parents_.end(), std::size_t{0}); }
+  std::size_t of(std::size_t node) {
+    while (parents_[node] != node) node = parents_[node] = parents_[parents_[node]];
+    return node;
+  }
+  void join(std::size_t a, std::size_t b) { parents_[of(a)] = of(b); }
+
+ private:
+  std::vector<std::size_t> parents_;
+};
+
+bool has_room(const std::vector<FabricBox>& boxes, std::size_t most) {
+  std::map<std::size_t, std::size_t> counts;
+  return std::ranges::none_of(boxes, [&](const FabricBox& box) { return ++counts[box.layer] > most; });
+}
+
+// Nodes of a layer with the same key are one box.
+template <class Key>
+std::vector<FabricBox> boxes_by(const FabricLayers& layers, const Key& key_of) {
+  std::map<std::pair<std::size_t, std::size_t>, FabricBox> by_key;
+  for (std::size_t node = 0; node < layers.size(); ++node) {
+    FabricBox& box = by_key[{layers.layer(node), key_of(node)}];
+    box.layer = layers.layer(node);
+    box.nodes.push_back(node);
+  }
+  std::vector<FabricBox> boxes;
+  const auto order = [&](std::size_t node) { return std::pair(layers.place(node), node); };
+  for (auto& [key, box] : by_key) {
+    std::ranges::sort(box.nodes, {}, order);
+    boxes.push_back(std::move(box));
+  }
+  std::ranges::sort(boxes, {}, [&](const FabricBox& box) { return std::pair(box.layer, order(box.nodes.front())); });
+  return boxes;
+}
+
+}  // namespace
+
+FabricLayers::FabricLayers(const config::TopologySpec& topology) {
+  const std::size_t adapters = topology.adapters.size(), count = adapters + topology.switches.size();
+  const auto node_of = [&](const config::Endpoint& end) { return end.is_switch ? adapters + end.node : end.node; };
+  layer_.assign(count, kFar);
+  place_.assign(count, kFar);
+  std::vector<std::vector<std::size_t>> neighbours(count);
+  for (const config::LinkSpec& link : topology.links) {
+    const std::size_t a = node_of(link.end_a), b = node_of(link.end_b);
+    cables_.push_back({a, b});
+    neighbours[a].push_back(b);
+    neighbours[b].push_back(a);
+  }
+  std::vector<std::size_t> front;
+  for (std::size_t node = 0; node < adapters; ++node) {
+    layer_[node] = 0;
+    place_[node] = node;
+    front.push_back(node);
+  }
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    for (const std::size_t next : neighbours[front[i]]) {
+      if (layer_[next] == kFar) {
+        layer_[next] = layer_[front[i]] + 1;
+        front.push_back(next);
+      }
+      if (layer_[next] == layer_[front[i]] + 1) place_[next] = std::min(place_[next], place_[front[i]]);
+    }
+  }
+  for (std::size_t& layer : layer_) {
+    if (layer == kFar) layer = 1;  // a switch without a way to any adapter
+    top_ = std::max(top_, layer);
+  }
+  for (Cable& cable : cables_) {
+    if (layer_[cable.a] > layer_[cable.b]) std::swap(cable.a, cable.b);
+  }
+}
+
+std::vector<FabricBox> boxes_of(const FabricLayers& layers, std::size_t most) {
+  std::vector<FabricBox> boxes = boxes_by(layers, [](std::size_t node) { return node; });
+  for (std::size_t joined = 1; joined <= layers.top() && !has_room(boxes, most); ++joined) {
+    std::vector<std::vector<std::size_t>> keys;  // by layer up to which cables join, then by node
+    for (std::size_t highest = 0; highest <= layers.top(); ++highest) {
+      Islands islands(layers.size());
+      for (const FabricLayers::Cable& cable : layers.cables()) {
+        if (layers.layer(cable.a) != layers.layer(cable.b) && layers.layer(cable.b) <= highest) islands.join(cable.a, cable.b);
+      }
+      keys.emplace_back();
+      for (std::size_t node = 0; node < layers.size(); ++node) keys.back().push_back(islands.of(node));
+    }
+    boxes = boxes_by(layers, [&](std::size_t node) { return keys[std::max(joined, layers.layer(node))][node]; });
+  }
+  if (!has_room(boxes, most)) boxes = boxes_by(layers, [](std::size_t) { return std::size_t{0}; });
+  return boxes;
+}
+
+}  // namespace verbatim::cli

@@ -1,0 +1,45 @@
+// A fabric as layers: adapters are layer 0, switches with adapters layer 1, switches behind these layer 2, and so on. It follows
+// from the cables alone, so any topology has layers. For a picture, nodes of a layer are boxes, and boxes collapse until each
+// layer has few of them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/config/spec.h"
+
+namespace verbatim::cli {
+
+// Nodes are adapters, then switches, as in config::nodes_of().
+class FabricLayers {
+ public:
+  explicit FabricLayers(const config::TopologySpec& topology);
+
+  std::size_t size() const { return layer_.size(); }
+  std::size_t layer(std::size_t node) const { return layer_[node]; }
+  std::size_t top() const { return top_; }
+  // Least index of an adapter that leads up to the node, layer by layer; orders the nodes of a layer from left to right.
+  std::size_t place(std::size_t node) const { return place_[node]; }
+  struct Cable {
+    std::size_t a, b;  // nodes; a is not in a higher layer than b
+  };
+  const std::vector<Cable>& cables() const { return cables_; }  // in the order of the topology's links
+
+ private:
+  std::vector<std::size_t> layer_, place_;
+  std::vector<Cable> cables_;
+  std::size_t top_ = 0;
+};
+
+struct FabricBox {
+  std::size_t layer = 0;
+  std::vector<std::size_t> nodes;  // from left to right
+};
+
+// Boxes layer by layer, each layer from left to right. All nodes are boxes of their own if no layer has more than `most`; else
+// adapters of one switch are one box, then switches of one layer that cables below them join, in ever higher layers; and at the
+// last each layer is a box.
+std::vector<FabricBox> boxes_of(const FabricLayers& layers, std::size_t most);
+
+}  // namespace verbatim::cli
