@@ -201,6 +201,18 @@ TEST_P(InterruptedRuns, seeds) {
   EXPECT_EQ(nlohmann::json::parse(text_of(folder() + "/out/seeds.json"))["interrupted"], true);
 }
 
+// What was interrupted is not taken for done.
+TEST_P(InterruptedRuns, sweep) {
+  hang();
+  nlohmann::json scenario = {{"topology", std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology}};
+  scenario["programs"] = {{{"host", "server"}, {"command", words_of("", {}).back().substr(sizeof "server=" - 1)}}};
+  std::ofstream(folder() + "/s.json") << scenario;
+  start({"sweep", "s.json", "--vary", "seed=1..100", "--jobs", "2", "--out", "out"});
+  expect_end();
+  EXPECT_NE(out().find("0 of 100 points, 0 failed; interrupted: the same command runs those that are left\n"), std::string::npos) << out();
+  EXPECT_FALSE(fs::exists(folder() + "/out/points/001/point.json"));
+}
+
 TEST_P(InterruptedRuns, verify) {
   hang();
   start(words_of("run", {"--verify"}));

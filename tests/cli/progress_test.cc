@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <pty.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.h"
@@ -106,6 +107,16 @@ TEST(Progress, many_runs_show_how_many_are_done) {
                                      "client=/usr/bin/python3 -I -c 'import sys; sys.exit(0)'"});
   EXPECT_EQ(seen.out, "seeds 1..40: 40 as expected, 0 failed\n");
   EXPECT_THAT(seen.err, HasSubstr(" of 40 runs, 0 failed"));
+  EXPECT_TRUE(seen.err.ends_with(kClear)) << seen.err;
+}
+
+TEST(Progress, a_sweep_shows_how_many_points_have_run) {
+  const support::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/s.json") << R"({"topology": ")" << support::topology("two_hosts") << R"(",
+    "programs": [{"host": "client", "command": "/usr/bin/python3 -I -c 'import sys; sys.exit(0)'"}]})";
+  const Finished seen = at_terminal({"sweep", folder.path() + "/s.json", "--vary", "seed=1..40", "--jobs", "2", "--out", folder.path() + "/out"});
+  EXPECT_THAT(seen.out, HasSubstr("40 of 40 points, 0 failed; "));
+  EXPECT_THAT(seen.err, HasSubstr(" of 40 points"));
   EXPECT_TRUE(seen.err.ends_with(kClear)) << seen.err;
 }
 

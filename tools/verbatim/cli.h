@@ -163,6 +163,23 @@ struct ReportOptions {
 };
 int write_report(const ReportOptions& options);
 
+struct CompareOptions {
+  std::vector<std::string> runs;  // folders of run --out, or recordings
+  std::string html;               // a page with plots; empty: none
+  AnswerStyle style;
+};
+int compare(const CompareOptions& options);
+
+struct SweepOptions {
+  std::string scenario;
+  std::vector<std::string> vary;  // each PATH=VALUE,...
+  std::string out = "verbatim-sweep";
+  std::string html;  // a page with plots; empty: none
+  int jobs = 0;      // runs at a time; 0: one for each allowed processor
+  AnswerStyle style;
+};
+int sweep(const SweepOptions& options);
+
 struct ShellOptions {
   RunOptions run;                  // topology, seed, limits, and how the run is shown
   std::vector<std::string> hosts;  // a terminal on each; empty: on the first

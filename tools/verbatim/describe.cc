@@ -12,6 +12,7 @@
 #include "tools/verbatim/fabric/picture.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output_file.h"
+#include "tools/verbatim/text_table.h"
 
 namespace verbatim::cli {
 
@@ -19,30 +20,6 @@ namespace {
 
 using config::Dimension;
 using config::format_quantity;
-
-// Rows of equal columns, two blanks apart and two in front.
-class Table {
- public:
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  void print() const {
-    std::vector<std::size_t> widths;
-    for (const auto& row : rows_) {
-      widths.resize(std::max(widths.size(), row.size()));
-      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    for (const auto& row : rows_) {
-      std::string line;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        line += "  " + row[i];
-        if (i + 1 < row.size()) line.append(widths[i] - row[i].size(), ' ');
-      }
-      std::printf("%s\n", line.c_str());
-    }
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
 
 // Of a further adapter with its network, and the name that programs find it by.
 std::string address_text(const config::TopologySpec& topology, std::size_t adapter) {
@@ -82,7 +59,7 @@ std::string end_text(const config::TopologySpec& topology, const config::Endpoin
 
 void print_links(const config::TopologySpec& topology) {
   std::printf("Links\n");
-  Table table;
+  TextTable table;
   for (const config::LinkSpec& link : topology.links) {
     table.row({end_text(topology, link.end_a), "--", end_text(topology, link.end_b),
                topology.is_roce() ? "Ethernet" : config::format_link_rate(link.rate),
@@ -90,7 +67,7 @@ void print_links(const config::TopologySpec& topology) {
                format_quantity(link.length_mm, Dimension::kLength),
                format_quantity(to_ps(link.propagation()), Dimension::kDuration)});
   }
-  table.print();
+  std::fputs(table.text().c_str(), stdout);
 }
 
 constexpr std::size_t kRoutesShown = 64;
@@ -98,7 +75,7 @@ constexpr std::size_t kRoutesShown = 64;
 void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan) {
   std::printf(topology.is_roce() ? "Routes (of several of equal length each flow takes one)\n" : "Routes\n");
   const std::size_t n = topology.adapters.size();
-  Table table;
+  TextTable table;
   std::size_t shown = 0;
   for (std::size_t from = 0; from < n; ++from) {
     for (std::size_t to = 0; to < n && shown < kRoutesShown; ++to) {
@@ -110,7 +87,7 @@ void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan
       ++shown;
     }
   }
-  table.print();
+  std::fputs(table.text().c_str(), stdout);
   if (n * (n - 1) > shown) std::printf("  … and %zu more\n", n * (n - 1) - shown);
 }
 
@@ -240,7 +217,7 @@ int describe(const DescribeOptions& options) {
 
   const auto pkey_tables = config::pkey_tables_of(*topology);
   std::printf("Hosts\n");
-  Table hosts;
+  TextTable hosts;
   for (std::size_t i = 0; i < topology->adapters.size(); ++i) {
     const config::AdapterSpec& adapter = topology->adapters[i];
     const config::HostSpec& host = topology->hosts[adapter.host];
@@ -258,10 +235,10 @@ int describe(const DescribeOptions& options) {
     row.push_back("cpu " + host.cpu_profile.name);
     hosts.row(row);
   }
-  hosts.print();
+  std::fputs(hosts.text().c_str(), stdout);
   if (!topology->switches.empty()) {
     std::printf("Switches\n");
-    Table switches;
+    TextTable switches;
     for (std::size_t i = 0; i < topology->switches.size(); ++i) {
       const config::SwitchSpec& s = topology->switches[i];
       const ib::Lid lid = plan.nodes[topology->adapters.size() + i].ports[0].lid;
@@ -269,7 +246,7 @@ int describe(const DescribeOptions& options) {
                     counted(s.ports, "port", "ports") + ", " + std::to_string(ports_in_use(*topology, i)) + " in use",
                     s.switch_profile.name});
     }
-    switches.print();
+    std::fputs(switches.text().c_str(), stdout);
   }
   print_links(*topology);
   print_routes(*topology, plan);

@@ -128,6 +128,13 @@ void add_report(CLI::App& app, ReportOptions& options) {
   add_answer(verb, options.style);
 }
 
+void add_compare(CLI::App& app, CompareOptions& options) {
+  CLI::App* verb = app.add_subcommand("compare", "Compare runs: outcome, times of flows, losses, marks, pauses and queues side by side");
+  verb->add_option("run", options.runs, "two or more of what run --out FOLDER or run --record has written; ratios are to the first")->type_name("")->required();
+  verb->add_option("--html", options.html, "write a page with plots to this file, too")->type_name("FILE");
+  add_answer(verb, options.style);
+}
+
 // Warnings of a run are logged when they arise; --quiet leaves only errors unless a level was asked for.
 std::string log_of(const RunOptions& options) { return options.style.quiet && options.log == "warn" ? "error" : options.log; }
 
@@ -214,6 +221,10 @@ int dispatch(int argc, char** argv) {
   add_explain(app, explain_options);
   ReportOptions report_options;
   add_report(app, report_options);
+  CompareOptions compare_options;
+  add_compare(app, compare_options);
+  SweepOptions sweep_options;
+  add_sweep(app, sweep_options);
   std::string good, bad;
   CLI::App* bisect_verb = app.add_subcommand("bisect", "Name the decision that makes the difference between two replay files");
   bisect_verb->add_option("good", good, "replay file of a run that does not fail")->type_name("")->required();
@@ -303,6 +314,7 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("import")) return import_fabric(import_options);
   if (app.got_subcommand("ladder")) return ladder(ladder_options);
   if (app.got_subcommand("report")) return write_report(report_options);
+  if (app.got_subcommand("compare")) return compare(compare_options);
   if (app.got_subcommand("explain")) return explain(explain_options);
   if (manual_verb->parsed()) {
     std::string failure;
@@ -333,6 +345,10 @@ int dispatch(int argc, char** argv) {
     set_up_log("off");  // what runs say is told by kind
     if (app.got_subcommand("explore")) return explore(explore_options);
     return bisect_verb->parsed() ? bisect(good, bad, bisect_style) : shrink(shrink_options);
+  }
+  if (app.got_subcommand("sweep")) {
+    set_up_log("off");  // what runs warn of is in their run.json
+    return sweep(sweep_options);
   }
   if (app.got_subcommand("attach")) return attach(attach_options);
   if (app.got_subcommand("shell")) {

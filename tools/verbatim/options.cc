@@ -239,6 +239,25 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   verb->add_flag("--afresh", options.run.afresh)->group("");
 }
 
+void add_sweep(CLI::App& app, SweepOptions& options) {
+  CLI::App* verb = app.add_subcommand("sweep",
+                                      "Run a scenario with every combination of values, and compare the results:\n"
+                                      "  verbatim sweep SCENARIO --vary workloads/0/load=0.3,0.5,0.8 --vary routing_engine=minhop,updn");
+  verb->footer(exit_code_footer());
+  verb->add_option("scenario", options.scenario, "scenario file")->type_name("")->required();
+  verb->add_option("--vary", options.vary,
+                   "values for a key of the scenario, such as workloads/0/load, or of its topology, such as topology/routing_engine or "
+                   "routing_engine; 1..5 is each whole number from 1 to 5; may be given several times")
+      ->type_name("PATH=VALUE,...")
+      ->required()
+      ->allow_extra_args(false);
+  add_jobs(verb, options.jobs);
+  add_out(verb, options.out, "folder for results.jsonl, results.csv, and run.json of each point; a sweep that was interrupted goes on there");
+  verb->get_option("--out")->capture_default_str();
+  verb->add_option("--html", options.html, "write a page with plots to this file, too")->type_name("FILE");
+  add_answer(verb, options.style);
+}
+
 void add_replay(CLI::App& app, ReplayOptions& options) {
   CLI::App* verb = app.add_subcommand("replay", "Run a failure found by explore again, or show a session of `verbatim shell` again");
   verb->footer(exit_code_footer());

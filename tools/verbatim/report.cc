@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -416,7 +417,15 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
   Json arguments = Json::object();
   for (const auto& [name, argument] : plan.scenario.arguments)
     arguments[name] = {{"range", config::format_argument_range(argument)}, {"value", argument.value}};
+  // Without their folders, which are of this machine.
+  const auto file_name = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+  const config::TopologySpec& topology = plan.scenario.topology;
   Json json = {{"version", VERBATIM_VERSION},
+                     {"scenario", plan.scenario.file.empty() ? Json() : Json(file_name(plan.scenario.file))},
+                     {"topology", {{"file", file_name(topology.file)},
+                                   {"hosts", topology.hosts.size()},
+                                   {"switches", topology.switches.size()},
+                                   {"links", topology.links.size()}}},
                      {"arguments", arguments},
                      {"seed", plan.scenario.seed},
                      {"freedom", plan.scenario.freedom},

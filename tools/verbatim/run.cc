@@ -431,9 +431,6 @@ int run_and_keep_choices(const RunPlan& plan, const RunOptions& options, const c
 
 }  // namespace
 
-namespace {
-
-// False: it cannot be run. Not in the processes that --verify starts, which would repeat it.
 bool warn_of_topology(const RunPlan& plan, const RunOptions& options) {
   if (options.record_fd >= 0) return true;
   config::Diagnostics diagnostics;
@@ -444,8 +441,6 @@ bool warn_of_topology(const RunPlan& plan, const RunOptions& options) {
   print(diagnostics);
   return false;
 }
-
-}  // namespace
 
 int run(const RunOptions& options) {
   config::FileTexts files;

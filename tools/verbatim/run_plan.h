@@ -42,6 +42,10 @@ struct RunPlan {
 // Reads and checks everything that a run needs. nullopt: it cannot be started, and what is wrong has been printed.
 std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& load_options);
 
+// Logs what is unusual in its topology. False: it cannot be run, and why has been printed. It says nothing in the processes that
+// --verify starts, which would repeat it.
+bool warn_of_topology(const RunPlan& plan, const RunOptions& options);
+
 // Gives arguments of the plan's commands these values, which are within their ranges.
 void set_arguments(RunPlan& plan, const config::ArgumentValues& values);
 // As the command line has them: each NAME=NUMBER.
