@@ -14,9 +14,7 @@ using Operation = hca::SourceWork::Operation;
 
 constexpr std::int64_t kNotGiven = WorkloadSpec::kNotGiven;
 
-Operation operation_of(const std::string& name) {
-  return name == "send" ? Operation::kSend : Operation::kWrite;
-}
+Operation operation_of(const std::string& name) { return name == "send" ? Operation::kSend : Operation::kWrite; }
 
 void append_flow(const FlowSpec& flow, Traffic& traffic) {
   FlowPlan& plan = traffic.flows.emplace_back();
@@ -109,12 +107,10 @@ class Drawing {
   std::vector<workload::Pair> pairs() const {
     Rng random(seed_, "pattern");
     if (spec_.pattern == "permutation") return workload::permutation(members_, random);
-    if (spec_.pattern == "shift")
-      return workload::shift(members_, static_cast<std::uint32_t>(spec_.distance % members_));
+    if (spec_.pattern == "shift") return workload::shift(members_, static_cast<std::uint32_t>(spec_.distance % members_));
     if (spec_.pattern == "all-to-all") return workload::all_to_all(members_);
     CHECK(spec_.pattern == "incast");
-    const std::uint32_t senders =
-        spec_.senders == kNotGiven ? members_ - 1 : static_cast<std::uint32_t>(spec_.senders);
+    const std::uint32_t senders = spec_.senders == kNotGiven ? members_ - 1 : static_cast<std::uint32_t>(spec_.senders);
     return workload::incast(members_, spec_.targets.front(), senders);
   }
 
@@ -147,9 +143,8 @@ class Drawing {
     params.load = static_cast<std::uint32_t>(spec_.load / (kFractionParts / SizeDistribution::kOne));
     params.time = spec_.duration;
     params.seed = seed_;
-    const SizeDistribution sizes = spec_.distribution
-                                       ? *spec_.distribution
-                                       : SizeDistribution({{size, 0}, {size, SizeDistribution::kOne}});
+    const SizeDistribution sizes =
+        spec_.distribution ? *spec_.distribution : SizeDistribution({{size, 0}, {size, SizeDistribution::kOne}});
     for (const workload::PoissonFlow& flow : workload::poisson_flows(params, sizes))
       flows_.push_back({.from = flow.from, .to = flow.to, .bytes = flow.bytes, .start = flow.start});
   }
@@ -196,10 +191,9 @@ void draw_traffic(ScenarioSpec& scenario) {
   scenario.traffic = traffic_of(scenario.flows);
   for (const WorkloadSpec& spec : scenario.workloads) {
     if (!spec.is_resolved) continue;
-    const std::uint64_t seed =
-        spec.seed != kNotGiven
-            ? static_cast<std::uint64_t>(spec.seed)
-            : Rng(static_cast<std::uint64_t>(scenario.seed), "workload/" + spec.name).next();
+    const std::uint64_t seed = spec.seed != kNotGiven
+                                   ? static_cast<std::uint64_t>(spec.seed)
+                                   : Rng(static_cast<std::uint64_t>(scenario.seed), "workload/" + spec.name).next();
     Drawing(spec, seed, scenario.topology.is_roce(), scenario.traffic).run();
   }
 }

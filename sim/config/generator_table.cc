@@ -18,18 +18,21 @@ const Object& tier_table() {
        without_default(
            bind<&T::switch_profile>({.key = "switch", .kind = Kind::kReference, .doc = "profile of the tier's switches"})),
        without_default(bind<&T::rate>({.key = "rate", .kind = Kind::kLinkRate, .doc = "of the tier's cables"})),
-       without_default(
-           bind<&T::length_mm>({.key = "length", .kind = Kind::kLength, .doc = "of the tier's cables", .max = kMostCableMm})),
-       without_default(bind<&T::delay_fs_per_mm>(
-           {.key = "delay_per_length", .kind = Kind::kDelayPerLength, .doc = "of the tier's cables", .max = kMostDelayFsPerMm})),
+       without_default(bind<&T::length_mm>(
+           {.key = "length", .kind = Kind::kLength, .doc = "of the tier's cables", .max = kMostCableMm})),
+       without_default(bind<&T::delay_fs_per_mm>({.key = "delay_per_length",
+                                                  .kind = Kind::kDelayPerLength,
+                                                  .doc = "of the tier's cables",
+                                                  .max = kMostDelayFsPerMm})),
        without_default(bind<&T::cables>({.key = "cables",
                                          .kind = Kind::kInteger,
                                          .doc = "side by side between two switches that the tier's cables join",
                                          .min = 1,
                                          .max = kMostPorts})),
-       without_default(bind<&T::oversubscription>({.key = "oversubscription",
-                                                   .kind = Kind::kText,
-                                                   .doc = "ports down to ports up of the tier's switches, such as \"3:1\""}))});
+       without_default(
+           bind<&T::oversubscription>({.key = "oversubscription",
+                                       .kind = Kind::kText,
+                                       .doc = "ports down to ports up of the tier's switches, such as \"3:1\""}))});
   return table;
 }
 
@@ -50,7 +53,8 @@ const Object& tiers_table() {
        bind_object<&T::spine>(row("spine", "spines, and of dragonfly_plus their cables to other groups"), tier_table()),
        bind_object<&T::router>(row("router", "of dragonfly: routers, and cables within a group"), tier_table()),
        bind_object<&T::global>(row("global", "of dragonfly: cables between groups"), tier_table()),
-       bind_object<&T::switches>(row("switch", "of torus and hyperx: switches, and the cables between them"), tier_table())});
+       bind_object<&T::switches>(row("switch", "of torus and hyperx: switches, and the cables between them"),
+                                 tier_table())});
   return table;
 }
 
@@ -70,18 +74,20 @@ const Object& generator_table() {
        bind<&G::shape>({.key = "shape",
                         .kind = Kind::kText,
                         .required = true,
-                        .doc = "star: one switch; leaf_spine: leaves, each with cables to every spine; fat_tree: two or three "
-                               "tiers of switches with k "
-                               "ports each; rail: groups with a leaf for each adapter of their hosts, and spines above; "
-                               "dragonfly: groups of routers, "
-                               "all joined; dragonfly_plus: groups of leaves and spines; torus: a grid whose rows are closed; "
-                               "hyperx: a grid whose rows "
-                               "are joined in full",
+                        .doc =
+                            "star: one switch; leaf_spine: leaves, each with cables to every spine; fat_tree: two or three "
+                            "tiers of switches with k "
+                            "ports each; rail: groups with a leaf for each adapter of their hosts, and spines above; "
+                            "dragonfly: groups of routers, "
+                            "all joined; dragonfly_plus: groups of leaves and spines; torus: a grid whose rows are closed; "
+                            "hyperx: a grid whose rows "
+                            "are joined in full",
                         .choices = shape_names()}),
        bind<&G::hosts>(
            {.key = "hosts", .kind = Kind::kInteger, .required = true, .doc = "number of hosts", .min = 1, .max = 43'904}),
        number_row<&G::hosts_per_leaf>(
-           "hosts_per_leaf", "of leaf_spine: hosts at each leaf, left out: 4; of rail: hosts of a group, left out: 32 at most"),
+           "hosts_per_leaf",
+           "of leaf_spine: hosts at each leaf, left out: 4; of rail: hosts of a group, left out: 32 at most"),
        number_row<&G::spines>(
            "spines", "of leaf_spine: number of spines, left out: 2; of rail, left out: as many as oversubscription says"),
        bind<&G::rails>({.key = "rails",
@@ -92,7 +98,8 @@ const Object& generator_table() {
                         .max = 8}),
        number_row<&G::cables_per_spine>("cables_per_spine",
                                         "of leaf_spine and rail: cables from each leaf to each spine, left out: 1"),
-       number_row<&G::k>("k", "of fat_tree: ports of each switch; left out: the least number with places for the hosts", 2, 254),
+       number_row<&G::k>("k", "of fat_tree: ports of each switch; left out: the least number with places for the hosts", 2,
+                         254),
        without_default(bind<&G::tiers>({.key = "tiers",
                                         .kind = Kind::kInteger,
                                         .doc = "of fat_tree: tiers of switches, 2 or 3; left out: 3",
@@ -100,7 +107,8 @@ const Object& generator_table() {
        without_default(bind<&G::oversubscription>(
            {.key = "oversubscription",
             .kind = Kind::kText,
-            .doc = "of fat_tree and rail: ports down to ports up of a switch below the top, such as \"2:1\"; left out: 1:1"})),
+            .doc =
+                "of fat_tree and rail: ports down to ports up of a switch below the top, such as \"2:1\"; left out: 1:1"})),
        number_row<&G::cables>(
            "cables",
            "of fat_tree, dragonfly (within groups), dragonfly_plus (within groups), torus and hyperx: cables side by side "
@@ -108,8 +116,8 @@ const Object& generator_table() {
        number_row<&G::a>("a", "of dragonfly: routers of a group"),
        number_row<&G::p>("p", "of dragonfly: hosts of a router; of dragonfly_plus: of a leaf"),
        number_row<&G::h>("h", "of dragonfly: cables from a router to other groups; of dragonfly_plus: from a spine"),
-       number_row<&G::groups>("groups", "of dragonfly and dragonfly_plus: number of groups; left out: as many as the hosts need",
-                              1, 40'000),
+       number_row<&G::groups>(
+           "groups", "of dragonfly and dragonfly_plus: number of groups; left out: as many as the hosts need", 1, 40'000),
        number_row<&G::leaves_per_group>("leaves_per_group", "of dragonfly_plus"),
        number_row<&G::spines_per_group>("spines_per_group", "of dragonfly_plus"),
        without_default(bind<&G::dimensions>(
@@ -124,8 +132,9 @@ const Object& generator_table() {
        without_default(bind<&G::names>(
            {.key = "names",
             .kind = Kind::kText,
-            .doc = "of switches: number: leaf0, leaf1, …; place: pod3-leaf2 and the like; left out: number for star, leaf_spine "
-                   "and fat_tree, place for other shapes",
+            .doc =
+                "of switches: number: leaf0, leaf1, …; place: pod3-leaf2 and the like; left out: number for star, leaf_spine "
+                "and fat_tree, place for other shapes",
             .choices = {"number", "place"}})),
        bind<&G::host_names>(
            {.key = "host_names",

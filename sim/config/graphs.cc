@@ -23,9 +23,8 @@ std::optional<Pattern> find_pattern(std::string_view name) {
 std::uint64_t chunk_of(const WorkloadSpec& spec) {
   const Algorithm algorithm = algorithm_of(spec);
   if (spec.chunk != WorkloadSpec::kNotGiven) return static_cast<std::uint64_t>(spec.chunk);
-  return algorithm == Algorithm::kNcclRing || algorithm == Algorithm::kNcclTree
-             ? workload::CollectiveParams().chunk_bytes
-             : 0;
+  return algorithm == Algorithm::kNcclRing || algorithm == Algorithm::kNcclTree ? workload::CollectiveParams().chunk_bytes
+                                                                                : 0;
 }
 
 workload::ComputeTime compute_of(const WorkloadSpec& spec) {
@@ -76,8 +75,7 @@ class GraphDrawing {
     const auto size = static_cast<std::uint64_t>(spec_.size == WorkloadSpec::kNotGiven ? 1 : spec_.size);
     const Algorithm algorithm = algorithm_of(spec_);
     if (pattern == Pattern::kPipeline) {
-      workload::PipelineParams params{
-          .schedule = algorithm, .micro_batches = spec_.micro_batches, .activation_bytes = size};
+      workload::PipelineParams params{.schedule = algorithm, .micro_batches = spec_.micro_batches, .activation_bytes = size};
       params.forward = compute_of(spec_);
       params.seed = seed_;
       params.name = name;
@@ -215,8 +213,7 @@ std::vector<DrawnGraph> draw_graphs(const ScenarioSpec& scenario) {
   std::ranges::sort(specs, {}, [](const WorkloadSpec* spec) { return std::string_view(spec->name); });
   std::vector<DrawnGraph> drawn;
   for (const WorkloadSpec* const spec : specs) {
-    const auto seed =
-        static_cast<std::uint64_t>(spec->seed != WorkloadSpec::kNotGiven ? spec->seed : scenario.seed);
+    const auto seed = static_cast<std::uint64_t>(spec->seed != WorkloadSpec::kNotGiven ? spec->seed : scenario.seed);
     drawn.push_back(GraphDrawing(*spec, seed).draw());
   }
   return drawn;
@@ -232,8 +229,8 @@ std::vector<std::uint64_t> cable_rates(const TopologySpec& topology) {
   return rates;
 }
 
-Duration ideal_time(const std::vector<std::uint64_t>& rates, const DrawnGraph& graph,
-                    workload::OperationId first, workload::OperationId past) {
+Duration ideal_time(const std::vector<std::uint64_t>& rates, const DrawnGraph& graph, workload::OperationId first,
+                    workload::OperationId past) {
   unsigned __int128 longest = 0;
   const auto traffic = graph.graph->traffic(first, past);
   for (std::size_t rank = 0; rank < traffic.size(); ++rank) {

@@ -36,7 +36,7 @@ std::vector<DrawnGraph> draw_graphs(const ScenarioSpec& scenario);
 std::vector<std::uint64_t> cable_rates(const TopologySpec& topology);
 // The least time of operations [first, past): the longest that a host sends or receives its bytes at its
 // cable's rate, headers left out, or computes.
-Duration ideal_time(const std::vector<std::uint64_t>& rates, const DrawnGraph& graph,
-                    workload::OperationId first, workload::OperationId past);
+Duration ideal_time(const std::vector<std::uint64_t>& rates, const DrawnGraph& graph, workload::OperationId first,
+                    workload::OperationId past);
 
 }  // namespace verbatim::config

@@ -15,10 +15,9 @@ std::vector<std::string> expand_ranges(std::string_view pattern, std::string* pr
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), *number);
     return error == std::errc() && end == digits.data() + digits.size();
   };
-  if (close == std::string_view::npos || dash > close ||
-      pattern.find('[', open + 1) != std::string_view::npos ||
-      !read(pattern.substr(open + 1, dash - open - 1), &first) ||
-      !read(pattern.substr(dash + 1, close - dash - 1), &last) || first > last) {
+  if (close == std::string_view::npos || dash > close || pattern.find('[', open + 1) != std::string_view::npos ||
+      !read(pattern.substr(open + 1, dash - open - 1), &first) || !read(pattern.substr(dash + 1, close - dash - 1), &last) ||
+      first > last) {
     *problem = in_quotes(pattern) + " has no range such as [0-63]";
     return {};
   }
@@ -57,9 +56,8 @@ bool matches_stars(std::string_view pattern, std::string_view name) {
   return p == pattern.size();
 }
 
-std::vector<std::uint32_t> find_adapters(const TopologySpec& topology,
-                                         const std::vector<std::string>& patterns, const std::string& file,
-                                         const std::string& pointer, Diagnostics& diagnostics) {
+std::vector<std::uint32_t> find_adapters(const TopologySpec& topology, const std::vector<std::string>& patterns,
+                                         const std::string& file, const std::string& pointer, Diagnostics& diagnostics) {
   std::unordered_map<std::string_view, std::uint32_t> by_name;
   for (const AdapterSpec& adapter : topology.adapters)
     by_name.emplace(adapter.name, static_cast<std::uint32_t>(by_name.size()));
@@ -94,9 +92,9 @@ std::vector<std::uint32_t> find_adapters(const TopologySpec& topology,
     for (const AdapterSpec& adapter : topology.adapters) names.push_back(adapter.name);
     const std::string near = nearest(pattern, names);
     diagnostics.add(file, join_pointer(pointer, i), problem,
-                    near.empty() ? "name hosts of the topology, such as " + in_quotes(names.front()) +
-                                       ", \"*\" or \"h[0-63]\""
-                                 : "did you mean \"" + near + "\"?");
+                    near.empty()
+                        ? "name hosts of the topology, such as " + in_quotes(names.front()) + ", \"*\" or \"h[0-63]\""
+                        : "did you mean \"" + near + "\"?");
   }
   return found;
 }

@@ -18,8 +18,7 @@ bool matches_stars(std::string_view pattern, std::string_view name);
 
 // Adapters by such patterns, in the order of the patterns, and those of one with stars in that of the
 // topology; each once. Findings point to `pointer` and the place in the list.
-std::vector<std::uint32_t> find_adapters(const TopologySpec& topology,
-                                         const std::vector<std::string>& patterns, const std::string& file,
-                                         const std::string& pointer, Diagnostics& diagnostics);
+std::vector<std::uint32_t> find_adapters(const TopologySpec& topology, const std::vector<std::string>& patterns,
+                                         const std::string& file, const std::string& pointer, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

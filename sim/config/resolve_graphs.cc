@@ -15,8 +15,7 @@ constexpr double kMostTokens = 500e6;
 
 class GraphResolver {
  public:
-  GraphResolver(const ScenarioSpec& scenario, WorkloadSpec& spec, const LoadOptions& options,
-                Diagnostics& diagnostics)
+  GraphResolver(const ScenarioSpec& scenario, WorkloadSpec& spec, const LoadOptions& options, Diagnostics& diagnostics)
       : scenario_(scenario), spec_(spec), options_(options), diagnostics_(diagnostics) {}
 
   void run() {
@@ -29,12 +28,10 @@ class GraphResolver {
 
  private:
   void add(const std::string& key, std::string text, std::string hint) {
-    diagnostics_.add(scenario_.file, key.empty() ? spec_.pointer : join_pointer(spec_.pointer, key),
-                     std::move(text), std::move(hint));
+    diagnostics_.add(scenario_.file, key.empty() ? spec_.pointer : join_pointer(spec_.pointer, key), std::move(text),
+                     std::move(hint));
   }
-  std::string what() const {
-    return spec_.file.empty() ? "the pattern " + in_quotes(spec_.pattern) : "a GOAL file";
-  }
+  std::string what() const { return spec_.file.empty() ? "the pattern " + in_quotes(spec_.pattern) : "a GOAL file"; }
   void only_of(const char* key, bool is_given, bool fits, const std::string& owners) {
     if (is_given && !fits)
       add(key, in_quotes(key) + " means nothing for " + what(), "leave it out; it belongs to " + owners);
@@ -72,15 +69,14 @@ class GraphResolver {
     std::vector<workload::GoalFinding> findings;
     std::optional<workload::GoalProgram> program = workload::read_goal(*text, findings);
     for (workload::GoalFinding& finding : findings) {
-      diagnostics_.add(path, "line " + std::to_string(finding.line), std::move(finding.text),
-                       std::move(finding.hint));
+      diagnostics_.add(path, "line " + std::to_string(finding.line), std::move(finding.text), std::move(finding.hint));
     }
     if (!program) return;
     const std::uint32_t ranks = program->graph.ranks();
     if (ranks > spec_.members.size()) {
       add("hosts",
-          "the file has " + std::to_string(ranks) + " ranks, and the workload " +
-              std::to_string(spec_.members.size()) + " hosts",
+          "the file has " + std::to_string(ranks) + " ranks, and the workload " + std::to_string(spec_.members.size()) +
+              " hosts",
           "name more hosts, or use a larger topology");
       return;
     }
@@ -108,8 +104,7 @@ class GraphResolver {
       is_known = is_known || name_of(one) == spec_.algorithm;
     }
     if (!is_known) {
-      return add("algorithm",
-                 "the pattern " + in_quotes(spec_.pattern) + " is not done by " + in_quotes(spec_.algorithm),
+      return add("algorithm", "the pattern " + in_quotes(spec_.pattern) + " is not done by " + in_quotes(spec_.algorithm),
                  "choose among " + names);
     }
     const Algorithm algorithm = algorithm_of(spec_);
@@ -118,37 +113,31 @@ class GraphResolver {
     const bool is_pipeline = pattern == Pattern::kPipeline, is_expert = pattern == Pattern::kExpertParallel;
     only_of("root", !spec_.root.empty(), pattern == Pattern::kBroadcast, "broadcast");
     only_of("channels", spec_.channels != 1, is_nccl, "nccl-ring and nccl-tree");
-    only_of("chunk", spec_.chunk != WorkloadSpec::kNotGiven, is_chunked,
-            "tree, chain, nccl-ring and nccl-tree");
+    only_of("chunk", spec_.chunk != WorkloadSpec::kNotGiven, is_chunked, "tree, chain, nccl-ring and nccl-tree");
     only_of("micro_batches", spec_.micro_batches != 8, is_pipeline, "pipeline");
     only_of("tokens", spec_.tokens != 1024, is_expert, "expert-parallel");
     only_of("experts", spec_.experts != 0, is_expert, "expert-parallel");
     only_of("experts_per_token", spec_.experts_per_token != 2, is_expert, "expert-parallel");
-    only_of("size", spec_.size != WorkloadSpec::kNotGiven, pattern != Pattern::kBarrier,
-            "the other patterns");
+    only_of("size", spec_.size != WorkloadSpec::kNotGiven, pattern != Pattern::kBarrier, "the other patterns");
     if (spec_.size == WorkloadSpec::kNotGiven && pattern != Pattern::kBarrier) {
       add("size", "there is no size of " + what(),
-          is_expert ? "give that of a token, such as \"size\": \"4 KiB\""
-                    : "give one, such as \"size\": \"64 MiB\"");
+          is_expert ? "give that of a token, such as \"size\": \"4 KiB\"" : "give one, such as \"size\": \"64 MiB\"");
     }
     constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
     if (spec_.size > kMostBytes) add("size", "more than 1 TiB", "give less");
     const bool has_time = spec_.compute != Duration(0);
     only_of("jitter", spec_.jitter != 0, has_time, "workloads with \"compute\"");
     only_of("stragglers", spec_.stragglers != 0, has_time, "workloads with \"compute\"");
-    only_of("straggler_factor", spec_.straggler_factor != 2, spec_.stragglers != 0,
-            "workloads with \"stragglers\"");
+    only_of("straggler_factor", spec_.straggler_factor != 2, spec_.stragglers != 0, "workloads with \"stragglers\"");
     if (spec_.members.size() < 2 || spec_.size > kMostBytes) return;  // already a finding
     const auto members = static_cast<std::uint32_t>(spec_.members.size());
     if (is_expert && spec_.experts != 0 && spec_.experts < members) {
-      add("experts",
-          std::to_string(spec_.experts) + " experts are fewer than " + std::to_string(members) + " hosts",
+      add("experts", std::to_string(spec_.experts) + " experts are fewer than " + std::to_string(members) + " hosts",
           "give each host one");
     }
     const std::uint32_t experts = spec_.experts == 0 ? members : spec_.experts;
     if (is_expert && spec_.experts_per_token > experts) {
-      add("experts_per_token", "a token goes to more experts than there are",
-          "there are " + std::to_string(experts));
+      add("experts_per_token", "a token goes to more experts than there are", "there are " + std::to_string(experts));
     }
     if (is_expert && double(members) * spec_.tokens * spec_.experts_per_token * spec_.repeat > kMostTokens) {
       add("tokens", "more than 500 million tokens would be routed", "give fewer");
@@ -189,8 +178,7 @@ class GraphResolver {
 
 }  // namespace
 
-void resolve_graph(const ScenarioSpec& scenario, WorkloadSpec& spec, const LoadOptions& options,
-                   Diagnostics& diagnostics) {
+void resolve_graph(const ScenarioSpec& scenario, WorkloadSpec& spec, const LoadOptions& options, Diagnostics& diagnostics) {
   GraphResolver(scenario, spec, options, diagnostics).run();
 }
 

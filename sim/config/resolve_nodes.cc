@@ -26,10 +26,12 @@ class NodeResolver {
 
   void resolve(NodeSpec& node) {
     if (node.pointer.empty()) return;
-    if (topology_.is_roce()) return add(node.pointer, "there is no subnet on Ethernet", "leave it out, or choose the link layer \"infiniband\"");
+    if (topology_.is_roce())
+      return add(node.pointer, "there is no subnet on Ethernet", "leave it out, or choose the link layer \"infiniband\"");
     constexpr std::size_t kMostBytes = 63;
     if (node.description.size() > kMostBytes)
-      add(node.pointer + "/description", in_quotes(node.description) + " is too long", "a node's description has at most 63 bytes");
+      add(node.pointer + "/description", in_quotes(node.description) + " is too long",
+          "a node's description has at most 63 bytes");
     node.guid = guid(node.guid_text, node.pointer + "/guid");
     node.port_guid = guid(node.port_guid_text, node.pointer + "/port_guid");
     node.system_guid = guid(node.system_guid_text, node.pointer + "/system_guid");

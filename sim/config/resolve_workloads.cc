@@ -30,8 +30,7 @@ std::optional<std::uint32_t> millionths_of(std::string_view text) {
   digits += decimals;
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() ||
-      value > workload::SizeDistribution::kOne)
+  if (error != std::errc() || end != digits.data() + digits.size() || value > workload::SizeDistribution::kOne)
     return std::nullopt;
   return value;
 }
@@ -91,12 +90,10 @@ class WorkloadResolver {
     const auto format = text ? workload::flow_format_of(*text) : std::nullopt;
     if (!format) return false;
     std::vector<workload::LineFinding> findings;
-    auto flows = *format == workload::FlowFormat::kConnectionMatrix
-                     ? workload::read_connection_matrix(*text, findings)
-                     : workload::read_flow_list(*text, findings);
+    auto flows = *format == workload::FlowFormat::kConnectionMatrix ? workload::read_connection_matrix(*text, findings)
+                                                                    : workload::read_flow_list(*text, findings);
     for (workload::LineFinding& finding : findings)
-      diagnostics_.add(path, "line " + std::to_string(finding.line), std::move(finding.text),
-                       std::move(finding.hint));
+      diagnostics_.add(path, "line " + std::to_string(finding.line), std::move(finding.text), std::move(finding.hint));
     if (flows) spec.flow_file = std::make_shared<const workload::FlowFile>(std::move(*flows));
     return true;
   }
@@ -157,11 +154,9 @@ class WorkloadResolver {
     std::vector<std::uint32_t> tiers(topology_.switches.size(), kFar);
     for (std::uint32_t tier = 0; tier < 3; ++tier) {
       for (const LinkSpec& link : topology_.links) {
-        for (const auto& [end, other] :
-             {std::pair(&link.end_a, &link.end_b), std::pair(&link.end_b, &link.end_a)}) {
+        for (const auto& [end, other] : {std::pair(&link.end_a, &link.end_b), std::pair(&link.end_b, &link.end_a)}) {
           if (!end->is_switch || tiers[end->node] != kFar) continue;
-          if (tier == 0 ? !other->is_switch : other->is_switch && tiers[other->node] == tier - 1)
-            tiers[end->node] = tier;
+          if (tier == 0 ? !other->is_switch : other->is_switch && tiers[other->node] == tier - 1) tiers[end->node] = tier;
         }
       }
     }
@@ -171,9 +166,8 @@ class WorkloadResolver {
                          "count switches of a tier, and a switch's links upwards, from 0");
       };
       std::uint32_t left = failure.number;
-      const auto found = std::ranges::find_if(tiers, [&](std::uint32_t tier) {
-        return tier == static_cast<std::uint32_t>(failure.tier) && left-- == 0;
-      });
+      const auto found = std::ranges::find_if(
+          tiers, [&](std::uint32_t tier) { return tier == static_cast<std::uint32_t>(failure.tier) && left-- == 0; });
       if (found == tiers.end()) {
         refuse("the topology has no such switch");
         continue;
@@ -181,16 +175,14 @@ class WorkloadResolver {
       const auto node = static_cast<std::size_t>(found - tiers.begin());
       std::vector<std::uint32_t> up;  // ports
       for (const LinkSpec& link : topology_.links) {
-        for (const auto& [end, other] :
-             {std::pair(&link.end_a, &link.end_b), std::pair(&link.end_b, &link.end_a)}) {
+        for (const auto& [end, other] : {std::pair(&link.end_a, &link.end_b), std::pair(&link.end_b, &link.end_a)}) {
           if (end->is_switch && end->node == node && other->is_switch && tiers[other->node] == *found + 1)
             up.push_back(end->port);
         }
       }
       std::ranges::sort(up);
       if (failure.link >= up.size()) {
-        refuse(in_quotes(topology_.switches[node].name) + " has " + std::to_string(up.size()) +
-               " links upwards");
+        refuse(in_quotes(topology_.switches[node].name) + " has " + std::to_string(up.size()) + " links upwards");
         continue;
       }
       FaultSpec& fault = scenario_.faults.emplace_back();
@@ -202,16 +194,15 @@ class WorkloadResolver {
 
   void find_members(WorkloadSpec& spec) {
     const std::vector<std::string> all = {"*"};
-    spec.members = find_adapters(topology_, spec.hosts.empty() ? all : spec.hosts, scenario_.file,
-                                 spec.pointer + "/hosts", diagnostics_);
+    spec.members = find_adapters(topology_, spec.hosts.empty() ? all : spec.hosts, scenario_.file, spec.pointer + "/hosts",
+                                 diagnostics_);
     for (const std::uint32_t adapter :
          find_adapters(topology_, spec.to, scenario_.file, spec.pointer + "/to", diagnostics_)) {
       const auto place = std::ranges::find(spec.members, adapter);
       spec.targets.push_back(static_cast<std::uint32_t>(place - spec.members.begin()));
       if (place == spec.members.end()) spec.members.push_back(adapter);
     }
-    if (spec.members.size() < 2)
-      add(spec.pointer + "/hosts", "the workload has fewer than two hosts", "name more");
+    if (spec.members.size() < 2) add(spec.pointer + "/hosts", "the workload has fewer than two hosts", "name more");
   }
 
   // "x" of "folder/x.goal", where that is a name.
@@ -219,26 +210,20 @@ class WorkloadResolver {
     const std::size_t slash = file.rfind('/');
     std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
     name = name.substr(0, name.rfind('.'));
-    const auto is_plain = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
-    };
+    const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
     return !name.empty() && std::ranges::all_of(name, is_plain) ? name : "file";
   }
 
-  bool is_random(const WorkloadSpec& spec) const {
-    return spec.pattern == "random" || spec.pattern == "hot-spot";
-  }
+  bool is_random(const WorkloadSpec& spec) const { return spec.pattern == "random" || spec.pattern == "hot-spot"; }
 
   void check_keys(const WorkloadSpec& spec) {
     const auto only_of = [&](const char* key, bool is_given, bool fits, const char* patterns) {
       if (is_given && !fits)
-        add(join_pointer(spec.pointer, key),
-            in_quotes(key) + " means nothing for the pattern " + in_quotes(spec.pattern),
+        add(join_pointer(spec.pointer, key), in_quotes(key) + " means nothing for the pattern " + in_quotes(spec.pattern),
             std::string("leave it out; it belongs to ") + patterns);
     };
     const bool random = is_random(spec), incast = spec.pattern == "incast", hot = spec.pattern == "hot-spot";
-    for (const char* const key : graph_keys(spec))
-      only_of(key, true, false, "collectives and patterns of training");
+    for (const char* const key : graph_keys(spec)) only_of(key, true, false, "collectives and patterns of training");
     only_of("to", !spec.to.empty(), incast || hot, "incast and hot-spot");
     only_of("senders", spec.senders != kNotGiven, incast, "incast");
     only_of("distance", spec.distance != 1, spec.pattern == "shift", "shift");
@@ -251,18 +236,15 @@ class WorkloadResolver {
       add(spec.pointer + "/sizes", "there is a \"size\", too", "give one of them");
     const bool is_endless = spec.size == kNotGiven && spec.sizes.empty();
     if (random && is_endless)
-      add(spec.pointer, "flows of a random workload need a size",
-          "give \"size\", or \"sizes\" such as \"websearch\"");
+      add(spec.pointer, "flows of a random workload need a size", "give \"size\", or \"sizes\" such as \"websearch\"");
     if ((spec.on != Duration(0) || spec.off != Duration(0)) && !is_endless)
       add(spec.pointer + (spec.on != Duration(0) ? "/on" : "/off"), "only flows without end rest",
           "leave out \"on\" and \"off\", or \"size\"");
     if ((spec.on == Duration(0)) != (spec.off == Duration(0)))
-      add(spec.pointer + (spec.on == Duration(0) ? "/off" : "/on"), "\"on\" and \"off\" belong together",
-          "give both");
+      add(spec.pointer + (spec.on == Duration(0) ? "/off" : "/on"), "\"on\" and \"off\" belong together", "give both");
     if (incast && (spec.targets.size() != 1 || spec.to.size() != 1))
       add(spec.pointer + "/to", "an incast has one receiver", "name it with \"to\": [\"h0\"]");
-    if (hot && spec.to.empty())
-      add(spec.pointer + "/to", "a hot-spot has hot hosts", "name them with \"to\": [\"h0\"]");
+    if (hot && spec.to.empty()) add(spec.pointer + "/to", "a hot-spot has hot hosts", "name them with \"to\": [\"h0\"]");
     if (hot && spec.share == kNotGiven)
       add(spec.pointer + "/share", "a hot-spot has a share of flows", "give one, such as 0.2");
     if (spec.senders != kNotGiven && spec.members.size() >= 2 && spec.senders >= std::ssize(spec.members))
@@ -271,12 +253,11 @@ class WorkloadResolver {
               std::to_string(spec.members.size() - 1),
           "ask for fewer, or name more with \"hosts\"");
     if (spec.pattern == "shift" && !spec.members.empty() && spec.distance % std::ssize(spec.members) == 0)
-      add(spec.pointer + "/distance",
-          "each of " + std::to_string(spec.members.size()) + " hosts would send to itself", "give another");
+      add(spec.pointer + "/distance", "each of " + std::to_string(spec.members.size()) + " hosts would send to itself",
+          "give another");
     if (!random) return;
     if ((spec.load == kNotGiven) == (spec.flows == kNotGiven))
-      add(spec.pointer, "a random workload has a load or a number of flows",
-          "give \"load\" and \"duration\", or \"flows\"");
+      add(spec.pointer, "a random workload has a load or a number of flows", "give \"load\" and \"duration\", or \"flows\"");
     if (spec.load != kNotGiven && spec.load < kFractionParts / workload::SizeDistribution::kOne)
       add(spec.pointer + "/load", "the load is below one millionth", "ask for more");
     if ((spec.load == kNotGiven) != (spec.duration == Duration(kNotGiven)) && spec.flows == kNotGiven)
@@ -292,8 +273,7 @@ class WorkloadResolver {
     if (const auto* const known = workload::find_size_distribution(spec.sizes)) return *known;
     const std::string pointer = spec.pointer + "/sizes", path = beside(scenario_.file, spec.sizes);
     if (spec.sizes.find_first_of("./") == std::string::npos && !is_there(path, options_)) {
-      std::vector<std::string> names(workload::size_distribution_names().begin(),
-                                     workload::size_distribution_names().end());
+      std::vector<std::string> names(workload::size_distribution_names().begin(), workload::size_distribution_names().end());
       const std::string near = nearest(spec.sizes, names);
       std::string list;
       for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -306,8 +286,7 @@ class WorkloadResolver {
     return read_distribution(*text, path);
   }
 
-  std::optional<workload::SizeDistribution> read_distribution(const std::string& text,
-                                                              const std::string& path) {
+  std::optional<workload::SizeDistribution> read_distribution(const std::string& text, const std::string& path) {
     std::vector<workload::SizeDistribution::Point> points;
     std::size_t number = 0;
     const auto refuse = [&](const std::string& what) {
@@ -337,14 +316,12 @@ class WorkloadResolver {
       const auto cumulative = millionths_of(share);
       if (!cumulative) return refuse(in_quotes(share) + " is no percentage with four decimals at most");
       point.cumulative = *cumulative;
-      if (!points.empty() &&
-          (point.bytes < points.back().bytes || point.cumulative < points.back().cumulative))
+      if (!points.empty() && (point.bytes < points.back().bytes || point.cumulative < points.back().cumulative))
         return refuse("the line is below the one before it");
       if (!points.empty() && point == points.back()) continue;
       points.push_back(point);
     }
-    if (points.size() < 2 || points.front().cumulative != 0 ||
-        points.back().cumulative != workload::SizeDistribution::kOne)
+    if (points.size() < 2 || points.front().cumulative != 0 || points.back().cumulative != workload::SizeDistribution::kOne)
       return refuse("the distribution does not reach from 0 % to 100 %");
     return workload::SizeDistribution(std::move(points));
   }
@@ -354,8 +331,7 @@ class WorkloadResolver {
     const std::vector<std::uint64_t> rates = cable_rates(topology_);
     for (const std::uint32_t adapter : spec.members) {
       if (rates[adapter] == 0) {
-        add(spec.pointer + "/load",
-            "the adapter of " + in_quotes(topology_.adapters[adapter].name) + " has no cable",
+        add(spec.pointer + "/load", "the adapter of " + in_quotes(topology_.adapters[adapter].name) + " has no cable",
             "leave the host out");
         return;
       }
@@ -373,13 +349,12 @@ class WorkloadResolver {
       for (const std::uint64_t rate : spec.rates) bits += static_cast<double>(rate);
       const double bytes =
           spec.distribution ? static_cast<double>(spec.distribution->mean()) : static_cast<double>(spec.size);
-      flows = bits / 8 * static_cast<double>(spec.duration.count()) / kSecondPs *
-              static_cast<double>(spec.load) / kFractionParts / bytes;
+      flows = bits / 8 * static_cast<double>(spec.duration.count()) / kSecondPs * static_cast<double>(spec.load) /
+              kFractionParts / bytes;
     }
     flows_ += flows;
     if (flows_ > kMostFlows && flows_ - flows <= kMostFlows)
-      add(spec.pointer, "the scenario would have more than " + std::to_string(kMostFlows) + " flows",
-          "ask for fewer");
+      add(spec.pointer, "the scenario would have more than " + std::to_string(kMostFlows) + " flows", "ask for fewer");
   }
 
   ScenarioSpec& scenario_;

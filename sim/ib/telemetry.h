@@ -1,10 +1,10 @@
-// What switches write into a packet on its way, for controllers of rates that ask for it (`sim/hca/congestion`), as HPCC has it
-// (Li et al., SIGCOMM 2019, 4.1): each switch that the packet leaves adds a record of its output. The receiver's acknowledgement
-// brings all of them to the sender.
+// What switches write into a packet on its way, for controllers of rates that ask for it (`sim/hca/congestion`), as HPCC has
+// it (Li et al., SIGCOMM 2019, 4.1): each switch that the packet leaves adds a record of its output. The receiver's
+// acknowledgement brings all of them to the sender.
 //
-// The sender reserves kTelemetryBytes of the frame, as HPCC's simulator does: packets keep their size on their way. Its records
-// have 8 bytes: the rate (3 bits), the time (24, ns), bytes sent (20, units of 128) and queued (17, units of 80). Here the time
-// and the bytes sent do not wrap, and the rate is any. Captures do not show the bytes.
+// The sender reserves kTelemetryBytes of the frame, as HPCC's simulator does: packets keep their size on their way. Its
+// records have 8 bytes: the rate (3 bits), the time (24, ns), bytes sent (20, units of 128) and queued (17, units of 80).
+// Here the time and the bytes sent do not wrap, and the rate is any. Captures do not show the bytes.
 //
 // The number of switches alone takes no bytes: the hop limit of the IP header shows it.
 #pragma once
@@ -24,9 +24,9 @@ inline constexpr std::uint32_t kTelemetrySentUnit = 128, kTelemetryQueuedUnit = 
 enum class TelemetryKind : std::uint8_t { kNone, kHops, kRecords };
 
 struct TelemetryHop {
-  Instant time{};             // when the packet begins to leave; whole ns
-  std::uint64_t sent = 0;     // bytes that had left by this output before, whole units
-  std::uint32_t queued = 0;   // bytes that it leaves behind, of all priorities, whole units
+  Instant time{};            // when the packet begins to leave; whole ns
+  std::uint64_t sent = 0;    // bytes that had left by this output before, whole units
+  std::uint32_t queued = 0;  // bytes that it leaves behind, of all priorities, whole units
   std::uint64_t rate_kbps = 0;
 };
 
@@ -42,7 +42,8 @@ struct Telemetry {
       constexpr std::uint32_t kMostQueued = (1 << 17) - 1;
       const std::uint64_t units = queued / kTelemetryQueuedUnit;
       records[hops] = {instant_from_ps(to_ps(now) / 1000 * 1000), sent / kTelemetrySentUnit * kTelemetrySentUnit,
-                       static_cast<std::uint32_t>(units < kMostQueued ? units : kMostQueued) * kTelemetryQueuedUnit, rate_kbps};
+                       static_cast<std::uint32_t>(units < kMostQueued ? units : kMostQueued) * kTelemetryQueuedUnit,
+                       rate_kbps};
     }
     ++hops;
   }

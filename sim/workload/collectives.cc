@@ -29,8 +29,8 @@ void append_barrier(TeamWriter& writer, std::uint64_t bytes) {
 
 // A ring in which each member sends part (member - step - shift) in each of `steps`, when it has received
 // that of the step before. `before`: by member, what the first step waits for, and then the last receive.
-void append_ring(TeamWriter& writer, std::uint64_t bytes, std::uint32_t steps, std::uint32_t shift,
-                 std::uint32_t tag, std::uint8_t lane, std::vector<OperationId>& before) {
+void append_ring(TeamWriter& writer, std::uint64_t bytes, std::uint32_t steps, std::uint32_t shift, std::uint32_t tag,
+                 std::uint8_t lane, std::vector<OperationId>& before) {
   const std::uint32_t n = writer.members();
   for (std::uint32_t member = 0; member < n; ++member) {
     const std::uint32_t next = (member + 1) % n, previous = (member + n - 1) % n;
@@ -69,8 +69,7 @@ struct TreeWork {
 };
 void append_tree(TeamWriter& writer, const Tree& tree, const TreeWork& work) {
   const std::uint32_t up = writer.graph().new_tag(), down = writer.graph().new_tag();
-  const std::uint64_t most =
-      work.chunk_bytes == 0 ? std::max<std::uint64_t>(work.bytes, 1) : work.chunk_bytes;
+  const std::uint64_t most = work.chunk_bytes == 0 ? std::max<std::uint64_t>(work.bytes, 1) : work.chunk_bytes;
   for (std::uint32_t member = 0; member < writer.members(); ++member) {
     const std::uint32_t parent = tree.parents[member];
     std::uint64_t left = work.bytes;
@@ -96,12 +95,10 @@ void append_tree(TeamWriter& writer, const Tree& tree, const TreeWork& work) {
 }
 
 void append_nccl_tree(TeamWriter& writer, const CollectiveParams& params) {
-  const std::array trees = {double_binary_tree(writer.members(), false),
-                            double_binary_tree(writer.members(), true)};
+  const std::array trees = {double_binary_tree(writer.members(), false), double_binary_tree(writer.members(), true)};
   for (std::uint32_t channel = 0; channel < params.channels; ++channel) {
     const std::uint64_t bytes = part_of(params.bytes, params.channels, channel);
-    append_tree(writer, trees[channel % 2],
-                {true, true, bytes, params.chunk_bytes, static_cast<std::uint8_t>(channel)});
+    append_tree(writer, trees[channel % 2], {true, true, bytes, params.chunk_bytes, static_cast<std::uint8_t>(channel)});
   }
 }
 
@@ -136,8 +133,7 @@ void append_halving_doubling(TeamWriter& writer, std::uint64_t bytes) {
       const std::uint32_t partner = member_of(place ^ distance), length = past - first;
       writer.send(member, partner, sum(first, past), tag, 0, before);
       const bool has_low = (place & distance) == 0;
-      before = writer.receive(member, partner,
-                              has_low ? sum(past, past + length) : sum(first - length, first), tag, before);
+      before = writer.receive(member, partner, has_low ? sum(past, past + length) : sum(first - length, first), tag, before);
       has_low ? past += length : first -= length;
     }
     if (place < extra) {
@@ -205,8 +201,7 @@ Collective append_collective(MessageGraph& graph, Team& team, const CollectivePa
   TeamWriter writer(graph, team);
   const auto to_all = [&](std::uint32_t member, std::uint32_t) { return part_of(params.bytes, n, member); };
   const auto from_all = [&](std::uint32_t, std::uint32_t member) { return part_of(params.bytes, n, member); };
-  const bool is_chunked =
-      params.algorithm == Algorithm::kNcclRing || params.algorithm == Algorithm::kNcclTree;
+  const bool is_chunked = params.algorithm == Algorithm::kNcclRing || params.algorithm == Algorithm::kNcclTree;
   CHECK(!is_chunked || params.chunk_bytes > 0);
   if (n > 1) {
     switch (params.pattern) {
@@ -214,8 +209,7 @@ Collective append_collective(MessageGraph& graph, Team& team, const CollectivePa
         append_barrier(writer, params.bytes);
         break;
       case Pattern::kBroadcast: {
-        const Tree tree =
-            params.algorithm == Algorithm::kTree ? binomial_tree(n, params.root) : chain_tree(n, params.root);
+        const Tree tree = params.algorithm == Algorithm::kTree ? binomial_tree(n, params.root) : chain_tree(n, params.root);
         append_tree(writer, tree, {false, true, params.bytes, params.chunk_bytes});
         break;
       }
@@ -263,8 +257,7 @@ Collective append_all_to_all(MessageGraph& graph, Team& team, Algorithm algorith
 
 std::uint32_t steps_of(Pattern pattern, Algorithm algorithm, std::uint32_t members) {
   const auto rounds = static_cast<std::uint32_t>(std::bit_width(members - 1));
-  if (pattern == Pattern::kBarrier || (pattern == Pattern::kBroadcast && algorithm == Algorithm::kTree))
-    return rounds;
+  if (pattern == Pattern::kBarrier || (pattern == Pattern::kBroadcast && algorithm == Algorithm::kTree)) return rounds;
   if (pattern == Pattern::kBroadcast) return members - 1;
   if (algorithm == Algorithm::kRing) return (pattern == Pattern::kAllReduce ? 2 : 1) * (members - 1);
   return 0;
@@ -314,8 +307,7 @@ Tree binomial_tree(std::uint32_t members, std::uint32_t root) {
   const auto at = [&](std::uint32_t distance) {
     return static_cast<std::uint32_t>((std::uint64_t{root} + distance) % members);
   };
-  for (std::uint32_t distance = 0; distance < members; ++distance)
-    parents[at(distance)] = at(distance & (distance - 1));
+  for (std::uint32_t distance = 0; distance < members; ++distance) parents[at(distance)] = at(distance & (distance - 1));
   parents[root] = root;
   Tree tree = tree_of(std::move(parents), root);
   // The child with the largest subtree is the furthest.
@@ -326,8 +318,7 @@ Tree binomial_tree(std::uint32_t members, std::uint32_t root) {
 
 Tree chain_tree(std::uint32_t members, std::uint32_t root) {
   std::vector<std::uint32_t> parents(members);
-  for (std::uint32_t member = 0; member < members; ++member)
-    parents[member] = (member + members - 1) % members;
+  for (std::uint32_t member = 0; member < members; ++member) parents[member] = (member + members - 1) % members;
   parents[root] = root;
   Tree tree = tree_of(std::move(parents), root);
   for (std::uint32_t member = 0; member < members; ++member) {
@@ -349,8 +340,7 @@ Tree double_binary_tree(std::uint32_t members, bool is_second) {
     return members % 2 == 0 ? members - 1 - member : (member + 1) % members;
   };
   std::vector<std::uint32_t> parents(members);
-  for (std::uint32_t member = 1; member < members; ++member)
-    parents[place(member)] = place(parent_of(member));
+  for (std::uint32_t member = 1; member < members; ++member) parents[place(member)] = place(parent_of(member));
   const std::uint32_t root = place(0);
   parents[root] = root;
   Tree tree = tree_of(std::move(parents), root);

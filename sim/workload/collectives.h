@@ -16,8 +16,7 @@ namespace verbatim::workload {
 
 // Who takes part, and how far each has come. Members are numbered from 0 by their places in `ranks`.
 struct Team {
-  explicit Team(std::vector<std::uint32_t> ranks)
-      : ranks(std::move(ranks)), last(this->ranks.size(), kNoOperation) {}
+  explicit Team(std::vector<std::uint32_t> ranks) : ranks(std::move(ranks)), last(this->ranks.size(), kNoOperation) {}
   std::uint32_t size() const { return static_cast<std::uint32_t>(ranks.size()); }
 
   std::vector<std::uint32_t> ranks;  // of the graph, each once; at least 1
@@ -35,17 +34,17 @@ enum class Pattern : std::uint8_t {
   kExpertParallel
 };
 enum class Algorithm : std::uint8_t {
-  kDissemination,  // barrier: in round k each sends to the member 2^k further
-  kTree,   // broadcast, all-reduce: binomial; an all-reduce adds up towards member 0, which broadcasts
-  kChain,  // broadcast: from member to member
-  kRing,   // all-reduce in 2(n-1) steps, all-gather and reduce-scatter in n-1, each of 1/n of the bytes
+  kDissemination,    // barrier: in round k each sends to the member 2^k further
+  kTree,             // broadcast, all-reduce: binomial; an all-reduce adds up towards member 0, which broadcasts
+  kChain,            // broadcast: from member to member
+  kRing,             // all-reduce in 2(n-1) steps, all-gather and reduce-scatter in n-1, each of 1/n of the bytes
   kHalvingDoubling,  // all-reduce: halves exchanged between members ever nearer, then the way back
-  kNcclRing,  // all-reduce as NCCL's: each channel has its share of the bytes, and does n chunks by a ring,
-              // then the next n
-  kNcclTree,  // all-reduce as NCCL's: channels take turns between two binary trees; chunks follow each other
-  kDirect,    // all-gather, reduce-scatter, all-to-all: everything at once, to the next member first
-  kPairwise,  // all-to-all: in step k exchanges with the members k further and k before
-  kGpipe,     // pipeline: all micro-batches forward, then all backward
+  kNcclRing,         // all-reduce as NCCL's: each channel has its share of the bytes, and does n chunks by a ring,
+                     // then the next n
+  kNcclTree,         // all-reduce as NCCL's: channels take turns between two binary trees; chunks follow each other
+  kDirect,           // all-gather, reduce-scatter, all-to-all: everything at once, to the next member first
+  kPairwise,         // all-to-all: in step k exchanges with the members k further and k before
+  kGpipe,            // pipeline: all micro-batches forward, then all backward
   kOneForwardOneBackward,
 };
 

@@ -36,7 +36,11 @@ Flow::Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPat
   if (params.start != kNever) start_.schedule_at(params.start);
 }
 
-std::uint32_t Flow::depth() const { return std::min(params_.depth, from_.profile().max_qp_wr); }
+// No more than it has messages in all, so that flows of one message, which are many, take little memory.
+std::uint32_t Flow::depth() const {
+  const std::uint64_t messages = messages_in(is_endless() ? ~std::uint64_t{0} : params_.bytes);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>({params_.depth, from_.profile().max_qp_wr, messages}));
+}
 
 void Flow::start_now() {
   if (start_time_ != kNever) return;
@@ -62,7 +66,7 @@ void Flow::on_turn() {
 void Flow::post_all() {
   for (std::size_t i = 0; i < queue_pairs_.size(); ++i) {
     QueuePair& qp = queue_pairs_[i];
-    const std::uint64_t others = queue_pairs_.size() - i, left = messages_left();
+    const std::uint64_t others = queue_pairs_.size() - i, left = messages_in(unposted_);
     post(qp, static_cast<std::uint32_t>(
                  std::min<std::uint64_t>(left / others + (left % others != 0), depth() - qp.lengths.size())));
   }

@@ -90,8 +90,8 @@ class Flow final : public hca::WorkSource {
   std::uint32_t depth() const;
   void post(QueuePair& qp, std::uint32_t count);
   // Rounded up.
-  std::uint64_t messages_left() const {
-    return unposted_ / params_.message_bytes + (unposted_ % params_.message_bytes != 0);
+  std::uint64_t messages_in(std::uint64_t bytes) const {
+    return bytes / params_.message_bytes + (bytes % params_.message_bytes != 0);
   }
   QueuePair& queue_pair(std::uint32_t qpn);
   void note_end();

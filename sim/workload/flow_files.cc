@@ -34,8 +34,7 @@ class Lines {
       line = line.substr(0, line.find('#'));
       words_.clear();
       constexpr std::string_view kBlanks = " \t\r";
-      for (std::size_t begin = 0;
-           (begin = line.find_first_not_of(kBlanks, begin)) != std::string_view::npos;) {
+      for (std::size_t begin = 0; (begin = line.find_first_not_of(kBlanks, begin)) != std::string_view::npos;) {
         const std::size_t past = std::min(line.find_first_of(kBlanks, begin), line.size());
         words_.push_back(line.substr(begin, past - begin));
         begin = past;
@@ -87,8 +86,7 @@ class LineReader {
   }
   std::optional<std::uint64_t> number(std::string_view word, const char* what, std::uint64_t most) {
     const auto value = whole_number(word, most);
-    if (!value)
-      refuse(quoted(word) + " is no " + what, "write a whole number from 0 to " + std::to_string(most));
+    if (!value) refuse(quoted(word) + " is no " + what, "write a whole number from 0 to " + std::to_string(most));
     return value;
   }
   std::uint32_t kind(const FlowFile::Kind& wanted) {
@@ -150,8 +148,7 @@ class MatrixReader : LineReader {
   void read_header(std::uint64_t& header) {
     const auto& words = lines_.words();
     if (words.size() != 2)
-      return refuse(quoted(words.front()) + " needs one number",
-                    "write `" + std::string(words.front()) + " 4`");
+      return refuse(quoted(words.front()) + " needs one number", "write `" + std::string(words.front()) + " 4`");
     if (header != kNone) return refuse(quoted(words.front()) + " is there twice", "leave one of them out");
     const std::uint64_t most = words.front() == "Nodes" ? FlowFile::kMostNodes : FlowFile::kMostFlows;
     if (const auto value = number(words[1], "number of them", most)) header = *value;
@@ -160,11 +157,9 @@ class MatrixReader : LineReader {
   void check_count(const char* name, std::uint64_t header, std::uint64_t found) {
     if (header == kNone && found == 0) return;
     if (header == kNone && std::string_view(name) == "Connections") {
-      refuse("the file has no line \"Connections\"",
-             "say how many there are: `Connections " + std::to_string(found) + "`");
+      refuse("the file has no line \"Connections\"", "say how many there are: `Connections " + std::to_string(found) + "`");
     } else if (header != kNone && header != found) {
-      refuse("the file says \"" + std::string(name) + " " + std::to_string(header) + "\", and has " +
-                 std::to_string(found),
+      refuse("the file says \"" + std::string(name) + " " + std::to_string(header) + "\", and has " + std::to_string(found),
              "make them the same");
     }
   }
@@ -196,11 +191,9 @@ class MatrixReader : LineReader {
                to = number(ends.substr(arrow + 2), "node", last_node);
     if (!from || !to) return;
     if (nodes_ == kNone)
-      return refuse("a connection comes before the line \"Nodes\"",
-                    "say first how many there are: `Nodes 16`");
+      return refuse("a connection comes before the line \"Nodes\"", "say first how many there are: `Nodes 16`");
     if (*from == *to)
-      return refuse("the connection leads from node " + std::to_string(*from) + " to itself",
-                    "name another node");
+      return refuse("the connection leads from node " + std::to_string(*from) + " to itself", "name another node");
     flow.from = static_cast<std::uint32_t>(*from);
     flow.to = static_cast<std::uint32_t>(*to);
     bool has_size = false, has_start = false;
@@ -228,8 +221,7 @@ class MatrixReader : LineReader {
         has_size = has_size || is_size;
         file_.has_priorities = file_.has_priorities || is_priority;
         if (is_id && (*number_of == 0 || !ids_.emplace(*number_of, lines_.number()).second)) {
-          refuse(*number_of == 0 ? "flow ids begin with 1"
-                                 : "there are two flows with id " + std::to_string(*number_of),
+          refuse(*number_of == 0 ? "flow ids begin with 1" : "there are two flows with id " + std::to_string(*number_of),
                  "choose another");
           return -1;
         }
@@ -257,9 +249,9 @@ class MatrixReader : LineReader {
     if (!is_read) return;
     if (!has_size) return refuse("the connection has no size", "write `size` and bytes; 0 is without end");
     if (has_start == (flow.trigger != FlowPlan::kNone)) {
-      return refuse(has_start ? "the connection has a start and a trigger"
-                              : "the connection has neither a start nor a trigger",
-                    "give one of them");
+      return refuse(
+          has_start ? "the connection has a start and a trigger" : "the connection has neither a start nor a trigger",
+          "give one of them");
     }
     if (flow.is_endless() && (flow.on_sent != FlowPlan::kNone || flow.on_received != FlowPlan::kNone))
       return refuse("a flow without end fires no trigger", "give it a size, or leave the trigger out");
@@ -298,11 +290,9 @@ class MatrixReader : LineReader {
     });
     if (!is_read) return;
     if (id == 0 || !plan)
-      return refuse(id == 0 ? "the trigger has no id above 0" : "the trigger has no kind",
-                    "write `trigger id 1 oneshot`");
+      return refuse(id == 0 ? "the trigger has no id above 0" : "the trigger has no kind", "write `trigger id 1 oneshot`");
     if ((plan->kind == TriggerPlan::Kind::kCount) != (count > 0))
-      return refuse("a barrier has a count above 0, and no other trigger has one",
-                    "write `trigger id 1 barrier count 4`");
+      return refuse("a barrier has a count above 0, and no other trigger has one", "write `trigger id 1 barrier count 4`");
     if (count > 0) plan->count = count;
     Trigger& of = triggers_by_id_[id];
     if (of.plan) return refuse("there are two triggers with id " + std::to_string(id), "choose another id");
@@ -335,8 +325,7 @@ class MatrixReader : LineReader {
       return 2;
     });
     if (!is_read) return;
-    if (given != 3)
-      return refuse("the failure does not name one link", "give switch_type, switch_id and link_id");
+    if (given != 3) return refuse("the failure does not name one link", "give switch_type, switch_id and link_id");
     --bad_failures_;
     file_.failures.push_back(failure);
   }
@@ -350,11 +339,9 @@ class MatrixReader : LineReader {
       if (!trigger.plan)
         refuse(trigger.line, "there is no " + name, "write `trigger id " + std::to_string(id) + " oneshot`");
       else if (trigger.starts && !trigger.is_fired)
-        refuse(trigger.line, "nothing fires " + name,
-               "name it by send_done_trigger or recv_done_trigger of a connection");
+        refuse(trigger.line, "nothing fires " + name, "name it by send_done_trigger or recv_done_trigger of a connection");
       else
-        places.emplace(id, static_cast<std::uint32_t>(file_.triggers.size())),
-            file_.triggers.push_back(*trigger.plan);
+        places.emplace(id, static_cast<std::uint32_t>(file_.triggers.size())), file_.triggers.push_back(*trigger.plan);
     }
     if (!findings_.empty()) return;
     for (FlowPlan& flow : file_.flows) {
@@ -380,8 +367,7 @@ class ListReader : LineReader {
   using LineReader::LineReader;
 
   std::optional<FlowFile> read() {
-    constexpr const char* kForm =
-        "lines have source, destination, priority, port, bytes and start in seconds";
+    constexpr const char* kForm = "lines have source, destination, priority, port, bytes and start in seconds";
     std::optional<std::uint64_t> count;
     if (lines_.next() && lines_.words().size() == 1)
       count = number(lines_.words().front(), "number of flows", FlowFile::kMostFlows);
@@ -397,12 +383,10 @@ class ListReader : LineReader {
       constexpr std::uint64_t kPriorities = 7, kPorts = 65535;
       const auto from = number(words[0], "node", FlowFile::kMostNodes - 1),
                  to = number(words[1], "node", FlowFile::kMostNodes - 1);
-      const auto priority = number(words[2], "priority", kPriorities),
-                 port = number(words[3], "port", kPorts);
+      const auto priority = number(words[2], "priority", kPriorities), port = number(words[3], "port", kPorts);
       const auto bytes = number(words[4], "number of bytes", kMostBytes);
       const auto start = decimal(words[5], 12, kMostPs);
-      if (!start)
-        refuse(quoted(words[5]) + " is no start", "write seconds as a decimal number, at most a million");
+      if (!start) refuse(quoted(words[5]) + " is no start", "write seconds as a decimal number, at most a million");
       if (!from || !to || !priority || !port || !bytes || !start) continue;
       const Duration when(static_cast<std::int64_t>(*start));
       if (*from == *to)
@@ -412,17 +396,14 @@ class ListReader : LineReader {
       else if (when < latest)
         refuse("the flow starts before the one above it", "sort the flows by their starts");
       latest = std::max(latest, when);
-      FlowPlan flow{.from = static_cast<std::uint32_t>(*from),
-                    .to = static_cast<std::uint32_t>(*to),
-                    .bytes = *bytes,
-                    .start = when};
+      FlowPlan flow{
+          .from = static_cast<std::uint32_t>(*from), .to = static_cast<std::uint32_t>(*to), .bytes = *bytes, .start = when};
       flow.kind = kind({.priority = static_cast<std::uint32_t>(*priority)});
       file_.nodes = std::max({file_.nodes, flow.from + 1, flow.to + 1});
       file_.flows.push_back(flow);
     }
     if (findings_.empty() && count && *count != file_.flows.size())
-      refuse("the file says that it has " + std::to_string(*count) + " flows, and has " +
-                 std::to_string(file_.flows.size()),
+      refuse("the file says that it has " + std::to_string(*count) + " flows, and has " + std::to_string(file_.flows.size()),
              "make them the same");
     return result();
   }

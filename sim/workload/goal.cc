@@ -92,8 +92,7 @@ class Reader {
     }
     if (tokens_.open_comment()) add(*tokens_.open_comment(), "the comment has no end", "close it with */");
     if (graph_ && findings_.empty() && graph_->size() == 0) {
-      add(tokens_.line(), "no rank has an operation",
-          "write operations into blocks, such as `rank 0 { ... }`");
+      add(tokens_.line(), "no rank has an operation", "write operations into blocks, such as `rank 0 { ... }`");
     }
     if (!findings_.empty()) return std::nullopt;
     graph_->seal();
@@ -136,23 +135,19 @@ class Reader {
   }
 
   // A whole number without a sign; the token stays when it is none, or more than `most`.
-  std::optional<std::uint64_t> number(std::uint64_t most, const std::string& what,
-                                      std::string_view suffix = {}) {
+  std::optional<std::uint64_t> number(std::uint64_t most, const std::string& what, std::string_view suffix = {}) {
     std::string_view token = tokens_.peek();
     if (!suffix.empty() && token.ends_with(suffix)) token.remove_suffix(suffix.size());
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
-    const bool is_number =
-        !token.empty() && end == token.data() + token.size() && error != std::errc::invalid_argument;
+    const bool is_number = !token.empty() && end == token.data() + token.size() && error != std::errc::invalid_argument;
     if (!is_number) {
-      expected(what, "write a whole number" + (suffix.empty() ? ""
-                                                              : " and \"" + std::string(suffix) +
-                                                                    "\", such as 10" + std::string(suffix)));
+      expected(what, "write a whole number" +
+                         (suffix.empty() ? "" : " and \"" + std::string(suffix) + "\", such as 10" + std::string(suffix)));
       return std::nullopt;
     }
     if (error == std::errc::result_out_of_range || value > most) {
-      add(tokens_.line(), what + " of " + shown(token) + " is too large",
-          "the largest is " + std::to_string(most));
+      add(tokens_.line(), what + " of " + shown(token) + " is too large", "the largest is " + std::to_string(most));
       return std::nullopt;
     }
     const bool has_suffix = token.size() < tokens_.peek().size();
@@ -193,13 +188,11 @@ class Reader {
 
   bool read_block() {
     const std::uint32_t line = tokens_.line();
-    if (!take("rank"))
-      return expected("\"rank\"", "operations are written in blocks, such as `rank 0 { ... }`");
+    if (!take("rank")) return expected("\"rank\"", "operations are written in blocks, such as `rank 0 { ... }`");
     const auto rank = rank_number("the number of a rank");
     if (!rank) return false;
     if (has_block_[*rank]) {
-      add(line, "rank " + std::to_string(*rank) + " has a block already",
-          "write all its operations into one");
+      add(line, "rank " + std::to_string(*rank) + " has a block already", "write all its operations into one");
     }
     has_block_[*rank] = true;
     rank_ = *rank;
@@ -226,14 +219,12 @@ class Reader {
     if (word == "send" || word == "recv" || word == "calc") return read_operation({}, line);
     const bool is_letter = (word[0] >= 'a' && word[0] <= 'z') || (word[0] >= 'A' && word[0] <= 'Z');
     if (!is_letter)
-      return expected("an operation or a label",
-                      "operations are send, recv and calc; labels begin with a letter");
+      return expected("an operation or a label", "operations are send, recv and calc; labels begin with a letter");
     tokens_.next();
     if (take(":")) return read_operation(word, line);
     const bool needs_end = tokens_.peek() == "requires";
     if (!needs_end && tokens_.peek() != "irequires") {
-      return expected("\":\", \"requires\" or \"irequires\" behind " + shown(word),
-                      "write `a: calc 10` or `a requires b`");
+      return expected("\":\", \"requires\" or \"irequires\" behind " + shown(word), "write `a: calc 10` or `a requires b`");
     }
     tokens_.next();
     const std::string_view before = tokens_.peek();
@@ -252,8 +243,7 @@ class Reader {
   bool read_operation(std::string_view label, std::uint32_t line) {
     std::optional<OperationId> id;
     if (graph_->size() == MessageGraph::kMaxOperations) {
-      add(line, "there are too many operations",
-          "the most are " + std::to_string(MessageGraph::kMaxOperations));
+      add(line, "there are too many operations", "the most are " + std::to_string(MessageGraph::kMaxOperations));
       return false;
     }
     if (take("calc")) {
@@ -281,9 +271,7 @@ class Reader {
     if (!ns || !processor || !end_statement()) return std::nullopt;
     calc_ns_ += *ns;
     if (calc_ns_ > GoalLimits::kAllCalcNs) {
-      add(line,
-          "the computations up to this one take more than " + std::to_string(GoalLimits::kAllCalcNs) +
-              " ns in all",
+      add(line, "the computations up to this one take more than " + std::to_string(GoalLimits::kAllCalcNs) + " ns in all",
           "shorten them");
       return std::nullopt;
     }
@@ -297,8 +285,7 @@ class Reader {
     if (!bytes) return std::nullopt;
     const std::string_view direction = is_send ? "to" : "from";
     if (!take(direction)) {
-      expected("\"" + std::string(direction) + "\"",
-               is_send ? "write `send 10b to 1`" : "write `recv 10b from 0`");
+      expected("\"" + std::string(direction) + "\"", is_send ? "write `send 10b to 1`" : "write `recv 10b from 0`");
       return std::nullopt;
     }
     const bool is_any = !is_send && take("-1");
@@ -311,8 +298,7 @@ class Reader {
     }
     if (!tag || !ignored || !end_statement()) return std::nullopt;
     const auto of_32_bits = static_cast<std::uint32_t>(*tag);
-    return is_send ? graph_->send(rank_, *peer, *bytes, of_32_bits)
-                   : graph_->receive(rank_, *peer, *bytes, of_32_bits);
+    return is_send ? graph_->send(rank_, *peer, *bytes, of_32_bits) : graph_->receive(rank_, *peer, *bytes, of_32_bits);
   }
 
   void add_dependencies() {

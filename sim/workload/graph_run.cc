@@ -10,19 +10,15 @@ using Kind = Operation::Kind;
 using SendBy = hca::SourceWork::Operation;
 
 GraphRun::Processor::Processor(GraphRun& run, hca::Endpoint& endpoint)
-    : run(run),
-      timer(Timer::of<&Processor::on_computed>(run.engine_, endpoint.component(), EventClass::kStage, this)) {
-}
+    : run(run), timer(Timer::of<&Processor::on_computed>(run.engine_, endpoint.component(), EventClass::kStage, this)) {}
 
 GraphRun::Start::Start(GraphRun& run, hca::Endpoint& endpoint, std::uint32_t rank)
-    : run(run),
-      rank(rank),
-      timer(Timer::of<&Start::on_start>(run.engine_, endpoint.component(), EventClass::kStage, this)) {
+    : run(run), rank(rank), timer(Timer::of<&Start::on_start>(run.engine_, endpoint.component(), EventClass::kStage, this)) {
   timer.schedule_at(run.params_.start);
 }
 
-GraphRun::GraphRun(Engine& engine, const MessageGraph& graph, const std::vector<hca::Endpoint*>& places,
-                   const Paths& paths, const GraphRunParams& params, std::size_t& unfinished)
+GraphRun::GraphRun(Engine& engine, const MessageGraph& graph, const std::vector<hca::Endpoint*>& places, const Paths& paths,
+                   const GraphRunParams& params, std::size_t& unfinished)
     : engine_(engine),
       graph_(graph),
       params_(params),
@@ -94,8 +90,7 @@ void GraphRun::connect(const std::vector<hca::Endpoint*>& places, const Paths& p
   }
   for (OperationId id = 0; id < graph_.size(); ++id) {
     if (!is_remote(graph_[id])) continue;
-    const auto index =
-        static_cast<std::size_t>(std::ranges::lower_bound(pairs, pair_of(graph_[id])) - pairs.begin());
+    const auto index = static_cast<std::size_t>(std::ranges::lower_bound(pairs, pair_of(graph_[id])) - pairs.begin());
     routes_[id] = &ends_[2 * index + (graph_[id].rank < graph_[id].peer ? 0 : 1)];
   }
 }
@@ -111,8 +106,7 @@ void GraphRun::assign_mailboxes() {
   const auto key_of = [&](const Operation& one) {
     const bool is_send = one.kind == Kind::kSend;
     const std::uint32_t receiver = is_send ? one.peer : one.rank;
-    return has_any[receiver] ? Key(receiver, kAnyRank, kAnyTag)
-                             : Key(receiver, is_send ? one.rank : one.peer, one.tag);
+    return has_any[receiver] ? Key(receiver, kAnyRank, kAnyTag) : Key(receiver, is_send ? one.rank : one.peer, one.tag);
   };
   std::vector<Key> keys;
   for (OperationId id = 0; id < graph_.size(); ++id) {
@@ -166,8 +160,7 @@ OperationId GraphRun::take_first(List& list, Fits fits) {
 
 bool GraphRun::fits(OperationId receive, OperationId send) const {
   const Operation &wanted = graph_[receive], &sent = graph_[send];
-  return (wanted.peer == kAnyRank || wanted.peer == sent.rank) &&
-         (wanted.tag == kAnyTag || wanted.tag == sent.tag);
+  return (wanted.peer == kAnyRank || wanted.peer == sent.rank) && (wanted.tag == kAnyTag || wanted.tag == sent.tag);
 }
 
 void GraphRun::Start::on_start() {
@@ -231,8 +224,7 @@ void GraphRun::post_data(OperationId send, Role role) {
   do {
     const std::uint64_t length = std::min(left, most);
     left -= length;
-    end.post(
-        {send, static_cast<std::uint32_t>(length), role, is_written, left == 0, !is_written && left == 0});
+    end.post({send, static_cast<std::uint32_t>(length), role, is_written, left == 0, !is_written && left == 0});
   } while (left > 0);
   if (is_written) end.post({.send = send, .role = role, .is_arrival = true});
 }
@@ -259,8 +251,7 @@ void GraphRun::match(OperationId receive, OperationId send) {
   ++matched_;
   matched_bytes_ += graph_[send].amount;
   if (!is_eager(send) && !is_local(send)) {
-    routes_[send]->peer->post(
-        {.send = send, .length = kControlBytes, .role = Role::kClearance, .is_arrival = true});
+    routes_[send]->peer->post({.send = send, .length = kControlBytes, .role = Role::kClearance, .is_arrival = true});
     return;
   }
   end(receive);
@@ -354,8 +345,7 @@ void GraphRun::End::on_completed(std::uint32_t, WcStatus status) {
     fail();
     return run.work_off();
   }
-  const bool ends_send =
-      item.is_last_of_data && (item.role == Role::kData || !run.params_.sends_are_buffered);
+  const bool ends_send = item.is_last_of_data && (item.role == Role::kData || !run.params_.sends_are_buffered);
   ++completed;
   announce();
   retire();

@@ -52,8 +52,8 @@ class GraphRun {
   // Before the first event. The graph is sealed, has an operation and no circle; it and the adapters outlive
   // the run's last event, and the run theirs. `places` are the adapters by rank. `unfinished` counts what is
   // not done.
-  GraphRun(Engine& engine, const MessageGraph& graph, const std::vector<hca::Endpoint*>& places,
-           const Paths& paths, const GraphRunParams& params, std::size_t& unfinished);
+  GraphRun(Engine& engine, const MessageGraph& graph, const std::vector<hca::Endpoint*>& places, const Paths& paths,
+           const GraphRunParams& params, std::size_t& unfinished);
   GraphRun(const GraphRun&) = delete;
   GraphRun& operator=(const GraphRun&) = delete;
 

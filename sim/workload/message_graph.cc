@@ -8,22 +8,19 @@ namespace {
 
 std::string time_text(std::uint64_t picoseconds) {
   constexpr std::uint64_t kPsPerNs = 1000;
-  return picoseconds % kPsPerNs == 0 ? std::to_string(picoseconds / kPsPerNs) + " ns"
-                                     : std::to_string(picoseconds) + " ps";
+  return picoseconds % kPsPerNs == 0 ? std::to_string(picoseconds / kPsPerNs) + " ns" : std::to_string(picoseconds) + " ps";
 }
 
 }  // namespace
 
 std::string text_of(const Operation& operation) {
   const std::string rank = "rank " + std::to_string(operation.rank) + ": ";
-  if (operation.kind == Operation::Kind::kCompute)
-    return rank + "computation of " + time_text(operation.amount);
+  if (operation.kind == Operation::Kind::kCompute) return rank + "computation of " + time_text(operation.amount);
   const bool is_send = operation.kind == Operation::Kind::kSend;
   const std::string bytes = std::to_string(operation.amount) + (operation.amount == 1 ? " byte" : " bytes");
   const std::string peer = operation.peer == kAnyRank ? "any rank" : "rank " + std::to_string(operation.peer);
   const std::string tag = operation.tag == kAnyTag ? "any tag" : "tag " + std::to_string(operation.tag);
-  return rank + (is_send ? "send of " : "receive of ") + bytes + (is_send ? " to " : " from ") + peer + ", " +
-         tag;
+  return rank + (is_send ? "send of " : "receive of ") + bytes + (is_send ? " to " : " from ") + peer + ", " + tag;
 }
 
 MessageGraph::MessageGraph(std::uint32_t ranks) : ranks_(ranks) { CHECK(ranks > 0 && ranks < kAnyRank); }
@@ -40,8 +37,7 @@ OperationId MessageGraph::send(std::uint32_t rank, std::uint32_t to, std::uint64
   return add({bytes, rank, to, tag, Operation::Kind::kSend, lane, 0});
 }
 
-OperationId MessageGraph::receive(std::uint32_t rank, std::uint32_t from, std::uint64_t bytes,
-                                  std::uint32_t tag) {
+OperationId MessageGraph::receive(std::uint32_t rank, std::uint32_t from, std::uint64_t bytes, std::uint32_t tag) {
   CHECK(from < ranks_ || from == kAnyRank);
   return add({bytes, rank, from, tag, Operation::Kind::kReceive, 0, 0});
 }
@@ -52,8 +48,7 @@ OperationId MessageGraph::compute(std::uint32_t rank, Duration time, std::uint16
 }
 
 void MessageGraph::add_dependency(OperationId operation, OperationId before, bool needs_end) {
-  CHECK(!is_sealed() && operation < size() && before < size() &&
-        operations_[operation].rank == operations_[before].rank);
+  CHECK(!is_sealed() && operation < size() && before < size() && operations_[operation].rank == operations_[before].rank);
   dependencies_.push_back({before, {operation, needs_end ? 1u : 0u}});
 }
 
@@ -67,9 +62,8 @@ void MessageGraph::seal() {
   for (const Dependency& one : dependencies_) successors_[next[one.before]++] = one.after;
   dependencies_ = {};
   for (std::size_t i = 0; i < size(); ++i) {
-    std::sort(
-        successors_.begin() + first_successor_[i], successors_.begin() + first_successor_[i + 1],
-        [](Successor a, Successor b) { return a.id < b.id || (a.id == b.id && a.needs_end < b.needs_end); });
+    std::sort(successors_.begin() + first_successor_[i], successors_.begin() + first_successor_[i + 1],
+              [](Successor a, Successor b) { return a.id < b.id || (a.id == b.id && a.needs_end < b.needs_end); });
   }
 }
 

@@ -33,8 +33,7 @@ struct Operation {
   std::uint32_t peer = 0;  // receiver of a send; sender of a receive, or kAnyRank
   std::uint32_t tag = 0;   // of a receive also kAnyTag
   Kind kind = Kind::kSend;
-  std::uint8_t lane =
-      0;  // of a send: messages of different lanes use different queue pairs, and may overtake each other
+  std::uint8_t lane = 0;  // of a send: messages of different lanes use different queue pairs, and may overtake each other
   std::uint16_t processor = 0;  // of a computation: a processor of the rank does one after the other
 };
 static_assert(sizeof(Operation) == 24);
@@ -50,8 +49,7 @@ class MessageGraph {
   explicit MessageGraph(std::uint32_t ranks);
 
   // The graph has less than kMaxOperations. Ranks are less than ranks(), tags less than kAnyTag.
-  OperationId send(std::uint32_t rank, std::uint32_t to, std::uint64_t bytes, std::uint32_t tag = 0,
-                   std::uint8_t lane = 0);
+  OperationId send(std::uint32_t rank, std::uint32_t to, std::uint64_t bytes, std::uint32_t tag = 0, std::uint8_t lane = 0);
   // `bytes` is for reports: a longer or shorter message fits as well.
   OperationId receive(std::uint32_t rank, std::uint32_t from, std::uint64_t bytes, std::uint32_t tag = 0);
   // One of no time needs no processor. `time` is not negative.
@@ -77,8 +75,7 @@ class MessageGraph {
   };
   // By id.
   std::span<const Successor> successors(OperationId id) const {
-    return std::span(successors_)
-        .subspan(first_successor_[id], first_successor_[id + 1] - first_successor_[id]);
+    return std::span(successors_).subspan(first_successor_[id], first_successor_[id + 1] - first_successor_[id]);
   }
   // For how many dependencies each operation waits.
   std::vector<std::uint32_t> dependency_counts() const;

@@ -52,8 +52,7 @@ std::vector<Pair> all_to_all(std::uint32_t members) {
   std::vector<Pair> pairs;
   pairs.reserve(std::uint64_t{members} * (members - 1));
   for (std::uint32_t i = 0; i < members; ++i) {
-    for (std::uint32_t distance = 1; distance < members; ++distance)
-      pairs.push_back({i, (i + distance) % members});
+    for (std::uint32_t distance = 1; distance < members; ++distance) pairs.push_back({i, (i + distance) % members});
   }
   return pairs;
 }

@@ -11,14 +11,13 @@ namespace verbatim::workload {
 
 class TeamWriter {
  public:
-  TeamWriter(MessageGraph& graph, Team& team)
-      : graph_(graph), team_(team), first_(graph.size()), made_(team.size()) {}
+  TeamWriter(MessageGraph& graph, Team& team) : graph_(graph), team_(team), first_(graph.size()), made_(team.size()) {}
 
   std::uint32_t members() const { return team_.size(); }
   MessageGraph& graph() { return graph_; }
 
-  OperationId send(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t tag,
-                   std::uint8_t lane = 0, OperationId after = kNoOperation) {
+  OperationId send(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t tag, std::uint8_t lane = 0,
+                   OperationId after = kNoOperation) {
     return put(from, graph_.send(team_.ranks[from], team_.ranks[to], bytes, tag, lane), after);
   }
   OperationId receive(std::uint32_t to, std::uint32_t from, std::uint64_t bytes, std::uint32_t tag,

@@ -16,13 +16,11 @@ struct FlowKind {
   hca::SourceWork::Operation operation = hca::SourceWork::Operation::kWrite;
   std::uint32_t message_bytes = 1 << 20;
   std::uint32_t queue_pairs = 1;
-  std::uint32_t depth =
-      128;  // requests of a queue pair that are posted and not completed, at most; the default of perftest
+  std::uint32_t depth = 128;  // requests of a queue pair that are posted and not completed, at most; the default of perftest
   static constexpr std::uint32_t kOfPath = 16;
   std::uint32_t service_level = kOfPath;  // kOfPath: that of the path record
   std::uint32_t traffic_class = 0;
-  Duration on{0},
-      off{0};  // an endless flow posts requests for `on`, then none for `off`; off 0: it never rests
+  Duration on{0}, off{0};      // an endless flow posts requests for `on`, then none for `off`; off 0: it never rests
   bool is_background = false;  // the run does not wait for it
   friend bool operator==(const FlowKind&, const FlowKind&) = default;
 };
@@ -34,10 +32,9 @@ struct FlowPlan {
   std::uint64_t bytes = 0;         // 0: without end
   Duration start{0};               // from the start of the run, or after its trigger
   // Indices into Traffic::triggers.
-  std::uint32_t trigger = kNone;  // starts the flow; kNone: the clock does
-  std::uint32_t on_sent = kNone;  // fired when the last byte is acknowledged
-  std::uint32_t on_received =
-      kNone;  // fired when the last byte is in the receiver's memory; the flow sends by SEND
+  std::uint32_t trigger = kNone;      // starts the flow; kNone: the clock does
+  std::uint32_t on_sent = kNone;      // fired when the last byte is acknowledged
+  std::uint32_t on_received = kNone;  // fired when the last byte is in the receiver's memory; the flow sends by SEND
   bool is_endless() const { return bytes == 0; }
   friend bool operator==(const FlowPlan&, const FlowPlan&) = default;
 };

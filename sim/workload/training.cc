@@ -10,12 +10,10 @@ namespace verbatim::workload {
 Duration ComputeDraw::next(Duration time) {
   __int128 ps = time.count();
   if (time_.jitter_ppm > 0) {
-    const auto part =
-        static_cast<std::int64_t>(random_.below(2 * std::uint64_t{time_.jitter_ppm} + 1)) - time_.jitter_ppm;
+    const auto part = static_cast<std::int64_t>(random_.below(2 * std::uint64_t{time_.jitter_ppm} + 1)) - time_.jitter_ppm;
     ps += ps * part / kMillion;
   }
-  if (time_.straggler_ppm > 0 && random_.chance(time_.straggler_ppm, kMillion))
-    ps = ps * time_.straggler_percent / 100;
+  if (time_.straggler_ppm > 0 && random_.chance(time_.straggler_ppm, kMillion)) ps = ps * time_.straggler_percent / 100;
   return Duration(static_cast<std::int64_t>(ps));
 }
 
@@ -35,13 +33,11 @@ struct StageStep {
   bool is_forward = true;
 };
 
-std::vector<StageStep> steps_of_stage(const PipelineParams& params, std::uint32_t stages,
-                                      std::uint32_t stage) {
+std::vector<StageStep> steps_of_stage(const PipelineParams& params, std::uint32_t stages, std::uint32_t stage) {
   const std::uint32_t count = params.micro_batches;
-  const std::uint32_t ahead =
-      params.schedule == Algorithm::kGpipe
-          ? count
-          : std::min(count, stages - stage);  // forward ones before the first backward
+  const std::uint32_t ahead = params.schedule == Algorithm::kGpipe
+                                  ? count
+                                  : std::min(count, stages - stage);  // forward ones before the first backward
   std::vector<StageStep> steps;
   for (std::uint32_t i = 0; i < ahead; ++i) steps.push_back({i, true});
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -54,8 +50,7 @@ std::vector<StageStep> steps_of_stage(const PipelineParams& params, std::uint32_
 }  // namespace
 
 Collective append_pipeline(MessageGraph& graph, Team& team, const PipelineParams& params) {
-  CHECK(std::ranges::count(algorithms_of(Pattern::kPipeline), params.schedule) == 1 &&
-        params.micro_batches > 0);
+  CHECK(std::ranges::count(algorithms_of(Pattern::kPipeline), params.schedule) == 1 && params.micro_batches > 0);
   TeamWriter writer(graph, team);
   const std::uint32_t stages = team.size(), forward_tag = graph.new_tag(), backward_tag = graph.new_tag();
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
@@ -65,10 +60,8 @@ Collective append_pipeline(MessageGraph& graph, Team& team, const PipelineParams
       const std::uint32_t tag = step.is_forward ? forward_tag : backward_tag;
       const bool is_fed = step.is_forward ? stage > 0 : stage + 1 < stages;
       const bool feeds = step.is_forward ? stage + 1 < stages : stage > 0;
-      const std::uint32_t source = step.is_forward ? stage - 1 : stage + 1,
-                          target = step.is_forward ? stage + 1 : stage - 1;
-      const Duration time =
-          step.is_forward ? params.forward.time : params.forward.time * params.backward_percent / 100;
+      const std::uint32_t source = step.is_forward ? stage - 1 : stage + 1, target = step.is_forward ? stage + 1 : stage - 1;
+      const Duration time = step.is_forward ? params.forward.time : params.forward.time * params.backward_percent / 100;
       const OperationId work = writer.compute(stage, draw.next(time), before);
       if (is_fed) writer.require(work, writer.receive(stage, source, params.activation_bytes, tag));
       if (feeds) writer.send(stage, target, params.activation_bytes, tag, 0, work);
@@ -89,8 +82,7 @@ std::vector<std::vector<std::uint32_t>> draw_routing(std::uint32_t members, cons
       chosen.clear();
       while (chosen.size() < params.experts_per_token) {
         // Floyd's: the choice among one more each time; what is there already gives way to the newest.
-        const auto newest =
-            params.experts - params.experts_per_token + static_cast<std::uint32_t>(chosen.size());
+        const auto newest = params.experts - params.experts_per_token + static_cast<std::uint32_t>(chosen.size());
         const auto expert = static_cast<std::uint32_t>(random.below(std::uint64_t{newest} + 1));
         chosen.push_back(std::ranges::count(chosen, expert) > 0 ? newest : expert);
         ++routing[member][chosen.back() % members];
@@ -104,9 +96,7 @@ Collective append_expert_parallel(MessageGraph& graph, Team& team, const ExpertP
   const std::uint32_t n = team.size();
   const auto routing = draw_routing(n, params);
   const OperationId first = graph.size();
-  const auto dispatched = [&](std::uint32_t from, std::uint32_t to) {
-    return routing[from][to] * params.token_bytes;
-  };
+  const auto dispatched = [&](std::uint32_t from, std::uint32_t to) { return routing[from][to] * params.token_bytes; };
   append_all_to_all(graph, team, params.algorithm, dispatched);
   TeamWriter writer(graph, team);
   for (std::uint32_t member = 0; member < n; ++member) {

@@ -17,7 +17,8 @@ config::TopologySpec topology_of(const std::string& text) {
 }
 
 config::TopologySpec fat_tree(int hosts) {
-  return topology_of(R"({"name": "t", "generate": {"shape": "fat_tree", "rate": "EDR 4x", "hosts": )" + std::to_string(hosts) + "}}");
+  return topology_of(R"({"name": "t", "generate": {"shape": "fat_tree", "rate": "EDR 4x", "hosts": )" +
+                     std::to_string(hosts) + "}}");
 }
 
 // Boxes and nodes of each layer: "16x64" for 16 boxes of 64.
@@ -25,7 +26,8 @@ std::string shape_of(const std::vector<FabricBox>& boxes) {
   std::string text;
   for (std::size_t i = 0; i < boxes.size();) {
     std::size_t end = i;
-    while (end < boxes.size() && boxes[end].layer == boxes[i].layer && boxes[end].nodes.size() == boxes[i].nodes.size()) ++end;
+    while (end < boxes.size() && boxes[end].layer == boxes[i].layer && boxes[end].nodes.size() == boxes[i].nodes.size())
+      ++end;
     text += (text.empty() ? "" : " ") + std::to_string(end - i) + "x" + std::to_string(boxes[i].nodes.size());
     i = end;
   }
@@ -38,16 +40,24 @@ TEST(Layers, are_distances_from_hosts) {
   EXPECT_EQ(layers.top(), 3u);
   for (std::size_t i = 0; i < topology.switches.size(); ++i) {
     const std::string& name = topology.switches[i].name;
-    EXPECT_EQ(layers.layer(topology.adapters.size() + i), name.starts_with("leaf") ? 1u : name.starts_with("agg") ? 2u : 3u) << name;
+    EXPECT_EQ(layers.layer(topology.adapters.size() + i), name.starts_with("leaf")  ? 1u
+                                                          : name.starts_with("agg") ? 2u
+                                                                                    : 3u)
+        << name;
   }
 }
 
-TEST(Boxes, are_nodes_while_there_is_room) { EXPECT_EQ(shape_of(boxes_of(FabricLayers(fat_tree(16)), 24)), "16x1 8x1 8x1 4x1"); }
+TEST(Boxes, are_nodes_while_there_is_room) {
+  EXPECT_EQ(shape_of(boxes_of(FabricLayers(fat_tree(16)), 24)), "16x1 8x1 8x1 4x1");
+}
 
-TEST(Boxes, of_a_fat_tree_are_its_pods) { EXPECT_EQ(shape_of(boxes_of(FabricLayers(fat_tree(1024)), 24)), "16x64 16x8 16x8 1x64"); }
+TEST(Boxes, of_a_fat_tree_are_its_pods) {
+  EXPECT_EQ(shape_of(boxes_of(FabricLayers(fat_tree(1024)), 24)), "16x64 16x8 16x8 1x64");
+}
 
 TEST(Boxes, hosts_collapse_before_switches_do) {
-  const auto topology = topology_of(R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 64, "hosts_per_leaf": 8, "spines": 4, "rate": "EDR 4x"}})");
+  const auto topology = topology_of(
+      R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 64, "hosts_per_leaf": 8, "spines": 4, "rate": "EDR 4x"}})");
   EXPECT_EQ(shape_of(boxes_of(FabricLayers(topology), 24)), "8x8 8x1 1x4");
 }
 
@@ -58,9 +68,11 @@ TEST(Boxes, of_a_large_ring_are_its_layers) {
     const std::string n = std::to_string(i), next = std::to_string((i + 1) % 30), comma = i == 0 ? "" : ", ";
     switches += comma + R"({"name": "s)" + n + "\"}";
     hosts += comma + R"({"name": "h)" + n + "\"}";
-    links += comma + R"({"a": "h)" + n + R"(", "b": "s)" + n + R"(:1", "rate": "EDR 4x"}, {"a": "s)" + n + R"(:2", "b": "s)" + next + R"(:3", "rate": "EDR 4x"})";
+    links += comma + R"({"a": "h)" + n + R"(", "b": "s)" + n + R"(:1", "rate": "EDR 4x"}, {"a": "s)" + n +
+             R"(:2", "b": "s)" + next + R"(:3", "rate": "EDR 4x"})";
   }
-  const auto topology = topology_of(R"({"name": "t", "hosts": [)" + hosts + R"(], "switches": [)" + switches + R"(], "links": [)" + links + "]}");
+  const auto topology = topology_of(R"({"name": "t", "hosts": [)" + hosts + R"(], "switches": [)" + switches +
+                                    R"(], "links": [)" + links + "]}");
   EXPECT_EQ(shape_of(boxes_of(FabricLayers(topology), 24)), "1x30 1x30");
 }
 

@@ -19,8 +19,8 @@ Loaded load(const std::string& workloads, const std::string& rest = "", const st
   Folder folder;
   folder.write("x.goal", goal);
   Diagnostics diagnostics;
-  auto spec = load_scenario(folder.write("s.json", R"({"topology": ")" + std::string(kStar) +
-                                                       R"(", "workloads": [)" + workloads + "]" + rest + "}"),
+  auto spec = load_scenario(folder.write("s.json", R"({"topology": ")" + std::string(kStar) + R"(", "workloads": [)" +
+                                                       workloads + "]" + rest + "}"),
                             with_profiles(), diagnostics);
   EXPECT_EQ(spec.has_value(), diagnostics.empty());
   return {std::move(spec), text_of(diagnostics)};
@@ -61,8 +61,7 @@ TEST(GraphWorkload, sizes_are_those_of_nccl_tests) {
 }
 
 TEST(GraphWorkload, the_root_of_a_broadcast_has_a_name) {
-  const auto graphs =
-      drawn(load(R"({"pattern": "broadcast", "algorithm": "chain", "size": "1 MiB", "root": "h3"})"));
+  const auto graphs = drawn(load(R"({"pattern": "broadcast", "algorithm": "chain", "size": "1 MiB", "root": "h3"})"));
   EXPECT_EQ(sent(graphs[0], 2), 0u) << "the last of the chain";
   EXPECT_EQ(sent(graphs[0], 3), 1u << 20);
 }
@@ -122,11 +121,10 @@ TEST(GraphWorkload, what_does_not_fit_is_refused) {
             "/workloads/0/root: \"h9\" is none of the workload's hosts; name one of them\n");
   EXPECT_EQ(findings(R"({"pattern": "expert-parallel", "size": "1 KiB", "experts": 4})"),
             "/workloads/0/experts: 4 experts are fewer than 8 hosts; give each host one\n");
-  EXPECT_EQ(
-      findings(R"({"pattern": "all-reduce", "algorithm": "nccl-ring", "size": "1 TiB", "chunk": "1 KiB"})"),
-      "/workloads/0: the workload would have about 30064 million operations; 30 million are the most: take "
-      "larger chunks, fewer "
-      "hosts or fewer repetitions\n");
+  EXPECT_EQ(findings(R"({"pattern": "all-reduce", "algorithm": "nccl-ring", "size": "1 TiB", "chunk": "1 KiB"})"),
+            "/workloads/0: the workload would have about 30064 million operations; 30 million are the most: take "
+            "larger chunks, fewer "
+            "hosts or fewer repetitions\n");
   EXPECT_EQ(findings(R"({"pattern": "barrier", "hosts": ["h1"]})"),
             "/workloads/0/hosts: the workload has fewer than two hosts; name more\n");
   EXPECT_EQ(findings(R"({"pattern": "barrier", "jitter": 0.1})"),
@@ -143,11 +141,10 @@ TEST(GraphWorkload, findings_of_a_file_have_its_lines) {
   EXPECT_EQ(load(R"({"file": "x.goal"})", "", "num_ranks 9\nrank 0 {\ncalc 1\n}\n").findings,
             "/workloads/0/hosts: the file has 9 ranks, and the workload 8 hosts; name more hosts, or use a "
             "larger topology\n");
-  EXPECT_EQ(
-      load(R"({"file": "x.goal", "size": "1 KiB", "channels": 2})").findings,
-      "/workloads/0/size: \"size\" means nothing for a GOAL file; leave it out; it belongs to patterns\n"
-      "/workloads/0/channels: \"channels\" means nothing for a GOAL file; leave it out; it belongs to "
-      "patterns\n");
+  EXPECT_EQ(load(R"({"file": "x.goal", "size": "1 KiB", "channels": 2})").findings,
+            "/workloads/0/size: \"size\" means nothing for a GOAL file; leave it out; it belongs to patterns\n"
+            "/workloads/0/channels: \"channels\" means nothing for a GOAL file; leave it out; it belongs to "
+            "patterns\n");
 }
 
 }  // namespace

@@ -6,7 +6,8 @@ namespace verbatim::config {
 namespace {
 
 std::string fabric(const std::string& a, const std::string& b, const std::string& sw, const std::string& more = "") {
-  return R"({"name": "t", "hosts": [{"name": "a")" + a + R"(}, {"name": "b")" + b + R"(}], "switches": [{"name": "s", "ports": 8)" + sw +
+  return R"({"name": "t", "hosts": [{"name": "a")" + a + R"(}, {"name": "b")" + b +
+         R"(}], "switches": [{"name": "s", "ports": 8)" + sw +
          R"(}], "links": [{"a": "a", "b": "s:1", "rate": "EDR 4x"}, {"a": "b", "b": "s:2", "rate": "EDR 4x"}])" + more + "}";
 }
 
@@ -19,7 +20,8 @@ std::optional<TopologySpec> loaded(const std::string& text) {
 }
 
 TEST(Node, has_the_identity_that_is_given_and_others_get_what_is_free) {
-  const auto topology = loaded(fabric(R"(, "node": {"guid": "0x2c90200000010", "port_guid": "2c90200000011", "lid": 2})", "", ""));
+  const auto topology =
+      loaded(fabric(R"(, "node": {"guid": "0x2c90200000010", "port_guid": "2c90200000011", "lid": 2})", "", ""));
   ASSERT_TRUE(topology);
   const subnet::Plan plan = plan_of(*topology);
   EXPECT_EQ(plan.nodes[0].guid, 0x2c90200000010u);
@@ -34,8 +36,9 @@ TEST(Node, identities_differ) {
   EXPECT_EQ(topology_findings(fabric(R"(, "node": {"guid": "0x1", "lid": 2})", R"(, "node": {"guid": "01", "lid": 2})", "")),
             "/hosts/1/node/guid: the GUID \"01\" is already that of /hosts/0/node/guid; each node has its own\n"
             "/hosts/1/node/lid: LID 2 is already that of /hosts/0/node/lid; each node has its own\n");
-  EXPECT_EQ(topology_findings(fabric(R"(, "node": {"guid": "0xg"})", "", "")),
-            "/hosts/0/node/guid: \"0xg\" is not a GUID; write up to 16 hexadecimal digits, such as \"0x0002c90200000001\"\n");
+  EXPECT_EQ(
+      topology_findings(fabric(R"(, "node": {"guid": "0xg"})", "", "")),
+      "/hosts/0/node/guid: \"0xg\" is not a GUID; write up to 16 hexadecimal digits, such as \"0x0002c90200000001\"\n");
   EXPECT_EQ(topology_findings(fabric(R"(, "node": {"lid": 2})", "", "", R"(, "link_layer": "roce")")),
             "/hosts/0/node: there is no subnet on Ethernet; leave it out, or choose the link layer \"infiniband\"\n");
 }
@@ -53,12 +56,16 @@ TEST(ForwardingTable, is_the_routes_of_the_engine_file) {
 }
 
 TEST(ForwardingTable, and_the_engine_go_together) {
-  EXPECT_EQ(topology_findings(fabric("", "", R"(, "forwarding_table": ["1:1"])")),
-            "/routing_engine: \"s\" has a \"forwarding_table\", which only the routing engine file reads; write \"routing_engine\": \"file\"\n");
-  EXPECT_EQ(topology_findings(fabric("", "", "", R"(, "routing_engine": "file")")),
-            "/switches/0: the switch has no \"forwarding_table\", which the routing engine file reads; give each switch one, or choose another engine\n");
-  EXPECT_EQ(topology_findings(fabric("", "", R"(, "forwarding_table": ["3-1:1", "1:9", "x"])", R"(, "routing_engine": "file")")).substr(0, 90),
-            "/switches/0/forwarding_table/0: \"3-1:1\" is not an entry of this switch; write \"LID:PORT\" o");
+  EXPECT_EQ(
+      topology_findings(fabric("", "", R"(, "forwarding_table": ["1:1"])")),
+      "/routing_engine: \"s\" has a \"forwarding_table\", which only the routing engine file reads; write \"routing_engine\": \"file\"\n");
+  EXPECT_EQ(
+      topology_findings(fabric("", "", "", R"(, "routing_engine": "file")")),
+      "/switches/0: the switch has no \"forwarding_table\", which the routing engine file reads; give each switch one, or choose another engine\n");
+  EXPECT_EQ(
+      topology_findings(fabric("", "", R"(, "forwarding_table": ["3-1:1", "1:9", "x"])", R"(, "routing_engine": "file")"))
+          .substr(0, 90),
+      "/switches/0/forwarding_table/0: \"3-1:1\" is not an entry of this switch; write \"LID:PORT\" o");
 }
 
 }  // namespace

@@ -24,7 +24,9 @@ TopologySpec built(const std::string& keys, const std::string& more = "") {
   return topology.value_or(TopologySpec{});
 }
 
-std::string refused(const std::string& keys, const std::string& more = "") { return topology_findings(text_with(keys, more)); }
+std::string refused(const std::string& keys, const std::string& more = "") {
+  return topology_findings(text_with(keys, more));
+}
 
 const SwitchSpec& switch_named(const TopologySpec& topology, const std::string& name) {
   const auto found = std::ranges::find(topology.switches, name, &SwitchSpec::name);
@@ -56,7 +58,8 @@ std::size_t diameter(const TopologySpec& topology) {
   const auto next = neighbours(topology);
   std::set<std::size_t> with_hosts;
   for (const LinkSpec& link : topology.links) {
-    if (link.end_a.is_switch != link.end_b.is_switch) with_hosts.insert(link.end_a.is_switch ? link.end_a.node : link.end_b.node);
+    if (link.end_a.is_switch != link.end_b.is_switch)
+      with_hosts.insert(link.end_a.is_switch ? link.end_a.node : link.end_b.node);
   }
   std::size_t most = 0;
   for (const std::size_t from : with_hosts) {
@@ -100,7 +103,8 @@ const ClosedForm kForms[] = {
     {R"("shape": "fat_tree", "hosts": 16, "k": 8, "tiers": 2, "cables": 2)", 16, 6, 16 + 4 * 2 * 2, 8, 2},
     // 2:1 with k = 6: four ports down and two up at leaves and aggregation switches; 6 pods of 4 leaves and 2 aggregation
     // switches.
-    {R"("shape": "fat_tree", "hosts": 96, "k": 6, "oversubscription": "2:1")", 96, 6 * 6 + 4, 96 + 6 * 4 * 2 + 6 * 2 * 2, 6, 4},
+    {R"("shape": "fat_tree", "hosts": 96, "k": 6, "oversubscription": "2:1")", 96, 6 * 6 + 4, 96 + 6 * 4 * 2 + 6 * 2 * 2, 6,
+     4},
     // 3:1 at the leaves alone: 6 hosts at each; 4 leaves and 2 aggregation switches in each of 8 pods, 8 cores.
     {R"("shape": "fat_tree", "hosts": 192, "k": 8, "per_tier": {"leaf": {"oversubscription": "3"}})", 192, 8 * 6 + 8,
      192 + 8 * 8 + 8 * 8, 8, 4},
@@ -203,8 +207,10 @@ TEST(Shapes, names_show_the_place) {
   has(R"("shape": "dragonfly", "hosts": 72)", {"group2-router3", "h71"});
   has(R"("shape": "dragonfly", "hosts": 72, "names": "number")", {"router35"});
   has(R"("shape": "dragonfly_plus", "hosts": 20)", {"group4-leaf1", "group4-spine1"});
-  has(R"("shape": "torus", "hosts": 32, "dimensions": "4x4x2", "host_names": "place")", {"sw-1-2-0", "sw-3-3-1", "sw-3-3-1-h0"});
-  has(R"("shape": "hyperx", "hosts": 12, "dimensions": "4x3", "names": "number", "host_prefix": "node")", {"sw11", "node11"});
+  has(R"("shape": "torus", "hosts": 32, "dimensions": "4x4x2", "host_names": "place")",
+      {"sw-1-2-0", "sw-3-3-1", "sw-3-3-1-h0"});
+  has(R"("shape": "hyperx", "hosts": 12, "dimensions": "4x3", "names": "number", "host_prefix": "node")",
+      {"sw11", "node11"});
 }
 
 // Ports of a dimension and direction have one number at all switches.
@@ -270,7 +276,8 @@ TEST(Overrides, a_switch_keeps_its_ports_unless_it_has_others) {
 }
 
 TEST(Overrides, a_link_is_found_by_its_ends_in_either_order) {
-  const TopologySpec tree = built(kTree, R"(, "links": [{"a": "pod0-agg1", "b": "pod0-leaf0", "rate": "QDR", "length": "9 m"},
+  const TopologySpec tree =
+      built(kTree, R"(, "links": [{"a": "pod0-agg1", "b": "pod0-leaf0", "rate": "QDR", "length": "9 m"},
       {"a": "pod1-leaf0:1", "b": "h4", "rate": "FDR"}])");
   EXPECT_EQ(tree.links.size(), 48u);
   const auto changed = links_between(tree, "pod0-leaf0", "pod0-agg1");
@@ -305,17 +312,20 @@ TEST(Overrides, further_adapters_are_set_in_order) {
 }
 
 TEST(Overrides, what_does_not_fit_the_shape_is_refused) {
-  EXPECT_EQ(refused(kTree, R"(, "switches": [{"name": "pod0-leaf0", "ports": 3}])"),
-            "/switches/0/ports: the shape gives \"pod0-leaf0\" 4 ports, and this is fewer; leave \"ports\" out, or write more\n");
-  EXPECT_EQ(refused(R"("shape": "rail", "hosts": 4, "rails": 2)",
-                    R"(, "hosts": [{"name": "h1", "further_adapters": [{"device": "b"}]}])"),
-            "/hosts/0/further_adapters/0/device: the cables of the shape know this adapter as \"mlx5_1\"; leave the name out\n");
+  EXPECT_EQ(
+      refused(kTree, R"(, "switches": [{"name": "pod0-leaf0", "ports": 3}])"),
+      "/switches/0/ports: the shape gives \"pod0-leaf0\" 4 ports, and this is fewer; leave \"ports\" out, or write more\n");
+  EXPECT_EQ(
+      refused(R"("shape": "rail", "hosts": 4, "rails": 2)",
+              R"(, "hosts": [{"name": "h1", "further_adapters": [{"device": "b"}]}])"),
+      "/hosts/0/further_adapters/0/device: the cables of the shape know this adapter as \"mlx5_1\"; leave the name out\n");
   EXPECT_EQ(refused(kTree, R"(, "hosts": [{"name": "h1"}, {"name": "h1"}])"),
             "/hosts/1/name: the name \"h1\" is already that of /hosts/0; give every host and switch a name of its own\n");
-  EXPECT_EQ(refused(kTree, R"(, "links": [{"a": "h1", "b": "pod3-leaf0:1", "rate": "EDR"}])"),
-            "/links/0/a: the shape has a cable from \"h1\" to \"pod0-leaf0:2\"; name both ends of that cable to change it, or use another port\n"
-            "/links/0/b: the shape has a cable from \"pod3-leaf0:1\" to \"h12\"; name both ends of that cable to change it, or use another "
-            "port\n");
+  EXPECT_EQ(
+      refused(kTree, R"(, "links": [{"a": "h1", "b": "pod3-leaf0:1", "rate": "EDR"}])"),
+      "/links/0/a: the shape has a cable from \"h1\" to \"pod0-leaf0:2\"; name both ends of that cable to change it, or use another port\n"
+      "/links/0/b: the shape has a cable from \"pod3-leaf0:1\" to \"h12\"; name both ends of that cable to change it, or use another "
+      "port\n");
 }
 
 TEST(Shapes, what_cannot_be_built_is_refused) {

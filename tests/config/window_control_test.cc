@@ -1,5 +1,5 @@
-// Two hosts send to one with controllers that have a window, `swift` and `hpcc`: shares, the queue before the receiver, and the
-// bytes that telemetry takes.
+// Two hosts send to one with controllers that have a window, `swift` and `hpcc`: shares, the queue before the receiver, and
+// the bytes that telemetry takes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,8 @@ struct Seen final : TraceSink {
 // Flows over the topology t.json.
 Outcome outcome_of(Folder& folder, const std::string& flows, const std::string& faults = "") {
   Diagnostics diagnostics;
-  const std::string scenario = R"({"name": "s", "topology": "t.json", "flows": [)" + flows + R"(], "faults": [)" + faults + "]}";
+  const std::string scenario =
+      R"({"name": "s", "topology": "t.json", "flows": [)" + flows + R"(], "faults": [)" + faults + "]}";
   const auto spec = load_scenario(folder.write("s.json", scenario), with_profiles(), diagnostics);
   EXPECT_TRUE(spec.has_value()) << text_of(diagnostics);
   if (!spec) return {};
@@ -53,7 +54,8 @@ Outcome outcome_of(Folder& folder, const std::string& flows, const std::string& 
   }
   for (std::uint8_t lane = 0; lane < 8; ++lane) {
     const fabric::Port& port = simulation.fabric_switch(0).port(fabric::PortNumber{1});
-    seen.outcome.most_queued = std::max<std::uint64_t>(seen.outcome.most_queued, port.most_queued_bytes(ib::VirtualLane{lane}));
+    seen.outcome.most_queued =
+        std::max<std::uint64_t>(seen.outcome.most_queued, port.most_queued_bytes(ib::VirtualLane{lane}));
   }
   return seen.outcome;
 }
@@ -63,7 +65,8 @@ Outcome incast(const std::string& controller, const std::string& endpoint, int s
   Folder folder;
   folder.write("nic.json", R"({"profile": "hca", "name": "nic", "endpoint": ")" + endpoint + "\"" + nic +
                                R"(, "congestion_control": {"controller": ")" + controller + "\"" + more + "}}");
-  folder.write("t.json", R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "generate": {"shape": "star", "hosts": 3,
+  folder.write("t.json",
+               R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "generate": {"shape": "star", "hosts": 3,
                              "rate": "100 Gbps", "hca": "nic", "switch": "hpcc_switch"}})");
   std::string flows;
   for (int from = 1; from <= senders; ++from) {
@@ -109,12 +112,14 @@ TEST(WindowControl, a_flow_alone_is_hardly_slower) {
 double slowest_as_in_ns3(int senders) {
   Folder folder;
   std::string stages;
-  for (const char* const stage : {"doorbell", "wqe_decode", "packetize", "icrc", "receive_check", "acknowledge", "completion"})
+  for (const char* const stage :
+       {"doorbell", "wqe_decode", "packetize", "icrc", "receive_check", "acknowledge", "completion"})
     stages += join(", \"", stage, R"(": {"latency_cycles": 0, "interval_cycles": 1})");
   folder.write("nic.json", R"({"profile": "hca", "name": "nic", "endpoint": "light", "core_clock": "10 GHz",
       "output_queue": "1 B", "virtual_lanes": 8, "trust": "dscp",
       "pcie": {"one_way_latency": "0 ns", "memory_read_latency": "0 ns", "memory_write_latency": "0 ns"},
-      "congestion_control": {"controller": "hpcc", "base_round_trip": "4656 ns"})" + stages + "}");
+      "congestion_control": {"controller": "hpcc", "base_round_trip": "4656 ns"})" +
+                               stages + "}");
   std::string hosts, links, flows;
   for (int i = 0; i <= senders; ++i) {
     const std::string comma = i == 0 ? "" : ", ", name = "h" + std::to_string(i);
@@ -126,16 +131,15 @@ double slowest_as_in_ns3(int senders) {
     flows += join(i == 1 ? "" : ", ", R"({"from": ")", name,
                   R"(", "to": "h0", "bytes": "16 MiB", "message_size": "16 MiB", "traffic_class": 96})");
   }
-  folder.write("t.json",
-               join(R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "hosts": [)", hosts,
-                    R"(], "switches": [{"name": "s0", "profile": "hpcc_switch", "ports": )", senders + 1,
-                    R"(}], "links": [)", links, "]}"));
+  folder.write("t.json", join(R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "hosts": [)", hosts,
+                              R"(], "switches": [{"name": "s0", "profile": "hpcc_switch", "ports": )", senders + 1,
+                              R"(}], "links": [)", links, "]}"));
   return outcome_of(folder, flows).last_us;
 }
 
-// Its simulator (9f4be2a9, run.py's `hp` on a star of these links, PACKET_PAYLOAD_SIZE 4096), run once: the slowest flow. There
-// are 38 bytes of headers there and 82 here, 1 % of a packet. Flows begin at one instant, and which of them is served first
-// differs: times of the others are not compared.
+// Its simulator (9f4be2a9, run.py's `hp` on a star of these links, PACKET_PAYLOAD_SIZE 4096), run once: the slowest flow.
+// There are 38 bytes of headers there and 82 here, 1 % of a packet. Flows begin at one instant, and which of them is served
+// first differs: times of the others are not compared.
 TEST(WindowControl, hpcc_takes_as_long_as_in_its_own_simulator) {
   for (const auto& [senders, us] : {std::pair(1, 1'447.488), std::pair(2, 2'893.885), std::pair(4, 5'808.846)})
     EXPECT_NEAR(slowest_as_in_ns3(senders), us, us * 0.015) << senders;
@@ -162,7 +166,8 @@ TEST(WindowControl, telemetry_takes_bytes_of_its_controllers_packets_alone) {
   const auto largest = [](const Outcome& outcome) { return outcome.sizes.rbegin()->first; };
   const auto smallest = [](const Outcome& outcome) { return outcome.sizes.begin()->first; };
   for (const char* const endpoint : {"full", "light"}) {
-    const Outcome without = incast("none", endpoint, 1), swift = incast("swift", endpoint, 1), hpcc = incast("hpcc", endpoint, 1);
+    const Outcome without = incast("none", endpoint, 1), swift = incast("swift", endpoint, 1),
+                  hpcc = incast("hpcc", endpoint, 1);
     EXPECT_EQ(largest(swift), largest(without));
     EXPECT_EQ(smallest(swift), smallest(without));
     EXPECT_EQ(largest(hpcc), largest(without) + 42);

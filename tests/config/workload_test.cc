@@ -19,8 +19,7 @@ std::string scenario_text(const std::string& workloads, const std::string& rest 
 std::string findings(const std::string& workloads, const std::string& rest = "") {
   Folder folder;
   Diagnostics diagnostics;
-  const auto spec =
-      load_scenario(folder.write("s.json", scenario_text(workloads, rest)), with_profiles(), diagnostics);
+  const auto spec = load_scenario(folder.write("s.json", scenario_text(workloads, rest)), with_profiles(), diagnostics);
   EXPECT_EQ(spec.has_value(), diagnostics.empty());
   return text_of(diagnostics);
 }
@@ -28,8 +27,7 @@ std::string findings(const std::string& workloads, const std::string& rest = "")
 ScenarioSpec scenario(const std::string& workloads, const std::string& rest = "") {
   Folder folder;
   Diagnostics diagnostics;
-  auto spec =
-      load_scenario(folder.write("s.json", scenario_text(workloads, rest)), with_profiles(), diagnostics);
+  auto spec = load_scenario(folder.write("s.json", scenario_text(workloads, rest)), with_profiles(), diagnostics);
   EXPECT_TRUE(spec.has_value()) << text_of(diagnostics);
   return spec ? std::move(*spec) : ScenarioSpec{};
 }
@@ -72,8 +70,7 @@ TEST(Workload, flows_follow_from_the_seed_and_the_name_alone) {
     return flows;
   };
   ScenarioSpec one = scenario(a + "," + b);
-  const ScenarioSpec other_order = scenario(b + "," + a),
-                     other_seed = scenario(a + "," + b, R"(, "seed": 2)");
+  const ScenarioSpec other_order = scenario(b + "," + a), other_seed = scenario(a + "," + b, R"(, "seed": 2)");
   for (const char* const name : {"permutation", "random"}) {
     EXPECT_EQ(of(one, name), of(other_order, name));
     EXPECT_NE(of(one, name), of(other_seed, name));
@@ -90,8 +87,8 @@ TEST(Workload, flows_follow_from_the_seed_and_the_name_alone) {
 }
 
 TEST(Workload, without_a_size_flows_have_no_end_and_phases_differ) {
-  const ScenarioSpec spec = scenario(
-      R"({"pattern": "all-to-all", "start": "1 us", "on": "3 us", "off": "7 us"})", R"(, "until": "1 ms")");
+  const ScenarioSpec spec =
+      scenario(R"({"pattern": "all-to-all", "start": "1 us", "on": "3 us", "off": "7 us"})", R"(, "until": "1 ms")");
   ASSERT_EQ(spec.traffic.flows.size(), 56u);
   EXPECT_TRUE(spec.traffic.is_background(spec.traffic.flows[0]));
   EXPECT_EQ(spec.traffic.kinds[0].on, Duration(3'000'000));
@@ -106,8 +103,8 @@ TEST(Workload, without_a_size_flows_have_no_end_and_phases_differ) {
 }
 
 TEST(Workload, a_closed_loop_has_so_many_flows_of_each_host_under_way) {
-  const ScenarioSpec spec = scenario(
-      R"({"pattern": "hot-spot", "to": ["h0"], "share": 1, "flows": 10, "in_flight": 3, "size": "64 KiB"})");
+  const ScenarioSpec spec =
+      scenario(R"({"pattern": "hot-spot", "to": ["h0"], "share": 1, "flows": 10, "in_flight": 3, "size": "64 KiB"})");
   ASSERT_EQ(spec.traffic.flows.size(), 80u);
   ASSERT_EQ(spec.traffic.triggers.size(), 8u);
   std::map<std::uint32_t, int> at_once, later;
@@ -208,8 +205,7 @@ TEST(Workload, the_run_has_an_end) {
             "\"until\", or a workload a "
             "\"size\"\n");
   EXPECT_EQ(findings(R"({"pattern": "permutation"})", R"(, "until": "1 ms")"), "");
-  EXPECT_EQ(findings(R"({"pattern": "permutation"})", R"(, "programs": [{"host": "h0", "command": "true"}])"),
-            "");
+  EXPECT_EQ(findings(R"({"pattern": "permutation"})", R"(, "programs": [{"host": "h0", "command": "true"}])"), "");
 }
 
 TEST(Workload, needs_no_more_than_the_adapters_have) {
@@ -251,8 +247,7 @@ TEST(Workload, failures_of_a_connection_matrix_are_links_that_are_down) {
   const auto load = [&](const std::string& failure, Diagnostics& diagnostics) {
     Folder folder;
     folder.write("x.cm", matrix + failure);
-    folder.write("t.json",
-                 R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 8, "rate": "EDR 4x"}})");
+    folder.write("t.json", R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 8, "rate": "EDR 4x"}})");
     return load_scenario(folder.write("s.json", R"({"topology": "t.json", "workloads": [{"file": "x.cm"}]})"),
                          with_profiles(), diagnostics);
   };
@@ -280,10 +275,9 @@ TEST(Workload, priorities_of_a_list_of_flows_are_those_of_ethernet) {
   for (const bool is_roce : {false, true}) {
     Diagnostics diagnostics;
     const std::string topology = is_roce ? "/topologies/star_5_roce.json" : "/topologies/star_8.json";
-    const auto spec =
-        load_scenario(folder.write("s.json", R"({"topology": ")" + std::string(VERBATIM_SOURCE_DIR) +
-                                                 topology + R"(", "workloads": [{"file": "flow.txt"}]})"),
-                      with_profiles(), diagnostics);
+    const auto spec = load_scenario(folder.write("s.json", R"({"topology": ")" + std::string(VERBATIM_SOURCE_DIR) +
+                                                               topology + R"(", "workloads": [{"file": "flow.txt"}]})"),
+                                    with_profiles(), diagnostics);
     ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
     ASSERT_EQ(spec->traffic.kinds.size(), 2u);
     EXPECT_EQ(spec->traffic.kinds[0].traffic_class, is_roce ? 3u << 5 : 0);
@@ -297,21 +291,19 @@ TEST(Workload, files_are_refused_with_what_does_not_fit) {
   folder.write("x.cm", "Nodes 9\nConnections 1\n8->1 start 0 size 1\n");
   folder.write("bad.cm", "Nodes 9\nConnections 1\n8->1 start 0\n");
   Diagnostics diagnostics;
-  const std::string text =
-      scenario_text(R"({"file": "x.cm", "size": "1 B", "channels": 3}, {"file": "bad.cm"})");
+  const std::string text = scenario_text(R"({"file": "x.cm", "size": "1 B", "channels": 3}, {"file": "bad.cm"})");
   EXPECT_FALSE(load_scenario(folder.write("s.json", text), with_profiles(), diagnostics).has_value());
   std::string found = text_of(diagnostics);
   for (std::size_t at; (at = found.find(folder.path())) != std::string::npos;)
     found.replace(at, folder.path().size() + 1, "");
-  EXPECT_EQ(
-      found,
-      "/workloads/0/channels: \"channels\" means nothing for a file of flows; leave it out; it belongs to "
-      "patterns\n"
-      "/workloads/0/size: \"size\" means nothing for a file of flows; leave it out; it belongs to patterns\n"
-      "/workloads/0/file: flows of x.cm name node 8, and the workload has 8 hosts; use a larger topology, or "
-      "name more with "
-      "\"hosts\": node 0 is the first\n"
-      "line 3: the connection has no size; write `size` and bytes; 0 is without end\n");
+  EXPECT_EQ(found,
+            "/workloads/0/channels: \"channels\" means nothing for a file of flows; leave it out; it belongs to "
+            "patterns\n"
+            "/workloads/0/size: \"size\" means nothing for a file of flows; leave it out; it belongs to patterns\n"
+            "/workloads/0/file: flows of x.cm name node 8, and the workload has 8 hosts; use a larger topology, or "
+            "name more with "
+            "\"hosts\": node 0 is the first\n"
+            "line 3: the connection has no size; write `size` and bytes; 0 is without end\n");
 }
 
 TEST(NamePatterns, expand_ranges) {
@@ -321,8 +313,8 @@ TEST(NamePatterns, expand_ranges) {
             (std::vector<std::string>{"n08/mlx5_1", "n09/mlx5_1", "n10/mlx5_1"}));
   EXPECT_EQ(expand_ranges("plain", &problem), (std::vector<std::string>{"plain"}));
   EXPECT_EQ(problem, "");
-  for (const char* const bad : {"h[", "h[]", "h[1]", "h[-2]", "h[3-1]", "h[1-2", "h[1-2][3-4]", "h[a-b]",
-                                "h[0-99999999999999999999]"}) {
+  for (const char* const bad :
+       {"h[", "h[]", "h[1]", "h[-2]", "h[3-1]", "h[1-2", "h[1-2][3-4]", "h[a-b]", "h[0-99999999999999999999]"}) {
     problem.clear();
     EXPECT_TRUE(expand_ranges(bad, &problem).empty()) << bad;
     EXPECT_NE(problem, "") << bad;

@@ -22,8 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (OperationId id = 0; id < graph.size(); ++id) {
     CHECK(graph[id].rank < graph.ranks() && program->lines[id] >= 1 && program->lines[id] <= lines &&
           !text_of(graph[id]).empty());
-    for (const MessageGraph::Successor successor : graph.successors(id))
-      CHECK(graph[successor.id].rank == graph[id].rank);
+    for (const MessageGraph::Successor successor : graph.successors(id)) CHECK(graph[successor.id].rank == graph[id].rank);
   }
   return 0;
 }

@@ -1,6 +1,6 @@
 // Files of other tools (sim/config/import): whatever the text, it ends with findings, or with a topology that the reader of
-// topologies takes or refuses with findings of its own. The first byte chooses the format, or that it is recognised; behind a
-// line "====" may stand another file.
+// topologies takes or refuses with findings of its own. The first byte chooses the format, or that it is recognised; behind
+// a line "====" may stand another file.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -41,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   config::FileTexts files;
   files.texts["t.json"] = written.text;
   config::Diagnostics of_topology;
-  const auto topology = config::load_topology("t.json", {{VERBATIM_SOURCE_DIR "/topologies/profiles"}, &files, "import"}, of_topology);
+  const auto topology =
+      config::load_topology("t.json", {{VERBATIM_SOURCE_DIR "/topologies/profiles"}, &files, "import"}, of_topology);
   CHECK(topology.has_value() == of_topology.empty());
   if (topology) config::plan_of(*topology);
   return 0;

@@ -60,8 +60,8 @@ TEST(Hpcc, begins_at_the_rate_of_the_line_with_what_it_carries_in_a_round_trip) 
   EXPECT_DOUBLE_EQ(hpcc.on(0, 0, 1'000'000, 0, 40), 100.0) << "the first records have nothing to be compared with";
 }
 
-// 13 us after the first, 162,560 bytes (1,270 units of 128) have left: 1.00037 of the line. The lesser queue, 81,200 bytes, is
-// 0.49969 of the window. 100 x 0.95 / 1.50006 + 0.04 = 63.3708.
+// 13 us after the first, 162,560 bytes (1,270 units of 128) have left: 1.00037 of the line. The lesser queue, 81,200 bytes,
+// is 0.49969 of the window. 100 x 0.95 / 1.50006 + 0.04 = 63.3708.
 TEST(Hpcc, a_busy_output_lowers_the_rate_at_once_by_how_far_it_is_above_the_target) {
   HpccRig hpcc;
   hpcc.on(0, 0, 81'200, 0, 40);
@@ -69,8 +69,8 @@ TEST(Hpcc, a_busy_output_lowers_the_rate_at_once_by_how_far_it_is_above_the_targ
   EXPECT_EQ(hpcc.window(), static_cast<std::uint64_t>(162'500 * 0.633708));
 }
 
-// Half of the round trip later, with 1.00037 of the line and no queue: the mean is (1.50006 + 1.00037) / 2. Before the end of the
-// round trip the rate is computed from that of the last one, which is still 63.3708: x 0.95 / 1.25022 + 0.04.
+// Half of the round trip later, with 1.00037 of the line and no queue: the mean is (1.50006 + 1.00037) / 2. Before the end
+// of the round trip the rate is computed from that of the last one, which is still 63.3708: x 0.95 / 1.25022 + 0.04.
 TEST(Hpcc, within_a_round_trip_each_decision_is_from_the_same_rate) {
   HpccRig hpcc;
   hpcc.on(0, 0, 81'200, 0, 40);
@@ -85,7 +85,8 @@ TEST(Hpcc, within_a_round_trip_each_decision_is_from_the_same_rate) {
   telemetry = {.kind = ib::TelemetryKind::kRecords};
   telemetry.add(at_us(26), 162'560 + 2 * 81'280, 0, kLine.kbps);
   hpcc.controller->on_acknowledged({at_us(27), ib::Psn{60}, ib::Psn{100}, 1, {}, &telemetry});
-  EXPECT_NEAR(static_cast<double>(hpcc.controller->rate({})->kbps) * 1e-6, 63.3708 * 0.95 / ((mean + 1.00037) / 2) + 0.04, 0.002);
+  EXPECT_NEAR(static_cast<double>(hpcc.controller->rate({})->kbps) * 1e-6, 63.3708 * 0.95 / ((mean + 1.00037) / 2) + 0.04,
+              0.002);
 }
 
 // With a threshold, steps of 40 Mb/s are taken while the output is less busy than the target.
@@ -95,7 +96,8 @@ TEST(Hpcc, steps_until_the_threshold_then_it_fills_the_target) {
   const double cut = hpcc.on(13, 162'560, 100'000, 1, 2);
   EXPECT_NEAR(hpcc.on(26, 162'560 + 81'280, 0, 2, 3), cut + 0.04, 0.001);
   EXPECT_NEAR(hpcc.on(39, 162'560 + 2 * 81'280, 0, 3, 4), cut + 0.08, 0.001);
-  EXPECT_NEAR(hpcc.on(52, 162'560 + 3 * 81'280, 0, 4, 5), 100.0, 0.001) << "the line is half used: (cut + 0.08) x 0.95 / 0.50018";
+  EXPECT_NEAR(hpcc.on(52, 162'560 + 3 * 81'280, 0, 4, 5), 100.0, 0.001)
+      << "the line is half used: (cut + 0.08) x 0.95 / 0.50018";
 }
 
 TEST(Hpcc, records_of_another_way_and_missing_ones_decide_nothing) {

@@ -6,10 +6,14 @@ namespace verbatim::config::imports {
 namespace {
 
 // Two adapters at two switches with two cables between them.
-constexpr const char* kA = "CA Ports:01 SystemGUID:0002c9020000b000 NodeGUID:0002c9020000b000 PortGUID:0002c9020000b001 VenID:000002C9 DevID:1013 Rev:00000000 {a mlx5_0} LID:0005";
-constexpr const char* kB = "CA Ports:01 SystemGUID:0002c9020000c000 NodeGUID:0002c9020000c000 PortGUID:0002c9020000c001 VenID:000002C9 DevID:1013 Rev:00000000 {b mlx5_0} LID:0006";
-constexpr const char* kS = "SW Ports:24 SystemGUID:0002c9020000a000 NodeGUID:0002c9020000a000 PortGUID:0002c9020000a000 VenID:000002C9 DevID:CB20 Rev:00000000 {s} LID:0001";
-constexpr const char* kT = "SW Ports:24 SystemGUID:0002c9020000a100 NodeGUID:0002c9020000a100 PortGUID:0002c9020000a100 VenID:000002C9 DevID:CB200000 Rev:00000000 {t} LID:0002";
+constexpr const char* kA =
+    "CA Ports:01 SystemGUID:0002c9020000b000 NodeGUID:0002c9020000b000 PortGUID:0002c9020000b001 VenID:000002C9 DevID:1013 Rev:00000000 {a mlx5_0} LID:0005";
+constexpr const char* kB =
+    "CA Ports:01 SystemGUID:0002c9020000c000 NodeGUID:0002c9020000c000 PortGUID:0002c9020000c001 VenID:000002C9 DevID:1013 Rev:00000000 {b mlx5_0} LID:0006";
+constexpr const char* kS =
+    "SW Ports:24 SystemGUID:0002c9020000a000 NodeGUID:0002c9020000a000 PortGUID:0002c9020000a000 VenID:000002C9 DevID:CB20 Rev:00000000 {s} LID:0001";
+constexpr const char* kT =
+    "SW Ports:24 SystemGUID:0002c9020000a100 NodeGUID:0002c9020000a100 PortGUID:0002c9020000a100 VenID:000002C9 DevID:CB200000 Rev:00000000 {t} LID:0002";
 
 std::string link(const char* a, const char* port_a, const char* b, const char* port_b) {
   const auto end = [](const char* node, const char* port) { return std::string("{ ") + node + " PN:" + port + " } "; };
@@ -17,7 +21,9 @@ std::string link(const char* a, const char* port_a, const char* b, const char* p
   return end(a, port_a) + end(b, port_b) + rest + end(b, port_b) + end(a, port_a) + rest;
 }
 
-std::string links() { return link(kA, "01", kS, "01") + link(kB, "01", kT, "01") + link(kS, "17", kT, "17") + link(kS, "18", kT, "18"); }
+std::string links() {
+  return link(kA, "01", kS, "01") + link(kB, "01", kT, "01") + link(kS, "17", kT, "17") + link(kS, "18", kT, "18");
+}
 
 // minhop would take port 23 (0x17) to LID 6.
 constexpr const char* kTables =
@@ -51,11 +57,14 @@ TEST(ForwardingTables, are_the_routes_of_the_topology) {
 }
 
 TEST(ForwardingTables, of_another_fabric_or_of_some_switches_are_refused) {
-  EXPECT_EQ(import_texts({{"tables", kTables}}).findings, "tables: forwarding tables alone are no fabric; give the output of ibnetdiscover or opensm-subnet.lst as well\n");
+  EXPECT_EQ(
+      import_texts({{"tables", kTables}}).findings,
+      "tables: forwarding tables alone are no fabric; give the output of ibnetdiscover or opensm-subnet.lst as well\n");
   const std::string one = std::string(kTables).substr(0, std::string(kTables).find("osm_ucast"));
   EXPECT_EQ(import_texts({{"links", links()}, {"tables", one}}).findings,
             "tables: there is no forwarding table of the switch \"t\"; give the tables of all switches, or none\n");
-  EXPECT_EQ(import_texts({{"links", links()}, {"tables", one + "0x0007 x\n"}}).findings, "tables: line 9: \"x\" is not a port; an entry is `0x0007 001`, a LID and a port\n");
+  EXPECT_EQ(import_texts({{"links", links()}, {"tables", one + "0x0007 x\n"}}).findings,
+            "tables: line 9: \"x\" is not a port; an entry is `0x0007 001`, a LID and a port\n");
 }
 
 TEST(OpensmLinks, wrong_lines_are_findings) {

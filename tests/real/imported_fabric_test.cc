@@ -16,7 +16,8 @@
 namespace verbatim::real {
 namespace {
 
-// Blocks of nodes, and lines within them, in one order; without comments, blanks and vendors, and without the kind of port 0.
+// Blocks of nodes, and lines within them, in one order; without comments, blanks and vendors, and without the kind of port
+// 0.
 std::string normalised(const std::string& text) {
   std::set<std::string> blocks;
   std::vector<std::string> block;
@@ -57,7 +58,8 @@ std::string printed_in(const std::string& text, const std::string& host) {
   const support::TemporaryFolder folder;
   const std::string topology = folder.path() + "/t.json";
   std::ofstream(topology) << imports::write_topology(*fabric, {}).text;
-  const support::RunReport run = support::run({.topology = topology, .commands = {host + "=ibnetdiscover"}, .options = {"--time-limit", "100s"}});
+  const support::RunReport run =
+      support::run({.topology = topology, .commands = {host + "=ibnetdiscover"}, .options = {"--time-limit", "100s"}});
   EXPECT_EQ(run.code, 0) << run.story();
   return run.output(host);
 }
@@ -112,7 +114,8 @@ TEST(ImportedFabric, is_what_ibnetdiscover_prints_in_it) {
 
 TEST(ImportedFabric, of_sixteen_hosts_is_the_one_that_was_discovered) {
   if (!is_installed()) GTEST_SKIP() << "infiniband-diags is not installed";
-  const support::RunReport first = support::run({.topology = "leaf_spine_16", .commands = {"h3=ibnetdiscover"}, .options = {"--time-limit", "100s"}});
+  const support::RunReport first =
+      support::run({.topology = "leaf_spine_16", .commands = {"h3=ibnetdiscover"}, .options = {"--time-limit", "100s"}});
   ASSERT_EQ(first.code, 0) << first.story();
   const std::string discovered = first.output("h3");
   EXPECT_EQ(normalised(printed_in(discovered, "h3")), normalised(discovered));
@@ -122,16 +125,19 @@ TEST(ImportedFabric, of_sixteen_hosts_is_the_one_that_was_discovered) {
 TEST(ImportedFabric, has_the_routes_that_opensm_has_dumped) {
   if (!std::filesystem::exists("/usr/sbin/opensm")) GTEST_SKIP() << "opensm is not installed";
   const support::TemporaryFolder folder;
-  const std::string conf = folder.path() + "/opensm.conf", topology = folder.path() + "/t.json", scenario = folder.path() + "/s.json";
+  const std::string conf = folder.path() + "/opensm.conf", topology = folder.path() + "/t.json",
+                    scenario = folder.path() + "/s.json";
   std::ofstream(conf) << "dump_files_dir /tmp\n";
   std::ofstream(topology) << nlohmann::json{
       {"name", "t"},
       {"subnet_manager", "none"},
       {"generate", {{"shape", "leaf_spine"}, {"hosts", 8}, {"hosts_per_leaf", 4}, {"spines", 2}, {"rate", "EDR 4x"}}}};
-  const nlohmann::json script = {"sh", "-c",
-                                 "opensm -o -R ftree -D 0x43 -f /tmp/log -F /tmp/opensm.conf >/dev/null; cat /tmp/opensm-subnet.lst; "
-                                 "echo =====; cat /tmp/opensm-lfts.dump"};
-  const nlohmann::json manager = {{"host", "h0"}, {"command", script}, {"start", "1 s"}, {"files", {{"/tmp/opensm.conf", conf}}}};
+  const nlohmann::json script = {
+      "sh", "-c",
+      "opensm -o -R ftree -D 0x43 -f /tmp/log -F /tmp/opensm.conf >/dev/null; cat /tmp/opensm-subnet.lst; "
+      "echo =====; cat /tmp/opensm-lfts.dump"};
+  const nlohmann::json manager = {
+      {"host", "h0"}, {"command", script}, {"start", "1 s"}, {"files", {{"/tmp/opensm.conf", conf}}}};
   std::ofstream(scenario) << nlohmann::json{{"topology", topology}, {"programs", {manager}}, {"time_limit", "100 s"}};
   const support::RunReport run = support::run({.scenario = scenario});
   const std::string& output = run.output("h0");
@@ -145,7 +151,8 @@ TEST(ImportedFabric, has_the_routes_that_opensm_has_dumped) {
   ASSERT_TRUE(fabric) << to_string(diagnostics.findings().front());
   config::FileTexts files;
   files.texts["imported.json"] = imports::write_topology(*fabric, {}).text;
-  const auto imported = config::load_topology("imported.json", {{VERBATIM_SOURCE_DIR "/topologies/profiles"}, &files}, diagnostics);
+  const auto imported =
+      config::load_topology("imported.json", {{VERBATIM_SOURCE_DIR "/topologies/profiles"}, &files}, diagnostics);
   ASSERT_TRUE(imported) << to_string(diagnostics.findings().front());
   const subnet::Plan plan = config::plan_of(*imported);
   imports::LineFindings findings("tables", diagnostics);

@@ -11,8 +11,8 @@ namespace {
 using support::RunReport;
 using ::testing::HasSubstr;
 
-RunReport run(const std::string& keys, const std::vector<std::string>& options = {},
-              const std::string& topology = "star_8", const std::string& goal = "") {
+RunReport run(const std::string& keys, const std::vector<std::string>& options = {}, const std::string& topology = "star_8",
+              const std::string& goal = "") {
   const support::TemporaryFolder folder;
   const std::string path = folder.path() + "/s.json";
   std::ofstream(path) << R"({"topology": ")" << support::topology(topology) << R"(", )" << keys << "}";
@@ -21,8 +21,8 @@ RunReport run(const std::string& keys, const std::vector<std::string>& options =
 }
 
 TEST(Collectives, an_all_reduce_has_time_bandwidth_and_ideal) {
-  const RunReport result =
-      run(R"("workloads": [{"pattern": "all-reduce", "algorithm": "ring", "size": "8 MiB", "start": "5 us"}])", {"--verify"});
+  const RunReport result = run(
+      R"("workloads": [{"pattern": "all-reduce", "algorithm": "ring", "size": "8 MiB", "start": "5 us"}])", {"--verify"});
   ASSERT_EQ(result.code, 0) << result.story();
   EXPECT_THAT(result.err, HasSubstr("both runs have the same trace"));
   const auto& all = result.report["collectives"];
@@ -74,7 +74,8 @@ TEST(Collectives, what_waits_for_ever_is_a_deadlock) {
   const RunReport result = run(workload, {}, "two_hosts", goal);
   EXPECT_EQ(result.code, 3) << result.story();
   EXPECT_EQ(result.report["outcome"], "deadlock");
-  EXPECT_THAT(result.err, HasSubstr("x is deadlocked: 1 of 2 operations have ended, and the others wait for what never happens"));
+  EXPECT_THAT(result.err,
+              HasSubstr("x is deadlocked: 1 of 2 operations have ended, and the others wait for what never happens"));
   EXPECT_THAT(result.err, HasSubstr("x: rank 0: receive of 5 bytes from rank 1, tag 1, waits for a message"));
   EXPECT_THAT(result.err, HasSubstr("x: rank 1: send of 5 bytes to rank 0, tag 2, has arrived, and no receive takes it"));
   EXPECT_EQ(result.report["collectives"][0]["waiting"].size(), 2u);
@@ -91,8 +92,8 @@ TEST(Collectives, a_broken_cable_is_a_failure) {
 TEST(Collectives, they_run_beside_programs) {
   const std::string programs = R"("programs": [{"host": "server", "command": "ibv_rc_pingpong -n 100"},
                                                 {"host": "client", "command": "ibv_rc_pingpong -n 100 server", "start": "1 ms"}])";
-  const RunReport result =
-      run(programs + R"(, "workloads": [{"pattern": "all-reduce", "size": "16 MiB", "repeat": 3}])", {"--verify"}, "two_hosts");
+  const RunReport result = run(programs + R"(, "workloads": [{"pattern": "all-reduce", "size": "16 MiB", "repeat": 3}])",
+                               {"--verify"}, "two_hosts");
   ASSERT_EQ(result.code, 0) << result.story();
   EXPECT_EQ(result.report["collectives"][0]["runs"].size(), 3u);
 }

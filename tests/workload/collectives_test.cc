@@ -144,8 +144,7 @@ TEST(CollectivesTest, trees_reach_every_member) {
     for (const std::uint32_t root : {0u, members / 2, members - 1}) {
       std::uint32_t deepest = 0;
       const Tree tree = binomial_tree(members, root);
-      for (std::uint32_t member = 0; member < members; ++member)
-        deepest = std::max(deepest, depth_of(tree, member));
+      for (std::uint32_t member = 0; member < members; ++member) deepest = std::max(deepest, depth_of(tree, member));
       EXPECT_LE(deepest, std::bit_width(members - 1));
       EXPECT_EQ(depth_of(chain_tree(members, root), (root + members - 1) % members), members - 1);
     }
@@ -165,9 +164,8 @@ TEST(CollectivesTest, trees_reach_every_member) {
 TEST(CollectivesTest, a_broadcast_by_a_tree_is_as_deep_as_the_tree) {
   constexpr std::uint32_t kRanks = 16;
   constexpr std::uint64_t kSmall = 8;
-  Built built = build(
-      kRanks,
-      {.pattern = Pattern::kBroadcast, .algorithm = Algorithm::kTree, .bytes = kSmall, .chunk_bytes = 0});
+  Built built =
+      build(kRanks, {.pattern = Pattern::kBroadcast, .algorithm = Algorithm::kTree, .bytes = kSmall, .chunk_bytes = 0});
   StarRun run(std::move(built.graph));
   run.go();
   const std::int64_t steps = steps_time(steps_of(Pattern::kBroadcast, Algorithm::kTree, kRanks), kSmall);
@@ -176,18 +174,16 @@ TEST(CollectivesTest, a_broadcast_by_a_tree_is_as_deep_as_the_tree) {
 }
 
 TEST(CollectivesTest, a_chain_in_one_piece_takes_a_step_for_each_member) {
-  Built built = build(
-      5, {.pattern = Pattern::kBroadcast, .algorithm = Algorithm::kChain, .bytes = 50'000, .chunk_bytes = 0});
+  Built built =
+      build(5, {.pattern = Pattern::kBroadcast, .algorithm = Algorithm::kChain, .bytes = 50'000, .chunk_bytes = 0});
   StarRun run(std::move(built.graph));
   EXPECT_EQ(last_receive(run.go()), steps_time(4, 50'000));
 }
 
 TEST(CollectivesTest, chunks_follow_each_other_along_a_chain) {
   const auto time_of = [](std::uint64_t chunk) {
-    Built built = build(8, {.pattern = Pattern::kBroadcast,
-                            .algorithm = Algorithm::kChain,
-                            .bytes = 1 << 20,
-                            .chunk_bytes = chunk});
+    Built built =
+        build(8, {.pattern = Pattern::kBroadcast, .algorithm = Algorithm::kChain, .bytes = 1 << 20, .chunk_bytes = chunk});
     StarRun run(std::move(built.graph));
     return last_receive(run.go());
   };
@@ -203,8 +199,7 @@ TEST(CollectivesTest, members_send_what_the_algorithm_says) {
     params.channels = 2;
     const Built built = build(kRanks, params);
     std::set<std::uint64_t> amounts;
-    for (const auto& one : built.graph.traffic(built.collective.first, built.collective.past))
-      amounts.insert(one.sent);
+    for (const auto& one : built.graph.traffic(built.collective.first, built.collective.past)) amounts.insert(one.sent);
     return amounts;
   };
   const std::uint64_t seven_parts = kBytes / kRanks * 7;
@@ -215,8 +210,7 @@ TEST(CollectivesTest, members_send_what_the_algorithm_says) {
   EXPECT_EQ(sent(Pattern::kReduceScatter, Algorithm::kDirect), std::set{seven_parts});
   EXPECT_EQ(sent(Pattern::kAllToAll, Algorithm::kPairwise), std::set{seven_parts});
   // Nobody sends more than its share of both trees: up once, down twice in one of them.
-  for (const std::uint64_t amount : sent(Pattern::kAllReduce, Algorithm::kNcclTree))
-    EXPECT_LE(amount, kBytes * 5 / 2);
+  for (const std::uint64_t amount : sent(Pattern::kAllReduce, Algorithm::kNcclTree)) EXPECT_LE(amount, kBytes * 5 / 2);
 }
 
 TEST(CollectivesTest, an_all_to_all_has_the_sizes_of_its_matrix) {
@@ -261,8 +255,7 @@ TEST(CollectivesTest, collectives_follow_each_other) {
 
 TEST(CollectivesTest, bandwidth_is_that_of_nccl_tests) {
   const auto of = [](Pattern pattern, std::uint32_t members) {
-    return bandwidth_of({.pattern = pattern, .members = members, .bytes = 1'000'000'000},
-                        Duration(100'000'000'000));
+    return bandwidth_of({.pattern = pattern, .members = members, .bytes = 1'000'000'000}, Duration(100'000'000'000));
   };
   EXPECT_EQ(of(Pattern::kAllReduce, 4)->algorithm, 10'000'000'000u);
   EXPECT_EQ(of(Pattern::kAllReduce, 4)->bus, 15'000'000'000u);
@@ -314,11 +307,8 @@ TEST(TrainingTest, a_pipeline_fills_and_drains) {
 }
 
 TEST(TrainingTest, tokens_are_routed_and_come_back) {
-  ExpertParams params{.tokens = 1000,
-                      .experts = 16,
-                      .experts_per_token = 4,
-                      .token_bytes = 100,
-                      .per_token = {Duration(1000)}};
+  ExpertParams params{
+      .tokens = 1000, .experts = 16, .experts_per_token = 4, .token_bytes = 100, .per_token = {Duration(1000)}};
   const auto routing = draw_routing(8, params);
   EXPECT_EQ(routing, draw_routing(8, params));
   for (const auto& row : routing) {
@@ -333,8 +323,7 @@ TEST(TrainingTest, tokens_are_routed_and_come_back) {
   Team team = team_of(8);
   const Collective all = append_expert_parallel(graph, team, params);
   const auto traffic = graph.traffic(all.first, all.past);
-  for (std::uint32_t i = 0; i < 8; ++i)
-    EXPECT_EQ(traffic[i].sent, traffic[i].received) << "everything comes back";
+  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(traffic[i].sent, traffic[i].received) << "everything comes back";
   StarRun run(std::move(graph));
   EXPECT_TRUE(run.go().run->is_complete());
 }

@@ -9,8 +9,7 @@ namespace {
 
 std::string findings_of(const std::vector<LineFinding>& findings) {
   std::string text;
-  for (const LineFinding& one : findings)
-    text += std::to_string(one.line) + ": " + one.text + "; " + one.hint + "\n";
+  for (const LineFinding& one : findings) text += std::to_string(one.line) + ": " + one.text + "; " + one.hint + "\n";
   return text;
 }
 
@@ -58,10 +57,8 @@ TEST(ConnectionMatrix, has_flows_triggers_and_failures) {
   EXPECT_EQ(file.triggers[1].kind, TriggerPlan::Kind::kAll);
   EXPECT_EQ(file.triggers[2].kind, TriggerPlan::Kind::kNext);
   ASSERT_EQ(file.flows.size(), 4u);
-  EXPECT_EQ(file.flows[0],
-            (FlowPlan{.from = 0, .to = 1, .bytes = 1'000'000, .start = Duration(1500), .on_sent = 1}));
-  EXPECT_EQ(file.flows[1],
-            (FlowPlan{.from = 1, .to = 2, .kind = 1, .bytes = 20, .trigger = 1, .on_received = 0}));
+  EXPECT_EQ(file.flows[0], (FlowPlan{.from = 0, .to = 1, .bytes = 1'000'000, .start = Duration(1500), .on_sent = 1}));
+  EXPECT_EQ(file.flows[1], (FlowPlan{.from = 1, .to = 2, .kind = 1, .bytes = 20, .trigger = 1, .on_received = 0}));
   EXPECT_EQ(file.flows[2], (FlowPlan{.from = 2, .to = 3, .trigger = 0}));
   EXPECT_EQ(file.flows[3], (FlowPlan{.from = 3, .to = 0, .bytes = 1, .on_sent = 2}));
   ASSERT_EQ(file.kinds.size(), 2u);
@@ -82,9 +79,9 @@ TEST(ConnectionMatrix, refuses_bad_lines_with_line_and_hint) {
       {"Nodes\nConnections 1\n",
        "1: \"Nodes\" needs one number; write `Nodes 4`\n"
        "2: the file says \"Connections 1\", and has 0; make them the same\n"},
-      {"Nodes 4\n" + good,
-       "2: the file has no line \"Connections\"; say how many there are: `Connections 1`\n"},
-      {good, "1: a connection comes before the line \"Nodes\"; say first how many there are: `Nodes 16`\n"
+      {"Nodes 4\n" + good, "2: the file has no line \"Connections\"; say how many there are: `Connections 1`\n"},
+      {good,
+       "1: a connection comes before the line \"Nodes\"; say first how many there are: `Nodes 16`\n"
        "1: the file has no line \"Connections\"; say how many there are: `Connections 1`\n"},
       {head + good + good, "4: the file says \"Connections 1\", and has 2; make them the same\n"},
       {head + "0->4 start 0 size 1\n", "3: \"4\" is no node; write a whole number from 0 to 3\n"},
@@ -92,21 +89,16 @@ TEST(ConnectionMatrix, refuses_bad_lines_with_line_and_hint) {
       {head + "2->2 start 0 size 1\n", "3: the connection leads from node 2 to itself; name another node\n"},
       {head + "0->1 start 0\n", "3: the connection has no size; write `size` and bytes; 0 is without end\n"},
       {head + "0->1 size 1\n", "3: the connection has neither a start nor a trigger; give one of them\n"},
-      {head + "0->1 start -1 size 1\n",
-       "3: \"-1\" is no start; write picoseconds, at most a million seconds\n"},
-      {head + "0->1 start 0 size\n",
-       "3: \"\" is no number of bytes; write a whole number from 0 to 1125899906842624\n"},
+      {head + "0->1 start -1 size 1\n", "3: \"-1\" is no start; write picoseconds, at most a million seconds\n"},
+      {head + "0->1 start 0 size\n", "3: \"\" is no number of bytes; write a whole number from 0 to 1125899906842624\n"},
       {head + "0->1 start 0 size 1 bytes 3\n", "3: \"bytes\" is no key of a connection; " + keys},
       {head + "0->1 start 0 size 0 send_done_trigger 1\ntrigger id 1 oneshot\nTriggers 1\n",
        "3: a flow without end fires no trigger; give it a size, or leave the trigger out\n"},
-      {head + "0->1 start 0 size 1 send_done_trigger 5\n",
-       "3: there is no trigger 5; write `trigger id 5 oneshot`\n"},
+      {head + "0->1 start 0 size 1 send_done_trigger 5\n", "3: there is no trigger 5; write `trigger id 5 oneshot`\n"},
       {head + "0->1 trigger 5 size 1\ntrigger id 5 oneshot\nTriggers 1\n",
        "4: nothing fires trigger 5; name it by send_done_trigger or recv_done_trigger of a connection\n"},
-      {head + good + "trigger id 1\nTriggers 1\n",
-       "4: the trigger has no kind; write `trigger id 1 oneshot`\n"},
-      {head + good + "trigger oneshot\nTriggers 1\n",
-       "4: the trigger has no id above 0; write `trigger id 1 oneshot`\n"},
+      {head + good + "trigger id 1\nTriggers 1\n", "4: the trigger has no kind; write `trigger id 1 oneshot`\n"},
+      {head + good + "trigger oneshot\nTriggers 1\n", "4: the trigger has no id above 0; write `trigger id 1 oneshot`\n"},
       {head + good + "trigger id 1 barrier\nTriggers 1\n",
        "4: a barrier has a count above 0, and no other trigger has one; write `trigger id 1 barrier count "
        "4`\n"},
@@ -128,14 +120,11 @@ TEST(ConnectionMatrix, two_flows_have_not_one_id) {
 }
 
 TEST(FlowList, is_exact_to_the_picosecond) {
-  const FlowFile file =
-      list("3\n0 5 3 100 1000 2.000000001\n1 0 3 100 7 2.000000001\n5 1 0 100 9 2.0000000010019999\n");
+  const FlowFile file = list("3\n0 5 3 100 1000 2.000000001\n1 0 3 100 7 2.000000001\n5 1 0 100 9 2.0000000010019999\n");
   EXPECT_EQ(file.nodes, 6u);
   ASSERT_EQ(file.flows.size(), 3u);
-  EXPECT_EQ(file.flows[0],
-            (FlowPlan{.from = 0, .to = 5, .bytes = 1000, .start = Duration(2'000'000'001'000)}));
-  EXPECT_EQ(file.flows[2],
-            (FlowPlan{.from = 5, .to = 1, .kind = 1, .bytes = 9, .start = Duration(2'000'000'001'001)}));
+  EXPECT_EQ(file.flows[0], (FlowPlan{.from = 0, .to = 5, .bytes = 1000, .start = Duration(2'000'000'001'000)}));
+  EXPECT_EQ(file.flows[2], (FlowPlan{.from = 5, .to = 1, .kind = 1, .bytes = 9, .start = Duration(2'000'000'001'001)}));
   EXPECT_EQ(file.kinds, (std::vector<FlowFile::Kind>{{.priority = 3}, {.priority = 0}}));
 }
 
@@ -143,13 +132,10 @@ TEST(FlowList, refuses_bad_lines_with_line_and_hint) {
   const std::string form = "lines have source, destination, priority, port, bytes and start in seconds\n";
   const std::pair<std::string, std::string> kTexts[] = {
       {"", "1: the first line is no number of flows; " + form},
-      {"1\n0 1 3 100 1\n",
-       "2: the line has 5 numbers, and not 6; " + form},
-      {"1\n0 1 8 100 1 0\n",
-       "2: \"8\" is no priority; write a whole number from 0 to 7\n"},
+      {"1\n0 1 3 100 1\n", "2: the line has 5 numbers, and not 6; " + form},
+      {"1\n0 1 8 100 1 0\n", "2: \"8\" is no priority; write a whole number from 0 to 7\n"},
       {"1\n0 1 3 100 1 1e-3\n",
-       "2: \"1e-3\" is no start; write seconds as a decimal number, at most a million\n2: the file has no "
-       "flow; write one\n"},
+       "2: \"1e-3\" is no start; write seconds as a decimal number, at most a million\n"},
       {"1\n0 1 3 100 0 1\n", "2: the flow has no bytes; write 1 at least\n"},
       {"2\n0 1 3 100 1 1\n1 1 3 100 1 1\n", "3: the flow leads from node 1 to itself; name another node\n"},
       {"2\n0 1 3 100 1 1.5\n0 1 3 100 1 1.4\n",

@@ -51,10 +51,10 @@ TEST(GoalTest, a_file_is_read) {
   const GoalProgram program = read(kPingPong);
   Lines operations;
   for (OperationId id = 0; id < program.graph.size(); ++id) operations.push_back(text_of(program.graph[id]));
-  EXPECT_EQ(operations, (Lines{"rank 0: computation of 100 ns", "rank 0: send of 10 bytes to rank 1, tag 5",
-                               "rank 0: receive of 20 bytes from rank 1, tag 0",
-                               "rank 1: receive of 10 bytes from any rank, any tag",
-                               "rank 1: send of 20 bytes to rank 0, tag 0"}));
+  EXPECT_EQ(operations,
+            (Lines{"rank 0: computation of 100 ns", "rank 0: send of 10 bytes to rank 1, tag 5",
+                   "rank 0: receive of 20 bytes from rank 1, tag 0", "rank 1: receive of 10 bytes from any rank, any tag",
+                   "rank 1: send of 20 bytes to rank 0, tag 0"}));
   EXPECT_EQ(program.lines, (std::vector<std::uint32_t>{4, 5, 6, 13, 14}));
   ASSERT_EQ(program.graph.successors(0).size(), 1u);
   EXPECT_EQ(program.graph.successors(0)[0].id, 1u);
@@ -96,8 +96,7 @@ TEST(GoalTest, bad_lines_are_refused_with_their_numbers) {
   EXPECT_EQ(refusals("num_ranks 1048577\n"), (Lines{"1: a number of ranks of \"1048577\" is too large"}));
   EXPECT_EQ(refusals("num_ranks 2\n"), (Lines{"2: no rank has an operation"}));
   EXPECT_EQ(refusals("num_ranks 2\nrank 2 {\n}\n").front(), "2: there is no rank 2");
-  EXPECT_EQ(refusals("num_ranks 2\nrank 0 {\ncalc 1\n}\nrank 0 {\n}\n"),
-            (Lines{"5: rank 0 has a block already"}));
+  EXPECT_EQ(refusals("num_ranks 2\nrank 0 {\ncalc 1\n}\nrank 0 {\n}\n"), (Lines{"5: rank 0 has a block already"}));
   EXPECT_EQ(refusals("num_ranks 2\nrank 0 {\ncalc 1\n"), (Lines{"2: the block of rank 0 has no end"}));
   EXPECT_EQ(refusals("num_ranks 1\n/* rank 0 {\n"), (Lines{"2: the comment has no end"}));
   const auto statement = [](const std::string& line) {
@@ -112,10 +111,8 @@ TEST(GoalTest, bad_lines_are_refused_with_their_numbers) {
   EXPECT_EQ(statement("send 2000000000000b to 1"), (Lines{"3: a size of \"2000000000000\" is too large"}));
   EXPECT_EQ(statement("recv 1b from 1 now"), (Lines{"3: expected the end of the line, found \"now\""}));
   EXPECT_EQ(statement("calc"), (Lines{"3: expected a time in nanoseconds, found the end of the line"}));
-  EXPECT_EQ(statement("calc 1000000000001"),
-            (Lines{"3: a time in nanoseconds of \"1000000000001\" is too large"}));
-  EXPECT_EQ(statement("a: jump 1"),
-            (Lines{"3: expected \"send\", \"recv\" or \"calc\" behind \"a\", found \"jump\""}));
+  EXPECT_EQ(statement("calc 1000000000001"), (Lines{"3: a time in nanoseconds of \"1000000000001\" is too large"}));
+  EXPECT_EQ(statement("a: jump 1"), (Lines{"3: expected \"send\", \"recv\" or \"calc\" behind \"a\", found \"jump\""}));
   EXPECT_EQ(statement("a needs b"),
             (Lines{"3: expected \":\", \"requires\" or \"irequires\" behind \"a\", found \"needs\""}));
   EXPECT_EQ(statement("a: calc 1\na: calc 2"), (Lines{"4: the label \"a\" is used twice in the block"}));

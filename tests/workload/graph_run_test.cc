@@ -136,11 +136,9 @@ TEST(GraphRunTest, messages_match_by_sender_and_tag_in_their_order) {
 TEST(GraphRunTest, receives_of_any_take_what_comes_first_and_fits) {
   MessageGraph graph(3);
   const OperationId wait = graph.compute(1, Duration(10'000'000));
-  const OperationId early = graph.send(0, 2, 100, 5), late = graph.send(1, 2, 100, 6),
-                    last = graph.send(0, 2, 100, 9);
+  const OperationId early = graph.send(0, 2, 100, 5), late = graph.send(1, 2, 100, 6), last = graph.send(0, 2, 100, 9);
   graph.require_end(late, wait);
-  const OperationId any_from_1 = graph.receive(2, 1, 100, kAnyTag),
-                    any = graph.receive(2, kAnyRank, 100, kAnyTag);
+  const OperationId any_from_1 = graph.receive(2, 1, 100, kAnyTag), any = graph.receive(2, kAnyRank, 100, kAnyTag);
   const OperationId nine = graph.receive(2, kAnyRank, 100, 9);
   StarRun run(std::move(graph));
   run.go();
@@ -152,8 +150,7 @@ TEST(GraphRunTest, receives_of_any_take_what_comes_first_and_fits) {
 
 TEST(GraphRunTest, a_receive_of_any_takes_the_earliest_message_that_has_arrived) {
   MessageGraph graph(3);
-  const OperationId wait = graph.compute(2, Duration(100'000'000)),
-                    pause = graph.compute(0, Duration(10'000'000));
+  const OperationId wait = graph.compute(2, Duration(100'000'000)), pause = graph.compute(0, Duration(10'000'000));
   const OperationId second = graph.send(0, 2, 100, 1), first = graph.send(1, 2, 100, 1);
   graph.require_end(second, pause);
   const OperationId a = graph.receive(2, kAnyRank, 100, 1), b = graph.receive(2, kAnyRank, 100, 1);
@@ -248,9 +245,8 @@ TEST(GraphRunTest, messages_that_no_receive_takes_are_reported) {
   StarRun run(std::move(graph));
   run.go();
   EXPECT_EQ(run.run->waiting(10),
-            (std::vector<std::string>{
-                "rank 1: receive of 10 bytes from rank 0, tag 4, waits for a message",
-                "rank 0: send of 10 bytes to rank 1, tag 3, has arrived, and no receive takes it"}));
+            (std::vector<std::string>{"rank 1: receive of 10 bytes from rank 0, tag 4, waits for a message",
+                                      "rank 0: send of 10 bytes to rank 1, tag 3, has arrived, and no receive takes it"}));
 }
 
 TEST(GraphRunTest, an_adapter_that_fails_ends_the_run) {

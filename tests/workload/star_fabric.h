@@ -75,8 +75,8 @@ struct StarRun {
                    const std::string& hca = "edr_light")
       : graph(std::move(given)), fabric(graph.ranks(), hca) {
     if (!graph.is_sealed()) graph.seal();
-    run = std::make_unique<workload::GraphRun>(fabric.engine(), graph, fabric.places, fabric.paths_of_ranks(),
-                                               params, fabric.unfinished);
+    run = std::make_unique<workload::GraphRun>(fabric.engine(), graph, fabric.places, fabric.paths_of_ranks(), params,
+                                               fabric.unfinished);
   }
   StarRun& go() {
     fabric.run();

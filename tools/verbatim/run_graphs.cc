@@ -28,8 +28,8 @@ std::string operation_text(const workload::GraphRun& run, workload::OperationId 
   return id == workload::kNoOperation ? "adapter of rank " + std::to_string(rank) : text_of(run.graph()[id]);
 }
 
-std::vector<CollectiveFigures> runs_of(const std::vector<std::uint64_t>& rates,
-                                       const config::DrawnGraph& drawn, const workload::GraphRun& run) {
+std::vector<CollectiveFigures> runs_of(const std::vector<std::uint64_t>& rates, const config::DrawnGraph& drawn,
+                                       const workload::GraphRun& run) {
   std::vector<CollectiveFigures> rows;
   for (const workload::Collective& one : drawn.collectives) {
     CollectiveFigures& row = rows.emplace_back();
@@ -47,8 +47,7 @@ std::vector<CollectiveFigures> runs_of(const std::vector<std::uint64_t>& rates,
 
 }  // namespace
 
-std::vector<GraphFigures> figures_of(const config::TopologySpec& topology,
-                                     const std::vector<config::DrawnGraph>& graphs,
+std::vector<GraphFigures> figures_of(const config::TopologySpec& topology, const std::vector<config::DrawnGraph>& graphs,
                                      const std::vector<const workload::GraphRun*>& runs) {
   const std::vector<std::uint64_t> rates = config::cable_rates(topology);
   std::vector<GraphFigures> all;
@@ -72,8 +71,7 @@ std::vector<GraphFigures> figures_of(const config::TopologySpec& topology,
     one.is_done = run.is_done();
     one.is_complete = run.is_complete();
     if (const auto& failure = run.failure()) {
-      one.failure = join(operation_text(run, failure->send, failure->rank),
-                         " failed: ", ib::names_of(failure->status).name);
+      one.failure = join(operation_text(run, failure->send, failure->rank), " failed: ", ib::names_of(failure->status).name);
     }
     if (!one.is_complete) one.waiting = run.waiting(kMostWaiting);
     one.runs = runs_of(rates, drawn, run);
@@ -99,8 +97,7 @@ std::string text_of(const std::vector<GraphFigures>& graphs) {
     if (times.size() > 1) text += join(", ", times.size(), " times");
     text += join(": ", time_text(Duration(median)));
     if (times.size() > 1)
-      text += join(" (median; ", time_text(Duration(times.front())), " to ",
-                   time_text(Duration(times.back())), ")");
+      text += join(" (median; ", time_text(Duration(times.front())), " to ", time_text(Duration(times.back())), ")");
     if (of_median->bandwidth) {
       text += join(", algbw ", bandwidth_text(of_median->bandwidth->algorithm), ", busbw ",
                    bandwidth_text(of_median->bandwidth->bus));
@@ -159,8 +156,8 @@ std::vector<std::string> failures_of(const GraphFigures& graph) {
   if (!graph.failure.empty()) sentences.push_back(graph.name + ": " + graph.failure);
   if (!graph.is_done || !graph.failure.empty()) {
     if (sentences.empty())
-      sentences.push_back(join(graph.name, " is not finished: ", graph.ended, " of ", graph.operations,
-                               " operations have ended"));
+      sentences.push_back(
+          join(graph.name, " is not finished: ", graph.ended, " of ", graph.operations, " operations have ended"));
     return sentences;
   }
   sentences.push_back(join(graph.name, " is deadlocked: ", graph.ended, " of ", graph.operations,

@@ -13,8 +13,8 @@ namespace verbatim::cli {
 
 struct CollectiveFigures {
   Instant start = kNever,
-          finish = kNever;  // of its first and last operation; kNever: it has not started, or not ended
-  Duration ideal{0};        // see config::ideal_time()
+          finish = kNever;                       // of its first and last operation; kNever: it has not started, or not ended
+  Duration ideal{0};                             // see config::ideal_time()
   std::optional<workload::Bandwidth> bandwidth;  // of those that have ended
 };
 
@@ -33,8 +33,7 @@ struct GraphFigures {
   std::vector<CollectiveFigures> runs;  // by repetition
 };
 // `graphs` and `runs` in the same order.
-std::vector<GraphFigures> figures_of(const config::TopologySpec& topology,
-                                     const std::vector<config::DrawnGraph>& graphs,
+std::vector<GraphFigures> figures_of(const config::TopologySpec& topology, const std::vector<config::DrawnGraph>& graphs,
                                      const std::vector<const workload::GraphRun*>& runs);
 
 // As `verbatim run` prints it: a line for each workload.

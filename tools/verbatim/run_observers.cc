@@ -17,21 +17,18 @@ namespace {
 std::vector<observe::PcapInterface> pcap_interfaces(const config::Simulation& simulation, bool is_per_link) {
   const config::TopologySpec& topology = simulation.topology();
   std::vector<observe::PcapInterface> ends;
-  const auto name = [&](const config::Endpoint& end) {
-    return topology.node_name(end) + ":" + std::to_string(end.port);
-  };
+  const auto name = [&](const config::Endpoint& end) { return topology.node_name(end) + ":" + std::to_string(end.port); };
   for (const config::LinkSpec& link : topology.links) {
     if (is_per_link) {
       const std::string a = name(link.end_a), b = name(link.end_b);
-      ends.push_back({simulation.components().id("port/" + a), a + " <-> " + b,
-                      "cable; outbound is what " + a + " sends", topology.is_roce(),
-                      simulation.components().id("port/" + b)});
+      ends.push_back({simulation.components().id("port/" + a), a + " <-> " + b, "cable; outbound is what " + a + " sends",
+                      topology.is_roce(), simulation.components().id("port/" + b)});
       continue;
     }
     for (const bool first : {true, false}) {
       const std::string own = name(first ? link.end_a : link.end_b);
-      ends.push_back({simulation.components().id("port/" + own), own,
-                      "cable to " + name(first ? link.end_b : link.end_a), topology.is_roce(), std::nullopt});
+      ends.push_back({simulation.components().id("port/" + own), own, "cable to " + name(first ? link.end_b : link.end_a),
+                      topology.is_roce(), std::nullopt});
     }
   }
   return ends;
@@ -51,8 +48,7 @@ std::string Explanation::open(const RunOptions& options) {
   return failure.empty() ? json_.open(options.out + "/latency.json") : failure;
 }
 
-std::vector<std::string> Explanation::write(const observe::LatencyExplainer& explainer,
-                                            const ComponentTable& components) {
+std::vector<std::string> Explanation::write(const observe::LatencyExplainer& explainer, const ComponentTable& components) {
   if (has_text_) std::fputs(explainer.text().c_str(), text_.get() != nullptr ? text_.get() : stderr);
   if (has_json_) std::fputs(explanation_json(explainer, components).c_str(), json_.get());
   std::vector<std::string> failures = {text_.close(), json_.close()};
@@ -60,8 +56,7 @@ std::vector<std::string> Explanation::write(const observe::LatencyExplainer& exp
   return failures;
 }
 
-std::string Observers::add_to(config::Simulation& simulation, const RunOptions& options,
-                              const RunPlan& plan) {
+std::string Observers::add_to(config::Simulation& simulation, const RunOptions& options, const RunPlan& plan) {
   this->tracer = &simulation.tracer();
   Tracer& tracer = *this->tracer;
   tracer.add(digest);
@@ -70,11 +65,9 @@ std::string Observers::add_to(config::Simulation& simulation, const RunOptions& 
   tracer.add(static_cast<TraceSink&>(congestion));
   tracer.add(static_cast<DiagnosisObserver&>(congestion));
   const auto marks = [](const config::SwitchSpec& one) { return !one.switch_profile.marking.queues.empty(); };
-  if (std::ranges::any_of(simulation.topology().switches, marks))
-    tracer.add(static_cast<PacketObserver&>(congestion));
+  if (std::ranges::any_of(simulation.topology().switches, marks)) tracer.add(static_cast<PacketObserver&>(congestion));
   std::vector<ComponentId> host_ports;
-  for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i)
-    host_ports.push_back(simulation.host_port(i).id());
+  for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) host_ports.push_back(simulation.host_port(i).id());
   losses.emplace(simulation.components(), host_ports);
   tracer.add(static_cast<TraceSink&>(*losses));
   tracer.add(static_cast<PacketObserver&>(*losses));
@@ -131,19 +124,16 @@ std::vector<std::string> Observers::finish(const ComponentTable& components, Ins
   failures.push_back(series.finish(end));
   if (text) text->flush();
   if (pcap) pcap->flush();
-  call_list.finish(
-      [this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });
+  call_list.finish([this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });
   if (const int error = recorder ? recorder->flush() : 0; error != 0) {
     has_lost_record = true;
     failures.push_back("the record of the run, which --verify compares, could not be written to " +
                        supervisor::temporary_folder() + ": " + std::strerror(error) +
                        "; set TMPDIR to a folder with more room");
   }
-  for (OutputStream* file :
-       {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file, &call_list_file}) {
+  for (OutputStream* file : {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file, &call_list_file}) {
     std::string failure = file->close();
-    if (file == &recording_file && !has_whole_recording && failure.empty())
-      failure = "the recording is not complete";
+    if (file == &recording_file && !has_whole_recording && failure.empty()) failure = "the recording is not complete";
     failures.push_back(std::move(failure));
   }
   std::erase(failures, "");

@@ -37,8 +37,7 @@ class Explanation {
   // A sentence when a file cannot be opened.
   std::string open(const RunOptions& options);
   // A sentence for each file that could not be written.
-  std::vector<std::string> write(const observe::LatencyExplainer& explainer,
-                                 const ComponentTable& components);
+  std::vector<std::string> write(const observe::LatencyExplainer& explainer, const ComponentTable& components);
 
  private:
   OutputStream text_, json_;

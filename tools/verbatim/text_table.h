@@ -26,8 +26,10 @@ class TextTable {
     for (const auto& row : rows_) {
       for (std::size_t i = 0; i < row.size(); ++i) {
         const std::string blanks(widths[i] - row[i].size(), ' ');
-        if (i >= first_right_) all += "  " + blanks + row[i];
-        else all += "  " + row[i] + (i + 1 < row.size() ? blanks : "");
+        if (i >= first_right_)
+          all += "  " + blanks + row[i];
+        else
+          all += "  " + row[i] + (i + 1 < row.size() ? blanks : "");
       }
       all += "\n";
     }

@@ -66,14 +66,15 @@ bool Builder::fits(const Size& size) {
   }
   if (spec_.hosts > size.places) {
     refuse("hosts",
-           std::to_string(spec_.hosts) + " hosts are too many: this " + shape + " has places for " + std::to_string(size.places),
+           std::to_string(spec_.hosts) + " hosts are too many: this " + shape + " has places for " +
+               std::to_string(size.places),
            "ask for fewer hosts, or " + std::string(size.grow));
     return false;
   }
   if (size.switches + spec_.hosts > kLids) {
     refuse("",
-           "this " + shape + " would have " + std::to_string(size.switches) + " switches and " + std::to_string(spec_.hosts) +
-               " hosts, which need more LIDs than a subnet has",
+           "this " + shape + " would have " + std::to_string(size.switches) + " switches and " +
+               std::to_string(spec_.hosts) + " hosts, which need more LIDs than a subnet has",
            "the limit is " + std::to_string(kLids));
     return false;
   }
@@ -97,7 +98,8 @@ std::size_t Builder::add_switch(Tier tier, const std::string& place, std::uint32
 std::uint32_t Builder::add_host(const std::string& place, std::uint32_t slot) {
   const bool shows_place = spec_.host_names == "place";
   HostSpec host;
-  host.name = shows_place ? place + "-" + spec_.host_prefix + std::to_string(slot) : spec_.host_prefix + std::to_string(hosts_);
+  host.name =
+      shows_place ? place + "-" + spec_.host_prefix + std::to_string(slot) : spec_.host_prefix + std::to_string(hosts_);
   host.hca = spec_.hca;
   host.cpu = spec_.cpu;
   host.pointer = "/generate";

@@ -1,5 +1,5 @@
-// Adds hosts, switches and cables of a shape to a topology, with the names, profiles and rates that the generator's keys give
-// them. Names and order follow from the keys alone.
+// Adds hosts, switches and cables of a shape to a topology, with the names, profiles and rates that the generator's keys
+// give them. Names and order follow from the keys alone.
 #pragma once
 
 #include <array>
@@ -37,7 +37,8 @@ class Builder {
   void refuse(const std::string& key, std::string text, std::string hint);
   void refuse_without(std::string_view key, std::string hint);  // a key that this shape needs
 
-  // Whether a shape of that size can be built and has places for the hosts; if not, a finding. `grow` says how to make it larger.
+  // Whether a shape of that size can be built and has places for the hosts; if not, a finding. `grow` says how to make it
+  // larger.
   struct Size {
     std::uint64_t places, switches, ports;  // places for hosts; ports of the largest switch
     const char* grow;

@@ -15,21 +15,22 @@ struct ShapeKey {
   std::string_view key;
   bool (*is_given)(const GeneratorSpec& spec);
 };
-constexpr ShapeKey kShapeKeys[] = {{"hosts_per_leaf", [](const GeneratorSpec& spec) { return spec.hosts_per_leaf != 0; }},
-                                   {"spines", [](const GeneratorSpec& spec) { return spec.spines != 0; }},
-                                   {"cables_per_spine", [](const GeneratorSpec& spec) { return spec.cables_per_spine != 0; }},
-                                   {"k", [](const GeneratorSpec& spec) { return spec.k != 0; }},
-                                   {"tiers", [](const GeneratorSpec& spec) { return spec.tiers != 0; }},
-                                   {"oversubscription", [](const GeneratorSpec& spec) { return !spec.oversubscription.empty(); }},
-                                   {"cables", [](const GeneratorSpec& spec) { return spec.cables != 0; }},
-                                   {"a", [](const GeneratorSpec& spec) { return spec.a != 0; }},
-                                   {"p", [](const GeneratorSpec& spec) { return spec.p != 0; }},
-                                   {"h", [](const GeneratorSpec& spec) { return spec.h != 0; }},
-                                   {"groups", [](const GeneratorSpec& spec) { return spec.groups != 0; }},
-                                   {"leaves_per_group", [](const GeneratorSpec& spec) { return spec.leaves_per_group != 0; }},
-                                   {"spines_per_group", [](const GeneratorSpec& spec) { return spec.spines_per_group != 0; }},
-                                   {"dimensions", [](const GeneratorSpec& spec) { return !spec.dimensions.empty(); }},
-                                   {"hosts_per_switch", [](const GeneratorSpec& spec) { return spec.hosts_per_switch != 0; }}};
+constexpr ShapeKey kShapeKeys[] = {
+    {"hosts_per_leaf", [](const GeneratorSpec& spec) { return spec.hosts_per_leaf != 0; }},
+    {"spines", [](const GeneratorSpec& spec) { return spec.spines != 0; }},
+    {"cables_per_spine", [](const GeneratorSpec& spec) { return spec.cables_per_spine != 0; }},
+    {"k", [](const GeneratorSpec& spec) { return spec.k != 0; }},
+    {"tiers", [](const GeneratorSpec& spec) { return spec.tiers != 0; }},
+    {"oversubscription", [](const GeneratorSpec& spec) { return !spec.oversubscription.empty(); }},
+    {"cables", [](const GeneratorSpec& spec) { return spec.cables != 0; }},
+    {"a", [](const GeneratorSpec& spec) { return spec.a != 0; }},
+    {"p", [](const GeneratorSpec& spec) { return spec.p != 0; }},
+    {"h", [](const GeneratorSpec& spec) { return spec.h != 0; }},
+    {"groups", [](const GeneratorSpec& spec) { return spec.groups != 0; }},
+    {"leaves_per_group", [](const GeneratorSpec& spec) { return spec.leaves_per_group != 0; }},
+    {"spines_per_group", [](const GeneratorSpec& spec) { return spec.spines_per_group != 0; }},
+    {"dimensions", [](const GeneratorSpec& spec) { return !spec.dimensions.empty(); }},
+    {"hosts_per_switch", [](const GeneratorSpec& spec) { return spec.hosts_per_switch != 0; }}};
 
 constexpr Tier kAllTiers[] = {Tier::kHost,  Tier::kLeaf,   Tier::kAgg,    Tier::kCore,
                               Tier::kSpine, Tier::kRouter, Tier::kGlobal, Tier::kSwitch};

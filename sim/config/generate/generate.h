@@ -7,9 +7,9 @@
 
 namespace verbatim::config {
 
-// Adds the hosts, switches and links that "generate" asks for. Entries of the file (`json`, which `topology` was read from) that
-// have the name or the ends of generated parts change these instead of being parts of their own. A shape that cannot be built is
-// a finding, and nothing is added.
+// Adds the hosts, switches and links that "generate" asks for. Entries of the file (`json`, which `topology` was read from)
+// that have the name or the ends of generated parts change these instead of being parts of their own. A shape that cannot be
+// built is a finding, and nothing is added.
 void generate(TopologySpec& topology, const Json& json, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

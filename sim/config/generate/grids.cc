@@ -1,6 +1,6 @@
-// Shapes of switches in a grid: torus (and mesh), whose rows are rings (or lines), and HyperX (Ahn et al., SC 2009), whose rows
-// are joined in full. Ports of one dimension and direction have the same numbers at every switch, as dimension order routing
-// needs.
+// Shapes of switches in a grid: torus (and mesh), whose rows are rings (or lines), and HyperX (Ahn et al., SC 2009), whose
+// rows are joined in full. Ports of one dimension and direction have the same numbers at every switch, as dimension order
+// routing needs.
 #include <algorithm>
 
 #include "sim/config/generate/builder.h"
@@ -94,7 +94,8 @@ void describe_for_torus_2qos(TopologySpec& topology, const Grid& grid, std::size
   const bool is_asked = topology.routing_engine.find("torus-2QoS") != std::string::npos;
   if (!is_asked || !topology.torus_2qos.shape.empty() || grid.sides.size() > kMostOfEngine) return;
   topology.torus_2qos.shape = "torus";
-  for (const Side& side : grid.sides) topology.torus_2qos.shape += " " + std::to_string(side.size) + (side.is_closed ? "" : "m");
+  for (const Side& side : grid.sides)
+    topology.torus_2qos.shape += " " + std::to_string(side.size) + (side.is_closed ? "" : "m");
   for (std::size_t s = 0; s < grid.switches; ++s) topology.torus_2qos.switches.push_back(topology.switches[first + s].name);
 }
 

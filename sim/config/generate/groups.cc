@@ -1,4 +1,5 @@
-// Shapes of groups that are joined pair by pair: dragonfly (Kim et al., ISCA 2008) and Dragonfly+ (Shpiner et al., HiPINEB 2017).
+// Shapes of groups that are joined pair by pair: dragonfly (Kim et al., ISCA 2008) and Dragonfly+ (Shpiner et al., HiPINEB
+// 2017).
 #include <algorithm>
 
 #include "sim/config/generate/builder.h"
@@ -96,15 +97,17 @@ void build_dragonfly(Builder& builder) {
     const std::size_t first = all.size() - routers;
     for (std::uint32_t r = 0; r < routers; ++r) {
       for (std::uint32_t to = r + 1; to < routers; ++to)
-        builder.join(Tier::kRouter, {all[first + r], hosts + (to - 1) * cables + 1}, {all[first + to], hosts + r * cables + 1},
-                     cables);
+        builder.join(Tier::kRouter, {all[first + r], hosts + (to - 1) * cables + 1},
+                     {all[first + to], hosts + r * cables + 1}, cables);
     }
   }
-  join_groups(builder, Tier::kGlobal, {*groups, routers, static_cast<std::uint32_t>(h), hosts + (routers - 1) * cables + 1}, all);
+  join_groups(builder, Tier::kGlobal, {*groups, routers, static_cast<std::uint32_t>(h), hosts + (routers - 1) * cables + 1},
+              all);
 }
 
-// Groups of leaves and spines, each leaf joined to each spine of its group; p hosts at each leaf and h cables to other groups at
-// each spine. Left out: all four numbers alike, the least with places for the hosts. Ports: what is below, then what is above.
+// Groups of leaves and spines, each leaf joined to each spine of its group; p hosts at each leaf and h cables to other
+// groups at each spine. Left out: all four numbers alike, the least with places for the hosts. Ports: what is below, then
+// what is above.
 void build_dragonfly_plus(Builder& builder) {
   const GeneratorSpec& spec = builder.spec();
   std::uint64_t leaves = spec.leaves_per_group, spines = spec.spines_per_group, p = spec.p, h = spec.h;
@@ -119,7 +122,8 @@ void build_dragonfly_plus(Builder& builder) {
   const auto groups = groups_of(builder, leaves * p, spines * h);
   if (!groups) return;
   const std::uint64_t leaf_ports = p + spines * cables, spine_ports = leaves * cables + h;
-  if (!builder.fits({leaves * p * *groups, (leaves + spines) * *groups, std::max(leaf_ports, spine_ports), kGrowDragonflyPlus}))
+  if (!builder.fits(
+          {leaves * p * *groups, (leaves + spines) * *groups, std::max(leaf_ports, spine_ports), kGrowDragonflyPlus}))
     return;
   const auto leaf_count = static_cast<std::uint32_t>(leaves), spine_count = static_cast<std::uint32_t>(spines),
              hosts = static_cast<std::uint32_t>(p);
@@ -127,15 +131,18 @@ void build_dragonfly_plus(Builder& builder) {
   for (std::uint32_t g = 0; g < *groups; ++g) {
     const std::size_t first = all_spines.size();
     for (std::uint32_t s = 0; s < spine_count; ++s)
-      all_spines.push_back(builder.add_switch(Tier::kSpine, place_of(g, "spine", s), static_cast<std::uint32_t>(spine_ports)));
+      all_spines.push_back(
+          builder.add_switch(Tier::kSpine, place_of(g, "spine", s), static_cast<std::uint32_t>(spine_ports)));
     for (std::uint32_t l = 0; l < leaf_count; ++l) {
-      const std::size_t leaf = builder.add_switch(Tier::kLeaf, place_of(g, "leaf", l), static_cast<std::uint32_t>(leaf_ports));
+      const std::size_t leaf =
+          builder.add_switch(Tier::kLeaf, place_of(g, "leaf", l), static_cast<std::uint32_t>(leaf_ports));
       builder.add_hosts(leaf, hosts);
       for (std::uint32_t s = 0; s < spine_count; ++s)
         builder.join(Tier::kLeaf, {leaf, hosts + s * cables + 1}, {all_spines[first + s], l * cables + 1}, cables);
     }
   }
-  join_groups(builder, Tier::kSpine, {*groups, spine_count, static_cast<std::uint32_t>(h), leaf_count * cables + 1}, all_spines);
+  join_groups(builder, Tier::kSpine, {*groups, spine_count, static_cast<std::uint32_t>(h), leaf_count * cables + 1},
+              all_spines);
 }
 
 }  // namespace verbatim::config

@@ -29,7 +29,9 @@ bool names(const PortText& end, const PortText& generated) {
   return end.device == generated.device && (end.port.empty() || end.port == (generated.port.empty() ? "1" : generated.port));
 }
 
-const Field& field_of(const Object& table, std::string_view key) { return *std::ranges::find(table.fields, key, &Field::key); }
+const Field& field_of(const Object& table, std::string_view key) {
+  return *std::ranges::find(table.fields, key, &Field::key);
+}
 
 class Overrides {
  public:
@@ -37,7 +39,8 @@ class Overrides {
       : topology_(topology), written_(written), json_(json), diagnostics_(diagnostics) {}
 
   void run() {
-    const auto hosts = by_name(topology_.hosts, written_.hosts, [this](HostSpec& host, std::size_t i) { set_host(host, i); });
+    const auto hosts =
+        by_name(topology_.hosts, written_.hosts, [this](HostSpec& host, std::size_t i) { set_host(host, i); });
     const auto switches =
         by_name(topology_.switches, written_.switches, [this](SwitchSpec& one, std::size_t i) { set_switch(one, i); });
     const auto links = by_ends();

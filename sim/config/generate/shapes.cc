@@ -12,10 +12,11 @@ struct TierRow {
   std::string_view name;
   TierSpec TiersSpec::*spec;
 };
-constexpr TierRow kTiers[] = {{Tier::kHost, "host", &TiersSpec::host},       {Tier::kLeaf, "leaf", &TiersSpec::leaf},
-                              {Tier::kAgg, "agg", &TiersSpec::agg},          {Tier::kCore, "core", &TiersSpec::core},
-                              {Tier::kSpine, "spine", &TiersSpec::spine},    {Tier::kRouter, "router", &TiersSpec::router},
-                              {Tier::kGlobal, "global", &TiersSpec::global}, {Tier::kSwitch, "switch", &TiersSpec::switches}};
+constexpr TierRow kTiers[] = {
+    {Tier::kHost, "host", &TiersSpec::host},       {Tier::kLeaf, "leaf", &TiersSpec::leaf},
+    {Tier::kAgg, "agg", &TiersSpec::agg},          {Tier::kCore, "core", &TiersSpec::core},
+    {Tier::kSpine, "spine", &TiersSpec::spine},    {Tier::kRouter, "router", &TiersSpec::router},
+    {Tier::kGlobal, "global", &TiersSpec::global}, {Tier::kSwitch, "switch", &TiersSpec::switches}};
 
 constexpr ShapeTier kHostCables{
     .tier = Tier::kHost, .has_switches = false, .has_cables = true, .counts_cables = false, .divides_ports = false};

@@ -10,9 +10,12 @@ namespace {
 std::string numbered(const char* what, std::uint32_t number) { return what + std::to_string(number); }
 
 // `whole` in parts of that size, rounded up.
-std::uint32_t parts(std::uint64_t whole, std::uint64_t size) { return static_cast<std::uint32_t>((whole + size - 1) / size); }
+std::uint32_t parts(std::uint64_t whole, std::uint64_t size) {
+  return static_cast<std::uint32_t>((whole + size - 1) / size);
+}
 
-// A fat tree of switches with k ports each. A tree of three tiers has pods; in one of two tiers a leaf takes the place of a pod.
+// A fat tree of switches with k ports each. A tree of three tiers has pods; in one of two tiers a leaf takes the place of a
+// pod.
 struct FatTree {
   std::uint32_t k = 0;
   bool has_pods = true;
@@ -45,7 +48,8 @@ Doubt divide(FatTree& tree, const Builder& builder, std::uint32_t k) {
   };
   const auto bundles = [&](std::uint32_t ports, std::uint32_t cables, const char* what) -> Doubt {
     if (ports % cables == 0) return {};
-    return {std::to_string(ports) + " ports " + what + " cannot be divided into bundles of " + std::to_string(cables) + " cables",
+    return {std::to_string(ports) + " ports " + what + " cannot be divided into bundles of " + std::to_string(cables) +
+                " cables",
             "choose another \"k\", or \"cables\" that divide them"};
   };
   tree = {.k = k, .has_pods = builder.spec().tiers != 2};
@@ -57,7 +61,8 @@ Doubt divide(FatTree& tree, const Builder& builder, std::uint32_t k) {
   if (Doubt doubt = ports_of(Tier::kAgg, tree.agg_down, tree.agg_up); !doubt.text.empty()) return doubt;
   if (Doubt doubt = bundles(tree.agg_down, tree.leaf_cables, "of an aggregation switch downwards"); !doubt.text.empty())
     return doubt;
-  if (Doubt doubt = bundles(tree.agg_up, tree.agg_cables, "of an aggregation switch upwards"); !doubt.text.empty()) return doubt;
+  if (Doubt doubt = bundles(tree.agg_up, tree.agg_cables, "of an aggregation switch upwards"); !doubt.text.empty())
+    return doubt;
   return bundles(k, tree.agg_cables, "of a core");
 }
 
@@ -102,9 +107,9 @@ void build_two_tiers(Builder& builder, const FatTree& tree, std::uint32_t leaves
   }
 }
 
-// Three tiers (Al-Fares et al., SIGCOMM 2008). Each pod's leaves and aggregation switches are all joined; aggregation switch a of
-// every pod has cables to the cores of plane a, whose ports lead to the pods in order. The lower ports of a switch lead down, the
-// others up.
+// Three tiers (Al-Fares et al., SIGCOMM 2008). Each pod's leaves and aggregation switches are all joined; aggregation switch
+// a of every pod has cables to the cores of plane a, whose ports lead to the pods in order. The lower ports of a switch lead
+// down, the others up.
 void build_three_tiers(Builder& builder, const FatTree& tree, std::uint32_t pods) {
   const std::uint32_t aggs = tree.aggs_of_pod(), cores_of_agg = tree.cores_of_agg();
   std::vector<std::size_t> cores;
@@ -173,8 +178,8 @@ void build_leaf_spine(Builder& builder) {
   }
 }
 
-// Groups of hosts, and in each group a leaf for each of the hosts' adapters: the n-th adapters of a group's hosts are at its n-th
-// leaf. Every leaf has cables to every spine. Ports as of leaf_spine.
+// Groups of hosts, and in each group a leaf for each of the hosts' adapters: the n-th adapters of a group's hosts are at its
+// n-th leaf. Every leaf has cables to every spine. Ports as of leaf_spine.
 void build_rail(Builder& builder) {
   const GeneratorSpec& spec = builder.spec();
   if (spec.rails < 2) return builder.refuse_without("rails", "adapters of each host, 2 to 8");
@@ -197,10 +202,12 @@ void build_rail(Builder& builder) {
     const std::uint32_t first = g * per_leaf, count = std::min(per_leaf, spec.hosts - first);
     for (std::uint32_t i = 0; i < count; ++i) builder.add_host(group, i);
     for (std::uint32_t rail = 0; rail < spec.rails; ++rail) {
-      const std::size_t leaf = builder.add_switch(Tier::kLeaf, group + numbered("-rail", rail), per_leaf + spine_count * cables);
+      const std::size_t leaf =
+          builder.add_switch(Tier::kLeaf, group + numbered("-rail", rail), per_leaf + spine_count * cables);
       for (std::uint32_t i = 0; i < count; ++i) builder.attach(first + i, rail, leaf, i + 1);
       for (std::uint32_t s = 0; s < spine_count; ++s)
-        builder.join(Tier::kLeaf, {leaf, per_leaf + s * cables + 1}, {spines[s], (g * spec.rails + rail) * cables + 1}, cables);
+        builder.join(Tier::kLeaf, {leaf, per_leaf + s * cables + 1}, {spines[s], (g * spec.rails + rail) * cables + 1},
+                     cables);
     }
   }
 }

@@ -24,7 +24,8 @@ class EdgeListReader {
     if (!head() || !switches()) return std::nullopt;
     for (std::uint64_t i = 0; i < links_ && !findings_.is_full(); ++i) {
       if (!next_line()) {
-        findings_.add(lines_.number(), "the first line announces " + std::to_string(links_) + " links, and there are " + std::to_string(i),
+        findings_.add(lines_.number(),
+                      "the first line announces " + std::to_string(links_) + " links, and there are " + std::to_string(i),
                       "correct the number, or add the links");
         break;
       }
@@ -57,7 +58,8 @@ class EdgeListReader {
     const auto nodes = number(0, kMostEdgeNodes), switches = number(1, kMostEdgeNodes), links = number(2, kMostEdges);
     if (!nodes || !switches || !links || words_.size() != 3 || *switches > *nodes) {
       findings_.add(lines_.number(), "this is not the line `nodes switches links`",
-                    "it has three numbers, such as `66 1 65`; at most " + std::to_string(kMostEdgeNodes) + " nodes and " + std::to_string(kMostEdges) + " links");
+                    "it has three numbers, such as `66 1 65`; at most " + std::to_string(kMostEdgeNodes) + " nodes and " +
+                        std::to_string(kMostEdges) + " links");
       return false;
     }
     links_ = *links;
@@ -75,14 +77,17 @@ class EdgeListReader {
     for (const std::string_view word : words_) {
       const auto number = whole_number(word, is_switch_.size() - 1);
       if (!number) {
-        findings_.add(lines_.number(), in_quotes(word) + " is not the number of a node", "nodes are 0 to " + std::to_string(is_switch_.size() - 1));
+        findings_.add(lines_.number(), in_quotes(word) + " is not the number of a node",
+                      "nodes are 0 to " + std::to_string(is_switch_.size() - 1));
         return false;
       }
       is_switch_[*number] = true;
     }
     const auto found = static_cast<std::uint64_t>(std::ranges::count(is_switch_, true));
     if (found == switch_count_) return true;
-    findings_.add(lines_.number(), "the first line announces " + std::to_string(switch_count_) + " switches, and " + std::to_string(found) + " are named here",
+    findings_.add(lines_.number(),
+                  "the first line announces " + std::to_string(switch_count_) + " switches, and " + std::to_string(found) +
+                      " are named here",
                   "name each switch once");
     return false;
   }
@@ -97,23 +102,27 @@ class EdgeListReader {
                              "nodes are 0 to " + std::to_string(is_switch_.size() - 1));
       ends[i] = *number;
     }
-    if (ends[0] == ends[1]) return findings_.add(lines_.number(), "both ends of the link are node " + std::to_string(ends[0]), kForm);
+    if (ends[0] == ends[1])
+      return findings_.add(lines_.number(), "both ends of the link are node " + std::to_string(ends[0]), kForm);
     std::string problem, hint;
     const auto rate = parse_link_rate(words_[2], &problem, &hint);
     if (!rate) return findings_.add(lines_.number(), in_quotes(words_[2]) + " " + problem, hint);
     const auto delay = parse_quantity(words_[3], Dimension::kDuration, &problem, &hint);
     if (!delay) return findings_.add(lines_.number(), in_quotes(words_[3]) + " " + problem, hint);
-    if (*delay > kSecond) return findings_.add(lines_.number(), in_quotes(words_[3]) + " is too long", "a link takes at most one second");
+    if (*delay > kSecond)
+      return findings_.add(lines_.number(), in_quotes(words_[3]) + " is too long", "a link takes at most one second");
     if (words_.size() > 4 && words_[4].find_first_of("123456789") != std::string_view::npos) ++lossy_;
     const End a = end(ends[0]), b = end(ends[1]);
-    fabric_.cables.push_back({a, b, format_quantity(bits_per_second(*rate), Dimension::kRate), Duration(*delay), std::nullopt});
+    fabric_.cables.push_back(
+        {a, b, format_quantity(bits_per_second(*rate), Dimension::kRate), Duration(*delay), std::nullopt});
   }
 
   // A switch's next port, or a new adapter of the host.
   End end(std::size_t node) {
     if (!is_switch_[node] || !devices_.contains(node)) {
       devices_[node] = fabric_.devices.size();
-      fabric_.devices.push_back({.name = (is_switch_[node] ? "sw" : "h") + std::to_string(node), .is_switch = is_switch_[node]});
+      fabric_.devices.push_back(
+          {.name = (is_switch_[node] ? "sw" : "h") + std::to_string(node), .is_switch = is_switch_[node]});
       nodes_.push_back(node);
     }
     const std::size_t device = devices_[node];

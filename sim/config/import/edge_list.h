@@ -1,5 +1,6 @@
-// The list of edges that the simulators of HPCC and its successors read ("topology.txt"): a line `nodes switches links`, a line with
-// the switches' numbers, then a line `a b rate delay loss` for each link. Text behind the last link is ignored, as there.
+// The list of edges that the simulators of HPCC and its successors read ("topology.txt"): a line `nodes switches links`, a
+// line with the switches' numbers, then a line `a b rate delay loss` for each link. Text behind the last link is ignored, as
+// there.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,8 @@
 
 namespace verbatim::config::imports {
 
-// Hosts are h0, h1, …, switches sw320, …; ports are in the order of the links. Nothing, and findings, where the text is wrong.
+// Hosts are h0, h1, …, switches sw320, …; ports are in the order of the links. Nothing, and findings, where the text is
+// wrong.
 std::optional<Fabric> read_edge_list(std::string_view text, LineFindings& findings);
 
 }  // namespace verbatim::config::imports

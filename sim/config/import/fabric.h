@@ -1,5 +1,5 @@
-// A fabric as a file of another tool describes it: what every reader of this folder returns, and what the writer makes a topology
-// of. Plain values; names are as the file has them.
+// A fabric as a file of another tool describes it: what every reader of this folder returns, and what the writer makes a
+// topology of. Plain values; names are as the file has them.
 #pragma once
 
 #include <cstdint>
@@ -52,9 +52,9 @@ struct Assumption {
 };
 
 struct Fabric {
-  std::string format;                      // name of the format, for people
-  std::string link_layer = "infiniband";   // or roce
-  std::string hca, switch_profile;         // empty: by device identifiers and rates
+  std::string format;                     // name of the format, for people
+  std::string link_layer = "infiniband";  // or roce
+  std::string hca, switch_profile;        // empty: by device identifiers and rates
   std::vector<Device> devices;
   std::vector<Cable> cables;
   std::vector<Assumption> assumptions;

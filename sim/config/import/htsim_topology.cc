@@ -43,19 +43,24 @@ class TreeReader {
     std::string key(words[0]);
     std::ranges::transform(key, key.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const auto number = words.size() > 1 ? whole_number(words[1], kMost) : std::nullopt;
-    if (!number) return refuse(in_quotes(words[0]) + " has no whole number behind it", "a line is a key and a number, such as `Nodes 1024`");
+    if (!number)
+      return refuse(in_quotes(words[0]) + " has no whole number behind it",
+                    "a line is a key and a number, such as `Nodes 1024`");
     if (key == "tier") {
       if (*number > 2) return refuse("there is no tier " + std::to_string(*number), "tiers are 0, 1 and 2");
       tier_ = &tiers_[*number];
-      if (tier_->is_there) return refuse("there is a block of tier " + std::to_string(*number) + " already", "describe each tier once");
+      if (tier_->is_there)
+        return refuse("there is a block of tier " + std::to_string(*number) + " already", "describe each tier once");
       tier_->is_there = true;
       return;
     }
     std::uint64_t* const to = place(key);
     if (to == nullptr) {
-      return refuse("unknown key " + in_quotes(words[0]),
-                    tier_ == nullptr ? "in front of the first `Tier` there are Nodes, Tiers and Podsize"
-                                     : "a tier has Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, Switch_Latency_ns, Oversubscribed, Bundle");
+      return refuse(
+          "unknown key " + in_quotes(words[0]),
+          tier_ == nullptr
+              ? "in front of the first `Tier` there are Nodes, Tiers and Podsize"
+              : "a tier has Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, Switch_Latency_ns, Oversubscribed, Bundle");
     }
     if (*to != 0 && *to != kNothing) return refuse(in_quotes(words[0]) + " is here already", "write it once");
     *to = *number == 0 ? kNothing : *number;
@@ -76,8 +81,10 @@ class TreeReader {
   void check() {
     const auto refuse = [&](std::string text, std::string hint) { findings_.add(0, std::move(text), std::move(hint)); };
     if (count_ != 2 && count_ != 3) return refuse("Tiers is missing, or neither 2 nor 3", "write `Tiers 2` or `Tiers 3`");
-    if (nodes_ == 0 || nodes_ > kMostHosts) return refuse("Nodes is missing, or not 1 to " + std::to_string(kMostHosts), "write, for example, `Nodes 128`");
-    if (pod_ == 0 || nodes_ % pod_ != 0) return refuse("Podsize is missing, or does not divide Nodes", "hosts are in pods of one size");
+    if (nodes_ == 0 || nodes_ > kMostHosts)
+      return refuse("Nodes is missing, or not 1 to " + std::to_string(kMostHosts), "write, for example, `Nodes 128`");
+    if (pod_ == 0 || nodes_ % pod_ != 0)
+      return refuse("Podsize is missing, or does not divide Nodes", "hosts are in pods of one size");
     if (count_ == 2 && pod_ != nodes_) return refuse("Podsize is not Nodes", "with two tiers there is one pod");
     for (std::size_t i = 0; i < count_; ++i) {
       Tier& tier = tiers_[i];
@@ -90,26 +97,34 @@ class TreeReader {
       if (tier.bundle == 0) tier.bundle = 1;
       std::string problem, hint;
       const auto rate = parse_link_rate(std::to_string(tier.speed) + " Gbps", &problem, &hint);
-      if (!rate) return refuse("Downlink_speed_Gbps of " + name + " is missing, or no rate of a link", "rates are 10, 25, 40, 50, 100, 200, 400 and 800");
+      if (!rate)
+        return refuse("Downlink_speed_Gbps of " + name + " is missing, or no rate of a link",
+                      "rates are 10, 25, 40, 50, 100, 200, 400 and 800");
       tier.speed = static_cast<std::uint64_t>(bits_per_second(*rate));
       const bool is_top = i + 1 == count_;
       if (tier.down == 0 || tier.down + tier.up > kMostTreePorts || (!is_top && tier.up == 0) || (is_top && tier.up != 0))
-        return refuse("Radix_Down or Radix_Up of " + name + " is missing or too large", "a switch has at most 254 ports, and at the top none leads up");
+        return refuse("Radix_Down or Radix_Up of " + name + " is missing or too large",
+                      "a switch has at most 254 ports, and at the top none leads up");
     }
     if (tiers_[0].bundle != 1) return refuse("Bundle of tier 0 is not 1", "a host has one cable");
-    if (pod_ % tiers_[0].down != 0) return refuse("Radix_Down of tier 0 does not divide Podsize", "the hosts of a pod fill its lowest switches");
-    if (tiers_[0].up % tiers_[1].bundle != 0) return refuse("Bundle of tier 1 does not divide Radix_Up of tier 0", "each switch above has as many cables");
+    if (pod_ % tiers_[0].down != 0)
+      return refuse("Radix_Down of tier 0 does not divide Podsize", "the hosts of a pod fill its lowest switches");
+    if (tiers_[0].up % tiers_[1].bundle != 0)
+      return refuse("Bundle of tier 1 does not divide Radix_Up of tier 0", "each switch above has as many cables");
     tors_ = pod_ / tiers_[0].down;
     aggs_ = tiers_[0].up / tiers_[1].bundle;
     if (tors_ * tiers_[1].bundle != tiers_[1].down)
-      return refuse("Radix_Down of tier 1 is " + std::to_string(tiers_[1].down) + ", and its cables are " + std::to_string(tors_ * tiers_[1].bundle),
+      return refuse("Radix_Down of tier 1 is " + std::to_string(tiers_[1].down) + ", and its cables are " +
+                        std::to_string(tors_ * tiers_[1].bundle),
                     "a switch of tier 1 has Bundle cables to each of the " + std::to_string(tors_) + " switches below");
     if (count_ == 2) return;
-    if (tiers_[1].up % tiers_[2].bundle != 0) return refuse("Bundle of tier 2 does not divide Radix_Up of tier 1", "each switch above has as many cables");
+    if (tiers_[1].up % tiers_[2].bundle != 0)
+      return refuse("Bundle of tier 2 does not divide Radix_Up of tier 1", "each switch above has as many cables");
     const std::uint64_t pods = nodes_ / pod_;
     cores_ = aggs_ * (tiers_[1].up / tiers_[2].bundle);
     if (pods * tiers_[2].bundle != tiers_[2].down)
-      return refuse("Radix_Down of tier 2 is " + std::to_string(tiers_[2].down) + ", and its cables are " + std::to_string(pods * tiers_[2].bundle),
+      return refuse("Radix_Down of tier 2 is " + std::to_string(tiers_[2].down) + ", and its cables are " +
+                        std::to_string(pods * tiers_[2].bundle),
                     "a switch of tier 2 has Bundle cables to each of the " + std::to_string(pods) + " pods");
   }
 
@@ -147,8 +162,11 @@ class TreeReader {
   }
 
   void note() {
-    fabric_.assumptions.push_back({"switches have the latency of their profile, not Switch_Latency_ns", "\"profile\" of the switches"});
-    if (queue_ != 0) fabric_.assumptions.push_back({"buffers are those of the profile, not Queue_up and Queue_down", "\"profile\" of the switches"});
+    fabric_.assumptions.push_back(
+        {"switches have the latency of their profile, not Switch_Latency_ns", "\"profile\" of the switches"});
+    if (queue_ != 0)
+      fabric_.assumptions.push_back(
+          {"buffers are those of the profile, not Queue_up and Queue_down", "\"profile\" of the switches"});
   }
 
   static constexpr std::uint64_t kNothing = ~0ull;  // written as 0

@@ -59,14 +59,17 @@ class DiscoveryReader {
 
   std::optional<Fabric> read() {
     while (lines_.next() && !findings_.is_full()) line();
-    if (findings_.count() == 0 && nodes_.empty()) findings_.add(0, "there is no node", "a block begins with a line such as `Switch 36 \"S-0002c90200000001\"`");
+    if (findings_.count() == 0 && nodes_.empty())
+      findings_.add(0, "there is no node", "a block begins with a line such as `Switch 36 \"S-0002c90200000001\"`");
     if (findings_.count() > 0) return std::nullopt;
     auto fabric = fabric_of(nodes_, "ibnetdiscover", findings_);
     if (fabric && routers_ > 0) {
-      fabric->assumptions.push_back({std::to_string(routers_) + (routers_ == 1 ? " router is" : " routers are") + " taken for adapters", "\"hosts\""});
+      fabric->assumptions.push_back(
+          {std::to_string(routers_) + (routers_ == 1 ? " router is" : " routers are") + " taken for adapters", "\"hosts\""});
     }
     if (fabric && has_lmc_) {
-      fabric->assumptions.push_back({"ports have one LID each; the file has LMCs other than 0", "nothing: LMC is not simulated"});
+      fabric->assumptions.push_back(
+          {"ports have one LID each; the file has LMCs other than 0", "nothing: LMC is not simulated"});
     }
     return fabric;
   }
@@ -95,8 +98,10 @@ class DiscoveryReader {
   static std::size_t comment_of(std::string_view text) {
     bool is_quoted = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '"') is_quoted = !is_quoted;
-      else if (text[i] == '#' && !is_quoted) return i;
+      if (text[i] == '"')
+        is_quoted = !is_quoted;
+      else if (text[i] == '#' && !is_quoted)
+        return i;
     }
     return text.npos;
   }
@@ -107,13 +112,21 @@ class DiscoveryReader {
     const auto number = hex_number(trimmed(text.substr(0, bracket)));
     if (!number) return refuse(in_quotes(text) + " is not a hexadecimal number", "write, for example, 0x2c9");
     if (key == "vendid") return;
-    if (key == "devid") next_.device_id = static_cast<std::uint32_t>(*number);
-    else if (key == "sysimgguid") next_.system_guid = *number;
-    else if (key == "switchguid" || key == "caguid" || key == "rtguid") next_.guid = *number;
-    else return refuse("unknown key " + in_quotes(key), "the keys are vendid, devid, sysimgguid, switchguid, caguid and rtguid");
+    if (key == "devid")
+      next_.device_id = static_cast<std::uint32_t>(*number);
+    else if (key == "sysimgguid")
+      next_.system_guid = *number;
+    else if (key == "switchguid" || key == "caguid" || key == "rtguid")
+      next_.guid = *number;
+    else
+      return refuse("unknown key " + in_quotes(key),
+                    "the keys are vendid, devid, sysimgguid, switchguid, caguid and rtguid");
     if (bracket == text.npos) return;
-    const auto port_guid = text.ends_with(')') ? hex_number(text.substr(bracket + 1, text.size() - bracket - 2)) : std::nullopt;
-    if (!port_guid) return refuse(in_quotes(text) + " has no GUID of a port in its brackets", "write switchguid=0x2c90200000001(2c90200000001)");
+    const auto port_guid =
+        text.ends_with(')') ? hex_number(text.substr(bracket + 1, text.size() - bracket - 2)) : std::nullopt;
+    if (!port_guid)
+      return refuse(in_quotes(text) + " has no GUID of a port in its brackets",
+                    "write switchguid=0x2c90200000001(2c90200000001)");
     next_.port_guid = *port_guid;
   }
 
@@ -123,17 +136,23 @@ class DiscoveryReader {
     constexpr std::string_view kTypes[] = {"Switch", "Ca", "Hca", "Rt"};
     if (words.empty() || std::ranges::find(kTypes, words[0]) == std::end(kTypes)) {
       if (!words.empty() && (words[0] == "include" || words[0] == "do" || words[0] == "module"))
-        return refuse("the command " + in_quotes(words[0]) + " of ibsim is not followed", "put the text of the other file in its place");
-      return refuse(in_quotes(body) + " is neither a node nor a port", "a node begins with Switch, Ca, Hca or Rt; " + std::string(kPortForm));
+        return refuse("the command " + in_quotes(words[0]) + " of ibsim is not followed",
+                      "put the text of the other file in its place");
+      return refuse(in_quotes(body) + " is neither a node nor a port",
+                    "a node begins with Switch, Ca, Hca or Rt; " + std::string(kPortForm));
     }
     const auto ports = words.size() == 2 ? whole_number(words[1], kMostSubnetPorts) : std::nullopt;
     if (!ports || *ports == 0)
-      return refuse("the number of ports is missing, or not 1 to " + std::to_string(kMostSubnetPorts), R"(write, for example, Switch 36 "S-0002c90200000001")");
+      return refuse("the number of ports is missing, or not 1 to " + std::to_string(kMostSubnetPorts),
+                    R"(write, for example, Switch 36 "S-0002c90200000001")");
     Cursor cursor(quote == body.npos ? std::string_view() : body.substr(quote));
     const auto id = cursor.between('"', '"');
-    if (!id || id->empty() || !cursor.is_at_end()) return refuse("the node's identifier is missing", R"(write it in quotes: Switch 36 "S-0002c90200000001")");
-    if (!ids_.insert(std::string(*id)).second) return refuse("there is a block of " + in_quotes(*id) + " already", "describe each node once");
-    if (nodes_.size() == kMostSubnetNodes) return refuse("there are more than " + std::to_string(kMostSubnetNodes) + " nodes", "a subnet has at most 49151 LIDs");
+    if (!id || id->empty() || !cursor.is_at_end())
+      return refuse("the node's identifier is missing", R"(write it in quotes: Switch 36 "S-0002c90200000001")");
+    if (!ids_.insert(std::string(*id)).second)
+      return refuse("there is a block of " + in_quotes(*id) + " already", "describe each node once");
+    if (nodes_.size() == kMostSubnetNodes)
+      return refuse("there are more than " + std::to_string(kMostSubnetNodes) + " nodes", "a subnet has at most 49151 LIDs");
     SubnetNode node;
     node.id = std::string(*id);
     node.is_switch = words[0] == "Switch";
@@ -144,7 +163,8 @@ class DiscoveryReader {
     node.device.is_switch = node.is_switch;
     node.device.name = node.id;
     // "S-0002c90200000001" has the GUID in it.
-    if (node.device.guid == 0 && id->size() == 18 && (*id)[1] == '-') node.device.guid = hex_number(id->substr(2)).value_or(0);
+    if (node.device.guid == 0 && id->size() == 18 && (*id)[1] == '-')
+      node.device.guid = hex_number(id->substr(2)).value_or(0);
     node.device.description = quoted_in(comment);
     set_names(node.device);
     if (node.is_switch) {
@@ -165,7 +185,8 @@ class DiscoveryReader {
     const auto number = whole_number(cursor.between('[', ']').value_or(""), node.ports);
     SubnetPort port;
     port.line = lines_.number();
-    if (!number || *number == 0) return refuse("this is not a port of " + in_quotes(node.id), "its ports are 1 to " + std::to_string(node.ports));
+    if (!number || *number == 0)
+      return refuse("this is not a port of " + in_quotes(node.id), "its ports are 1 to " + std::to_string(node.ports));
     port.number = static_cast<std::uint32_t>(*number);
     if (cursor.starts_with('[')) cursor.between('[', ']');  // of a chassis: [ext 3]
     if (cursor.starts_with('(')) {
@@ -199,7 +220,8 @@ class DiscoveryReader {
     for (const std::string_view word : words_of(text)) {
       const auto number = word.size() > 2 && word[1] == '=' ? whole_number(word.substr(2), 31) : std::nullopt;
       if (!number || (word[0] != 'w' && word[0] != 's' && word[0] != 'e')) {
-        refuse(in_quotes(word) + " is not known here", "behind the far end there are w=WIDTH, s=SPEEDS and e=EXTENDED SPEEDS, as in ibsim, or a comment");
+        refuse(in_quotes(word) + " is not known here",
+               "behind the far end there are w=WIDTH, s=SPEEDS and e=EXTENDED SPEEDS, as in ibsim, or a comment");
         return false;
       }
       (word[0] == 'w' ? width : word[0] == 's' ? speed : extended) = *number;
@@ -209,8 +231,10 @@ class DiscoveryReader {
     constexpr const char* kSpeeds[] = {"SDR", "DDR", "QDR"};
     constexpr const char* kExtended[] = {"FDR", "EDR", "HDR", "NDR"};
     const char* name = "QDR";
-    if (extended != 0) name = kExtended[std::min<int>(static_cast<int>(std::bit_width(extended)) - 1, 3)];
-    else if (speed != 0) name = kSpeeds[std::min<int>(static_cast<int>(std::bit_width(speed)) - 1, 2)];
+    if (extended != 0)
+      name = kExtended[std::min<int>(static_cast<int>(std::bit_width(extended)) - 1, 3)];
+    else if (speed != 0)
+      name = kSpeeds[std::min<int>(static_cast<int>(std::bit_width(speed)) - 1, 2)];
     port.rate = std::string(name) + " " + std::to_string(lanes) + "x";
     return true;
   }

@@ -12,27 +12,29 @@ namespace verbatim::config::imports {
 
 namespace {
 
-constexpr FormatName kNames[] = {{Format::kIbnetdiscover, "ibnetdiscover", "output of ibnetdiscover, or a net file of ibsim"},
-                                 {Format::kOpensmLinks, "opensm-subnet", "opensm-subnet.lst"},
-                                 {Format::kForwardingTables, "opensm-lfts", "forwarding tables: opensm-lfts.dump, opensm.fdbs, ibroute"},
-                                 {Format::kEdgeList, "hpcc", "HPCC's edge list"},
-                                 {Format::kHtsim, "htsim", "htsim's .topo"},
-                                 {Format::kSonic, "sonic", "SONiC's config_db.json, one for each switch"}};
+constexpr FormatName kNames[] = {
+    {Format::kIbnetdiscover, "ibnetdiscover", "output of ibnetdiscover, or a net file of ibsim"},
+    {Format::kOpensmLinks, "opensm-subnet", "opensm-subnet.lst"},
+    {Format::kForwardingTables, "opensm-lfts", "forwarding tables: opensm-lfts.dump, opensm.fdbs, ibroute"},
+    {Format::kEdgeList, "hpcc", "HPCC's edge list"},
+    {Format::kHtsim, "htsim", "htsim's .topo"},
+    {Format::kSonic, "sonic", "SONiC's config_db.json, one for each switch"}};
 
-std::string_view name_of(Format format) {
-  return std::ranges::find(kNames, format, &FormatName::format)->what;
-}
+std::string_view name_of(Format format) { return std::ranges::find(kNames, format, &FormatName::format)->what; }
 
 bool is_number(std::string_view word) { return whole_number(word, 1'000'000'000).has_value(); }
 
 // A line that says what the text is.
 std::optional<Format> format_of_line(std::string_view line, const std::vector<std::string_view>& words) {
-  if (line.starts_with("Unicast lids") || line.find("dump_ucast_routes: Switch ") != line.npos) return Format::kForwardingTables;
+  if (line.starts_with("Unicast lids") || line.find("dump_ucast_routes: Switch ") != line.npos)
+    return Format::kForwardingTables;
   if (line.starts_with("{ CA") || line.starts_with("{ SW")) return Format::kOpensmLinks;
-  if (words[0].starts_with("vendid=") || words[0].starts_with("switchguid=") || words[0].starts_with("caguid=")) return Format::kIbnetdiscover;
+  if (words[0].starts_with("vendid=") || words[0].starts_with("switchguid=") || words[0].starts_with("caguid="))
+    return Format::kIbnetdiscover;
   const bool is_node = words[0] == "Switch" || words[0] == "Ca" || words[0] == "Hca" || words[0] == "Rt";
   if (is_node && words.size() > 1 && is_number(words[1])) return Format::kIbnetdiscover;
-  if (words.size() >= 2 && is_number(words[1]) && (words[0] == "Nodes" || words[0] == "Tiers" || words[0] == "Podsize")) return Format::kHtsim;
+  if (words.size() >= 2 && is_number(words[1]) && (words[0] == "Nodes" || words[0] == "Tiers" || words[0] == "Podsize"))
+    return Format::kHtsim;
   return std::nullopt;
 }
 
@@ -91,7 +93,9 @@ std::optional<Format> recognise(std::string_view text) {
     if (!is_first) continue;
     is_first = false;
     if (words.size() == 3 && std::ranges::all_of(words, is_number)) return Format::kEdgeList;
-    if (line.front() == '{' && (text.find("\"DEVICE_METADATA\"") != text.npos || text.find("\"DEVICE_NEIGHBOR\"") != text.npos)) return Format::kSonic;
+    if (line.front() == '{' &&
+        (text.find("\"DEVICE_METADATA\"") != text.npos || text.find("\"DEVICE_NEIGHBOR\"") != text.npos))
+      return Format::kSonic;
   }
   return std::nullopt;
 }
@@ -108,15 +112,18 @@ std::optional<Fabric> read_fabric(std::span<const Source> sources, std::optional
       const std::string traffic = traffic_in(one.text);
       std::string names;
       for (const FormatName& name : kNames) names += (names.empty() ? "" : ", ") + std::string(name.name);
-      diagnostics.add(one.path, "", traffic.empty() ? "this is no fabric in a format that is known" : "this is " + traffic + ": traffic, not a fabric",
-                      traffic.empty() ? "--format says which one it is: " + names : "give the file of the topology");
+      diagnostics.add(
+          one.path, "",
+          traffic.empty() ? "this is no fabric in a format that is known" : "this is " + traffic + ": traffic, not a fabric",
+          traffic.empty() ? "--format says which one it is: " + names : "give the file of the topology");
     } else if (*found == Format::kForwardingTables) {
       tables.push_back(&one);
     } else if (*found == Format::kSonic && (!kind || kind == found)) {
       kind = found;
       switches.push_back(one);
     } else if (source != nullptr || kind) {
-      diagnostics.add(one.path, "", "this is " + std::string(name_of(*found)) + ", and there is a fabric already", "import one fabric at a time");
+      diagnostics.add(one.path, "", "this is " + std::string(name_of(*found)) + ", and there is a fabric already",
+                      "import one fabric at a time");
     } else {
       kind = found;
       source = &one;
@@ -124,7 +131,8 @@ std::optional<Fabric> read_fabric(std::span<const Source> sources, std::optional
   }
   if (!diagnostics.empty()) return std::nullopt;
   if (!kind) {
-    diagnostics.add(sources.empty() ? "" : sources.front().path, "", tables.empty() ? "there is nothing to import" : "forwarding tables alone are no fabric",
+    diagnostics.add(sources.empty() ? "" : sources.front().path, "",
+                    tables.empty() ? "there is nothing to import" : "forwarding tables alone are no fabric",
                     "give the output of ibnetdiscover or opensm-subnet.lst as well");
     return std::nullopt;
   }
@@ -132,8 +140,10 @@ std::optional<Fabric> read_fabric(std::span<const Source> sources, std::optional
   for (const Source* const one : tables) {
     LineFindings findings(one->path, diagnostics);
     const auto read = read_forwarding_tables(one->text, findings);
-    if (read && fabric && fabric->link_layer != "infiniband") findings.add(0, "switches of Ethernet have no tables of LIDs", "leave this file out");
-    else if (read && fabric) give_tables(*read, *fabric, findings);
+    if (read && fabric && fabric->link_layer != "infiniband")
+      findings.add(0, "switches of Ethernet have no tables of LIDs", "leave this file out");
+    else if (read && fabric)
+      give_tables(*read, *fabric, findings);
   }
   if (!diagnostics.empty()) return std::nullopt;
   return fabric;

@@ -27,8 +27,8 @@ std::optional<Format> format_named(std::string_view name);
 // By content; nothing: it is none of these.
 std::optional<Format> recognise(std::string_view text);
 
-// `format`, unless it is nullopt, is that of all sources but forwarding tables. Several sources are several switches of SONiC, or
-// one fabric and forwarding tables of it. Nothing, and findings, where they cannot be read.
+// `format`, unless it is nullopt, is that of all sources but forwarding tables. Several sources are several switches of
+// SONiC, or one fabric and forwarding tables of it. Nothing, and findings, where they cannot be read.
 std::optional<Fabric> read_fabric(std::span<const Source> sources, std::optional<Format> format, Diagnostics& diagnostics);
 
 // Values that a file does not give.

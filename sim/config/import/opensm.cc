@@ -34,7 +34,8 @@ class LinkReader {
   }
 
  private:
-  static constexpr const char* kForm = "a link is `{ CA Ports:01 … {node01 mlx5_0} LID:0007 PN:01 } { SW … } PHY=4x LOG=ACT SPD=25`";
+  static constexpr const char* kForm =
+      "a link is `{ CA Ports:01 … {node01 mlx5_0} LID:0007 PN:01 } { SW … } PHY=4x LOG=ACT SPD=25`";
 
   void refuse(std::string text) { findings_.add(lines_.number(), std::move(text), kForm); }
 
@@ -107,9 +108,9 @@ class LinkReader {
     };
     std::uint64_t ports = 0, number = 0, device = 0;
     Device& node = end.node.device;
-    if (!take("Ports:", kMostPorts, ports) || !take("SystemGUID:", ~0ull, node.system_guid) || !take("NodeGUID:", ~0ull, node.guid) ||
-        !take("PortGUID:", ~0ull, node.port_guid) || !take("DevID:", 0xffff'ffff, device) || !take("LID:", kMostLid, lid) ||
-        !take("PN:", kMostPorts, number))
+    if (!take("Ports:", kMostPorts, ports) || !take("SystemGUID:", ~0ull, node.system_guid) ||
+        !take("NodeGUID:", ~0ull, node.guid) || !take("PortGUID:", ~0ull, node.port_guid) ||
+        !take("DevID:", 0xffff'ffff, device) || !take("LID:", kMostLid, lid) || !take("PN:", kMostPorts, number))
       return false;
     if (number == 0 || number > ports) {
       refuse("a node with " + std::to_string(ports) + " ports has no port " + std::to_string(number));
@@ -137,8 +138,9 @@ class LinkReader {
   }
 
   static std::string rate_of(const std::string& width, const std::string& speed) {
-    constexpr std::pair<std::string_view, const char*> kSpeeds[] = {{"2.5", "SDR"}, {"5", "DDR"},   {"10", "QDR"},   {"FDR10", "FDR10"}, {"14", "FDR"},
-                                                                    {"25", "EDR"},  {"50", "HDR"}, {"100", "NDR"}, {"200", "XDR"}};
+    constexpr std::pair<std::string_view, const char*> kSpeeds[] = {{"2.5", "SDR"},     {"5", "DDR"},   {"10", "QDR"},
+                                                                    {"FDR10", "FDR10"}, {"14", "FDR"},  {"25", "EDR"},
+                                                                    {"50", "HDR"},      {"100", "NDR"}, {"200", "XDR"}};
     const auto known = std::ranges::find(kSpeeds, std::string_view(speed), &std::pair<std::string_view, const char*>::first);
     if (known == std::end(kSpeeds)) return {};
     return rate_of_port(width + known->second);
@@ -150,8 +152,8 @@ class LinkReader {
     if (is_new) order_.push_back(end.node.id);
     const auto [port, is_first] = node->second.cabled.try_emplace(end.port.number, end.port);
     if (is_first || (port->second.far_id == end.port.far_id && port->second.far_port == end.port.far_port)) return;
-    refuse("port " + std::to_string(end.port.number) + " of " + in_quotes(end.node.device.description) + " has another cable in line " +
-           std::to_string(port->second.line));
+    refuse("port " + std::to_string(end.port.number) + " of " + in_quotes(end.node.device.description) +
+           " has another cable in line " + std::to_string(port->second.line));
   }
 
   Lines lines_;
@@ -184,7 +186,8 @@ std::optional<ForwardingTables> read_forwarding_tables(std::string_view text, Li
     if (is_lfts || is_routes) {
       const auto guid = guid_behind(line, is_lfts ? "guid " : "Switch ");
       if (!guid) {
-        findings.add(lines.number(), "the GUID of the switch is missing", "write `Unicast lids [0x1-0x7] of switch Lid 3 guid 0x0002c90200000001 (leaf1):`");
+        findings.add(lines.number(), "the GUID of the switch is missing",
+                     "write `Unicast lids [0x1-0x7] of switch Lid 3 guid 0x0002c90200000001 (leaf1):`");
         continue;
       }
       table = &tables[*guid];
@@ -202,14 +205,17 @@ std::optional<ForwardingTables> read_forwarding_tables(std::string_view text, Li
     if (*lid > kMostLid || at >= words.size() || words[at] == "UNREACHABLE") continue;  // multicast, and what has no route
     const auto port = whole_number(words[at], 255);
     if (!port || table == nullptr) {
-      findings.add(lines.number(), table == nullptr ? "this entry has no switch" : in_quotes(words[at]) + " is not a port",
-                   table == nullptr ? "a line such as `Unicast lids [0x1-0x7] of switch Lid 3 guid 0x0002c90200000001 (leaf1):` comes first"
-                                    : "an entry is `0x0007 001`, a LID and a port");
+      findings.add(
+          lines.number(), table == nullptr ? "this entry has no switch" : in_quotes(words[at]) + " is not a port",
+          table == nullptr
+              ? "a line such as `Unicast lids [0x1-0x7] of switch Lid 3 guid 0x0002c90200000001 (leaf1):` comes first"
+              : "an entry is `0x0007 001`, a LID and a port");
       continue;
     }
     if (*port != 255) table->push_back({static_cast<std::uint32_t>(*lid), static_cast<std::uint32_t>(*port)});
   }
-  if (findings.count() == 0 && tables.empty()) findings.add(0, "there is no forwarding table", "a table begins with `Unicast lids [0x1-0x7] of switch Lid 3 guid 0x…`");
+  if (findings.count() == 0 && tables.empty())
+    findings.add(0, "there is no forwarding table", "a table begins with `Unicast lids [0x1-0x7] of switch Lid 3 guid 0x…`");
   if (findings.count() > 0) return std::nullopt;
   return tables;
 }
@@ -227,28 +233,36 @@ void give_tables(const ForwardingTables& tables, Fabric& fabric, LineFindings& f
     std::snprintf(text, sizeof(text), "0x%016llx", static_cast<unsigned long long>(guid));
     const auto found = switches.find(guid);
     if (found == switches.end()) {
-      findings.add(0, "the table of switch " + std::string(text) + " is of no switch of the fabric", "give the links and tables of one fabric at one time");
+      findings.add(0, "the table of switch " + std::string(text) + " is of no switch of the fabric",
+                   "give the links and tables of one fabric at one time");
       continue;
     }
     std::map<std::uint32_t, std::uint32_t> entries;
     for (const TableEntry& entry : table) {
       if (entry.port > found->second->ports) {
-        findings.add(0, "the table of switch " + std::string(text) + " leads to port " + std::to_string(entry.port) + " for LID " + std::to_string(entry.lid),
+        findings.add(0,
+                     "the table of switch " + std::string(text) + " leads to port " + std::to_string(entry.port) +
+                         " for LID " + std::to_string(entry.lid),
                      "the switch has " + std::to_string(found->second->ports) + " ports");
         return;
       }
-      if (lids.contains(entry.lid)) entries[entry.lid] = entry.port;
-      else ++foreign;
+      if (lids.contains(entry.lid))
+        entries[entry.lid] = entry.port;
+      else
+        ++foreign;
     }
     found->second->table.clear();
     for (const auto& [lid, port] : entries) found->second->table.push_back({lid, port});
   }
   for (const auto& [guid, device] : switches) {
     if (tables.contains(guid)) continue;
-    findings.add(0, "there is no forwarding table of the switch " + in_quotes(device->name), "give the tables of all switches, or none");
+    findings.add(0, "there is no forwarding table of the switch " + in_quotes(device->name),
+                 "give the tables of all switches, or none");
   }
   if (foreign > 0)
-    fabric.assumptions.push_back({std::to_string(foreign) + " entries of forwarding tables are for LIDs of no node here, and left out", "\"forwarding_table\" of the switches"});
+    fabric.assumptions.push_back(
+        {std::to_string(foreign) + " entries of forwarding tables are for LIDs of no node here, and left out",
+         "\"forwarding_table\" of the switches"});
 }
 
 }  // namespace verbatim::config::imports

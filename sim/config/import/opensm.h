@@ -1,5 +1,5 @@
-// Files that OpenSM and infiniband-diags write: the list of links (opensm-subnet.lst) and forwarding tables (opensm-lfts.dump and
-// opensm.fdbs, dump_fts and ibroute).
+// Files that OpenSM and infiniband-diags write: the list of links (opensm-subnet.lst) and forwarding tables
+// (opensm-lfts.dump and opensm.fdbs, dump_fts and ibroute).
 #pragma once
 
 #include <cstdint>

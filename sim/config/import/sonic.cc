@@ -56,11 +56,13 @@ class SonicReader {
     }
     if (found_ > 0) return std::nullopt;
     if (fabric_.cables.empty()) {
-      add(sources.empty() ? "" : sources.front().path, "/DEVICE_NEIGHBOR", "no port has a neighbour", "SONiC's table DEVICE_NEIGHBOR says which cable leads where");
+      add(sources.empty() ? "" : sources.front().path, "/DEVICE_NEIGHBOR", "no port has a neighbour",
+          "SONiC's table DEVICE_NEIGHBOR says which cable leads where");
       return std::nullopt;
     }
-    fabric_.assumptions.push_back({"thresholds of buffers, WRED profiles and scheduling are those of the switch profile, not of BUFFER_PROFILE, WRED_PROFILE and QUEUE",
-                                   "\"profile\" of the switches"});
+    fabric_.assumptions.push_back(
+        {"thresholds of buffers, WRED profiles and scheduling are those of the switch profile, not of BUFFER_PROFILE, WRED_PROFILE and QUEUE",
+         "\"profile\" of the switches"});
     return std::move(fabric_);
   }
 
@@ -88,13 +90,16 @@ class SonicReader {
     const auto json = parse_json(source.text, source.path, diagnostics_);
     found_ += diagnostics_.findings().size() - before;
     if (!json) return;
-    if (!json->is_object()) return add(source.path, "", "this is no configuration of a switch", "a config_db.json has tables such as PORT and DEVICE_NEIGHBOR");
+    if (!json->is_object())
+      return add(source.path, "", "this is no configuration of a switch",
+                 "a config_db.json has tables such as PORT and DEVICE_NEIGHBOR");
     SwitchFile one;
     one.source = &source;
     const Json& metadata = table_of(*json, "DEVICE_METADATA");
     one.name = text_at(table_of(metadata, "localhost"), "hostname");
     if (one.name.empty())
-      return add(source.path, "/DEVICE_METADATA/localhost/hostname", "the switch has no name", R"(add "DEVICE_METADATA": {"localhost": {"hostname": "leaf1"}})");
+      return add(source.path, "/DEVICE_METADATA/localhost/hostname", "the switch has no name",
+                 R"(add "DEVICE_METADATA": {"localhost": {"hostname": "leaf1"}})");
     std::set<PortName> names;
     for (const auto& [port, entry] : table_of(*json, "PORT").items()) {
       names.insert(name_of(port));
@@ -104,10 +109,13 @@ class SonicReader {
       names.insert(name_of(port));
       one.neighbours[port] = {text_at(entry, "name"), text_at(entry, "port")};
       if (one.neighbours[port].name.empty())
-        add(source.path, join_pointer("/DEVICE_NEIGHBOR", port), "the neighbour has no name", R"(write {"name": "leaf2", "port": "Ethernet0"})");
+        add(source.path, join_pointer("/DEVICE_NEIGHBOR", port), "the neighbour has no name",
+            R"(write {"name": "leaf2", "port": "Ethernet0"})");
     }
     constexpr std::size_t kMostPorts = 254;
-    if (names.size() > kMostPorts) return add(source.path, "/PORT", "the switch has " + std::to_string(names.size()) + " ports", "a switch has at most 254");
+    if (names.size() > kMostPorts)
+      return add(source.path, "/PORT", "the switch has " + std::to_string(names.size()) + " ports",
+                 "a switch has at most 254");
     for (const PortName& name : names)
       one.ports[name.prefix + std::to_string(name.number)] = static_cast<std::uint32_t>(one.ports.size() + 1);
     for (const auto& [profile, lengths] : table_of(*json, "CABLE_LENGTH").items()) {
@@ -116,9 +124,11 @@ class SonicReader {
         if (length.is_string()) one.lengths[port] = length.get<std::string>();
       }
     }
-    for (const auto& [port, entry] : table_of(*json, "PORT_QOS_MAP").items()) one.lossless[port] = text_at(entry, "pfc_enable");
+    for (const auto& [port, entry] : table_of(*json, "PORT_QOS_MAP").items())
+      one.lossless[port] = text_at(entry, "pfc_enable");
     if (!files_.try_emplace(one.name, one).second)
-      add(source.path, "/DEVICE_METADATA/localhost/hostname", "there are two switches named " + in_quotes(one.name), "give each file a name of its own");
+      add(source.path, "/DEVICE_METADATA/localhost/hostname", "there are two switches named " + in_quotes(one.name),
+          "give each file a name of its own");
   }
 
   std::uint32_t number_of(const SwitchFile& file, const std::string& port) const {
@@ -134,11 +144,16 @@ class SonicReader {
     if (const auto there = files_.find(neighbour.name); there != files_.end()) {
       const std::uint32_t number = number_of(there->second, neighbour.port);
       if (number == 0)
-        return add(here.source->path, pointer, in_quotes(neighbour.name) + " has no port " + in_quotes(neighbour.port), "see the table PORT of " + there->second.source->path);
-      if (there->first == here.name) return add(here.source->path, pointer, "the switch is its own neighbour", "remove the entry");
+        return add(here.source->path, pointer, in_quotes(neighbour.name) + " has no port " + in_quotes(neighbour.port),
+                   "see the table PORT of " + there->second.source->path);
+      if (there->first == here.name)
+        return add(here.source->path, pointer, "the switch is its own neighbour", "remove the entry");
       const auto back = there->second.neighbours.find(neighbour.port);
-      if (back == there->second.neighbours.end() || back->second.name != here.name || name_of(back->second.port) != name_of(port))
-        return add(here.source->path, pointer, "port " + in_quotes(neighbour.port) + " of " + in_quotes(neighbour.name) + " does not name this port as its neighbour",
+      if (back == there->second.neighbours.end() || back->second.name != here.name ||
+          name_of(back->second.port) != name_of(port))
+        return add(here.source->path, pointer,
+                   "port " + in_quotes(neighbour.port) + " of " + in_quotes(neighbour.name) +
+                       " does not name this port as its neighbour",
                    "correct one of the two files; the other is " + there->second.source->path);
       if (there->first < here.name) return;  // from the other end
       far = {devices_.at(there->first), number};
@@ -157,9 +172,11 @@ class SonicReader {
     const auto found = file.speeds.find(port);
     if (found == file.speeds.end() || found->second.empty()) return {};
     std::string problem, hint;
-    const auto rate = whole_number(found->second, 10'000'000) ? parse_link_rate(found->second + " Mbps", &problem, &hint) : std::nullopt;
+    const auto rate =
+        whole_number(found->second, 10'000'000) ? parse_link_rate(found->second + " Mbps", &problem, &hint) : std::nullopt;
     if (rate) return format_quantity(bits_per_second(*rate), Dimension::kRate);
-    add(file.source->path, join_pointer("/PORT", port) + "/speed", in_quotes(found->second) + " is not a rate that links have here (seen from " + pointer + ")",
+    add(file.source->path, join_pointer("/PORT", port) + "/speed",
+        in_quotes(found->second) + " is not a rate that links have here (seen from " + pointer + ")",
         "rates in Mbps are 10000, 25000, 40000, 50000, 100000, 200000, 400000 and 800000");
     return {};
   }

@@ -16,8 +16,8 @@ struct Source {
   std::string text;
 };
 
-// One switch for each file; neighbours without a file are hosts. Ports have the places of their names: Ethernet0, Ethernet4, …
-// are 1, 2, …. Nothing, and findings, where a file is wrong or two files contradict each other.
+// One switch for each file; neighbours without a file are hosts. Ports have the places of their names: Ethernet0, Ethernet4,
+// … are 1, 2, …. Nothing, and findings, where a file is wrong or two files contradict each other.
 std::optional<Fabric> read_sonic(std::span<const Source> sources, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config::imports

@@ -12,10 +12,13 @@ namespace {
 // Names of devices that drivers of Linux give: letters, digits and a number behind "_".
 bool is_device_name(std::string_view word) {
   constexpr std::string_view kDrivers[] = {"mlx4_", "mlx5_", "mthca", "qib", "hfi", "ib"};
-  return is_valid_name(word) && std::ranges::any_of(kDrivers, [&](std::string_view driver) { return word.starts_with(driver); });
+  return is_valid_name(word) &&
+         std::ranges::any_of(kDrivers, [&](std::string_view driver) { return word.starts_with(driver); });
 }
 
-std::string port_text(const SubnetNode& node, std::uint32_t port) { return in_quotes(node.id) + " port " + std::to_string(port); }
+std::string port_text(const SubnetNode& node, std::uint32_t port) {
+  return in_quotes(node.id) + " port " + std::to_string(port);
+}
 
 class Joiner {
  public:
@@ -30,7 +33,8 @@ class Joiner {
     }
     if (findings_.count() > 0) return std::nullopt;
     if (several_ports_ > 0) {
-      fabric_.assumptions.push_back({std::to_string(several_ports_) + (several_ports_ == 1 ? " adapter has" : " adapters have") +
+      fabric_.assumptions.push_back({std::to_string(several_ports_) +
+                                         (several_ports_ == 1 ? " adapter has" : " adapters have") +
                                          " several cabled ports; each further port is an adapter of its own here",
                                      "\"further_adapters\" of the hosts"});
     }
@@ -71,24 +75,30 @@ class Joiner {
   void cable(const SubnetNode& node, const SubnetPort& port) {
     const auto far = by_id_.find(port.far_id);
     if (far == by_id_.end()) {
-      return findings_.add(port.line, port_text(node, port.number) + " has a cable to " + in_quotes(port.far_id) + ", which the file does not describe",
-                           "add its block, or remove the line");
+      return findings_.add(
+          port.line,
+          port_text(node, port.number) + " has a cable to " + in_quotes(port.far_id) + ", which the file does not describe",
+          "add its block, or remove the line");
     }
     const SubnetNode& there = nodes_[far->second];
     if (port.far_port == 0 || port.far_port > there.ports) {
       return findings_.add(port.line, in_quotes(there.id) + " has no port " + std::to_string(port.far_port),
                            "its ports are 1 to " + std::to_string(there.ports));
     }
-    if (&there == &node) return findings_.add(port.line, "both ends of the cable are at " + in_quotes(node.id), "remove the line");
+    if (&there == &node)
+      return findings_.add(port.line, "both ends of the cable are at " + in_quotes(node.id), "remove the line");
     const auto back = there.cabled.find(port.far_port);
     if (back == there.cabled.end()) {
-      return findings_.add(port.line, port_text(node, port.number) + " has a cable to " + port_text(there, port.far_port) + ", which has none",
-                           "every cable is written at both ends");
+      return findings_.add(
+          port.line,
+          port_text(node, port.number) + " has a cable to " + port_text(there, port.far_port) + ", which has none",
+          "every cable is written at both ends");
     }
     if (back->second.far_id != node.id || back->second.far_port != port.number) {
-      return findings_.add(port.line, port_text(node, port.number) + " has a cable to " + port_text(there, port.far_port) + ", whose cable leads to " +
-                               in_quotes(back->second.far_id) + " port " + std::to_string(back->second.far_port) + " (line " +
-                               std::to_string(back->second.line) + ")",
+      return findings_.add(port.line,
+                           port_text(node, port.number) + " has a cable to " + port_text(there, port.far_port) +
+                               ", whose cable leads to " + in_quotes(back->second.far_id) + " port " +
+                               std::to_string(back->second.far_port) + " (line " + std::to_string(back->second.line) + ")",
                            "correct one of them");
     }
     // Each cable once, from the node that is first.
@@ -124,7 +134,8 @@ std::string rate_of_port(std::string_view text) {
   const std::size_t x = text.find('x');
   if (x == text.npos || x == 0) return {};
   std::string problem, hint;
-  const auto rate = parse_link_rate(std::string(text.substr(x + 1)) + " " + std::string(text.substr(0, x + 1)), &problem, &hint);
+  const auto rate =
+      parse_link_rate(std::string(text.substr(x + 1)) + " " + std::string(text.substr(0, x + 1)), &problem, &hint);
   return rate ? format_link_rate(*rate) : std::string();
 }
 

@@ -32,8 +32,8 @@ struct SubnetNode {
   std::map<std::uint32_t, SubnetPort> cabled;
 };
 
-// Asks whether both ends of each cable agree, and gives every cabled port of an adapter a device of its own: adapters here have
-// one port. Nothing, and findings, where they do not. Nodes without a cable and routers are left out.
+// Asks whether both ends of each cable agree, and gives every cabled port of an adapter a device of its own: adapters here
+// have one port. Nothing, and findings, where they do not. Nodes without a cable and routers are left out.
 std::optional<Fabric> fabric_of(const std::vector<SubnetNode>& nodes, std::string format, LineFindings& findings);
 
 // "4xEDR" as a topology has it, "EDR 4x"; empty: it is none.

@@ -17,17 +17,20 @@ struct KnownDevice {
   std::uint32_t device_id;
   const char* profile;
 };
-constexpr KnownDevice kAdapters[] = {{26428, "qdr_hca"},      {4099, "connectx3"},     {4113, "connect_ib"},   {4115, "connectx4_edr"},
-                                     {4119, "connectx5"},     {4123, "connectx6_hdr"}, {4129, "connectx7_ndr"}};
-constexpr KnownDevice kSwitches[] = {{48438, "infiniscale_iv"}, {51000, "switchx2"}, {53000, "switch_ib2"}, {54000, "quantum"}, {54002, "quantum2"}};
+constexpr KnownDevice kAdapters[] = {{26428, "qdr_hca"},      {4099, "connectx3"}, {4113, "connect_ib"},
+                                     {4115, "connectx4_edr"}, {4119, "connectx5"}, {4123, "connectx6_hdr"},
+                                     {4129, "connectx7_ndr"}};
+constexpr KnownDevice kSwitches[] = {
+    {48438, "infiniscale_iv"}, {51000, "switchx2"}, {53000, "switch_ib2"}, {54000, "quantum"}, {54002, "quantum2"}};
 struct DeviceOfRate {
   const char* speed;
   const char* adapter;
   const char* switch_profile;
 };
-constexpr DeviceOfRate kByRate[] = {{"SDR", "qdr_hca", "infiniscale_iv"}, {"DDR", "qdr_hca", "infiniscale_iv"}, {"QDR", "qdr_hca", "infiniscale_iv"},
-                                    {"FDR10", "connectx3", "switchx2"},   {"FDR", "connectx3", "switchx2"},     {"EDR", "edr_hca", "edr_switch"},
-                                    {"HDR", "connectx6_hdr", "quantum"},  {"NDR", "connectx7_ndr", "quantum2"}, {"XDR", "connectx7_ndr", "quantum2"}};
+constexpr DeviceOfRate kByRate[] = {
+    {"SDR", "qdr_hca", "infiniscale_iv"}, {"DDR", "qdr_hca", "infiniscale_iv"}, {"QDR", "qdr_hca", "infiniscale_iv"},
+    {"FDR10", "connectx3", "switchx2"},   {"FDR", "connectx3", "switchx2"},     {"EDR", "edr_hca", "edr_switch"},
+    {"HDR", "connectx6_hdr", "quantum"},  {"NDR", "connectx7_ndr", "quantum2"}, {"XDR", "connectx7_ndr", "quantum2"}};
 
 // Objects on one line: {"a": "x", "b": 1}.
 std::string one_line(const Json& json) {
@@ -36,7 +39,8 @@ std::string one_line(const Json& json) {
     for (auto it = items.begin(); it != items.end(); ++it) text += (text.size() == 1 ? "" : ", ") + text_of(it);
     return text + close;
   };
-  if (json.is_object()) return joined(json, '{', '}', [](const auto& it) { return Json(it.key()).dump() + ": " + one_line(it.value()); });
+  if (json.is_object())
+    return joined(json, '{', '}', [](const auto& it) { return Json(it.key()).dump() + ": " + one_line(it.value()); });
   if (json.is_array()) return joined(json, '[', ']', [](const auto& it) { return one_line(*it); });
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -58,7 +62,8 @@ std::string valid_name(std::string_view wanted) {
 
 class Writer {
  public:
-  Writer(const Fabric& fabric, const Defaults& defaults) : fabric_(fabric), defaults_(defaults), is_roce_(fabric.link_layer == "roce") {
+  Writer(const Fabric& fabric, const Defaults& defaults)
+      : fabric_(fabric), defaults_(defaults), is_roce_(fabric.link_layer == "roce") {
     if (defaults_.rate.empty()) defaults_.rate = is_roce_ ? "100 Gbps" : "EDR 4x";
   }
 
@@ -77,7 +82,8 @@ class Writer {
     const bool has_tables = std::ranges::any_of(fabric_.devices, [](const Device& device) { return !device.table.empty(); });
     std::string& text = result_.text;
     text = "{\n  \"name\": " + one_line(valid_name(defaults_.name)) + ",\n  \"description\": " +
-           one_line("Imported: " + fabric_.format + ", " + std::to_string(hosts.size()) + " hosts, " + std::to_string(switches.size()) + " switches") +
+           one_line("Imported: " + fabric_.format + ", " + std::to_string(hosts.size()) + " hosts, " +
+                    std::to_string(switches.size()) + " switches") +
            ",\n  \"link_layer\": " + one_line(fabric_.link_layer) + (has_tables ? ",\n  \"routing_engine\": \"file\"" : "");
     list("hosts", hosts);
     if (!switches.empty()) list("switches", switches);
@@ -140,7 +146,8 @@ class Writer {
     for (Host& one : hosts_) name_adapters(one);
   }
 
-  // Whether the adapter is of that host: nodes of InfiniBand with one description are hosts of one name, unless devices differ.
+  // Whether the adapter is of that host: nodes of InfiniBand with one description are hosts of one name, unless devices
+  // differ.
   bool takes(const Host& host, const Device& device) const {
     if (device.guid == 0) return true;
     if (device.adapter.empty()) return false;
@@ -259,7 +266,8 @@ class Writer {
   }
 
   Json link(const Cable& cable) {
-    Json json = {{"a", end_text(cable.a)}, {"b", end_text(cable.b)}, {"rate", cable.rate.empty() ? defaults_.rate : cable.rate}};
+    Json json = {
+        {"a", end_text(cable.a)}, {"b", end_text(cable.b)}, {"rate", cable.rate.empty() ? defaults_.rate : cable.rate}};
     if (cable.rate.empty()) ++without_rate_;
     if (cable.delay) {
       json["length"] = "0 m";
@@ -275,15 +283,24 @@ class Writer {
   void note() {
     auto& notes = result_.assumptions;
     const auto cables = [](std::size_t n) { return std::to_string(n) + (n == 1 ? " cable" : " cables"); };
-    if (without_rate_ > 0) notes.push_back({"rate " + defaults_.rate + " for " + cables(without_rate_) + " whose rate the file does not say", "--rate, or \"rate\" of the links"});
-    if (without_length_ > 0) notes.push_back({"length " + defaults_.length + " for " + cables(without_length_), "--length, or \"length\" of the links"});
+    if (without_rate_ > 0)
+      notes.push_back({"rate " + defaults_.rate + " for " + cables(without_rate_) + " whose rate the file does not say",
+                       "--rate, or \"rate\" of the links"});
+    if (without_length_ > 0)
+      notes.push_back(
+          {"length " + defaults_.length + " for " + cables(without_length_), "--length, or \"length\" of the links"});
     if (std::ranges::any_of(fabric_.cables, [](const Cable& cable) { return cable.delay.has_value(); }))
-      notes.push_back({"cables have the delays of the file, as \"transceiver_delay\"", "\"transceiver_delay\" of the links"});
+      notes.push_back(
+          {"cables have the delays of the file, as \"transceiver_delay\"", "\"transceiver_delay\" of the links"});
     std::string profiles;
     for (const std::string& profile : profiles_) profiles += (profiles.empty() ? "" : ", ") + profile;
-    notes.push_back({"latencies, buffers and lanes of the profiles " + profiles + (defaults_.cpu.empty() ? "" : ", processors " + defaults_.cpu),
+    notes.push_back({"latencies, buffers and lanes of the profiles " + profiles +
+                         (defaults_.cpu.empty() ? "" : ", processors " + defaults_.cpu),
                      "--hca, --switch and --cpu, or \"hca\", \"profile\" and \"cpu\" of hosts and switches"});
-    if (renamed_ > 0) notes.push_back({std::to_string(renamed_) + (renamed_ == 1 ? " name was" : " names were") + " changed to be valid and unique", "\"name\" of hosts and switches"});
+    if (renamed_ > 0)
+      notes.push_back(
+          {std::to_string(renamed_) + (renamed_ == 1 ? " name was" : " names were") + " changed to be valid and unique",
+           "\"name\" of hosts and switches"});
   }
 
   const Fabric& fabric_;

@@ -11,8 +11,8 @@ constexpr std::uint64_t kPsKbpsPerByte = 8'000'000'000;  // a byte in one ps is 
 
 }  // namespace
 
-// HPCC's run.py, `hp`: 10 Mb/s at 25 Gb/s, and in proportion; MI_THRESH 0. The round trip is that of its fat tree of 320 hosts
-// (the paper, 5.1: 13 us); the simulator computes it from the topology.
+// HPCC's run.py, `hp`: 10 Mb/s at 25 Gb/s, and in proportion; MI_THRESH 0. The round trip is that of its fat tree of 320
+// hosts (the paper, 5.1: 13 us); the simulator computes it from the topology.
 ReactionPoint Hpcc::defaults(Rate line) {
   constexpr std::int64_t kMbps = 1'000'000;
   ReactionPoint point;
@@ -30,8 +30,8 @@ Hpcc::Hpcc(const ReactionPoint& parameters, Rate line)
       line_(line.kbps),
       released_at_(parameters.rpg_max_rate > 0 ? std::min(static_cast<std::uint64_t>(parameters.rpg_max_rate) / 1'000, line_)
                                                : line_),
-      whole_window_(static_cast<std::uint64_t>(static_cast<Wide>(line_) *
-                                               static_cast<std::uint64_t>(to_ps(parameters.base_round_trip)) / kPsKbpsPerByte)),
+      whole_window_(static_cast<std::uint64_t>(
+          static_cast<Wide>(line_) * static_cast<std::uint64_t>(to_ps(parameters.base_round_trip)) / kPsKbpsPerByte)),
       rate_(line_),
       last_rate_(line_) {}
 

@@ -1,15 +1,17 @@
-// `hpcc`: a rate, and a window in proportion, by what switches write into packets (Li et al., HPCC, SIGCOMM 2019), as HPCC's ns-3
-// model has it with a single rate (9f4be2a9, rdma-hw.cc, UpdateRateHp).
+// `hpcc`: a rate, and a window in proportion, by what switches write into packets (Li et al., HPCC, SIGCOMM 2019), as HPCC's
+// ns-3 model has it with a single rate (9f4be2a9, rdma-hw.cc, UpdateRateHp).
 //
 //  - How busy an output is: the bytes that have left between two records, over what it can send, plus the lesser of the two
 //    queues over what the window holds. Of the outputs on the way the busiest counts, in a mean over one base_round_trip.
-//  - At kTargetPercent, or after rpg_threshold steps in a row, the rate becomes that of the last round trip, times the target
+//  - At kTargetPercent, or after rpg_threshold steps in a row, the rate becomes that of the last round trip, times the
+//  target
 //    over the mean, plus rpg_ai_rate; else rpg_ai_rate is added to that.
-//  - Every acknowledgement decides anew from the rate of the last round trip; the first of each round trip makes its decision
+//  - Every acknowledgement decides anew from the rate of the last round trip; the first of each round trip makes its
+//  decision
 //    that rate. The first of all only keeps its records.
 //
-// The window is what the line carries in base_round_trip, in proportion to the rate. Arithmetic is in integers: rates are whole
-// kb/s, the mean is in 2^-20.
+// The window is what the line carries in base_round_trip, in proportion to the rate. Arithmetic is in integers: rates are
+// whole kb/s, the mean is in 2^-20.
 #pragma once
 
 #include "sim/hca/congestion/parameters.h"
@@ -40,16 +42,16 @@ class Hpcc final : public RateController {
   bool measure(const ib::Telemetry& telemetry);
 
   const ReactionPoint parameters_;
-  const std::uint64_t line_;          // kb/s; likewise below
+  const std::uint64_t line_;  // kb/s; likewise below
   const std::uint64_t released_at_;
   const std::uint64_t whole_window_;  // bytes
   std::uint64_t rate_;
-  std::uint64_t last_rate_;           // of the last round trip
-  std::int64_t steps_ = 0;            // in a row
-  std::uint64_t busy_ = 0;            // the mean
+  std::uint64_t last_rate_;  // of the last round trip
+  std::int64_t steps_ = 0;   // in a row
+  std::uint64_t busy_ = 0;   // the mean
   bool has_records_ = false;
   ib::Telemetry newest_;
-  ib::Psn round_trip_end_;            // what is acknowledged from here on belongs to the next one
+  ib::Psn round_trip_end_;  // what is acknowledged from here on belongs to the next one
 };
 
 }  // namespace verbatim::hca

@@ -69,8 +69,8 @@ void Swift::on_acknowledged(const Acknowledged& acknowledged) {
   }
   if (has_shrunk_ && acknowledged.now - shrunk_at_ < delay) return;
   const auto over = static_cast<std::uint64_t>(to_ps(delay - limit));
-  const auto cut = static_cast<std::uint64_t>(static_cast<Wide>(window_) * kBetaPercent * over /
-                                              (static_cast<Wide>(to_ps(delay)) * 100));
+  const auto cut =
+      static_cast<std::uint64_t>(static_cast<Wide>(window_) * kBetaPercent * over / (static_cast<Wide>(to_ps(delay)) * 100));
   window_ = std::max(window_ - std::min(cut, window_ * kMostCutPercent / 100), kLeast);
   has_shrunk_ = true;
   shrunk_at_ = acknowledged.now;
@@ -80,7 +80,8 @@ std::optional<Rate> Swift::rate(Instant) {
   if (round_trip_ <= Duration(0)) return std::nullopt;
   constexpr std::uint64_t kPsKbpsPerByte = 8'000'000'000;
   const Wide bytes = static_cast<Wide>(window_) * packet_bytes_ * kPsKbpsPerByte >> kFractionBits;
-  const Rate rate{std::max<std::uint64_t>(static_cast<std::uint64_t>(bytes / static_cast<std::uint64_t>(to_ps(round_trip_))), 1)};
+  const Rate rate{
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(bytes / static_cast<std::uint64_t>(to_ps(round_trip_))), 1)};
   return rate < line_ ? std::optional(rate) : std::nullopt;
 }
 

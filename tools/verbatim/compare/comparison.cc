@@ -82,15 +82,11 @@ void add_run(Figures& figures, const std::vector<RunSummary>& runs) {
   figures.add(section, "virtual time", kTime, [](const RunSummary& run) { return run.virtual_time_ps; });
   figures.add(section, "packets", kCount, [](const RunSummary& run) { return run.packets; });
   figures.add(section, "packets dropped", kCount, [](const RunSummary& run) { return run.packets_dropped; });
-  figures.add(section, "packets sent again", kCount,
-              [](const RunSummary& run) { return run.packets_sent_again; });
-  figures.add(section, "packets marked", kCount,
-              [](const RunSummary& run) { return std::optional(run.packets_marked); });
+  figures.add(section, "packets sent again", kCount, [](const RunSummary& run) { return run.packets_sent_again; });
+  figures.add(section, "packets marked", kCount, [](const RunSummary& run) { return std::optional(run.packets_marked); });
   figures.add(section, "pauses", kCount, [](const RunSummary& run) { return std::optional(run.pauses); });
-  figures.add(section, "paused, all ports", kTime,
-              [](const RunSummary& run) { return std::optional(run.paused_ps); });
-  figures.add(section, "rate changes", kCount,
-              [](const RunSummary& run) { return std::optional(run.rate_changes); });
+  figures.add(section, "paused, all ports", kTime, [](const RunSummary& run) { return std::optional(run.paused_ps); });
+  figures.add(section, "rate changes", kCount, [](const RunSummary& run) { return std::optional(run.rate_changes); });
 }
 
 using ClassKey = std::tuple<bool, std::uint64_t, bool>;  // any size, bytes, exactly so many
@@ -164,12 +160,12 @@ std::vector<std::string> workloads_to_compare(const std::vector<RunSummary>& run
       if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
   }
   // A single workload has all flows, unless the scenario has "flows", too.
-  const bool is_one = names.size() == 2 && std::ranges::all_of(runs, [&](const RunSummary& run) {
-                        const WorkloadSummary* const one = workload_of(run, names[1]);
-                        const SizeClass* const all = run.all_flows();
-                        return one != nullptr && all != nullptr && !one->classes.empty() &&
-                               one->classes.back().flows == all->flows;
-                      });
+  const bool is_one =
+      names.size() == 2 && std::ranges::all_of(runs, [&](const RunSummary& run) {
+        const WorkloadSummary* const one = workload_of(run, names[1]);
+        const SizeClass* const all = run.all_flows();
+        return one != nullptr && all != nullptr && !one->classes.empty() && one->classes.back().flows == all->flows;
+      });
   if (is_one) names.erase(names.begin());
   return names;
 }
@@ -190,8 +186,7 @@ std::string figure_text(std::uint64_t value, FigureUnit unit) {
 }
 
 std::optional<std::uint64_t> Figure::ratio_to_first(std::size_t run) const {
-  if (unit == FigureUnit::kText || run == 0 || !values[0] || *values[0] == 0 || !values[run])
-    return std::nullopt;
+  if (unit == FigureUnit::kText || run == 0 || !values[0] || *values[0] == 0 || !values[run]) return std::nullopt;
   const auto scaled = static_cast<unsigned __int128>(*values[run]) * 1000 + *values[0] / 2;
   return static_cast<std::uint64_t>(scaled / *values[0]);
 }
@@ -239,8 +234,7 @@ void align_classes(std::vector<RunSummary>& runs) {
     if (kinds.size() < 2 && counts.size() <= kMostClasses + 1) continue;
     for (RunSummary& run : runs) {
       for (WorkloadSummary& one : run.workloads) {
-        if (one.name == name)
-          std::erase_if(one.classes, [&](const SizeClass& size) { return counts[key_of(size)] != all; });
+        if (one.name == name) std::erase_if(one.classes, [&](const SizeClass& size) { return counts[key_of(size)] != all; });
       }
     }
   }
@@ -249,14 +243,12 @@ void align_classes(std::vector<RunSummary>& runs) {
 void label_runs(std::vector<RunSummary>& runs) {
   std::set<std::string> labels;
   const auto is_same_in_all = [&](const std::pair<std::string, std::string>& setting) {
-    return std::ranges::all_of(runs, [&](const RunSummary& run) {
-      return std::ranges::find(run.settings, setting) != run.settings.end();
-    });
+    return std::ranges::all_of(
+        runs, [&](const RunSummary& run) { return std::ranges::find(run.settings, setting) != run.settings.end(); });
   };
   for (RunSummary& run : runs) {
     for (const auto& setting : run.settings) {
-      if (!is_same_in_all(setting))
-        run.label += (run.label.empty() ? "" : " ") + setting.first + "=" + setting.second;
+      if (!is_same_in_all(setting)) run.label += (run.label.empty() ? "" : " ") + setting.first + "=" + setting.second;
     }
     if (run.label.empty()) {
       std::filesystem::path path = std::filesystem::path(run.path).lexically_normal();
@@ -291,9 +283,8 @@ Json to_json(const std::vector<Figure>& figures) {
   constexpr const char* kUnits[] = {"text", "count", "bytes", "ps", "mbps"};
   Json all = Json::array();
   for (const Figure& figure : figures) {
-    Json& one = all.emplace_back(Json{{"section", figure.section},
-                                      {"name", figure.name},
-                                      {"unit", kUnits[static_cast<std::size_t>(figure.unit)]}});
+    Json& one = all.emplace_back(
+        Json{{"section", figure.section}, {"name", figure.name}, {"unit", kUnits[static_cast<std::size_t>(figure.unit)]}});
     if (figure.unit == FigureUnit::kText) {
       one["values"] = figure.texts;
       continue;

@@ -26,8 +26,7 @@ figure { margin: 4px 0; max-width: 640px; } figcaption { font-weight: 600; font-
 bool has_percentiles(const SizeClass& one) { return one.p50_ps && one.p95_ps && one.p99_ps; }
 
 // Percentiles of the flows of any size.
-std::string percentile_bars(const std::vector<RunSummary>& runs, const std::string& workload,
-                            const std::string& title) {
+std::string percentile_bars(const std::vector<RunSummary>& runs, const std::string& workload, const std::string& title) {
   std::vector<std::string> labels;
   std::vector<BarGroup> groups = {{"p50", {}}, {"p95", {}}, {"p99", {}}, {"longest", {}}};
   for (const RunSummary& run : runs) {
@@ -46,8 +45,7 @@ std::string percentile_bars(const std::vector<RunSummary>& runs, const std::stri
 }
 
 // The 99th percentile of each class of sizes.
-std::string size_bars(const std::vector<RunSummary>& runs, const std::string& workload,
-                      const std::string& title) {
+std::string size_bars(const std::vector<RunSummary>& runs, const std::string& workload, const std::string& title) {
   std::vector<std::string> labels;
   std::vector<BarGroup> groups;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -57,8 +55,7 @@ std::string size_bars(const std::vector<RunSummary>& runs, const std::string& wo
     for (const SizeClass& one : found->classes) {
       if (one.most_bytes == 0) continue;
       std::string name = one.name();
-      if (constexpr std::string_view kUpTo = "up to "; name.starts_with(kUpTo))
-        name.replace(0, kUpTo.size(), "≤ ");
+      if (constexpr std::string_view kUpTo = "up to "; name.starts_with(kUpTo)) name.replace(0, kUpTo.size(), "≤ ");
       auto group = std::ranges::find(groups, name, &BarGroup::label);
       if (group == groups.end()) group = groups.insert(groups.end(), {name, {}});
       group->values.resize(runs.size());
@@ -162,8 +159,8 @@ std::string comparison_page(const std::vector<RunSummary>& runs, const std::vect
     head.push_back(run.label);
   }
   std::string body = "<section>" + legend_html(labels) +
-                     "</section>\n<section aria-label=\"Plots\"><div class=\"plots\">\n" +
-                     plots_of(runs, figures) + "</div></section>\n<section aria-label=\"Figures\">\n";
+                     "</section>\n<section aria-label=\"Plots\"><div class=\"plots\">\n" + plots_of(runs, figures) +
+                     "</div></section>\n<section aria-label=\"Figures\">\n";
   body += "<p class=\"hint\">Behind a value: its ratio to that of the first run.</p>\n";
   std::vector<std::vector<std::string>> rows;
   std::string section;

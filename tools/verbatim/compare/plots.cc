@@ -57,13 +57,11 @@ std::string line_at(double x1, double y1, double x2, double y2) {
 
 std::string figure_of(const std::string& title, const std::string& content) {
   return "<figure class=\"charts\"><figcaption>" + for_html(title) + "</figcaption>" +
-         format("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", kWidth, kHeight) + for_html(title) +
-         "\">" + content + "</svg></figure>\n";
+         format("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", kWidth, kHeight) + for_html(title) + "\">" +
+         content + "</svg></figure>\n";
 }
 
-double height_of(double value, double most) {
-  return kTop + kPlotHeight * (1 - (most <= 0 ? 0 : value / most));
-}
+double height_of(double value, double most) { return kTop + kPlotHeight * (1 - (most <= 0 ? 0 : value / most)); }
 
 // The axis of values from 0 on, with lines across. Returns its end, at least `most`.
 double value_axis(double most, FigureUnit unit, std::string& content) {
@@ -74,8 +72,7 @@ double value_axis(double most, FigureUnit unit, std::string& content) {
   const double end = std::max(step, std::ceil(most / step) * step);
   for (double value = 0; value <= end + step / 2; value += step) {
     const double y = height_of(value, end);
-    content +=
-        line_at(kLeft, y, kWidth - kRight, y) + text_at(kLeft - 6, y + 4, "end", axis_text(value, unit));
+    content += line_at(kLeft, y, kWidth - kRight, y) + text_at(kLeft - 6, y + 4, "end", axis_text(value, unit));
   }
   return end;
 }
@@ -88,8 +85,7 @@ std::string place_class(std::size_t place) {
 // them.
 std::string width_style(std::size_t place, std::size_t count) {
   const std::size_t above = count > place ? count - 1 - place : 0;
-  return format(" style=\"stroke-width:%.1f\"",
-                2 + 1.5 * static_cast<double>(std::min<std::size_t>(above, 4)));
+  return format(" style=\"stroke-width:%.1f\"", 2 + 1.5 * static_cast<double>(std::min<std::size_t>(above, 4)));
 }
 
 }  // namespace
@@ -109,14 +105,11 @@ std::string distribution_plot(const std::string& title, const std::vector<Curve>
     from -= 0.05;
     to += 0.05;
   }
-  const auto x_of = [&](double time) {
-    return kLeft + kPlotWidth * (std::log10(std::max(1.0, time)) - from) / (to - from);
-  };
+  const auto x_of = [&](double time) { return kLeft + kPlotWidth * (std::log10(std::max(1.0, time)) - from) / (to - from); };
   std::string content;
   for (int percent = 0; percent <= 100; percent += 25) {
     const double y = height_of(percent, 100);
-    content += line_at(kLeft, y, kWidth - kRight, y) +
-               text_at(kLeft - 6, y + 4, "end", std::to_string(percent) + " %");
+    content += line_at(kLeft, y, kWidth - kRight, y) + text_at(kLeft - 6, y + 4, "end", std::to_string(percent) + " %");
   }
   // 1, 2 and 5 of each decade; of short axes every tenth, and where that is too much of both, what has room.
   double last = -1e9;
@@ -136,13 +129,11 @@ std::string distribution_plot(const std::string& title, const std::vector<Curve>
   content += text_at(kLeft + kPlotWidth / 2.0, kHeight - 6, "middle", "completion time");
   for (const Curve& curve : curves) {
     if (curve.times.empty()) continue;
-    std::string points =
-        format("M%.1f %.1f", x_of(static_cast<double>(curve.times.front())), height_of(0, 100));
+    std::string points = format("M%.1f %.1f", x_of(static_cast<double>(curve.times.front())), height_of(0, 100));
     double shown_x = -1, shown_y = -1;
     const auto n = static_cast<double>(curve.times.size());
     for (std::size_t i = 0; i < curve.times.size(); ++i) {
-      const double x = x_of(static_cast<double>(curve.times[i])),
-                   y = height_of(100 * static_cast<double>(i + 1) / n, 100);
+      const double x = x_of(static_cast<double>(curve.times[i])), y = height_of(100 * static_cast<double>(i + 1) / n, 100);
       const bool is_last = i + 1 == curve.times.size();
       // Steps that are smaller than a third of a pixel are joined.
       if (!is_last && std::abs(x - shown_x) < 0.3 && std::abs(y - shown_y) < 0.3) continue;
@@ -150,15 +141,14 @@ std::string distribution_plot(const std::string& title, const std::vector<Curve>
       shown_x = x;
       shown_y = y;
     }
-    content += "<path class=\"curve " + place_class(curve.place) + "\"" +
-               width_style(curve.place, curves.size()) + " d=\"" + points + "\"><title>" +
-               for_html(join(curve.label, ": ", curve.times.size(), " flows")) + "</title></path>";
+    content += "<path class=\"curve " + place_class(curve.place) + "\"" + width_style(curve.place, curves.size()) + " d=\"" +
+               points + "\"><title>" + for_html(join(curve.label, ": ", curve.times.size(), " flows")) + "</title></path>";
   }
   return figure_of(title, content);
 }
 
-std::string bar_plot(const std::string& title, const std::vector<std::string>& series,
-                     const std::vector<BarGroup>& groups, FigureUnit unit) {
+std::string bar_plot(const std::string& title, const std::vector<std::string>& series, const std::vector<BarGroup>& groups,
+                     FigureUnit unit) {
   std::uint64_t most = 0;
   for (const BarGroup& group : groups)
     for (const auto& value : group.values) most = std::max(most, value.value_or(0));
@@ -174,19 +164,17 @@ std::string bar_plot(const std::string& title, const std::vector<std::string>& s
       if (!groups[g].values[i]) continue;
       const double y = height_of(static_cast<double>(*groups[g].values[i]), end);
       const double x = middle + width * (static_cast<double>(i) - static_cast<double>(series.size()) / 2);
-      content +=
-          format("<rect class=\"bar %s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>",
-                 place_class(i).c_str(), x, y, std::max(1.0, width - 1), kTop + kPlotHeight - y) +
-          for_html(join(series[i], ", ", groups[g].label, ": ", figure_text(*groups[g].values[i], unit))) +
-          "</title></rect>";
+      content += format("<rect class=\"bar %s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>",
+                        place_class(i).c_str(), x, y, std::max(1.0, width - 1), kTop + kPlotHeight - y) +
+                 for_html(join(series[i], ", ", groups[g].label, ": ", figure_text(*groups[g].values[i], unit))) +
+                 "</title></rect>";
     }
   }
   return figure_of(title, content);
 }
 
-std::string line_plot(const std::string& title, const std::string& axis,
-                      const std::vector<std::string>& labels, const std::vector<Series>& series,
-                      FigureUnit unit) {
+std::string line_plot(const std::string& title, const std::string& axis, const std::vector<std::string>& labels,
+                      const std::vector<Series>& series, FigureUnit unit) {
   std::uint64_t most = 0;
   for (const Series& one : series)
     for (const auto& values : one.values)
@@ -196,8 +184,7 @@ std::string line_plot(const std::string& title, const std::string& axis,
   const double end = value_axis(static_cast<double>(most), unit, content);
   const double room = static_cast<double>(kPlotWidth) / static_cast<double>(labels.size());
   const auto x_of = [&](std::size_t i) { return kLeft + room * (static_cast<double>(i) + 0.5); };
-  const std::size_t each =
-      static_cast<std::size_t>(std::ceil(48 / room));  // that many share the room of a label
+  const std::size_t each = static_cast<std::size_t>(std::ceil(48 / room));  // that many share the room of a label
   for (std::size_t i = 0; i < labels.size(); i += each)
     content += text_at(x_of(i), kTop + kPlotHeight + 16, "middle", labels[i]);
   content += text_at(kLeft + kPlotWidth / 2.0, kHeight - 6, "middle", axis);
@@ -210,16 +197,16 @@ std::string line_plot(const std::string& title, const std::string& axis,
       path += format("%s%.1f %.1f", path.empty() ? "M" : "L", x_of(i),
                      height_of(static_cast<double>(nearest_rank(sorted, 50)), end));
       for (const std::int64_t value : sorted) {
-        dots += format("<circle class=\"bar %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
-                       place_class(one.place).c_str(), x_of(i), height_of(static_cast<double>(value), end)) +
+        dots += format("<circle class=\"bar %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>", place_class(one.place).c_str(),
+                       x_of(i), height_of(static_cast<double>(value), end)) +
                 for_html(join(one.label.empty() ? "" : one.label + ", ", axis, " ", labels[i], ": ",
                               figure_text(static_cast<std::uint64_t>(value), unit))) +
                 "</title></circle>";
       }
     }
     if (!path.empty())
-      content += "<path class=\"curve " + place_class(one.place) + "\"" +
-                 width_style(one.place, series.size()) + " d=\"" + path + "\"/>" + dots;
+      content += "<path class=\"curve " + place_class(one.place) + "\"" + width_style(one.place, series.size()) + " d=\"" +
+                 path + "\"/>" + dots;
   }
   return figure_of(title, content);
 }

@@ -26,8 +26,8 @@ struct BarGroup {
   std::string label;
   std::vector<std::optional<std::uint64_t>> values;
 };
-std::string bar_plot(const std::string& title, const std::vector<std::string>& series,
-                     const std::vector<BarGroup>& groups, FigureUnit unit);
+std::string bar_plot(const std::string& title, const std::vector<std::string>& series, const std::vector<BarGroup>& groups,
+                     FigureUnit unit);
 
 // A line for each series over values that are equally far apart, through the median of what each has there; a
 // dot for each value.
@@ -36,8 +36,7 @@ struct Series {
   std::size_t place = 0;
   std::vector<std::vector<std::uint64_t>> values;  // of each label of the axis; several: of several seeds
 };
-std::string line_plot(const std::string& title, const std::string& axis,
-                      const std::vector<std::string>& labels, const std::vector<Series>& series,
-                      FigureUnit unit);
+std::string line_plot(const std::string& title, const std::string& axis, const std::vector<std::string>& labels,
+                      const std::vector<Series>& series, FigureUnit unit);
 
 }  // namespace verbatim::cli

@@ -83,8 +83,7 @@ void add_ports(RunSummary& run, const nlohmann::json& ports) {
   for (const nlohmann::json& port : ports) {
     PortSummary& one = run.ports.emplace_back();
     one.port = text_of(port, "port");
-    if (constexpr std::string_view kPrefix = "port/"; one.port.starts_with(kPrefix))
-      one.port.erase(0, kPrefix.size());
+    if (constexpr std::string_view kPrefix = "port/"; one.port.starts_with(kPrefix)) one.port.erase(0, kPrefix.size());
     const nlohmann::json& lanes = member(port, "lanes");
     if (!lanes.is_array()) continue;
     for (const nlohmann::json& lane : lanes) {
@@ -125,8 +124,7 @@ std::string programs_text(const nlohmann::json& programs) {
 // be shown.
 std::string flows_text(const nlohmann::json& report) {
   const nlohmann::json& flows = member(report, "flows");
-  const nlohmann::json rows =
-      picked(flows, {"from", "to", "operation", "bytes", "message_size", "queue_pairs", "workload"});
+  const nlohmann::json rows = picked(flows, {"from", "to", "operation", "bytes", "message_size", "queue_pairs", "workload"});
   if (rows.empty()) return "";
   const std::size_t all = rows.size() + count_of(report, "flows_left_out").value_or(0);
   std::uint32_t hash = 2166136261u;  // FNV-1a
@@ -138,9 +136,7 @@ std::string flows_text(const nlohmann::json& report) {
 }
 
 void add_inputs(RunSummary& run, const nlohmann::json& report) {
-  const auto add = [&](std::string name, std::string text) {
-    run.inputs.emplace_back(std::move(name), std::move(text));
-  };
+  const auto add = [&](std::string name, std::string text) { run.inputs.emplace_back(std::move(name), std::move(text)); };
   const auto word = [](const nlohmann::json& value) {
     if (value.is_null()) return std::string();
     return value.is_string() ? value.get<std::string>()
@@ -149,14 +145,12 @@ void add_inputs(RunSummary& run, const nlohmann::json& report) {
   add("version", text_of(report, "version"));
   add("scenario", text_of(report, "scenario"));
   if (const nlohmann::json& topology = member(report, "topology"); topology.is_object()) {
-    for (const auto& [key, value] : topology.items())
-      add(key == "file" ? "topology" : "topology: " + key, word(value));
+    for (const auto& [key, value] : topology.items()) add(key == "file" ? "topology" : "topology: " + key, word(value));
   }
   add("seed", word(member(report, "seed")));
   add("freedom", text_of(report, "freedom"));
   if (const nlohmann::json& arguments = member(report, "arguments"); arguments.is_object()) {
-    for (const auto& [name, argument] : arguments.items())
-      add("{" + name + "}", word(member(argument, "value")));
+    for (const auto& [name, argument] : arguments.items()) add("{" + name + "}", word(member(argument, "value")));
   }
   add("programs", programs_text(member(report, "programs")));
   add("flows", flows_text(report));
@@ -179,8 +173,7 @@ RunSummary summary_of(const nlohmann::json& report) {
   RunSummary run;
   run.outcome = text_of(report, "outcome");
   if (report.contains("digest"))
-    run.digest = KeptDigest{text_of(report, "digest"),
-                            static_cast<int>(count_of(report, kDigestVersionKey).value_or(1))};
+    run.digest = KeptDigest{text_of(report, "digest"), static_cast<int>(count_of(report, kDigestVersionKey).value_or(1))};
   run.virtual_time_ps = count_of(report, "virtual_time_ps");
   run.packets = count_of(report, "packets");
   const nlohmann::json& losses = member(report, "losses");
@@ -206,8 +199,7 @@ void read_point(RunSummary& run, const std::string& folder) {
   if (!fs::is_regular_file(path, ignored)) return;
   config::Diagnostics diagnostics;
   const auto point = config::read_json(path, diagnostics);
-  if (!point || !point->is_object() || !point->contains("settings") || !(*point)["settings"].is_object())
-    return;
+  if (!point || !point->is_object() || !point->contains("settings") || !(*point)["settings"].is_object()) return;
   for (const auto& [name, value] : (*point)["settings"].items()) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     const std::string last = name.substr(name.rfind('/') + 1);
@@ -235,8 +227,7 @@ std::optional<RunSummary> read_summary(const std::string& path, std::string* fai
     report = run->report;
   }
   if (!report.is_object() || !report.contains("outcome")) {
-    *failure =
-        path + " does not say how a run has ended; name a folder of `verbatim run --out`, or a recording";
+    *failure = path + " does not say how a run has ended; name a folder of `verbatim run --out`, or a recording";
     return std::nullopt;
   }
   RunSummary run = summary_of(report);

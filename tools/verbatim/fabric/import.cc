@@ -46,8 +46,10 @@ Sources read_sources(const ImportOptions& options, bool has_format, config::Diag
       auto text = config::read_file(file, diagnostics);
       if (!text) continue;
       protect_input(file);
-      if (is_folder && !has_format && !config::imports::recognise(*text)) ++sources.left_out;
-      else sources.known.push_back({file, std::move(*text)});
+      if (is_folder && !has_format && !config::imports::recognise(*text))
+        ++sources.left_out;
+      else
+        sources.known.push_back({file, std::move(*text)});
     }
     if (is_folder && sources.known.empty() && diagnostics.empty())
       diagnostics.add(path, "", "no file of this folder is in a format that is known", "--format says which one it is");
@@ -91,7 +93,8 @@ int import_fabric(const ImportOptions& options) {
   const auto fabric = config::imports::read_fabric(sources.known, format, diagnostics);
   if (!fabric) return refuse();
   const config::imports::Written written = config::imports::write_topology(
-      *fabric, {name_of_topology(options.out), options.length, options.rate, options.hca, options.switch_profile, options.cpu});
+      *fabric,
+      {name_of_topology(options.out), options.length, options.rate, options.hca, options.switch_profile, options.cpu});
   // Checked as it will be read, before there is a file.
   config::FileTexts texts;
   texts.texts[options.out] = written.text;
@@ -103,7 +106,9 @@ int import_fabric(const ImportOptions& options) {
     if (diagnostics.findings().size() < kMostShown) diagnostics.add(finding);
   }
   if (of_topology.findings().size() > kMostShown)
-    diagnostics.add(options.out, "", "there are " + std::to_string(of_topology.findings().size() - kMostShown) + " more findings", "correct these first");
+    diagnostics.add(options.out, "",
+                    "there are " + std::to_string(of_topology.findings().size() - kMostShown) + " more findings",
+                    "correct these first");
   if (!diagnostics.empty()) return refuse();
   if (!can_write(options.out)) return kUsage;
   if (const std::string failure = write_document(options.out, written.text); !failure.empty()) {
@@ -112,15 +117,17 @@ int import_fabric(const ImportOptions& options) {
   }
   auto assumptions = Answer::Json::array();
   for (const auto& one : written.assumptions) assumptions.push_back({{"assumed", one.text}, {"change", one.where}});
-  answer.document() = {{"topology", options.out},         {"format", fabric->format},      {"hosts", written.hosts},
-                       {"switches", written.switches}, {"links", written.links}, {"assumptions", std::move(assumptions)}};
+  answer.document() = {{"topology", options.out},      {"format", fabric->format}, {"hosts", written.hosts},
+                       {"switches", written.switches}, {"links", written.links},   {"assumptions", std::move(assumptions)}};
   if (is_standard_output(options.out)) return answer.end(kAsExpected);
-  const auto counted = [](std::size_t n, const char* thing, const char* plural) { return std::to_string(n) + " " + (n == 1 ? thing : plural); };
-  answer.say("%s: %s, %s, %s, %s, from %s\n", options.out.c_str(), fabric->link_layer.c_str(), counted(written.hosts, "host", "hosts").c_str(),
-             counted(written.switches, "switch", "switches").c_str(), counted(written.links, "link", "links").c_str(), fabric->format.c_str());
+  const auto counted = [](std::size_t n, const char* thing, const char* plural) {
+    return std::to_string(n) + " " + (n == 1 ? thing : plural);
+  };
+  answer.say("%s: %s, %s, %s, %s, from %s\n", options.out.c_str(), fabric->link_layer.c_str(),
+             counted(written.hosts, "host", "hosts").c_str(), counted(written.switches, "switch", "switches").c_str(),
+             counted(written.links, "link", "links").c_str(), fabric->format.c_str());
   for (const auto& one : written.assumptions) answer.say("assumed: %s\n  change: %s\n", one.text.c_str(), one.where.c_str());
-  if (sources.left_out > 0)
-    answer.say("left out: %s of another kind\n", counted(sources.left_out, "file", "files").c_str());
+  if (sources.left_out > 0) answer.say("left out: %s of another kind\n", counted(sources.left_out, "file", "files").c_str());
   return answer.end(kAsExpected);
 }
 

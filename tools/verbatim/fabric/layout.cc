@@ -93,7 +93,8 @@ std::vector<FabricBox> boxes_of(const FabricLayers& layers, std::size_t most) {
     for (std::size_t highest = 0; highest <= layers.top(); ++highest) {
       Islands islands(layers.size());
       for (const FabricLayers::Cable& cable : layers.cables()) {
-        if (layers.layer(cable.a) != layers.layer(cable.b) && layers.layer(cable.b) <= highest) islands.join(cable.a, cable.b);
+        if (layers.layer(cable.a) != layers.layer(cable.b) && layers.layer(cable.b) <= highest)
+          islands.join(cable.a, cable.b);
       }
       keys.emplace_back();
       for (std::size_t node = 0; node < layers.size(); ++node) keys.back().push_back(islands.of(node));

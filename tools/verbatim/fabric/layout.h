@@ -1,6 +1,6 @@
-// A fabric as layers: adapters are layer 0, switches with adapters layer 1, switches behind these layer 2, and so on. It follows
-// from the cables alone, so any topology has layers. For a picture, nodes of a layer are boxes, and boxes collapse until each
-// layer has few of them.
+// A fabric as layers: adapters are layer 0, switches with adapters layer 1, switches behind these layer 2, and so on. It
+// follows from the cables alone, so any topology has layers. For a picture, nodes of a layer are boxes, and boxes collapse
+// until each layer has few of them.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +37,9 @@ struct FabricBox {
   std::vector<std::size_t> nodes;  // from left to right
 };
 
-// Boxes layer by layer, each layer from left to right. All nodes are boxes of their own if no layer has more than `most`; else
-// adapters of one switch are one box, then switches of one layer that cables below them join, in ever higher layers; and at the
-// last each layer is a box.
+// Boxes layer by layer, each layer from left to right. All nodes are boxes of their own if no layer has more than `most`;
+// else adapters of one switch are one box, then switches of one layer that cables below them join, in ever higher layers;
+// and at the last each layer is a box.
 std::vector<FabricBox> boxes_of(const FabricLayers& layers, std::size_t most);
 
 }  // namespace verbatim::cli

@@ -19,11 +19,16 @@ constexpr const char* kColours[] = {"#dbeafe", "#dcfce7", "#fef3c7", "#fce7f3", 
 std::string svg_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '&') out += "&amp;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
   }
   return out;
 }
@@ -38,13 +43,16 @@ std::string with_commas(std::size_t number) {
   }
   return text;
 }
-std::string count_text(std::size_t n, const char* one, const char* many) { return with_commas(n) + " " + (n == 1 ? one : many); }
+std::string count_text(std::size_t n, const char* one, const char* many) {
+  return with_commas(n) + " " + (n == 1 ? one : many);
+}
 
 // "64 × 100 Gbps"
 std::string cables_text(const std::map<std::int64_t, std::size_t>& rates) {
   std::string text;
   for (const auto& [rate, count] : rates)
-    text += (text.empty() ? "" : " + ") + with_commas(count) + " × " + config::format_quantity(rate, config::Dimension::kRate);
+    text +=
+        (text.empty() ? "" : " + ") + with_commas(count) + " × " + config::format_quantity(rate, config::Dimension::kRate);
   return text;
 }
 
@@ -80,10 +88,10 @@ class Picture {
     for (const Drawn& one : drawn_) body += text_of(one);
     body += legend();
     const std::string size = "width=\"" + std::to_string(width_) + "\" height=\"" + std::to_string(height_) + "\"";
-    return "<svg xmlns=\"http://www.w3.org/2000/svg\" " + size + " viewBox=\"0 0 " + std::to_string(width_) + " " + std::to_string(height_) +
-           "\" font-family=\"DejaVu Sans, Verdana, sans-serif\" font-size=\"12\">\n<rect " + size + " fill=\"#ffffff\"/>\n" +
-           "<text x=\"" + std::to_string(kMargin) + "\" y=\"" + std::to_string(kMargin + 8) + "\" font-size=\"16\" font-weight=\"bold\">" +
-           svg_text(topology_.name) + "</text>\n" + body + "</svg>\n";
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" " + size + " viewBox=\"0 0 " + std::to_string(width_) + " " +
+           std::to_string(height_) + "\" font-family=\"DejaVu Sans, Verdana, sans-serif\" font-size=\"12\">\n<rect " + size +
+           " fill=\"#ffffff\"/>\n" + "<text x=\"" + std::to_string(kMargin) + "\" y=\"" + std::to_string(kMargin + 8) +
+           "\" font-size=\"16\" font-weight=\"bold\">" + svg_text(topology_.name) + "</text>\n" + body + "</svg>\n";
   }
 
  private:
@@ -103,8 +111,10 @@ class Picture {
       const std::int64_t rate = config::bits_per_second(topology_.links[i].rate);
       const std::pair layers(layers_.layer(a), layers_.layer(b));
       ++between_[layers][rate];
-      if (box_of_[a] == box_of_[b]) ++inside_[box_of_[a]];
-      else ++cables_[std::minmax(box_of_[a], box_of_[b])][rate];
+      if (box_of_[a] == box_of_[b])
+        ++inside_[box_of_[a]];
+      else
+        ++cables_[std::minmax(box_of_[a], box_of_[b])][rate];
     }
   }
 
@@ -117,13 +127,17 @@ class Picture {
     for (const std::size_t node : box.nodes) {
       if (node < adapters) hosts.insert(topology_.adapters[node].host);
     }
-    if (hosts.empty()) lines.push_back(count_text(box.nodes.size(), "switch", "switches"));
-    else lines.push_back(count_text(hosts.size(), "host", "hosts"));
-    if (!hosts.empty() && hosts.size() != box.nodes.size()) lines.push_back(count_text(box.nodes.size(), "adapter", "adapters"));
+    if (hosts.empty())
+      lines.push_back(count_text(box.nodes.size(), "switch", "switches"));
+    else
+      lines.push_back(count_text(hosts.size(), "host", "hosts"));
+    if (!hosts.empty() && hosts.size() != box.nodes.size())
+      lines.push_back(count_text(box.nodes.size(), "adapter", "adapters"));
     lines.push_back(name(box.nodes.front()));
     if (box.nodes.size() > 2) lines.emplace_back("…");
     lines.push_back(name(box.nodes.back()));
-    if (const std::size_t each = adapters_at_each(box); each > 0) lines.push_back(count_text(each, "adapter", "adapters") + " each");
+    if (const std::size_t each = adapters_at_each(box); each > 0)
+      lines.push_back(count_text(each, "adapter", "adapters") + " each");
     if (const auto inside = inside_.find(static_cast<std::size_t>(&box - boxes_.data())); inside != inside_.end())
       lines.push_back(count_text(inside->second, "cable inside", "cables inside"));
     return lines;
@@ -181,13 +195,14 @@ class Picture {
     std::string path = "M" + number(low.middle()) + " " + number(is_level ? low.y + low.height : low.y);
     if (is_level) {
       const long depth = low.y + low.height + std::min(kBetweenLayers - 20, 20 + std::abs(low.middle() - high.middle()) / 6);
-      path += " C" + number(low.middle()) + " " + number(depth) + " " + number(high.middle()) + " " + number(depth) + " " + number(high.middle()) + " " +
-              number(high.y + high.height);
+      path += " C" + number(low.middle()) + " " + number(depth) + " " + number(high.middle()) + " " + number(depth) + " " +
+              number(high.middle()) + " " + number(high.y + high.height);
     } else {
       path += " L" + number(high.middle()) + " " + number(high.y + high.height);
     }
     const char* const width = count >= 256 ? "5" : count >= 64 ? "4" : count >= 16 ? "3" : count >= 2 ? "2" : "1.2";
-    return "<path d=\"" + path + "\" fill=\"none\" stroke=\"#64748b\" stroke-width=\"" + width + "\"><title>" + svg_text(cables_text(rates)) + "</title></path>\n";
+    return "<path d=\"" + path + "\" fill=\"none\" stroke=\"#64748b\" stroke-width=\"" + width + "\"><title>" +
+           svg_text(cables_text(rates)) + "</title></path>\n";
   }
 
   static std::string text_of(const Drawn& one) {
@@ -196,15 +211,17 @@ class Picture {
     const char* const colour = kColours[std::min(one.box->layer, std::size(kColours) - 1)];
     std::string text;
     const auto rectangle = [&](long offset) {
-      text += "<rect x=\"" + number(one.x + offset) + "\" y=\"" + number(one.y - offset) + "\" width=\"" + number(one.width) + "\" height=\"" +
-              number(one.height) + "\" rx=\"4\" fill=\"" + colour + "\" stroke=\"#334155\"/>\n";
+      text += "<rect x=\"" + number(one.x + offset) + "\" y=\"" + number(one.y - offset) + "\" width=\"" +
+              number(one.width) + "\" height=\"" + number(one.height) + "\" rx=\"4\" fill=\"" + colour +
+              "\" stroke=\"#334155\"/>\n";
     };
     // Several nodes look like a stack.
     if (is_group) rectangle(4);
     rectangle(0);
     for (std::size_t i = 0; i < one.lines.size(); ++i) {
-      text += "<text x=\"" + x + "\" y=\"" + number(one.y + kPadding + static_cast<long>(i + 1) * kLine - 3) + "\" text-anchor=\"middle\"" +
-              (is_group && i == 0 ? " font-weight=\"bold\"" : "") + ">" + svg_text(one.lines[i]) + "</text>\n";
+      text += "<text x=\"" + x + "\" y=\"" + number(one.y + kPadding + static_cast<long>(i + 1) * kLine - 3) +
+              "\" text-anchor=\"middle\"" + (is_group && i == 0 ? " font-weight=\"bold\"" : "") + ">" +
+              svg_text(one.lines[i]) + "</text>\n";
     }
     return text;
   }
@@ -218,9 +235,10 @@ class Picture {
     for (const auto& [layer, place] : tops_) {
       std::size_t nodes = 0;
       for (const FabricBox& box : boxes_) nodes += box.layer == layer ? box.nodes.size() : 0;
-      const std::string what = layer > 0                                                ? count_text(nodes, "switch", "switches")
-                               : topology_.hosts.size() == topology_.adapters.size() ? count_text(nodes, "host", "hosts")
-                                                                                       : count_text(nodes, "adapter", "adapters");
+      const std::string what = layer > 0 ? count_text(nodes, "switch", "switches")
+                               : topology_.hosts.size() == topology_.adapters.size()
+                                   ? count_text(nodes, "host", "hosts")
+                                   : count_text(nodes, "adapter", "adapters");
       put(place.first + place.second / 2 + 4, what, "font-weight=\"bold\"");
     }
     std::map<std::size_t, long> lines;
@@ -242,8 +260,8 @@ class Picture {
   std::map<std::pair<std::size_t, std::size_t>, std::map<std::int64_t, std::size_t>>
       cables_;  // between boxes: how many of each rate
   std::map<std::pair<std::size_t, std::size_t>, std::map<std::int64_t, std::size_t>> between_;  // between layers
-  std::map<std::size_t, std::size_t> inside_;  // cables by box
-  std::vector<Drawn> drawn_;                   // as boxes_
+  std::map<std::size_t, std::size_t> inside_;                                                   // cables by box
+  std::vector<Drawn> drawn_;                                                                    // as boxes_
   std::map<std::size_t, std::pair<long, long>> tops_;  // by layer: its place from the top, and its height
   long width_ = 0, height_ = 0;
 };
@@ -268,8 +286,9 @@ std::string dot_of(const config::TopologySpec& topology) {
     text += " }\n";
   }
   for (const config::LinkSpec& link : topology.links) {
-    text += "  " + node(link.end_a) + " -- " + node(link.end_b) + " [taillabel=\"" + std::to_string(link.end_a.port) + "\", headlabel=\"" +
-            std::to_string(link.end_b.port) + "\", label=\"" + config::format_quantity(config::bits_per_second(link.rate), config::Dimension::kRate) + "\"];\n";
+    text += "  " + node(link.end_a) + " -- " + node(link.end_b) + " [taillabel=\"" + std::to_string(link.end_a.port) +
+            "\", headlabel=\"" + std::to_string(link.end_b.port) + "\", label=\"" +
+            config::format_quantity(config::bits_per_second(link.rate), config::Dimension::kRate) + "\"];\n";
   }
   return text + "}\n";
 }

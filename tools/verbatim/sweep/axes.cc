@@ -60,10 +60,8 @@ bool add_values(SweepAxis& axis, const std::string& part, config::Diagnostics& d
     const auto first = whole_number_in(std::string_view(part).substr(0, dots)),
                last = whole_number_in(std::string_view(part).substr(dots + 2));
     if (first && last) {
-      if (*last < *first ||
-          static_cast<std::uint64_t>(*last) - static_cast<std::uint64_t>(*first) >= kMostSweepPoints) {
-        diagnostics.add(kOption, "",
-                        in_quotes(part) + (*last < *first ? " is no range" : " has too many values"),
+      if (*last < *first || static_cast<std::uint64_t>(*last) - static_cast<std::uint64_t>(*first) >= kMostSweepPoints) {
+        diagnostics.add(kOption, "", in_quotes(part) + (*last < *first ? " is no range" : " has too many values"),
                         "write it like seed=1..5");
         return false;
       }
@@ -119,10 +117,9 @@ bool find_document(SweepAxis& axis, const std::string& path, config::Diagnostics
   std::string near = config::nearest(axis.keys.front(), all);
   for (const std::string& key : all)
     if (near.empty() && !axis.keys.front().empty() && key.starts_with(axis.keys.front() + "_")) near = key;
-  diagnostics.add(
-      kOption, "",
-      in_quotes(path) + " is no key of a " + (axis.is_of_topology ? "topology" : "scenario or a topology"),
-      near.empty() ? "write a path such as workloads/0/load" : "did you mean \"" + near + "\"?");
+  diagnostics.add(kOption, "",
+                  in_quotes(path) + " is no key of a " + (axis.is_of_topology ? "topology" : "scenario or a topology"),
+                  near.empty() ? "write a path such as workloads/0/load" : "did you mean \"" + near + "\"?");
   return false;
 }
 
@@ -147,8 +144,7 @@ std::optional<SweepAxis> parse_axis(const std::string& word, config::Diagnostics
   std::set<std::string> seen;
   for (const std::string& text : axis.texts) {
     if (seen.insert(text).second) continue;
-    diagnostics.add(kOption, "", in_quotes(word) + " has the value " + in_quotes(text) + " twice",
-                    "leave one of them out");
+    diagnostics.add(kOption, "", in_quotes(word) + " has the value " + in_quotes(text) + " twice", "leave one of them out");
     return std::nullopt;
   }
   return axis;
@@ -162,8 +158,7 @@ std::vector<SweepAxis> parse_axes(const std::vector<std::string>& words, config:
     auto axis = parse_axis(word, diagnostics);
     if (!axis) continue;
     if (std::ranges::find(axes, axis->name, &SweepAxis::name) != axes.end()) {
-      diagnostics.add(kOption, "", in_quotes(axis->name) + " is given twice",
-                      "write all its values behind one --vary");
+      diagnostics.add(kOption, "", in_quotes(axis->name) + " is given twice", "write all its values behind one --vary");
       continue;
     }
     axes.push_back(std::move(*axis));
@@ -226,8 +221,7 @@ std::string set_value(Json& document, const SweepAxis& axis, std::size_t value) 
       at = &(*at)[key];
     } else if (at->is_array()) {
       Json* found = nullptr;
-      if (const auto index = whole_number_in(key);
-          index && *index >= 0 && static_cast<std::size_t>(*index) < at->size()) {
+      if (const auto index = whole_number_in(key); index && *index >= 0 && static_cast<std::size_t>(*index) < at->size()) {
         found = &(*at)[static_cast<std::size_t>(*index)];
       } else {
         // A workload without a name is called by its pattern.

@@ -61,16 +61,11 @@ std::string inputs_of(const config::FileTexts& files, const RunPlan& plan) {
 class Sweep {
  public:
   Sweep(const SweepOptions& options, std::vector<SweepAxis> axes, Answer& answer)
-      : options_(options),
-        axes_(std::move(axes)),
-        points_(points_of(axes_)),
-        answer_(answer),
-        pool_(options.jobs, -1) {}
+      : options_(options), axes_(std::move(axes)), points_(points_of(axes_)), answer_(answer), pool_(options.jobs, -1) {}
 
   int run(Json scenario) {
     scenario_ = std::move(scenario);
-    if (!read_topologies() || !check_points())
-      return worst_ == kAsExpected ? static_cast<int>(kUsage) : worst_;
+    if (!read_topologies() || !check_points()) return worst_ == kAsExpected ? static_cast<int>(kUsage) : worst_;
     if (pool_.is_interrupted()) {
       complain("interrupted before the first run");
       return kInterrupted;
@@ -81,9 +76,7 @@ class Sweep {
   }
 
  private:
-  std::string label(std::size_t i) const {
-    return join("point ", i + 1, " (", text_of(axes_, points_[i]), ")");
-  }
+  std::string label(std::size_t i) const { return join("point ", i + 1, " (", text_of(axes_, points_[i]), ")"); }
 
   std::string folder_of(std::size_t i) const {
     const std::string number = std::to_string(i + 1);
@@ -122,15 +115,12 @@ class Sweep {
 
   // Those that are not as they are on the disk.
   config::FileTexts files_of(std::size_t point) const {
-    const auto text_of_file = [](const Json& json) {
-      return json.dump(2, ' ', false, Json::error_handler_t::replace);
-    };
+    const auto text_of_file = [](const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); };
     config::FileTexts files;
     files.keeper = label(point);
     Json scenario = scenario_;
     set_values(scenario, point, false, nullptr);
-    if (const auto found = topologies_.find(topology_of(scenario));
-        found != topologies_.end() && found->second) {
+    if (const auto found = topologies_.find(topology_of(scenario)); found != topologies_.end() && found->second) {
       Json topology = *found->second;
       set_values(topology, point, true, nullptr);
       files.texts[found->first] = text_of_file(topology);
@@ -139,26 +129,21 @@ class Sweep {
     return files;
   }
 
-  void set_values(Json& document, std::size_t point, bool is_of_topology,
-                  config::Diagnostics* diagnostics) const {
+  void set_values(Json& document, std::size_t point, bool is_of_topology, config::Diagnostics* diagnostics) const {
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       if (axes_[i].is_of_topology == is_of_topology) set(document, axes_[i], points_[point][i], diagnostics);
     }
   }
   // Each finding once.
-  static void set(Json& document, const SweepAxis& axis, std::size_t value,
-                  config::Diagnostics* diagnostics) {
+  static void set(Json& document, const SweepAxis& axis, std::size_t value, config::Diagnostics* diagnostics) {
     const std::string problem = set_value(document, axis, value);
     if (problem.empty() || diagnostics == nullptr) return;
-    const config::Finding finding{"--vary", "", config::in_quotes(axis.name) + " leads nowhere: " + problem,
-                                  ""};
-    if (std::ranges::find(diagnostics->findings(), finding) == diagnostics->findings().end())
-      diagnostics->add(finding);
+    const config::Finding finding{"--vary", "", config::in_quotes(axis.name) + " leads nowhere: " + problem, ""};
+    if (std::ranges::find(diagnostics->findings(), finding) == diagnostics->findings().end()) diagnostics->add(finding);
   }
 
   // In a process of the point's own.
-  std::optional<RunPlan> plan_of(std::size_t point, const RunOptions& options,
-                                 config::FileTexts& files) const {
+  std::optional<RunPlan> plan_of(std::size_t point, const RunOptions& options, config::FileTexts& files) const {
     files = files_of(point);
     auto plan = make_plan(options, {profile_folders(), &files, "sweep"});
     return plan && warn_of_topology(*plan, options) ? std::move(plan) : std::nullopt;
@@ -191,8 +176,7 @@ class Sweep {
   // Does `body` for each of these points, as many at a time as may be. `take` gets what has come of each, and
   // says whether to go on.
   template <class Body, class Take>
-  void for_points(const std::vector<std::size_t>& points, const char* what, const Body& body,
-                  const Take& take) {
+  void for_points(const std::vector<std::size_t>& points, const char* what, const Body& body, const Take& take) {
     std::size_t next = 0, done = 0;
     bool more = true;
     Progress progress(answer_.is_for_people());
@@ -233,9 +217,7 @@ class Sweep {
           if (WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == kAsExpected) {
             inputs_[point] = text.substr(0, text.find('\n'));
           } else if (!pool_.is_interrupted()) {
-            wrong[point] = WIFEXITED(ended.status)
-                               ? text
-                               : label(point) + ": " + silence_of(ended.status).sentence + "\n";
+            wrong[point] = WIFEXITED(ended.status) ? text : label(point) + ": " + silence_of(ended.status).sentence + "\n";
           }
           return true;
         });
@@ -245,10 +227,8 @@ class Sweep {
       if (++printed > kMostPrinted) break;
       std::fputs(text.c_str(), stderr);
     }
-    if (wrong.size() > kMostPrinted)
-      complain(join(wrong.size() - kMostPrinted, " more points cannot be run"));
-    if (!wrong.empty())
-      complain(join("no point was run, since ", wrong.size(), " of ", points_.size(), " cannot be"));
+    if (wrong.size() > kMostPrinted) complain(join(wrong.size() - kMostPrinted, " more points cannot be run"));
+    if (!wrong.empty()) complain(join("no point was run, since ", wrong.size(), " of ", points_.size(), " cannot be"));
     return wrong.empty() && worst_ == kAsExpected;
   }
 
@@ -268,8 +248,8 @@ class Sweep {
                  "; name another folder with --out, or remove this one to run its point again");
         return false;
       }
-      results_[i] = PointResult{i + 1, points_[i], kept->value("exit_code", 0),
-                                kept->value("finding", std::string()), std::nullopt};
+      results_[i] =
+          PointResult{i + 1, points_[i], kept->value("exit_code", 0), kept->value("finding", std::string()), std::nullopt};
       ++kept_;
     }
     return true;
@@ -278,14 +258,12 @@ class Sweep {
   // Half a sentence; empty: it is what this sweep would make again.
   std::string difference_of(const Json& kept, std::size_t point) const {
     const auto text = [&](const char* key) {
-      return kept.is_object() && kept.contains(key) && kept[key].is_string() ? kept[key].get<std::string>()
-                                                                             : std::string();
+      return kept.is_object() && kept.contains(key) && kept[key].is_string() ? kept[key].get<std::string>() : std::string();
     };
     const bool is_whole = kept.is_object() && kept.contains("settings") && kept.contains("exit_code") &&
                           kept["exit_code"].is_number_integer() &&
                           (!kept.contains("finding") || kept["finding"].is_string());
-    if (!is_whole || text("inputs").empty())
-      return "has a " + std::string(kPointFile) + " that no sweep has written";
+    if (!is_whole || text("inputs").empty()) return "has a " + std::string(kPointFile) + " that no sweep has written";
     if (text("version") != VERBATIM_VERSION)
       return "was run by version " + text("version") + ", and this is " VERBATIM_VERSION;
     if (kept["settings"] != settings_of(axes_, points_[point]))
@@ -313,8 +291,7 @@ class Sweep {
   bool take(std::size_t point, const WorkerPool::Ended& ended) {
     PointResult result{point + 1, points_[point], 0, "", std::nullopt};
     result.exit_code = WIFEXITED(ended.status) ? WEXITSTATUS(ended.status) : silence_of(ended.status).code;
-    if (pool_.is_interrupted() && (!WIFEXITED(ended.status) || result.exit_code == kInterrupted))
-      return false;
+    if (pool_.is_interrupted() && (!WIFEXITED(ended.status) || result.exit_code == kInterrupted)) return false;
     if (result.exit_code != kAsExpected) {
       result.finding = first_sentence(ended.output);
       if (result.finding.empty()) result.finding = silence_of(ended.status).sentence;
@@ -335,8 +312,7 @@ class Sweep {
                  {"settings", settings_of(axes_, points_[point])},
                  {"exit_code", result.exit_code}};
     if (!result.finding.empty()) json["finding"] = result.finding;
-    return wrote(folder_of(point) + "/" + kPointFile,
-                 json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    return wrote(folder_of(point) + "/" + kPointFile, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   }
 
   // False: it has not, and a sentence has said why.
@@ -360,11 +336,10 @@ class Sweep {
       result.run = read_summary(folder_of(i), &ignored);
       if (result.exit_code != kAsExpected) {
         ++failed;
-        const bool is_ours = result.exit_code == kUsage || result.exit_code == kInternalError ||
-                             result.exit_code == kMachineFault;
+        const bool is_ours =
+            result.exit_code == kUsage || result.exit_code == kInternalError || result.exit_code == kMachineFault;
         worst_ = std::max(worst_, is_ours ? result.exit_code : static_cast<int>(kProgramFailed));
-        answer_.say_wrong("%s: exit code %d: %s\n", label(i).c_str(), result.exit_code,
-                          result.finding.c_str());
+        answer_.say_wrong("%s: exit code %d: %s\n", label(i).c_str(), result.exit_code, result.finding.c_str());
       }
       list.push_back(to_json(axes_, result));
       lines += list.back().dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -379,13 +354,11 @@ class Sweep {
       answer_.say("%s", table.text().c_str());
     }
     const std::size_t left = points_.size() - results.size();
-    std::string summary =
-        join(results.size(), " of ", points_.size(), points_.size() == 1 ? " point" : " points");
+    std::string summary = join(results.size(), " of ", points_.size(), points_.size() == 1 ? " point" : " points");
     if (kept_ != 0) summary += join(", ", kept_, " of them from before");
     summary += join(", ", failed, " failed");
     if (left != 0)
-      summary += std::string(pool_.is_interrupted() ? "; interrupted" : "") +
-                 ": the same command runs those that are left";
+      summary += std::string(pool_.is_interrupted() ? "; interrupted" : "") + ": the same command runs those that are left";
     if (!results.empty()) summary += "; " + options_.out + "/results.csv";
     if (failed == 0 && left == 0)
       answer_.say("%s\n", summary.c_str());

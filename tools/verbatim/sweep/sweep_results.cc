@@ -36,35 +36,31 @@ struct Column {
 const std::vector<Column>& columns() {
   using enum FigureUnit;
   static const std::vector<Column> all = {
-      {"virtual_time_ps", "virtual time", kTime, [](const RunSummary& run) { return run.virtual_time_ps; },
-       true, false, "Virtual time"},
-      {"packets", "packets", kCount, [](const RunSummary& run) { return run.packets; }, false, false,
+      {"virtual_time_ps", "virtual time", kTime, [](const RunSummary& run) { return run.virtual_time_ps; }, true, false,
+       "Virtual time"},
+      {"packets", "packets", kCount, [](const RunSummary& run) { return run.packets; }, false, false, nullptr},
+      {"flows", "flows", kCount, [](const RunSummary& run) { return of_flows(run, &SizeClass::flows); }, true, true,
        nullptr},
-      {"flows", "flows", kCount, [](const RunSummary& run) { return of_flows(run, &SizeClass::flows); }, true,
+      {"finished", "finished", kCount, [](const RunSummary& run) { return of_flows(run, &SizeClass::finished); }, true, true,
+       nullptr},
+      {"p50_ps", "p50", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::p50_ps); }, true, true,
+       "Median completion time of flows"},
+      {"p95_ps", "p95", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::p95_ps); }, false, true,
+       nullptr},
+      {"p99_ps", "p99", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::p99_ps); }, true, true,
+       "99th percentile of completion times of flows"},
+      {"longest_ps", "longest", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::longest_ps); }, false,
        true, nullptr},
-      {"finished", "finished", kCount,
-       [](const RunSummary& run) { return of_flows(run, &SizeClass::finished); }, true, true, nullptr},
-      {"p50_ps", "p50", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::p50_ps); }, true,
-       true, "Median completion time of flows"},
-      {"p95_ps", "p95", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::p95_ps); }, false,
-       true, nullptr},
-      {"p99_ps", "p99", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::p99_ps); }, true,
-       true, "99th percentile of completion times of flows"},
-      {"longest_ps", "longest", kTime,
-       [](const RunSummary& run) { return of_flows(run, &SizeClass::longest_ps); }, false, true, nullptr},
-      {"p50_mbps", "p50 rate", kRate,
-       [](const RunSummary& run) { return of_flows(run, &SizeClass::p50_mbps); }, true, true,
+      {"p50_mbps", "p50 rate", kRate, [](const RunSummary& run) { return of_flows(run, &SizeClass::p50_mbps); }, true, true,
        "Median rate of flows"},
-      {"packets_dropped", "dropped", kCount, [](const RunSummary& run) { return run.packets_dropped; }, true,
-       true, "Packets dropped"},
-      {"packets_sent_again", "sent again", kCount,
-       [](const RunSummary& run) { return run.packets_sent_again; }, false, true, nullptr},
-      {"packets_marked", "marked", kCount, [](const RunSummary& run) { return Value(run.packets_marked); },
-       true, true, "Packets marked"},
-      {"pauses", "pauses", kCount, [](const RunSummary& run) { return Value(run.pauses); }, true, true,
-       "Pauses"},
-      {"paused_ps", "paused", kTime, [](const RunSummary& run) { return Value(run.paused_ps); }, false, true,
+      {"packets_dropped", "dropped", kCount, [](const RunSummary& run) { return run.packets_dropped; }, true, true,
+       "Packets dropped"},
+      {"packets_sent_again", "sent again", kCount, [](const RunSummary& run) { return run.packets_sent_again; }, false, true,
        nullptr},
+      {"packets_marked", "marked", kCount, [](const RunSummary& run) { return Value(run.packets_marked); }, true, true,
+       "Packets marked"},
+      {"pauses", "pauses", kCount, [](const RunSummary& run) { return Value(run.pauses); }, true, true, "Pauses"},
+      {"paused_ps", "paused", kTime, [](const RunSummary& run) { return Value(run.paused_ps); }, false, true, nullptr},
   };
   return all;
 }
@@ -88,8 +84,7 @@ std::size_t axis_to_the_right(const std::vector<SweepAxis>& axes) {
 }
 
 // A line for each combination of the other axes; points that differ in the seed alone are of one line.
-std::vector<Series> series_of(const std::vector<SweepAxis>& axes, std::size_t right,
-                              const std::vector<PointResult>& results,
+std::vector<Series> series_of(const std::vector<SweepAxis>& axes, std::size_t right, const std::vector<PointResult>& results,
                               const std::function<Value(const RunSummary&)>& value) {
   std::vector<Series> series;
   std::map<SweepPoint, std::size_t> places;
@@ -102,9 +97,7 @@ std::vector<Series> series_of(const std::vector<SweepAxis>& axes, std::size_t ri
       label += (label.empty() ? "" : " ") + axes[i].short_name + "=" + axes[i].texts[result.point[i]];
     }
     const auto [place, is_new] = places.emplace(others, series.size());
-    if (is_new)
-      series.push_back(
-          {label, series.size(), std::vector<std::vector<std::uint64_t>>(axes[right].values.size())});
+    if (is_new) series.push_back({label, series.size(), std::vector<std::vector<std::uint64_t>>(axes[right].values.size())});
     const Value one = result.run ? value(*result.run) : std::nullopt;
     if (one) series[place->second].values[result.point[right]].push_back(*one);
   }
@@ -114,9 +107,7 @@ std::vector<Series> series_of(const std::vector<SweepAxis>& axes, std::size_t ri
 }  // namespace
 
 Json to_json(const std::vector<SweepAxis>& axes, const PointResult& result) {
-  Json json = {{"point", result.number},
-               {"settings", settings_of(axes, result.point)},
-               {"exit_code", result.exit_code}};
+  Json json = {{"point", result.number}, {"settings", settings_of(axes, result.point)}, {"exit_code", result.exit_code}};
   json["outcome"] = result.run ? Json(result.run->outcome) : Json();
   json["digest"] = result.run && result.run->digest ? Json(result.run->digest->hex) : Json();
   for (const Column& column : columns()) {
@@ -129,8 +120,8 @@ Json to_json(const std::vector<SweepAxis>& axes, const PointResult& result) {
       if (one.name.empty() || one.classes.empty()) continue;
       const SizeClass& all = one.classes.back();
       Json& entry = workloads[one.name] = Json{{"flows", all.flows}, {"finished", all.finished}};
-      for (const auto& [key, value] : {std::pair("p50_ps", all.p50_ps), std::pair("p95_ps", all.p95_ps),
-                                       std::pair("p99_ps", all.p99_ps)})
+      for (const auto& [key, value] :
+           {std::pair("p50_ps", all.p50_ps), std::pair("p95_ps", all.p95_ps), std::pair("p99_ps", all.p99_ps)})
         if (value) entry[key] = *value;
     }
   }
@@ -158,8 +149,7 @@ std::string csv_of(const std::vector<SweepAxis>& axes, const std::vector<PointRe
   return text;
 }
 
-std::vector<std::vector<std::string>> table_of(const std::vector<SweepAxis>& axes,
-                                               const std::vector<PointResult>& results) {
+std::vector<std::vector<std::string>> table_of(const std::vector<SweepAxis>& axes, const std::vector<PointResult>& results) {
   std::vector<const Column*> shown;
   for (const Column& column : columns()) {
     const bool says_something = std::ranges::any_of(results, [&](const PointResult& result) {
@@ -193,8 +183,7 @@ std::string sweep_page(const std::string& scenario, const std::vector<SweepAxis>
   const SweepAxis& axis = axes[right];
   std::vector<std::string> labels;
   std::string plots;
-  const auto add = [&](const std::string& title, FigureUnit unit,
-                       const std::function<Value(const RunSummary&)>& value) {
+  const auto add = [&](const std::string& title, FigureUnit unit, const std::function<Value(const RunSummary&)>& value) {
     const std::vector<Series> series = series_of(axes, right, results, value);
     labels.clear();
     for (const Series& one : series) labels.push_back(one.label);
@@ -207,20 +196,18 @@ std::string sweep_page(const std::string& scenario, const std::vector<SweepAxis>
     if (result.run) runs.push_back(*result.run);
   for (const std::string& name : workloads_to_compare(runs)) {
     if (name.empty() || runs.front().workloads.size() < 3) continue;
-    add("99th percentile of completion times of " + name, FigureUnit::kTime,
-        [&](const RunSummary& run) -> Value {
-          const WorkloadSummary* const one = workload_of(run, name);
-          return one == nullptr || one->classes.empty() ? std::nullopt : one->classes.back().p99_ps;
-        });
+    add("99th percentile of completion times of " + name, FigureUnit::kTime, [&](const RunSummary& run) -> Value {
+      const WorkloadSummary* const one = workload_of(run, name);
+      return one == nullptr || one->classes.empty() ? std::nullopt : one->classes.back().p99_ps;
+    });
   }
   const bool has_series = labels.size() > 1;
-  const bool has_seeds =
-      std::ranges::find(axes, "seed", &SweepAxis::name) != axes.end() && axis.name != "seed";
+  const bool has_seeds = std::ranges::find(axes, "seed", &SweepAxis::name) != axes.end() && axis.name != "seed";
   std::string body = "<section>" + (has_series ? legend_html(labels) : "");
   if (has_seeds) body += "<p class=\"hint\">A dot is a seed; lines join the medians of the seeds.</p>";
   body += "</section>\n<section aria-label=\"Plots\"><div class=\"plots\">\n" + plots +
-          "</div></section>\n<section aria-label=\"Points\"><h2>Points</h2>\n" +
-          table_html(table_of(axes, results)) + "</section>\n";
+          "</div></section>\n<section aria-label=\"Points\"><h2>Points</h2>\n" + table_html(table_of(axes, results)) +
+          "</section>\n";
   return page_of("Sweep of " + scenario, body);
 }
 

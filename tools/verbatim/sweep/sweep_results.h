@@ -24,8 +24,7 @@ nlohmann::ordered_json to_json(const std::vector<SweepAxis>& axes, const PointRe
 // A line of titles, and a line for each point.
 std::string csv_of(const std::vector<SweepAxis>& axes, const std::vector<PointResult>& results);
 // For people; the first row is a head. Columns that say nothing of any point are left out.
-std::vector<std::vector<std::string>> table_of(const std::vector<SweepAxis>& axes,
-                                               const std::vector<PointResult>& results);
+std::vector<std::vector<std::string>> table_of(const std::vector<SweepAxis>& axes, const std::vector<PointResult>& results);
 std::string sweep_page(const std::string& scenario, const std::vector<SweepAxis>& axes,
                        const std::vector<PointResult>& results);
 
