@@ -27,6 +27,7 @@
 #include "tools/verbatim/prefault.h"
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/verb_table.h"
+#include "tools/verbatim/workload/workload.h"
 
 namespace verbatim::cli {
 namespace {
@@ -252,6 +253,11 @@ int dispatch(int argc, char** argv) {
   describe_verb->add_option("--dot", describe_options.dot, "write all hosts, switches and cables to this file instead, for Graphviz (DOT)")->type_name("FILE");
   add_answer(describe_verb, describe_options.style);
 
+  WorkloadOptions workload_options;
+  CLI::App* workload_verb = app.add_subcommand("workload", "Say what the flows and workloads of a scenario ask of its fabric");
+  workload_verb->add_option("scenario", workload_options.file, "scenario file")->type_name("")->required();
+  add_answer(workload_verb, workload_options.style);
+
   std::string shell;
   CLI::App* completion_verb = app.add_subcommand("completion", "Write the completion script of a shell to standard output");
   const std::vector<std::string> shells(std::begin(kShells), std::end(kShells));
@@ -309,6 +315,7 @@ int dispatch(int argc, char** argv) {
     std::fputs(completion_of(verb_table(app), shell).c_str(), stdout);
     return kAsExpected;
   }
+  if (workload_verb->parsed()) return describe_workloads(workload_options);
   if (describe_verb->parsed()) return describe(describe_options);
   if (app.got_subcommand("new")) return make_new(new_options);
   if (app.got_subcommand("import")) return import_fabric(import_options);
