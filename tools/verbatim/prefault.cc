@@ -36,6 +36,7 @@ int populate_code(dl_phdr_info* object, std::size_t, void*) {
 }
 
 std::uintptr_t heap_begin = 0;  // about
+constexpr int kPiece = 2 << 20;  // by which the heap grows
 
 }  // namespace
 
@@ -45,7 +46,7 @@ void prefault() {
   // Before main little is allocated.
   heap_begin = reinterpret_cast<std::uintptr_t>(sbrk(0)) - (128 << 10);
   // What the simplest of runs takes, and more in one piece when that is used up.
-  constexpr std::size_t kHeap = 1280 << 10, kPiece = 2 << 20;
+  constexpr std::size_t kHeap = 1280 << 10;
   mallopt(M_TOP_PAD, kPiece);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
   mallopt(M_MMAP_THRESHOLD, 8 << 20);  // what proofs of waiting take and give back stays ours
@@ -53,6 +54,22 @@ void prefault() {
   void* volatile grows = std::malloc(127 << 10);  // by a piece
   std::free(grows);
   if (reinterpret_cast<std::uintptr_t>(sbrk(0)) > end + kHeap) populate(end, end + kHeap, MADV_POPULATE_WRITE);
+}
+
+void use_huge_pages(std::uint64_t bytes) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // what malloc's settings can say
+  if (kHasAddressSanitizer) return;
+  const auto wanted = static_cast<int>(std::min(bytes, kMost));
+  const auto begin = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  // All of it at once, and none of it goes back.
+  mallopt(M_TOP_PAD, wanted);
+  mallopt(M_TRIM_THRESHOLD, wanted + (64 << 20));
+  void* volatile grows = std::malloc(kPiece + (127 << 10));
+  std::free(grows);
+  mallopt(M_TOP_PAD, kPiece);
+  const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  const std::uintptr_t first = begin & ~(kPage - 1);
+  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
 }
 
 void prefault_in_child() {

@@ -30,6 +30,7 @@
 #include "tools/verbatim/call_line.h"
 #include "tools/verbatim/fabric_deadlock.h"
 #include "tools/verbatim/memory_estimate.h"
+#include "tools/verbatim/prefault.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_cause.h"
 #include "tools/verbatim/run_congestion.h"
@@ -406,6 +407,8 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
     complain(lacking + "; nothing was started");
     return kUsage;
   }
+  constexpr std::uint64_t kLarge = 16 << 20;  // more than near caches and tables of pages reach
+  if (plan.programs.empty() && estimate.model_bytes > kLarge) use_huge_pages(2 * estimate.model_bytes);
   std::vector<std::string> hosts;
   bool keep = !plan.fail_on.empty();
   for (const config::ProgramSpec& program : plan.scenario.programs) {
