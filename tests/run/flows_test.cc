@@ -395,4 +395,30 @@ TEST(Flows, over_lossy_links_they_lose_packets_and_arrive) {
   }
 }
 
+// Two programs at the far ends of a fat tree, alone and while all hosts send at half of their links' rate: messages wait in queues,
+// but each takes as many hand-overs between program and simulator as before.
+TEST(Workloads, delay_programs_and_do_not_end_their_slices) {
+  const support::TemporaryFolder folder;
+  const std::string topology = folder.path() + "/t.json";
+  std::ofstream(topology) << R"({"name": "tree",
+                                 "generate": {"shape": "fat_tree", "hosts": 54, "rate": "100 Gbps", "hca": "edr_light"},
+                                 "hosts": [{"name": "h0", "hca": "edr_hca"}, {"name": "h53", "hca": "edr_hca"}]})";
+  const std::string load = R"(, "workloads": [{"pattern": "random", "load": 0.5, "start": "1 ms", "duration": "1 ms",
+                                               "sizes": "fb-hadoop", "background": true}])";
+  const auto run = [&](int messages, const std::string& more) {
+    const std::string command = "ibv_rc_pingpong -s 64 -n " + std::to_string(messages);
+    const std::string programs = R"("programs": [{"host": "h0", "command": ")" + command + R"("},
+                                                 {"host": "h53", "command": ")" + command + R"( h0", "start": "1 ms"}])";
+    RunReport report = Scenario(programs + more, topology).run({"--verify"});
+    EXPECT_EQ(report.code, 0) << report.story();
+    return report;
+  };
+  const RunReport few = run(50, ""), many = run(200, ""), few_among = run(50, load), many_among = run(200, load);
+  const auto end_of = [](const RunReport& one) { return one.report["programs"][1]["ended_ps"].get<std::int64_t>(); };
+  EXPECT_GT(end_of(many_among), end_of(many) + 100'000'000) << "100 us";
+  const auto hand_overs = [](const RunReport& one) { return one.report["hand_overs"].get<std::int64_t>(); };
+  EXPECT_EQ(hand_overs(many_among) - hand_overs(few_among), hand_overs(many) - hand_overs(few));
+  EXPECT_EQ(many_among.report["workloads"][0]["name"], "random");
+}
+
 }  // namespace verbatim
