@@ -395,8 +395,8 @@ TEST(Flows, over_lossy_links_they_lose_packets_and_arrive) {
   }
 }
 
-// Two programs at the far ends of a fat tree, alone and while all hosts send at half of their links' rate: messages wait in queues,
-// but each takes as many hand-overs between program and simulator as before.
+// Two programs at the far ends of a fat tree, alone and while all hosts send at half of their links' rate: messages wait in
+// queues, but each takes as many hand-overs between program and simulator as before.
 TEST(Workloads, delay_programs_and_do_not_end_their_slices) {
   const support::TemporaryFolder folder;
   const std::string topology = folder.path() + "/t.json";
