@@ -151,7 +151,9 @@ class MatrixReader : LineReader {
       return refuse(quoted(words.front()) + " needs one number", "write `" + std::string(words.front()) + " 4`");
     if (header != kNone) return refuse(quoted(words.front()) + " is there twice", "leave one of them out");
     const std::uint64_t most = words.front() == "Nodes" ? FlowFile::kMostNodes : FlowFile::kMostFlows;
-    if (const auto value = number(words[1], "number of them", most)) header = *value;
+    const auto value = number(words[1], "number of them", most);
+    if (value == 0u && &header == &nodes_) return refuse("there are no nodes", "write `Nodes 4`");
+    if (value) header = *value;
   }
 
   void check_count(const char* name, std::uint64_t header, std::uint64_t found) {
@@ -186,7 +188,7 @@ class MatrixReader : LineReader {
     const std::string_view ends = lines_.words().front();
     const std::size_t arrow = ends.find("->");
     FlowPlan flow;
-    const std::uint64_t last_node = nodes_ == kNone || nodes_ == 0 ? FlowFile::kMostNodes - 1 : nodes_ - 1;
+    const std::uint64_t last_node = nodes_ == kNone ? FlowFile::kMostNodes - 1 : nodes_ - 1;
     const auto from = number(ends.substr(0, arrow), "node", last_node),
                to = number(ends.substr(arrow + 2), "node", last_node);
     if (!from || !to) return;

@@ -75,6 +75,9 @@ TEST(ConnectionMatrix, refuses_bad_lines_with_line_and_hint) {
   const std::string keys = "keys are start, size, id, trigger, send_done_trigger, recv_done_trigger, prio\n";
   const std::pair<std::string, std::string> kTexts[] = {
       {"", "1: the file has no flow; write one\n"},
+      {"Nodes 0\nConnections 1\n" + good,
+       "1: there are no nodes; write `Nodes 4`\n"
+       "3: a connection comes before the line \"Nodes\"; say first how many there are: `Nodes 16`\n"},
       {"Nodes 4\nNodes 4\nConnections 1\n" + good, "2: \"Nodes\" is there twice; leave one of them out\n"},
       {"Nodes\nConnections 1\n",
        "1: \"Nodes\" needs one number; write `Nodes 4`\n"
