@@ -137,6 +137,26 @@ std::vector<const char*> graph_keys(const WorkloadSpec& spec) {
   return keys;
 }
 
+std::vector<const char*> flow_pattern_keys(const WorkloadSpec& spec) {
+  std::vector<const char*> keys;
+  const WorkloadSpec plain;
+  const auto add = [&](const char* key, bool is_given) {
+    if (is_given) keys.push_back(key);
+  };
+  add("to", !spec.to.empty());
+  add("sizes", !spec.sizes.empty());
+  add("senders", spec.senders != plain.senders);
+  add("distance", spec.distance != plain.distance);
+  add("share", spec.share != plain.share);
+  add("load", spec.load != plain.load);
+  add("duration", spec.duration != plain.duration);
+  add("flows", spec.flows != plain.flows);
+  add("in_flight", spec.in_flight != plain.in_flight);
+  add("on", spec.on != plain.on);
+  add("off", spec.off != plain.off);
+  return keys;
+}
+
 Pattern pattern_of(const WorkloadSpec& spec) {
   const auto pattern = find_pattern(spec.pattern);
   CHECK(pattern.has_value());

@@ -12,6 +12,8 @@ namespace verbatim::config {
 
 // Keys that are given and mean something for graphs alone.
 std::vector<const char*> graph_keys(const WorkloadSpec& spec);
+// The same for patterns of flows, but for keys that a file of flows has, too.
+std::vector<const char*> flow_pattern_keys(const WorkloadSpec& spec);
 
 // The pattern and algorithm of a resolved graph that is no file.
 workload::Pattern pattern_of(const WorkloadSpec& spec);

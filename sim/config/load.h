@@ -52,7 +52,7 @@ void check_traffic_keys(const ScenarioSpec& scenario, const std::string& what, c
                         std::uint32_t traffic_class, Diagnostics& diagnostics);
 void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uint32_t>& adapters, const std::string& pointer,
                         std::int64_t bytes, Diagnostics& diagnostics);
-// What all traffic needs of the topology.
+// Checks that the topology can carry all traffic: it has a subnet manager, and adapters have enough queue pairs.
 void check_traffic(const ScenarioSpec& scenario, Diagnostics& diagnostics);
 // Finds who takes part in workloads, reads their files, and refuses keys that do not go together.
 void resolve_workloads(ScenarioSpec& scenario, const LoadOptions& options, Diagnostics& diagnostics);

@@ -39,20 +39,11 @@ class GraphResolver {
 
   void refuse_flow_keys() {
     const std::string flows = "flows";
-    only_of("to", !spec_.to.empty(), false, flows);
-    only_of("sizes", !spec_.sizes.empty(), false, flows);
-    only_of("senders", spec_.senders != WorkloadSpec::kNotGiven, false, flows);
-    only_of("distance", spec_.distance != 1, false, flows);
-    only_of("share", spec_.share != WorkloadSpec::kNotGiven, false, flows);
-    only_of("load", spec_.load != WorkloadSpec::kNotGiven, false, flows);
-    only_of("duration", spec_.duration != Duration(WorkloadSpec::kNotGiven), false, flows);
-    only_of("flows", spec_.flows != WorkloadSpec::kNotGiven, false, flows);
-    only_of("in_flight", spec_.in_flight != 1, false, flows);
-    only_of("message_size", spec_.message_size != 1 << 20, false, flows);
-    only_of("queue_pairs", spec_.queue_pairs != 1, false, flows);
-    only_of("depth", spec_.depth != 128, false, flows);
-    only_of("on", spec_.on != Duration(0), false, flows);
-    only_of("off", spec_.off != Duration(0), false, flows);
+    const WorkloadSpec plain;
+    for (const char* const key : flow_pattern_keys(spec_)) only_of(key, true, false, flows);
+    only_of("message_size", spec_.message_size != plain.message_size, false, flows);
+    only_of("queue_pairs", spec_.queue_pairs != plain.queue_pairs, false, flows);
+    only_of("depth", spec_.depth != plain.depth, false, flows);
     only_of("background", spec_.background, false, flows);
   }
 

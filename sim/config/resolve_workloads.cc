@@ -100,25 +100,13 @@ class WorkloadResolver {
 
   void resolve_flow_file(WorkloadSpec& spec, std::size_t before) {
     if (diagnostics_.findings().size() != before) return;
-    const WorkloadSpec plain;
-    const auto refuse = [&](const char* key, bool is_given) {
-      if (is_given)
-        add(join_pointer(spec.pointer, key), in_quotes(key) + " means nothing for a file of flows",
-            "leave it out; it belongs to patterns");
-    };
-    for (const char* const key : graph_keys(spec)) refuse(key, true);
-    refuse("to", !spec.to.empty());
-    refuse("size", spec.size != plain.size);
-    refuse("sizes", !spec.sizes.empty());
-    refuse("senders", spec.senders != plain.senders);
-    refuse("distance", spec.distance != plain.distance);
-    refuse("share", spec.share != plain.share);
-    refuse("load", spec.load != plain.load);
-    refuse("duration", spec.duration != plain.duration);
-    refuse("flows", spec.flows != plain.flows);
-    refuse("in_flight", spec.in_flight != plain.in_flight);
-    refuse("on", spec.on != plain.on);
-    refuse("off", spec.off != plain.off);
+    std::vector<const char*> keys = graph_keys(spec);
+    if (spec.size != kNotGiven) keys.push_back("size");
+    for (const char* const key : flow_pattern_keys(spec)) keys.push_back(key);
+    for (const char* const key : keys) {
+      add(join_pointer(spec.pointer, key), in_quotes(key) + " means nothing for a file of flows",
+          "leave it out; it belongs to patterns");
+    }
     const workload::FlowFile& file = *spec.flow_file;
     const std::string path = beside(scenario_.file, spec.file);
     const auto greatest = [&] {

@@ -118,7 +118,7 @@ struct AtomicEth {
   std::uint64_t compare = 0;
 };
 
-// Of one packet, and of none of its copies.
+// A flag of one packet; its copies do not have it.
 struct UncopiedFlag {
   bool value = false;
 

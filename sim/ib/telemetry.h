@@ -1,5 +1,5 @@
-// What switches write into a packet on its way, for controllers of rates that ask for it (`sim/hca/congestion`), as HPCC has
-// it (Li et al., SIGCOMM 2019, 4.1): each switch that the packet leaves adds a record of its output. The receiver's
+// Records that switches write into a packet on its way, for controllers of rates that ask for them (`sim/hca/congestion`), as
+// HPCC has it (Li et al., SIGCOMM 2019, 4.1): each switch that the packet leaves adds a record of its output. The receiver's
 // acknowledgement brings all of them to the sender.
 //
 // The sender reserves kTelemetryBytes of the frame, as HPCC's simulator does: packets keep their size on their way. Its

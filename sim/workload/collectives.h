@@ -14,7 +14,7 @@
 
 namespace verbatim::workload {
 
-// Who takes part, and how far each has come. Members are numbered from 0 by their places in `ranks`.
+// The ranks that take part, and the last operation of each. Members are numbered from 0 by their places in `ranks`.
 struct Team {
   explicit Team(std::vector<std::uint32_t> ranks) : ranks(std::move(ranks)), last(this->ranks.size(), kNoOperation) {}
   std::uint32_t size() const { return static_cast<std::uint32_t>(ranks.size()); }
@@ -67,7 +67,7 @@ struct CollectiveParams {
 };
 inline constexpr std::uint32_t kMaxChannels = 64;
 
-// What has been appended.
+// One collective in a graph.
 struct Collective {
   Pattern pattern = Pattern::kAllReduce;
   Algorithm algorithm = Algorithm::kRing;

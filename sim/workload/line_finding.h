@@ -1,4 +1,4 @@
-// What is wrong with a line of a text file.
+// A mistake in a line of a text file.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Who sends to whom: patterns over the members of a workload, numbered from 0. Integers alone, so that a seed
+// Patterns, pairs of sender and receiver, over the members of a workload, numbered from 0. Integers alone, so that a seed
 // gives the same flows on every machine.
 #pragma once
 

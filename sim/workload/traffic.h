@@ -10,7 +10,7 @@
 
 namespace verbatim::workload {
 
-// What the flows of one entry of a file have in common.
+// Properties that the flows of one entry of a file share.
 struct FlowKind {
   std::string name;  // of the workload; empty: the flow has an entry of its own
   hca::SourceWork::Operation operation = hca::SourceWork::Operation::kWrite;

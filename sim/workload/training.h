@@ -1,5 +1,5 @@
 // Patterns of training a model on many hosts: computations whose times vary, pipelines of stages, and experts
-// that tokens are sent to. What is drawn comes from the seed and a name in integers: each member draws from a
+// that tokens are sent to. Random values come from the seed and a name in integers: each member draws from a
 // stream of its own.
 #pragma once
 

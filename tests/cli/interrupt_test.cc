@@ -201,7 +201,7 @@ TEST_P(InterruptedRuns, seeds) {
   EXPECT_EQ(nlohmann::json::parse(text_of(folder() + "/out/seeds.json"))["interrupted"], true);
 }
 
-// What was interrupted is not taken for done.
+// A point that was interrupted runs again.
 TEST_P(InterruptedRuns, sweep) {
   hang();
   nlohmann::json scenario = {{"topology", std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology}};

@@ -62,7 +62,7 @@ TEST(Sweep, runs_every_combination_in_order_whatever_the_jobs) {
     EXPECT_EQ(results[i]["settings"]["workloads/0/load"], i < 3 ? 0.2 : 0.6);
     EXPECT_EQ(results[i]["settings"]["seed"], i % 3 + 1);
     EXPECT_EQ(results[i]["outcome"], "finished");
-    // What stands there is what the run itself says.
+    // The line agrees with the run.json of the point.
     const Json run = Json::parse(text_of_file(folder.path("one/points/00" + std::to_string(i + 1) + "/run.json")));
     EXPECT_EQ(results[i]["digest"], run["digest"]);
     EXPECT_EQ(results[i]["virtual_time_ps"], run["virtual_time_ps"]);

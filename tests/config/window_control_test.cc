@@ -78,7 +78,7 @@ Outcome incast(const std::string& controller, const std::string& endpoint, int s
 
 // 32 MiB at 100 Gb/s, with 94 bytes of headers and gaps for 4,096: 2.746 ms; telemetry takes another percent of them.
 constexpr double kBoth = 2'746;
-// Cables are short, and adapters take most of a round trip. What hpcc sees of outputs is late by that, and its rates swing.
+// Cables are short, and adapters take most of a round trip. Records of outputs reach hpcc late by that, and its rates swing.
 struct Setting {
   std::string controller, round_trip;
   double slowest_us;
@@ -145,7 +145,7 @@ TEST(WindowControl, hpcc_takes_as_long_as_in_its_own_simulator) {
     EXPECT_NEAR(slowest_as_in_ns3(senders), us, us * 0.015) << senders;
 }
 
-// What is lost does not stay in the window: with a timeout, and with packets that are sent again alone, all flows finish.
+// Lost packets leave the window: after timeouts and after selective repeat all flows finish.
 TEST(WindowControl, losses_of_packets_and_acknowledgements_shut_no_window) {
   const std::string faults = R"({"action": "drop", "from": "h1", "nth": 50, "every": 97, "count": 0},
       {"action": "drop", "from": "h0", "nth": 33, "every": 151, "count": 0},

@@ -45,7 +45,7 @@ std::string normalised(const std::string& text) {
   return joined;
 }
 
-// What ibnetdiscover prints on a host of the fabric that the text describes.
+// The output of ibnetdiscover on a host of the fabric that the text describes.
 std::string printed_in(const std::string& text, const std::string& host) {
   namespace imports = config::imports;
   config::Diagnostics diagnostics;

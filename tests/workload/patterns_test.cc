@@ -1,4 +1,4 @@
-// Who sends to whom.
+// Pairs of sender and receiver, by pattern.
 #include "sim/workload/patterns.h"
 
 #include <gtest/gtest.h>

@@ -142,7 +142,7 @@ std::string line_of(std::size_t index, const config::ScenarioSpec& scenario, con
 
 namespace {
 
-// Of the flows with these places, none of them without end.
+// Times of the flows with these places; each of them has an end.
 std::vector<FlowTimes> times_of(const workload::Traffic& traffic, std::span<const std::size_t> flows,
                                 std::span<const FlowFigures> figures) {
   if (flows.empty()) return {};

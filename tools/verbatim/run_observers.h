@@ -1,4 +1,4 @@
-// What watches one run, and the files that it writes.
+// The observers of one run, and the files that they write.
 #pragma once
 
 #include <functional>

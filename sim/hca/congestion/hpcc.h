@@ -3,12 +3,10 @@
 //
 //  - How busy an output is: the bytes that have left between two records, over what it can send, plus the lesser of the two
 //    queues over what the window holds. Of the outputs on the way the busiest counts, in a mean over one base_round_trip.
-//  - At kTargetPercent, or after rpg_threshold steps in a row, the rate becomes that of the last round trip, times the
-//  target
-//    over the mean, plus rpg_ai_rate; else rpg_ai_rate is added to that.
+//  - At kTargetPercent, or after rpg_threshold steps in a row, the rate becomes that of the last round trip, times
+//    the target over the mean, plus rpg_ai_rate; else rpg_ai_rate is added to that.
 //  - Every acknowledgement decides anew from the rate of the last round trip; the first of each round trip makes its
-//  decision
-//    that rate. The first of all only keeps its records.
+//    decision that rate. The first of all only keeps its records.
 //
 // The window is what the line carries in base_round_trip, in proportion to the rate. Arithmetic is in integers: rates are
 // whole kb/s, the mean is in 2^-20.

@@ -1,17 +1,15 @@
 // `swift`: a window by the delay of round trips (Kumar et al., Swift, SIGCOMM 2020), with the parameters of htsim's model
 // (Broadcom/csg-htsim 841d9e7b, swift.cpp), which calls several of them a guess.
 //
-//  - Target of the delay: base_round_trip, plus kHopPerMille of it for each switch on the way (topology scaling), plus what
-//  a
-//    small window adds (flow scaling): kRange x base_round_trip at kSmall packets or fewer, nothing at kLarge or more, and
-//    between them in proportion to 1 / sqrt(window).
-//  - Below the target, each acknowledged packet adds 1 / window packets, or one to a window below one. From the target on
-//  the
-//    window shrinks by kBetaPercent x (delay - target) / delay, by half at the most, once in a round trip.
+//  - Target of the delay: base_round_trip, plus kHopPerMille of it for each switch on the way (topology scaling), plus
+//    an addition for small windows (flow scaling): kRange x base_round_trip at kSmall packets or fewer, nothing at
+//    kLarge or more, and between them in proportion to 1 / sqrt(window).
+//  - Below the target, each acknowledged packet adds 1 / window packets, or one to a window below one. From the target
+//    on the window shrinks by kBetaPercent x (delay - target) / delay, by half at the most, once in a round trip.
 //  - Below one packet the next packet starts a round trip / window behind the one before. Else acknowledgements alone pace.
 //
-// The delay is the round trip from the adapter's port back to the adapter, with what the receiver takes: hosts have no
-// time stamps from which fabric delay and host delay could be told apart, so there is one window where Swift has two. Losses
+// The delay is the round trip from the adapter's port back to the adapter, with what the receiver takes: adapters
+// write no time stamps that would separate the fabric's delay from the host's, so there is one window where Swift has two. Losses
 // do not shrink the window. It begins with what the line carries in base_round_trip.
 #pragma once
 

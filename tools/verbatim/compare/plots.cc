@@ -81,8 +81,7 @@ std::string place_class(std::size_t place) {
   return "place-" + std::to_string(place % 8) + (place >= 8 ? " is-dashed" : "");
 }
 
-// Of the curve at this place of so many: those below are wider, so that they are seen beside one that covers
-// them.
+// Width of the curve at this place of so many: lower ones are wider, so that they are seen below one that covers them.
 std::string width_style(std::size_t place, std::size_t count) {
   const std::size_t above = count > place ? count - 1 - place : 0;
   return format(" style=\"stroke-width:%.1f\"", 2 + 1.5 * static_cast<double>(std::min<std::size_t>(above, 4)));

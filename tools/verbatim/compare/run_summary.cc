@@ -98,7 +98,7 @@ void add_ports(RunSummary& run, const nlohmann::json& ports) {
   }
 }
 
-// Of each element these keys.
+// The elements with these keys alone.
 nlohmann::json picked(const nlohmann::json& list, std::initializer_list<const char*> keys) {
   nlohmann::json all = nlohmann::json::array();
   if (!list.is_array()) return all;

@@ -17,7 +17,7 @@ struct SizeClass {
   std::uint64_t most_bytes = 0;  // of the largest that may be in it; 0: flows of any size
   bool is_exact = false;         // all have so many
   std::uint64_t flows = 0, finished = 0;
-  // Of the finished ones; nullopt: there are none. Rates are of payload, in Mbps.
+  // Times and rates of the finished ones; nullopt: there are none. Rates are of payload, in Mbps.
   std::optional<std::uint64_t> p50_ps, p95_ps, p99_ps, longest_ps, p50_mbps;
 
   std::string name() const;  // "8 MiB", "up to 4 KiB", "any size"
@@ -47,8 +47,8 @@ struct RunSummary {
   bool has_all_rows = false;               // of its flows, with their times
   std::vector<WorkloadSummary> workloads;  // first that of all flows; empty: the run had none
   std::vector<PortSummary> ports;          // in the order of run.json
-  // What the run was made of, a name and a text each, in an order that is the same for all runs. Of two that
-  // are the same, the runs had the same input.
+  // The run's inputs, a name and a text each, in an order that is the same for all runs. Equal texts mean equal
+  // inputs.
   std::vector<std::pair<std::string, std::string>> inputs;
 
   std::vector<std::pair<std::string, std::string>> settings;  // of a sweep's point: short names, and values

@@ -75,7 +75,7 @@ bool add_values(SweepAxis& axis, const std::string& part, config::Diagnostics& d
   return true;
 }
 
-// Of a pointer without its first slash. A "~1" is a slash, a "~0" a tilde (RFC 6901).
+// The keys of a pointer without its first slash. A "~1" is a slash, a "~0" a tilde (RFC 6901).
 std::vector<std::string> keys_of(std::string_view path) {
   std::vector<std::string> keys = {""};
   for (std::size_t i = 0; i < path.size(); ++i) {

@@ -1,4 +1,4 @@
-// What a sweep varies: keys of a scenario or of its topology, each with its values.
+// The axes of a sweep: keys of a scenario or of its topology, each with its values.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct SweepAxis {
   std::vector<std::string> texts;  // the values, as people read them
 };
 
-// Of the words of --vary, each PATH=VALUE,... A path is a JSON pointer without its first slash, into the
+// Reads the words of --vary, each PATH=VALUE,... A path is a JSON pointer without its first slash, into the
 // topology if "topology" comes first, or if its first key is one of topologies and none of scenarios; an
 // element of a list goes by its number or its name. A value is JSON, or else a text; null leaves the key out;
 // A..B is each whole number from A to B.

@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Json;
 
-// What a result follows from, but the version of verbatim: 32 digits.
+// Digest of all that a result follows from but the version of verbatim: 32 digits.
 std::string inputs_of(const config::FileTexts& files, const RunPlan& plan) {
   std::vector<std::pair<std::string, std::string>> parts;
   const auto name_of = [](const std::string& path) { return fs::path(path).filename().string(); };

@@ -1,4 +1,4 @@
-// What has come of the points of a sweep: a table, a CSV file, a line of JSON each, a page.
+// Results of the points of a sweep: a table, a CSV file, a line of JSON each, a page.
 #pragma once
 
 #include <cstddef>
