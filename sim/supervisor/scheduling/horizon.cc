@@ -23,8 +23,8 @@ Horizon::Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, Durat
       adapter_host_(first_thread, -1) {
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     host_of_[hosts[i].component.value] = i;
-    // Whoever opens a way to the adapter makes two calls at least before anything is sent: a umad agent is registered before
-    // it sends, an identifier of rdma_cm is made and bound, a queue pair is made and brought to RTS.
+    // A program that opens a device makes at least two calls before it sends: it registers a umad agent,
+    // creates and binds an rdma_cm identifier, or creates a queue pair and moves it to RTS.
     constexpr int kCallsBeforeSending = 2;
     Latencies least{kFarthest, kFarthest, kFarthest, kCallsBeforeSending * Duration(hosts[i].costs.system_call_ps), kFarthest};
     for (const hca::Hca* device : hosts[i].devices) {
@@ -35,7 +35,7 @@ Horizon::Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, Durat
       least.to_memory = std::min({least.to_memory, pcie.one_way_latency + access, profile.event_latency});
       least.before_use = std::min(least.before_use, kCallsBeforeSending * profile.command_latency);
       least.mmio = std::min(least.mmio, pcie.one_way_latency);
-      // A pushed work request needs no fetch, and what answers a packet, none at all.
+      // A pushed work request needs no fetch. An acknowledgement needs no work request.
       const std::uint32_t packet = std::min(profile.packetize.latency_cycles, profile.acknowledge.latency_cycles);
       least.from_adapter = std::min(least.from_adapter, cycles(profile, packet));
       least.over_wire = std::min(least.over_wire, hosts[i].from_wire + cycles(profile, profile.receive_check.latency_cycles));
@@ -84,7 +84,7 @@ void Horizon::plan_touches(std::size_t host, const host::ProgramMemory& memory, 
       }
       for (const host::TouchedBytes& of : bytes) bounds.touches.push_back({when, of.address, of.length, of.written});
     });
-    // At one instant an adapter writes before it reads.
+    // At the same time an adapter writes before it reads.
     std::stable_sort(bounds.touches.begin() + first, bounds.touches.end(), [](const PlannedTouch& a, const PlannedTouch& b) {
       return std::pair(a.when, a.written == nullptr) < std::pair(b.when, b.written == nullptr);
     });
@@ -99,7 +99,7 @@ void Horizon::plan_touches(std::size_t host, const host::ProgramMemory& memory, 
 
 Instant Horizon::earliest_effect(std::size_t host, std::optional<Instant> own, Instant limit) const {
   const Latencies& here = latencies_[host];
-  // An event can only be moved to later, so those behind the earliest found so far need no look.
+  // move() only delays an event. Events after the earliest effect found are therefore not visited.
   Instant until = std::min(engine_.now() + kFarthest, limit);
   const auto note = [&until](Instant effect) { return until = std::min(until, effect); };
   if (own) note(*own);
@@ -123,7 +123,7 @@ Instant Horizon::earliest_effect(std::size_t host, std::optional<Instant> own, I
     return note(event_class == EventClass::kTimeout ? when : when + here.to_memory);
   };
   engine_.for_each_hardware_event_before(until, move);
-  // Who is not of this host takes at least so long.
+  // `least` is the least latency of any program event of another host.
   const Duration by_wire = here.is_used ? least_from_program_ + here.over_wire : kFarthest;
   const Duration least = own ? std::min(by_wire, network_latency_) : Duration::zero();
   engine_.for_each_program_event_before(until - least, [&](Instant when, EventClass event_class, ComponentId source) {

@@ -13,7 +13,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// "0,4-6" as /sys writes sets of processors.
+// Parses a list of processors as in /sys, for example "0,4-6".
 std::set<int> processors_in(const std::string& text) {
   std::set<int> found;
   std::istringstream ranges(text);
@@ -26,7 +26,7 @@ std::set<int> processors_in(const std::string& text) {
   return found;
 }
 
-// Threads of one core: who looks for something on one of them slows the other down.
+// Hardware threads of the processor's core. Polling on one of them slows the others down.
 std::set<int> siblings_of(int processor) {
   std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor));
   std::string text;
@@ -43,7 +43,7 @@ int chosen_second(int program_core, const cpu_set_t& allowed) {
   return -1;
 }
 
-// How many looks fill `time`.
+// Number of polls that take `time`.
 std::uint32_t looks_in(std::chrono::nanoseconds time) {
   constexpr int kTried = 2000;
   const auto begin = std::chrono::steady_clock::now();
@@ -59,7 +59,8 @@ std::int64_t interruptions_so_far() {
   return usage.ru_nivcsw;
 }
 
-// Whether the control group whose files lie there has a limit (microseconds of each period), and less than two processors' time.
+// True if the control group with files in `folder` has a quota (microseconds per period) of less than two
+// processors.
 bool is_less_than_two(const std::filesystem::path& folder, bool is_unified) {
   std::ifstream limits(folder / (is_unified ? "cpu.max" : "cpu.cfs_quota_us"));
   std::ifstream periods(folder / "cpu.cfs_period_us");
@@ -68,7 +69,7 @@ bool is_less_than_two(const std::filesystem::path& folder, bool is_unified) {
   return quota > 0 && period > 0 && quota < 2 * period;
 }
 
-// How many threads of this machine want to run now, the caller among them; 0: unknown.
+// Number of runnable threads on this machine, including the caller; 0: unknown.
 int running_threads() {
   std::ifstream file("/proc/loadavg");
   std::string load;
@@ -78,7 +79,8 @@ int running_threads() {
   return file ? running : 0;
 }
 
-// But for the caller, and a few of many processors.
+// True if nothing else runs, except for one thread for each four processors beyond the two that are used
+// here.
 bool others_are_idle(const cpu_set_t& allowed) {
   constexpr int kForUs = 2, kOfProcessors = 4;
   const int running = running_threads();
@@ -90,7 +92,7 @@ bool others_are_idle(const cpu_set_t& allowed) {
 bool is_limited_to_less_than_two(const std::string& groups, const std::filesystem::path& mounted) {
   std::istringstream lines(groups);
   for (std::string line; std::getline(lines, line);) {
-    // "9:cpu,cpuacct:/user.slice", or "0::/user.slice" of version 2.
+    // "9:cpu,cpuacct:/user.slice" in version 1, "0::/user.slice" in version 2.
     const std::size_t first = line.find(':'), second = first == line.npos ? first : line.find(':', first + 1);
     if (second == line.npos) continue;
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
@@ -113,7 +115,7 @@ bool SecondCoreTrial::add(bool second, std::chrono::nanoseconds time) {
 }
 
 bool SecondCoreTrial::is_second_quicker() const {
-  // The ones in the middle: in a single window a program may have computed for long.
+  // Medians, because a program may have computed for long in a single window.
   const auto middle = [](std::vector<std::chrono::nanoseconds> times) {
     std::ranges::sort(times);
     return times[(times.size() - 1) / 2] + times[times.size() / 2];
@@ -143,7 +145,7 @@ void SecondCore::review() {
   slow_.begin();
   switch (use_) {
     case SecondCoreUse::kChanging:
-      // At moments that no program can foresee, and no two runs share.
+      // At times that no program can predict and that differ between runs.
       if ((Clock::now().time_since_epoch().count() >> 4) % 2 == 0) move_to(!used_);
       return;
     case SecondCoreUse::kWhenFree:
@@ -168,7 +170,7 @@ void SecondCore::review_free(Clock::time_point now) {
   move_to(!used_);
 }
 
-// Watched for a while, of ten ticks nine at least.
+// True if the processor was idle for at least nine of ten ticks since the previous check.
 bool SecondCore::is_second_free(Clock::time_point now) {
   if (now - watched_ < kWatched) return false;
   const Ticks before = std::exchange(ticks_, ticks());
@@ -176,7 +178,7 @@ bool SecondCore::is_second_free(Clock::time_point now) {
   return recently && ticks_.all > before.all && (ticks_.idle - before.idle) * 10 >= (ticks_.all - before.all) * 9;
 }
 
-// By others, for whom we were interrupted there.
+// True if other threads preempted the simulator more than four times per kJudged.
 bool SecondCore::is_second_wanted(Clock::time_point now) {
   if (now - judged_ < kJudged) return false;
   const auto periods = (now - std::exchange(judged_, now)) / kJudged;
@@ -184,7 +186,7 @@ bool SecondCore::is_second_wanted(Clock::time_point now) {
   return now_interrupted - std::exchange(interruptions_, now_interrupted) > 4 * periods;
 }
 
-// Ever less often, while it comes to the same.
+// The pause doubles as long as trials confirm the configuration.
 void SecondCore::end_trial(bool second, Clock::time_point now) {
   pause_ = second == second_before_ ? std::min(pause_ * 2, kLongestPause) : kLeastPause;
   tries_ = false;

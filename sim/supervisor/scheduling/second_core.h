@@ -1,8 +1,8 @@
-// A second processor for the simulator. With one processor for all every hand-over is two context switches. With one of its own
-// the simulator looks at the word that a program will write (protocol/baton.h) instead of sleeping, and the program, on the
-// other, looks for its token in turn.
+// A second processor for the simulator. When programs and simulator share one processor, each token transfer
+// costs two context switches. With a processor of its own the simulator polls the word that a program will
+// write (protocol/baton.h) instead of sleeping; the program polls for its token in the same manner.
 //
-// Whether and when this is done costs real time or saves it; it decides nothing.
+// The choice affects real time only, never the result of a run.
 #pragma once
 
 #include <sched.h>
@@ -17,28 +17,31 @@
 
 namespace verbatim::supervisor {
 
-// Whether a second processor is worth its while differs from machine to machine, as much as what it costs to wake a thread
-// there, and from program to program: where the token goes to another one each time, it mostly is not. So both ways are tried, in
-// windows of as many hand-overs each, in turns, since programs do not do the same thing for long.
+// Compares real time with and without the second processor. The gain depends on the machine (the cost of
+// waking a thread on another processor) and on the program (there is usually none if each token transfer is
+// to another thread). Windows with the same number of token transfers alternate between the two
+// configurations because a program's behaviour changes over time.
 class SecondCoreTrial {
  public:
   void begin() { windows_[0].clear(), windows_[1].clear(); }
-  // A window with or without the second processor has taken so long. False: there is nothing more to try.
+  // Adds the duration of a window with or without the second processor. False: the trial is complete.
   bool add(bool second, std::chrono::nanoseconds time);
-  // By a quarter at least: it is a processor more.
+  // True if the median window with the second processor is at least a quarter shorter, which justifies the
+  // additional processor.
   bool is_second_quicker() const;
 
  private:
-  static constexpr std::size_t kWindows = 8;  // of each kind
+  static constexpr std::size_t kWindows = 8;  // for each configuration
   std::vector<std::chrono::nanoseconds> windows_[2];
 };
 
-// Beside a second processor a thread that is woken waits until whoever else runs on its own lets it: for milliseconds if that
-// is another program of the machine. Then one processor for all is better, where a thread that is woken runs at once.
+// Detects contention on the programs' processor. A thread that is woken there from the second processor waits
+// until the scheduler runs it: for milliseconds if another program of the machine occupies the processor. One
+// shared processor is faster then, because the thread that is woken runs at once.
 class SlowAnswers {
  public:
-  // A thread has answered after so long. True: that comes too often. One that computes for long is no worse off without a
-  // second processor.
+  // Adds the time from a token transfer to the answer. True: slow answers are too frequent. A thread that
+  // computes for long counts too; it loses nothing without a second processor.
   bool add(std::chrono::nanoseconds took) { return took >= kSlow && ++slow_ >= kMost; }
   void begin() { slow_ = 0; }
 
@@ -48,27 +51,28 @@ class SlowAnswers {
   int slow_ = 0;
 };
 
-// Whether one of these control groups (text of /proc/self/cgroup, cgroups(7)) or of those above them, whose files lie in
-// `mounted`, may use less than the time of two processors: who looks for something on a second one would use up what programs
-// need.
+// True if one of the control groups in `groups` (text of /proc/self/cgroup, cgroups(7)) or an ancestor of one
+// may use less than the time of two processors. `mounted` is the mount point of their files. Polling on a
+// second processor would consume time that the programs need.
 bool is_limited_to_less_than_two(const std::string& groups, const std::filesystem::path& mounted);
 
 class SecondCore {
  public:
-  // The caller's programs run on `program_core`; of the others it may use those in `allowed`. Where nothing else wants to run
-  // on this machine it begins at once.
+  // Programs run on `program_core`; the second processor is chosen from `allowed`. With
+  // SecondCoreUse::kWhenFree it is used from the start if the machine is otherwise idle.
   SecondCore(SecondCoreUse use, int program_core, const cpu_set_t& allowed);
 
-  // The simulator's thread runs on a processor of its own.
+  // True while the simulator's thread runs on the second processor.
   bool is_used() const { return used_; }
-  // How often a side looks at a word before it sleeps: for about kLook of real time; 0 while no second processor is used.
+  // Number of polls of a word before a side sleeps, for about kLook of real time; 0 while no second processor
+  // is used.
   std::uint32_t looks() const { return used_ ? looks_ : 0; }
 
-  // The token was handed over. Now and then it is decided anew where the simulator runs.
+  // Counts a token transfer. Every kReviewed transfers the use of the second processor is reviewed.
   void count_hand_over() {
     if (use_ != SecondCoreUse::kNever && ++hand_overs_ % kReviewed == 0) review();
   }
-  // The token came back after so long.
+  // A program has answered `took` after it received the token.
   void note_answer(std::chrono::nanoseconds took) {
     if (used_ && use_ == SecondCoreUse::kWhenFree && slow_.add(took)) end_trial(false, Clock::now());
   }
@@ -76,14 +80,15 @@ class SecondCore {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::uint64_t kFirstReview = 16;  // hand-overs to the first decision, and
-  static constexpr std::uint64_t kReviewed = 256;    // from one to the next
+  static constexpr std::uint64_t kFirstReview = 16;  // token transfers before the first review, and
+  static constexpr std::uint64_t kReviewed = 256;    // between later reviews
   static constexpr std::chrono::microseconds kLook{50};
-  static constexpr std::chrono::milliseconds kWatched{100};  // how long a processor has to have been free
-  static constexpr std::chrono::milliseconds kJudged{20};    // how often it is asked whether others want it
-  static constexpr std::chrono::milliseconds kLeastPause{500}, kLongestPause{8000};  // from trial to trial
+  // a processor must be idle for this long before a trial
+  static constexpr std::chrono::milliseconds kWatched{100};
+  static constexpr std::chrono::milliseconds kJudged{20};    // interval between checks for contention
+  static constexpr std::chrono::milliseconds kLeastPause{500}, kLongestPause{8000};  // between trials
 
-  // Ticks of a processor since the machine was started.
+  // CPU time of a processor since the machine started, in the ticks of /proc/stat.
   struct Ticks {
     std::uint64_t idle = 0, all = 0;
   };
@@ -98,19 +103,19 @@ class SecondCore {
 
   const SecondCoreUse use_;
   const int program_core_;
-  int core_ = -1;  // the second one; -1: there is none
+  int core_ = -1;  // the second processor; -1: there is none
   bool used_ = false;
   std::uint32_t looks_ = 0;
   std::uint64_t hand_overs_ = kReviewed - kFirstReview;
   std::uint64_t hand_overs_on_it_ = 0;
-  std::int64_t interruptions_ = 0;  // when it was judged last
-  Ticks ticks_;                     // when it was watched last
+  std::int64_t interruptions_ = 0;  // involuntary context switches at the last check for contention
+  Ticks ticks_;                     // at the last check of idleness
   Clock::time_point watched_{}, judged_{}, window_began_{}, next_trial_{};
   std::chrono::milliseconds pause_ = kLeastPause;
   SlowAnswers slow_;  // since the last review
   SecondCoreTrial trial_;
-  bool tries_ = false;          // a trial is under way
-  bool second_before_ = false;  // and what was used before it
+  bool tries_ = false;          // a trial is in progress
+  bool second_before_ = false;  // configuration before the trial
 };
 
 }  // namespace verbatim::supervisor

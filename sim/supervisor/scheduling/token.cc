@@ -19,20 +19,21 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::int64_t kGlanceMs = 20;         // how often a silent program is looked at
-// Shorter timeouts come before the kernel's next tick, so that each hand-over would set the processor's timer, and set it back:
-// of a virtual machine the hypervisor does that, in as much time as the hand-over takes. Who is known to spin pokes itself.
+constexpr std::int64_t kGlanceMs = 20;         // interval of checks of a silent program
+// A shorter timeout expires before the kernel's next tick. Each token transfer would then program and reset
+// the processor's timer. In a virtual machine the hypervisor does this, which takes as long as the transfer.
+// A thread known to spin traps by itself (tasks/loop_traps.h).
 constexpr std::int64_t kLeastTimeoutUs = 4000;
-constexpr std::int64_t kAsleepLimitMs = 5000;  // asleep in a kernel call that the simulation knows nothing of
+constexpr std::int64_t kAsleepLimitMs = 5000;  // asleep in a kernel call that is not simulated
 
-// State letter of a thread, the kernel call it is in, and the time that it has spent in the kernel, from /proc.
+// State letter of a thread, its current system call, and its kernel time, from /proc.
 struct Glance {
   char state = '?';
   std::string call;
   std::int64_t kernel_ms = 0;
 };
 
-// Of a thread's stat in /proc, from its state on (proc(5)).
+// Kernel time of a thread. `from_state` is its /proc stat line from the state field on (proc(5)).
 std::int64_t kernel_time_ms(const std::string& from_state) {
   constexpr int kFieldsBefore = 12;  // stime is the 15th field, the state the third
   std::istringstream fields(from_state);
@@ -63,7 +64,7 @@ Glance glance(pid_t pid, pid_t tid) {
   return seen;
 }
 
-// In user mode or ready to run, not in a system call.
+// True if the thread is in user mode or runnable, and not in a system call.
 bool is_computing(pid_t pid, pid_t tid) {
   char text[16] = {};
   const int fd = open(fmt::format("/proc/{}/task/{}/syscall", pid, tid).c_str(), O_RDONLY | O_CLOEXEC);
@@ -73,7 +74,7 @@ bool is_computing(pid_t pid, pid_t tid) {
   return n > 0 && std::string_view(text, static_cast<std::size_t>(n)).starts_with("running");
 }
 
-// The processor's time that all threads of the process have used, microseconds.
+// Processor time used by all threads of the process, in microseconds.
 std::optional<std::int64_t> processor_time_us(pid_t pid) {
   clockid_t clock;
   timespec time;
@@ -88,14 +89,14 @@ bool has_ended(pid_t pid) {
 
 void wake(std::atomic<protocol::Baton>& word) { syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0); }
 
-// Interrupts sleep, and is counted for who looks instead.
+// Set by SIGCHLD, which interrupts a sleep but not a polling loop.
 volatile std::sig_atomic_t children_changed = 0;
 
 }  // namespace
 
 TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
     : stuck_after_ms_(stuck_after_ms), poke_period_us_(poke_period_us) {
-  // It has to interrupt the futex wait below; without SA_RESTART it does.
+  // Without SA_RESTART the signal interrupts the futex wait below.
   struct sigaction action {};
   action.sa_handler = [](int) { children_changed = 1; };
   sigaction(SIGCHLD, &action, nullptr);
@@ -114,18 +115,19 @@ void TokenWait::give(ProcessRegion& region, std::uint32_t index, protocol::Threa
   given_index_ = index;
   protocol::ThreadSlot& slot = region.slot(index);
   if (protocol::hand_over(slot.go)) wake(slot.go);
-  // Only now: its processor goes to the one that was woken, and is not idle in between.
+  // After the wake-up: the sleeper's processor is then never idle in between.
   if (before != nullptr) protocol::send_to_sleep(before->go);
 }
 
-// Whoever overwrote the word of a sleeping thread has made it look awake when the token came.
+// Wakes the token holder if the program has overwritten its word: hand_over() then took a sleeping thread for
+// a running one.
 void TokenWait::wake_again(ProcessRegion& region) {
   if (given_in_ != &region) return;
   auto& go = region.slot(given_index_).go;
   if (go.load(std::memory_order_relaxed) == protocol::Baton::kHandedOver) wake(go);
 }
 
-// Whether the answer was there before it was worth to sleep.
+// True if the answer arrived while polling.
 bool TokenWait::look(std::atomic<protocol::Baton>& message) {
   if (second_core_ == nullptr || second_core_->looks() == 0) return false;
   return protocol::look_for(message, second_core_->looks(), [] { __builtin_ia32_pause(); });
@@ -138,7 +140,7 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
   while (true) {
     int error = 0;
     const bool taken = protocol::take(message, [&] {
-      // One that has ended while we looked interrupts nothing any more.
+      // A child that ended while the simulator polled has set the flag but interrupts no sleep.
       if (children_changed != 0) return children_changed = 0, false;
       const std::int64_t wait_us = may_poke ? std::clamp(look_us_, kLeastTimeoutUs, kGlanceMs * 1000) : kGlanceMs * 1000;
       const timespec timeout{0, wait_us * 1000};
@@ -150,12 +152,12 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
     wake_again(region);
     if (error == ETIMEDOUT && may_poke && has_computed(pid) && is_computing(pid, tid)) {
       syscall(SYS_tgkill, pid, tid, protocol::kPokeSignal);
-      // Ever less often, so that a long computation is hardly disturbed.
+      // The interval doubles. Pokes hardly disturb a long computation.
       look_us_ = poke_us_ = std::min(poke_us_ * 2, kGlanceMs * 1000);
     }
     if (interrupted()) return Result::kInterrupted;
     if (has_ended(pid)) {
-      // A request made just before the end is void: nobody is left to go on.
+      // A request made just before the end is void: no thread is left to continue.
       return Result::kDied;
     }
     const auto now = std::chrono::steady_clock::now();
@@ -168,13 +170,12 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
       calls_before_ = calls;
       kernel_before_ms_ = seen.kernel_ms;
     }
-    if (seen.state == 't' || seen.state == 'T') {  // a debugger holds it: the whole fabric waits
+    if (seen.state == 't' || seen.state == 'T') {  // held by a debugger: the whole fabric waits
       silent_ms_ = asleep_ms_ = 0;
       if (while_held && while_held()) return Result::kInterrupted;
       continue;
     }
-    // Time in which we did not run ourselves (a stopped or overloaded machine) says nothing about the
-    // program.
+    // Time in which the simulator did not run (stopped or overloaded machine) does not count as silence.
     const std::int64_t counted = std::min<std::int64_t>(passed, 10 * kGlanceMs);
     silent_ms_ += counted;
     asleep_ms_ = seen.state == 'S' ? asleep_ms_ + counted : 0;
@@ -194,7 +195,7 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
       return Result::kStuck;
     }
     if (silent_ms_ > stuck_after_ms_) {
-      // Calls that pass are not seen (protocol/passing_calls.h), nor is memory that is touched for the first time.
+      // The calls in protocol/passing_calls.h and first accesses to pages are not counted in `calls`.
       constexpr std::int64_t kMuch = 4;
       const bool is_in_kernel = (seen.kernel_ms - kernel_before_ms_) * kMuch > silent_ms_;
       stuck_doing_ = fmt::format(
@@ -209,7 +210,8 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
   }
 }
 
-// On a machine with much else to do a program is silent for long because it does not get to run.
+// True if the process used enough processor time since the last poke. On a loaded machine a program may be
+// silent because it is not scheduled.
 bool TokenWait::has_computed(pid_t pid) {
   const auto now = processor_time_us(pid);
   if (!now) return true;
@@ -217,7 +219,7 @@ bool TokenWait::has_computed(pid_t pid) {
     processor_us_ = now;
     return false;
   }
-  // We were there too, between the looks.
+  // Half the time is enough, because simulator and program may share the processor.
   if (*now - *processor_us_ < poke_us_ / 2) {
     look_us_ = std::min(look_us_ * 2, kGlanceMs * 1000);
     return false;

@@ -1,5 +1,5 @@
-// Hands the token to a program and waits until it comes back. This is the only place where the simulator
-// waits for wall-clock time to pass; nothing that happens here may decide what happens next in virtual time.
+// Passes the token to a program and waits until the program returns it. The simulator waits for wall-clock
+// time here only. Nothing here may influence virtual time.
 #pragma once
 
 #include <sys/types.h>
@@ -20,31 +20,32 @@ class TokenWait {
  public:
   enum class Result {
     kMessage,      // the program has a request
-    kDied,         // the process has ended; not yet reaped
-    kInterrupted,  // the user wants the run to end
-    kStuck,        // it computes, or sleeps in a real kernel call, for longer than the limit
+    kDied,         // the process has ended and is not reaped
+    kInterrupted,  // the user has interrupted the run
+    kStuck,        // it computes, or sleeps in a kernel call, longer than the limit
   };
 
   TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us);
   TokenWait(const TokenWait&) = delete;
   TokenWait& operator=(const TokenWait&) = delete;
 
-  // From now on it is looked for answers before it is slept for them, as far as `core` says. `core` is used as long as *this is.
+  // Enables polling for answers before sleeping, as far as `core` permits. `core` must outlive *this.
   void use(SecondCore& core) { second_core_ = &core; }
 
-  // Hands the token to the thread that has slot `index`, and tells the one that had it before to look for it no longer: the
-  // slot `before` is nullptr where there is none, or it is the same thread.
+  // Passes the token to the thread with slot `index`, and stops `before`, the slot of the previous holder,
+  // from polling for it. `before` is nullptr if there is no previous holder or if it is the same thread.
   void give(ProcessRegion& region, std::uint32_t index, protocol::ThreadSlot* before);
-  // The token, or its life, has been given to a program: its silence is counted from now on. An answered poke is no sign
-  // of life. It computes for `patience` times the usual period before it is poked.
+  // Starts measuring the program's silence, after a token or an answer was passed to it; the answer to a poke
+  // does not count. The program is first poked after `patience` times the usual period of computation.
   void handed_over(unsigned patience);
-  // Thread `tid` of process `pid` (as Linux counts) has been given the token or its life before.
-  // It may be poked when it computes, once the shim is in place.
-  // `while_held` is called every 20 ms while a debugger holds the process; true: kInterrupted.
+  // Waits for a request of thread `tid` of process `pid` (native ids), which holds the token.
+  // `may_poke`: poke the thread while it computes. This requires that the shim is initialised.
+  // `while_held` is called every 20 ms while a debugger holds the process; if it returns true, the result is
+  // kInterrupted.
   Result wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke, const std::function<bool()>& while_held);
-  // For kStuck: what the process was doing, for example "sleeps in the kernel in read(3)".
+  // Activity of the process after kStuck, for example "sleeps in the kernel in read(3)".
   const std::string& stuck_doing() const { return stuck_doing_; }
-  // As long as *this is, interrupting signals do nothing but this.
+  // True after SIGINT or a similar signal. During the lifetime of *this these signals have no other effect.
   bool interrupted() const { return Interruption::came(); }
 
  private:
@@ -54,19 +55,21 @@ class TokenWait {
 
   std::int64_t stuck_after_ms_;
   std::int64_t poke_period_us_;
-  std::int64_t poke_us_ = 0;  // of the processor's time, until the next poke
-  std::int64_t look_us_ = 0;  // of real time, until the process is looked at
-  std::optional<std::int64_t> processor_us_;  // that the process had used at the last poke, or at the first look
+  std::int64_t poke_us_ = 0;  // processor time until the next poke
+  std::int64_t look_us_ = 0;  // real time until the process is checked
+  // processor time of the process at the last poke, or at the first check
+  std::optional<std::int64_t> processor_us_;
   std::int64_t silent_ms_ = 0;
   std::int64_t asleep_ms_ = 0;
   std::chrono::steady_clock::time_point last_look_;
   std::string stuck_doing_;
-  std::optional<std::uint64_t> calls_before_;  // as counted at the first look since the hand-over
-  std::int64_t kernel_before_ms_ = 0;          // the thread had spent in the kernel then
+  std::optional<std::uint64_t> calls_before_;  // calls counted at the first check after the token was passed
+  std::int64_t kernel_before_ms_ = 0;          // kernel time of the thread at that check
   SecondCore* second_core_ = nullptr;
-  const ProcessRegion* given_in_ = nullptr;  // where the token was handed over last; only compared, it may be gone
-  std::uint32_t given_index_ = 0;            // and the slot
-  Interruption::Watch watch_;  // the signals interrupt sleep
+  // region of the last token holder; compared only, it may be destroyed
+  const ProcessRegion* given_in_ = nullptr;
+  std::uint32_t given_index_ = 0;            // slot of the last token holder
+  Interruption::Watch watch_;  // makes these signals interrupt sleep
 };
 
 }  // namespace verbatim::supervisor

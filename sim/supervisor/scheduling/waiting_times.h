@@ -1,6 +1,6 @@
-// How threads wait by running: what of their virtual time they were parked (sim/supervisor/tasks/parking.h), and what of the
-// run's real time they went round in empty poll loops all the same, with the reason. Figures for people: real time decides
-// nothing and is in no digest.
+// Statistics of polling per thread: the virtual time for which it was parked
+// (sim/supervisor/tasks/parking.h), the real time spent in empty poll loops that were executed, and the
+// reason. Real time is for information only: it influences nothing and is in no digest.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ namespace verbatim::supervisor {
 
 class WaitingTimes {
  public:
-  // `tid` is the virtual one, which no two threads of a run share. `name` is asked for when the thread is new.
+  // Statistics of the thread with virtual id `tid`, unique in a run. `name` is called for a new thread only.
   template <class Name>
   WaitingTime& of(std::uint32_t tid, Name&& name) {
     const auto [it, is_new] = times_.try_emplace(tid);
     if (is_new) it->second.thread = name();
     return it->second;
   }
-  // In the order of their ids.
+  // By thread id.
   std::vector<WaitingTime> all() const {
     std::vector<WaitingTime> list;
     for (const auto& [tid, time] : times_) list.push_back(time);
