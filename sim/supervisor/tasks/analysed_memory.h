@@ -1,4 +1,4 @@
-// A program's memory and registers as an interpreter of its code (spin/) wants them.
+// A program's memory and registers, as input for the interpreter of its code (spin/).
 #pragma once
 
 #include <ucontext.h>
@@ -15,8 +15,8 @@
 
 namespace verbatim::supervisor {
 
-// The program's memory without what it shares with the simulator, which changes with virtual time; its code as it was
-// before instructions were replaced in it.
+// The program's memory with its original code instead of patched instructions. Memory shared with the
+// simulator is unreadable here, because it changes with virtual time.
 class AnalysedMemory final : public spin::CodeMemory {
  public:
   AnalysedMemory(ProcessMemory& memory, const code::CodePatches& patches) : memory_(memory), patches_(patches) {}
@@ -44,17 +44,18 @@ class AnalysedMemory final : public spin::CodeMemory {
   const code::CodePatches& patches_;
 };
 
-// What a signal has saved of its thread; pages of it are read once, and with those that a loop looks at.
+// Part of a signal frame: the registers of the interrupted thread. The memory's cache keeps the pages read
+// here for the analysis that follows.
 struct SavedContext {
   gregset_t general;
-  std::uint64_t floating;  // the address of the rest (VectorContext)
+  std::uint64_t floating;  // address of the remaining registers (VectorContext)
 
-  // `context`: the address of the ucontext_t.
+  // `context`: address of the ucontext_t.
   static std::uint64_t place_in(std::uint64_t context) {
     static_assert(offsetof(mcontext_t, fpregs) == offsetof(mcontext_t, gregs) + sizeof(gregset_t));
     return context + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, gregs);
   }
-  // nullopt: it cannot be read.
+  // nullopt: not readable.
   static std::optional<SavedContext> read(ProcessMemory& memory, std::uint64_t context) {
     SavedContext saved;
     const spin::MemoryRange place{place_in(context), sizeof saved};

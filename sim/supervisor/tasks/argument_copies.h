@@ -1,10 +1,10 @@
-// Structures in the program's memory that the arguments of a system call refer to: vectors, headers, sets of descriptors,
-// masks. Linux copies each once, when the call begins. A call that has to wait is tried again (kernel/kernel.h), and its further
-// tries use the copies of the first one: other threads may have changed or unmapped the memory meanwhile. The bytes that a call
-// moves are none of these.
+// Copies of the structures in program memory to which the arguments of a system call point: vectors, headers,
+// descriptor sets, masks. Linux copies each of them once, when the call begins. A blocked call is retried
+// (kernel/kernel.h). Its retries use the copies of the first try, because other threads may have changed or
+// unmapped the memory. Data that the call transfers is not copied here.
 //
-// Bounds: a call has at most one vector (IOV_MAX parts), one set of descriptors (RLIMIT_NOFILE entries), or one command at a
-// time; calls with many messages forget the copies of a message that is done.
+// Bounds: one vector (IOV_MAX parts), one descriptor set (RLIMIT_NOFILE entries) or one command per call. A
+// call with several messages drops the copies of each message that is complete.
 #pragma once
 
 #include <any>
@@ -21,7 +21,7 @@ namespace verbatim::supervisor {
 
 class ArgumentCopies {
  public:
-  // Fills `to` with what lay at `address` when the call first read there. False: it was not mapped, and nothing is kept.
+  // Fills `to` with the bytes at `address` as first read by this call. False: not mapped; nothing is kept.
   bool read(ProcessMemory& memory, host::ProgramAddress address, std::span<std::byte> to) {
     for (const auto& [at, bytes] : copies_) {
       if (at != address || bytes.size() != to.size()) continue;
@@ -33,13 +33,14 @@ class ArgumentCopies {
     return true;
   }
 
-  // A value that the call has made of its arguments, of a type that it knows: files that descriptors meant, for example.
+  // A value derived from the arguments, of a type known to the call, for example the files to which
+  // descriptors referred.
   std::any made;
 
-  // Bytes that have been moved of the message in turn, of a call with many.
+  // Bytes of the current message that were transferred, in a call with several messages.
   std::uint64_t moved = 0;
 
-  // The call, or that part of it, has been answered.
+  // The call, or its current part, is complete.
   void forget() {
     copies_.clear();
     made.reset();

@@ -18,7 +18,7 @@ void BroughtLines::use(std::span<const std::byte> mailbox, ProcessMemory& memory
   memory.keep(asked_, reinterpret_cast<const std::uint8_t*>(mailbox.data()));
 }
 
-// Loops have a few ways to go round: what was looked at the time before is brought, too.
+// Loops have few paths. The lines of the analysis before the last one are requested too.
 void BroughtLines::ask_for(const ProcessMemory& memory, protocol::ThreadSlot& slot) {
   std::vector<protocol::PageLines> now = memory.looked_at();
   std::vector<protocol::PageLines> wanted = now;

@@ -1,5 +1,6 @@
-// What a thread brings of its memory with a poll that may park it (protocol::PageLines): the lines that the last analyses of its
-// loop have looked at. So the next one reads them where the thread has put them, and asks the machine's kernel for nothing.
+// Cache lines of program memory that a thread copies for the supervisor with a poll that may park it
+// (protocol::PageLines): those that the last two analyses of its loop read. The next analysis then needs no
+// system call to read the program's memory.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +16,17 @@ class ProcessMemory;
 
 class BroughtLines {
  public:
-  // The thread has handed a poll over. Memory is as it left it for as long as its epoch (ProcessMemory::epoch) is the same.
+  // The thread has made a poll request. Its copies are valid as long as the epoch (ProcessMemory::epoch) is
+  // unchanged.
   void note(const protocol::ThreadSlot& slot, const ProcessMemory& memory);
-  // Memory is about to be looked at: what the thread has brought need not be read.
+  // Before an analysis: makes the thread's copies available through `memory`.
   void use(std::span<const std::byte> mailbox, ProcessMemory& memory);
-  // It has been looked at: this is what the thread is to bring the next time.
+  // After an analysis: requests the lines that it read, for the next poll.
   void ask_for(const ProcessMemory& memory, protocol::ThreadSlot& slot);
 
  private:
   std::vector<protocol::PageLines> asked_, looked_at_;
-  std::uint32_t list_ = 0;  // number of `asked_`
+  std::uint32_t list_ = 0;  // identifies the list `asked_`
   std::uint64_t epoch_ = 0;
   bool is_there_ = false;
 };

@@ -1,4 +1,4 @@
-// Rows of reads of a clock that are followed instead of executed: what the thread does from one read to the next is interpreted
+// Series of clock reads that are interpreted instead of executed: code from one read to the next
 // (sim/supervisor/spin/clock_row.cc).
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace verbatim::supervisor {
 
 namespace {
-constexpr unsigned kRowSteps = 1000;  // instructions from one read to the next
+constexpr unsigned kRowSteps = 1000;  // instructions between two reads
 }  // namespace
 
 std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const Thread& thread, const spin::Registers& at_entry, Instant now,
@@ -23,7 +23,7 @@ std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const Thread& thread, c
     row_.thread = &thread;
   }
   row_.is_stepping = true;
-  // Which of the functions it is says the model: clock_gettime is the one that is not the other.
+  // clock_model() needs the function's address if it is clock_gettime. It is, unless it is gettimeofday.
   const bool is_gettime = at_entry.rip != process_.region().header().timeofday_function;
   spin::ClockModel model = clock_model(0, is_gettime ? at_entry.rip : 0, now, {});
   model.yield = model.time = 0;
@@ -35,7 +35,7 @@ std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const Thread& thread, c
   }
   ++counts_.clock_reads;
   for (spin::ByteRun& run : step.writes) {
-    // The last values of all come last.
+    // Keeps the latest bytes of each run only.
     std::erase_if(row_.unwritten, [&run](const spin::ByteRun& before) {
       return before.address == run.address && before.bytes.size() == run.bytes.size();
     });
@@ -46,7 +46,8 @@ std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const Thread& thread, c
   return step;
 }
 
-// Nobody else has the stack mapped, or would see it without asking for it by way of ProcessMemory.
+// True if the process has one thread and its stack is private. A later write is then invisible: all other
+// readers use ProcessMemory.
 bool LoopAnalyst::may_write_later(std::uint64_t stack_pointer) {
   const auto lives = [](const auto& thread) { return thread->state() != Thread::State::kDead; };
   if (std::ranges::count_if(process_.threads(), lives) != 1) return false;

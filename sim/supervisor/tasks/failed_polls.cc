@@ -1,4 +1,5 @@
-// What a thread does with completions that have failed, before it does it: its code is followed from where its poll returns.
+// Use of undefined completion fields: the code after a poll that returns failed completions is interpreted
+// before it runs.
 #include <algorithm>
 #include <bit>
 #include <vector>
@@ -10,8 +11,8 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::uint64_t kCompletionSize = 48;  // of ibv_wc
-constexpr std::size_t kMostCompletions = 4;    // are looked at
+constexpr std::uint64_t kCompletionSize = 48;  // sizeof(ibv_wc)
+constexpr std::size_t kMostCompletions = 4;    // that are examined
 constexpr unsigned kSteps = 4000;
 
 std::vector<spin::MemoryRange> undefined_fields(std::uint64_t completion) {
@@ -31,7 +32,7 @@ std::int64_t LoopAnalyst::use_of_failed(const protocol::ThreadSlot& slot) {
   std::uint64_t& stack = registers.gpr[spin::kRsp];
   const auto return_address = memory.load<std::uint64_t>(stack);
   if (!return_address) return 0;
-  // What turns that were skipped have left in them lies in the frame of the call.
+  // Callee-saved registers are read from the frame of the call, where skipped turns have updated them.
   for (std::size_t i = 0; i < std::size(protocol::kPollFrame); ++i) {
     const auto kept = memory.load<std::uint64_t>(stack - 8 * (i + 1));
     if (!kept) return 0;
@@ -44,7 +45,7 @@ std::int64_t LoopAnalyst::use_of_failed(const protocol::ThreadSlot& slot) {
   const auto code = process_.memory().mapping_at(registers.rip);
   if (!code) return 0;
   std::vector<spin::MemoryRange> fields;
-  std::vector<std::uint64_t> completions;  // their numbers
+  std::vector<std::uint64_t> completions;  // indices in the array of the poll
   for (std::uint64_t left = static_cast<std::uint64_t>(slot.arguments[2]); left != 0; left &= left - 1) {
     if (completions.size() == kMostCompletions) break;
     completions.push_back(static_cast<std::uint64_t>(std::countr_zero(left)));

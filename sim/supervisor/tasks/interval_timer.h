@@ -1,5 +1,5 @@
-// The real-time interval timer of a process: alarm(2) and setitimer(ITIMER_REAL). Its signal goes to the
-// first thread.
+// The real-time interval timer of a process: alarm(2) and setitimer(ITIMER_REAL). SIGALRM is sent to the
+// process.
 #pragma once
 
 #include "sim/core/engine.h"
@@ -16,7 +16,7 @@ class IntervalTimer {
         process_(process),
         timer_(Timer::of<&IntervalTimer::on_due>(engine, source, EventClass::kSupervisor, this)) {}
 
-  // Zero `value` stops it; zero `interval` fires once.
+  // Zero `value` stops the timer. Zero `interval` makes it fire once.
   void set(Duration value, Duration interval);
   Duration remaining() const { return timer_.scheduled() ? timer_.when() - engine_.now() : Duration::zero(); }
   Duration interval() const { return interval_; }

@@ -10,8 +10,8 @@ namespace verbatim::supervisor {
 void LoopTraps::note_poked(const spin::LoopJump& jump) {
   if (jump.address == 0) return;
   Loop& loop = loops_[jump.address];
-  if (loop.traps && process_.patches()->trap_at(jump.address)) return;  // the poke was faster
-  if (std::exchange(loop.traps, false)) --traps_;  // the code is gone, and comes back
+  if (loop.traps && process_.patches()->trap_at(jump.address)) return;  // the poke preceded the trap
+  if (std::exchange(loop.traps, false)) --traps_;  // the code was unmapped and mapped again
   if (++loop.pokes < loop.pokes_before || traps_ >= kMostTraps) return;
   loop.pokes = loop.vain = 0;
   protocol::PatchedInstruction instruction{.kind = protocol::DecidedInstruction::kLoopJump,
@@ -27,7 +27,8 @@ void LoopTraps::note_poked(const spin::LoopJump& jump) {
 
 void LoopTraps::note_trapped(std::uint64_t address, bool waits) {
   const auto trap = process_.patches()->trap_at(address);
-  if (!trap || trap->kind != protocol::DecidedInstruction::kLoopJump) return;  // the program says so, and may say anything
+  // the address is the program's claim
+  if (!trap || trap->kind != protocol::DecidedInstruction::kLoopJump) return;
   Loop& loop = loops_[address];
   loop.vain = waits ? 0 : loop.vain + 1;
   if (loop.vain < kVainBefore) return;

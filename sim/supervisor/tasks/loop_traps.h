@@ -1,9 +1,9 @@
-// Loops that have waited for memory to change, without a call, are told of by themselves the next time: the jump by which each
-// turn goes back traps (code::CodePatches::trap_jump), and the thread asks at once whether it waits, instead of running until it
-// is poked. Nothing depends on it but real time.
+// Traps in loops that were found to wait for memory without a call: the backward jump of each turn traps
+// (code::CodePatches::trap_jump), and the thread requests an analysis at once instead of running until it is
+// poked. Only real time depends on this.
 //
-// A jump that is executed while nothing is waited for costs a trap each time. So it is as it was after a few such traps in a row,
-// and the loop has to be found by ever more pokes before its jump traps again.
+// A jump executed while the loop is not waiting costs a trap each time. After a few of these traps in a row
+// the jump is restored, and the number of pokes required before it traps again is multiplied.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,26 @@ namespace verbatim::supervisor {
 
 class Process;
 
-// Of one process.
+// Traps of one process.
 class LoopTraps {
  public:
   explicit LoopTraps(Process& process) : process_(process) {}
 
-  // A poke has found the thread in a loop that waits, whose turns go back by `jump`, if by one.
+  // A poke found the thread in a waiting loop that jumps back at `jump`; address 0: there is no single such
+  // jump.
   void note_poked(const spin::LoopJump& jump);
-  // The thread that was trapped at `address` waits, or does not.
+  // The thread trapped at `address`. `waits`: the analysis proved that it waits.
   void note_trapped(std::uint64_t address, bool waits);
 
  private:
   static constexpr unsigned kPokesBefore = 2, kMostPokesBefore = 1u << 20;
-  static constexpr unsigned kVainBefore = 4;   // in a row, each of which lets twice as many turns pass as the one before
-  static constexpr unsigned kMostTraps = 64;   // of a process, at a time
+  static constexpr unsigned kVainBefore = 4;   // in a row; after each the shim lets twice as many turns pass
+  static constexpr unsigned kMostTraps = 64;   // in one process at a time
 
   struct Loop {
-    unsigned pokes = 0;               // since its jump was as it was
-    unsigned pokes_before = kPokesBefore;  // it traps
-    unsigned vain = 0;                // in a row
+    unsigned pokes = 0;               // since the jump was last restored or patched
+    unsigned pokes_before = kPokesBefore;  // required before it traps
+    unsigned vain = 0;                // traps in a row without a proof
     bool traps = false;
   };
 

@@ -1,4 +1,4 @@
-// Parked loops with values that grow, see parking.h.
+// Parked loops with growing values, see parking.h.
 #include <algorithm>
 #include <iterator>
 
@@ -13,7 +13,7 @@ bool overlap(const spin::ByteRun& a, const spin::ByteRun& b) {
   return a.address < b.address + b.bytes.size() && b.address < a.address + a.bytes.size();
 }
 
-// Entry `i` of the frame that POLL_ENTRY has made below the stack pointer in `at_entry`.
+// Sets entry `i` of the frame that POLL_ENTRY has stored below the stack pointer of `at_entry`.
 void show_kept_register(Process& process, protocol::ThreadSlot& slot, const spin::Registers& at_entry, std::size_t i,
                         std::uint64_t value) {
   process.memory().write_later(at_entry.gpr[spin::kRsp] - 8 * (i + 1), std::as_bytes(std::span(&value, 1)));
@@ -47,7 +47,7 @@ std::int64_t Parked::look_due(Instant when) const {
   return std::max<std::int64_t>(look, 1);
 }
 
-// Whole turns leave these bytes behind; the next one begins from there.
+// Whole turns leave these bytes in memory. The next turn begins with them.
 void Parked::start(ProcessMemory& memory) const {
   if (growing == nullptr) return;
   memory.write_changed(std::span(watched).last(growing->writes.size()));
@@ -55,7 +55,7 @@ void Parked::start(ProcessMemory& memory) const {
 
 void Parked::show(ProcessMemory& memory, std::int64_t look) {
   if (growing == nullptr || is_shown) return;
-  if (reads_clocks() && look == 0) {  // nothing has been passed over
+  if (reads_clocks() && look == 0) {  // no turn was skipped
     if (!as_parked.empty()) show(memory, as_parked);
     return;
   }
@@ -122,11 +122,11 @@ bool Parked::shared_has_changed(const ProcessMemory& memory) const {
 }
 
 void Parked::note_write(std::uint64_t address, std::uint64_t length) {
-  constexpr std::size_t kMost = 16;  // more are not worth to be kept: then their number is not that of the epochs
+  constexpr std::size_t kMost = 16;  // the list is then incomplete, and is_as_parked_before() returns false
   if (written.size() < kMost) written.push_back({address, length});
 }
 
-// Each write, and each run of a program of the host, has begun an epoch.
+// Each write and each run of a program of the host begins an epoch.
 bool Parked::is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const {
   if (growing != nullptr || epoch_now - epoch != written.size()) return false;
   return std::ranges::none_of(written, [&](const spin::MemoryRange& range) { return touches_before(look, range); });

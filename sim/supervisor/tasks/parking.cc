@@ -19,7 +19,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// The shim's images and the gate: what they do takes virtual time or leaves the thread.
+// The shim's images and the system-call gate. Their code takes virtual time or leaves the thread.
 constexpr spin::MemoryRange kLibrary[] = {
     {protocol::kRuntimeImage, protocol::kRegionAddress - protocol::kRuntimeImage},
     {protocol::kPatchAreas[0], protocol::kPatchAreaSize},
@@ -27,42 +27,43 @@ constexpr spin::MemoryRange kLibrary[] = {
     {protocol::kPatchAreas[2], protocol::kPatchAreaSize},
     {protocol::kPatchAreas[3], protocol::kPatchAreaSize},
     {protocol::kPatchAreas[4], protocol::kPatchAreaSize}};
-// ibv_poll_cq(cq, count, completions), and ibv_start_poll(cq, attributes), which have a mask of 32 bits.
+// ibv_poll_cq(cq, count, completions). ibv_start_poll(cq, attributes) has a 32-bit comp_mask.
 constexpr spin::PollEntry kPollCq{.kind = 1};
-// sched_yield(), where a loop has nothing else that takes time.
+// sched_yield(), in loops where nothing else takes time.
 constexpr spin::PollEntry kYield{.kind = 3, .argument_sizes = {0, 0, 0}};
 constexpr spin::PollEntry kStartPoll{.kind = 2, .empty_result = ENOENT, .argument_sizes = {8, 8, 0}, .reads_zeros = 4};
-constexpr unsigned kMostPassedShift = 14;  // 2^18 polls are some milliseconds of real time
+constexpr unsigned kMostPassedShift = 14;  // kPollsAlone << 14 polls take milliseconds of real time
 constexpr unsigned kFailuresLookedInto = 8, kMostSkippedShift = 6;
 
-constexpr unsigned kPollSteps =
-    1'000;  // instructions of a turn around a poll; the first after a completion often differs
-// Interpreters of other languages take thousands. After failures it is looked for with more, as for a turn of many polls.
+// Instructions of a turn with polls. The first turn after a completion is often longer.
+constexpr unsigned kPollSteps = 1'000;
+// Language interpreters take thousands of instructions per turn. The limit rises after failures.
 constexpr unsigned kMostPollSteps = 32'000;
-constexpr unsigned kShortTurn = 8;  // polls
-// A turn of many polls is looked for with ever more instructions, after ever more failures; at most with these, some
-// milliseconds. As much as that may be spent for nothing; then so many instructions for each poll that has passed, and for each
-// slice that went into polls, as it would have taken about as long to execute them.
+constexpr unsigned kShortTurn = 8;  // polls of a turn
+// Limits of turns of many polls. The instruction limit grows with the number of failures, up to some
+// milliseconds (kFarSteps). The initial credit may be lost without a proof. Each passed poll and each slice
+// of polls adds the number of instructions that takes about as long as executing it.
 constexpr unsigned kFarPolls = 20'000, kFarSteps = 600'000, kFewestFarSteps = 8'192;
 constexpr std::int64_t kFirstCredit = 1'500'000, kMostCredit = 100'000'000;
-// A slice of its own is two switches between processes, some tens of microseconds.
+// A slice costs two context switches, some tens of microseconds.
 constexpr std::int64_t kStepsForPoll = 8, kStepsForSlice = 400, kSlicesOfAverage = 8;
 constexpr unsigned kSkippedWithoutCredit = 8;
 constexpr unsigned kFailuresBeforeFar = 2;
-// Something else that a program does is no part of a turn of many polls, unless it does so time and again.
+// A deviation after a few turns is part of a turn of many polls only if it occurs repeatedly.
 constexpr unsigned kFewTurnsBeforeFar = 5;
-// To execute a poll that is a slice of its own costs as much as so many that pass.
+// A poll that is a slice of its own costs as much as kPollsForSlice polls that pass.
 constexpr std::int64_t kPollsOfAnEnd = 2 * protocol::kPollsAlone, kLookedInto = 16'384;
 constexpr std::int64_t kPollsForSlice = 200;
-// Three turns of a look at some hundred bytes. A long computation is asked again and again, ever less often.
+// Three turns that read some hundred bytes. A long computation is poked repeatedly, with growing intervals.
 constexpr unsigned kSpinSteps = 20'000;
-// A turn may be longer, such as a look at all of 65,536 notifications. Each effort has four times the instructions of the one
-// before, up to 20 million, most of a second: it is made once, after so many pokes in vain, which come every 20 ms in the
-// end, and the greatest then again and again.
+// A longer turn may for example scan all of 65,536 notifications. Each level of effort has four times the
+// instructions of the one before, up to 20 million (most of a second). A level is used once, after this many
+// failed pokes, which arrive every 20 ms in the end; the highest level is repeated every
+// kPokesBetweenGreatest pokes.
 constexpr unsigned kPokesBeforeEffort[] = {0, 10, 12, 16, 30, 200};
 constexpr unsigned kPokesBetweenGreatest = 600;
 constexpr unsigned kMostEffort = std::size(kPokesBeforeEffort) - 1;
-constexpr unsigned kEffortOfPages = 2;  // a page that is looked at costs the prover some 20 KiB
+constexpr unsigned kEffortOfPages = 2;  // a page that is read costs the prover about 20 KiB
 
 }  // namespace
 
@@ -91,7 +92,7 @@ spin::CodeMemory& LoopAnalyst::code_memory() { return *code_; }
 
 namespace {
 
-// Each once.
+// Adds the files of `call` that are not in `files` yet.
 void add_files_of(const Thread::Nothing* call, std::vector<VirtualFilePtr>& files) {
   if (call == nullptr) return;
   for (const std::weak_ptr<VirtualFile>& asked : call->files) {
@@ -104,7 +105,7 @@ void add_files_of(const Thread::Nothing* call, std::vector<VirtualFilePtr>& file
 
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
                                              const SeenPoll& seen, const Thread::KnownCalls& known) {
-  // It may have been told to let more pass than it did.
+  // The shim may have passed fewer polls than requested.
   const std::int64_t passed = std::min(seen.polls_before, polls_to_pass_) + 1;
   polls_of_slice_ += (kSlicesOfAverage * passed - polls_of_slice_) / kSlicesOfAverage;
   add_credit(passed);
@@ -115,8 +116,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     return std::nullopt;
   }
   polls_to_skip_ = 0;
-  // A program that polls between computations asks often, whatever it was told to let pass: each of its other requests ends
-  // that. Where nothing was proven time and again, most of what it asks is not looked into.
+  // A program that polls between computations makes requests often, because each of its other requests ends
+  // the passing of polls. After repeated failures most of these requests are refused without an analysis.
   if (asks_to_skip_ > 0) {
     --asks_to_skip_;
     return std::nullopt;
@@ -126,7 +127,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   registers.rip = saved[16];
   registers.fs_base = saved[17];
   note_own_end(seen);
-  // Instructions may trap again that did not when it was proven.
+  // Instructions may trap again that did not trap when the proof was made.
   const std::uint64_t access_epoch = process_.region().header().access_epoch;
   if (std::exchange(access_epoch_, access_epoch) != access_epoch) last_.reset();
   if (last_ && still_holds(*last_, registers, *code_)) {
@@ -146,12 +147,12 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     ++counts_.proofs;
     credit_ -= within.steps > kPollSteps ? proof.steps : proof.far_steps;
     const bool is_private = !proof.proven || grows_in_private(proof);
-    // What the kernel's answer depends on, such as the table of descriptors, may be another thread's to change.
+    // Another thread may change objects on which the kernel's result depends, such as the descriptor table.
     const bool may_change = known_places(known) != 0 && process_.threads().size() > 1;
     const bool is_alone = proof.period_ps == 0 || (!may_change && !writes_registered(proof));
     if (!proof.proven || !is_private || !is_alone) {
       ++counts_.refusals;
-      // What follows rules within a second is known to others as well.
+      // Values that follow rules within a second need no recomputation and may be in shared memory.
       if (proof.proven && !is_private && proof.remakes) has_far_times_ = false;
       refuse_poll_loop(!proof.proven ? proof.refusal.describe()
                        : !is_private ? "counts in memory that other programs may share"
@@ -159,7 +160,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
                                      : "reads a clock and writes to registered memory");
       last_.reset();
       tries_of_longer_ -= tries_of_longer_ != 0;
-      // The first time that a clock decides, it is about to.
+      // At the first comparison of a clock that is not settled, the loop is about to take the other branch.
       const bool is_soon = proof.refusal.reason == spin::Reason::kFewTurns ||
                            (failures_ == 0 && proof.refusal.reason == spin::Reason::kUnsettled &&
                             proof.turns != spin::kEveryTurn);
@@ -171,10 +172,10 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       if (few_turns_ == 0 || may_be_far_) failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
       if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
       if (failures_ > kFailuresLookedInto) asks_to_skip_ = 1u << std::min(failures_ - kFailuresLookedInto, kMostSkippedShift);
-      // The turn is one of many polls, for which there is no credit.
+      // The turn has many polls, and there is no credit for it.
       else if (may_be_far_ && credit_ <= 0) asks_to_skip_ = kSkippedWithoutCredit;
-      // Behind what it does then, there may be many turns. Where turns of many polls were proven before, it has come to one
-      // that is not like them: the next may be.
+      // Many regular turns may follow the deviation. If turns of many polls were proven before, this one
+      // differs, and the next may not.
       if (is_soon) {
         polls_to_skip_ = std::max(static_cast<std::uint32_t>(proof.turns), within.likely_polls);
         polls_to_pass_ += polls_to_skip_;
@@ -182,18 +183,18 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       return std::nullopt;
     }
     last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
-    // A turn of a few of these is shorter to prove than one of all that they do in the end.
+    // The shortest repetition is the cheapest to prove.
     const auto polls = static_cast<unsigned>(last_->polls.size());
     short_polls_ = polls > kShortTurn ? 1 : polls;
     if (polls > kShortTurn) far_polls_ = far_polls_ == 0 ? polls : std::min(far_polls_, polls);
-    // Where these turns end there is one that is not like them.
+    // The turns of the proof are followed by a different one.
     if (polls > kShortTurn && last_->turns != spin::kEveryTurn) polls_to_skip_ = polls;
   }
   failures_ = few_turns_ = 0;
   auto queues = queues_of(*last_, seen);
   if (!queues && shows_something_) return std::nullopt;
   if (!queues) {
-    // Of each device one poll has to be seen. Where it never comes, it is not asked for ever.
+    // One poll of each device must be observed. The number of attempts is limited in case it never occurs.
     polls_to_pass_ = 0;
     if (++wants_ > 2 * kShortTurn) {
       wants_ = 0;
@@ -219,14 +220,14 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   }
   if (last_->grows() || takes_time) {
     parked.growing = last_;
-    // Later than that there is no time.
+    // Beyond the end of virtual time no limit is needed.
     if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / to_ps(parked.turn)))
       parked.most_looks = static_cast<std::int64_t>(last_->turns * polls);
     if (parked.most_looks < kLookedInto) own_end_ = seen.at + last_->turns * parked.turn;
   }
   parked.watched = last_->reads;
   if (parked.reads_clocks()) {
-    // What the turn before has left there, which was not necessarily one like these.
+    // The previous turn may differ from the turns of the proof; its bytes are taken from memory.
     const PresentBytes present(process_.memory(), last_->writes);
     for (std::size_t i = 0; i < last_->writes.size(); ++i) {
       parked.watched.push_back(last_->writes[i]);
@@ -235,12 +236,14 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     return parked;
   }
   for (const spin::ByteRun& left : last_->writes) parked.watched.push_back(parked.at_turn(left, 0));
-  // Whole turns leave these bytes behind; the next one begins from there (for those that grow, see Parked::start).
+  // Whole turns leave these bytes in memory, and the next turn begins with them. For growing values see
+  // Parked::start.
   if (parked.growing == nullptr) process_.memory().write_changed(last_->writes);
   return parked;
 }
 
-// Turns that come to their own end time and again are part of a longer one. That is looked for, ever less often.
+// Turns that repeatedly end by themselves are part of a longer turn. The interval between searches for it
+// doubles.
 void LoopAnalyst::note_own_end(const SeenPoll& seen) {
   constexpr unsigned kTries = 12;
   const bool has_come = own_end_ != Instant{} && seen.at >= own_end_ && seen.at <= own_end_ + kPollsOfAnEnd * seen.cost;
@@ -253,7 +256,7 @@ void LoopAnalyst::note_own_end(const SeenPoll& seen) {
   last_.reset();
 }
 
-// The more often nothing was proven, the longer is the turn that is looked for.
+// The limits grow with the number of failures.
 spin::Limits LoopAnalyst::poll_limits() const {
   spin::Limits within = limits_within(credit_ > 0 ? turn_steps_ : kPollSteps);
   within.shortest_turn = short_polls_;
@@ -275,7 +278,7 @@ void LoopAnalyst::add_credit(std::int64_t polls) {
 
 namespace {
 
-// What every provider's ibv_cq begins with (infiniband/verbs.h).
+// The common head of every provider's ibv_cq (infiniband/verbs.h).
 struct QueueOfProgram {
   std::uint64_t context, channel, cq_context;
   std::uint32_t handle;
@@ -283,8 +286,8 @@ struct QueueOfProgram {
 
 }  // namespace
 
-// The queues that are polled, each once. Nothing: one of them is of a device that is not known yet, or shows_something_.
-// The poll that was seen tells of which device its queue is.
+// The polled queues, each once. nullopt: the device of one is still unknown, or one has an entry
+// (shows_something_). The poll that was observed identifies the device of its queue.
 std::optional<std::vector<PolledQueue>> LoopAnalyst::queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen) {
   shows_something_ = false;
   if (seen.yields) return std::vector<PolledQueue>{};
@@ -323,7 +326,7 @@ void LoopAnalyst::refuse_poll_loop(std::string why) {
   refusal_ = poll_refusal_;
 }
 
-// Nobody but the process's own threads, and adapters, sees what is written there.
+// True if no other process can see the growing and recomputed bytes.
 bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
   const auto is_private = [this](const std::vector<spin::GrowingCell>& cells) {
     return std::all_of(cells.begin(), cells.end(), [this](const spin::GrowingCell& cell) {
@@ -337,7 +340,7 @@ bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
          std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.cells); });
 }
 
-// Whether an adapter may look at memory that a turn leaves as it was not before.
+// True if a turn changes memory that an adapter may read.
 bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
   const auto is_registered = [this](std::uint64_t address, std::uint64_t size) {
     return std::ranges::any_of(process_.contexts(), [&](const auto& context) {
@@ -387,7 +390,7 @@ spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t ge
   return model;
 }
 
-// Who needed a great effort will need it again.
+// A loop that needed a high level of effort will need it again.
 unsigned LoopAnalyst::effort_of_poke() const {
   unsigned effort = pokes_in_vain_ == 1 ? spin_effort_ : 0;
   for (unsigned more = 1; more <= kMostEffort; ++more) {
@@ -399,11 +402,12 @@ unsigned LoopAnalyst::effort_of_poke() const {
 
 namespace {
 
-// What a function may use below its stack pointer (System V ABI), and how far above it its frame, and its callers', are thought
-// to reach.
+// Bytes that a function may use below its stack pointer (System V ABI), and the assumed extent above it of
+// its frame and those of its callers.
 constexpr std::uint64_t kRedZone = 128, kOwnFrames = 4096;
 
-// Of what a loop reads, the first that is not on its own stack: a pointer there leads to what it waits for. 0: it reads nothing.
+// First address that the loop reads outside of its own stack, presumably what it waits for. 0: it reads
+// nothing.
 std::uint64_t awaited_of(const spin::SpinProof& proof) {
   const std::uint64_t stack = proof.canonical.gpr[spin::kRsp] - kRedZone;
   const auto is_elsewhere = [&](const spin::ByteRun& run) { return run.address - stack >= kRedZone + kOwnFrames; };
@@ -429,7 +433,7 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
     ++pokes_in_vain_;
     ++pokes_without_proof_;
   }
-  // Vector registers that carry a value round the loop are restored with it.
+  // Vector registers that carry a value into the next turn are restored too.
   if (!proof.proven || !vectors.holds(proof.vectors)) {
     ++counts_.refusals;
     refusal_ = proof.proven ? "keeps values in vector registers" : proof.refusal.describe();

@@ -1,27 +1,34 @@
-// Threads that wait by running: a loop around ibv_poll_cq that finds nothing, or a spin on memory with no
-// call at all. When the loop is proven to end only by somebody else's act (sim/supervisor/spin), the thread
-// is parked: it gets no token until a byte that the loop reads changes, the polled completion queue gets an
-// entry, or a signal comes. What the program sees is the same as if every turn of the loop had been executed:
-//   a poll loop looks at t, t + c, t + 2c, … (c: the cost of an empty poll), so it goes on at the first of
-//   these times at or after the change; a spin takes no virtual time, so it goes on at the time of the change.
-//   A turn that polls several queues may end with any of these looks: the polls of the turn before it are
-//   made up for when the thread goes on (see Thread::Turn).
-// Values may grow from turn to turn, by a constant each (sim/supervisor/spin/growth.h). Who looks at the program's memory
-// meanwhile, another thread or an adapter, finds the values of that time there, and the thread those of the turn in which it
-// goes on; its registers lie in the frame of the poll that it is in (protocol::kPollFrame). Such a loop may be proven for so
-// many turns only: then it goes on by itself.
-// A turn may have thousands of looks, at times of their own (spin/far_turn.cc): it is followed by interpreting it once, with the
-// effort that polls which were passed over have earned.
-// A loop may ask the kernel in vain, or sleep, between its looks, as often as it likes by a few different calls: what they found
-// is known (Thread::Nothing), and the files that they asked wake the thread, too. It takes time, as reading clocks does:
-// A loop may read clocks between its looks (sim/supervisor/spin/turn_clock.h). Then what a turn does it does at several times,
-// and a change comes in the middle of it: the thread goes on with the look before, in the past, up to the time of the change,
-// with memory as it was. So it also does before another thread of its process runs, which finds memory as of that time
-// (Supervisor::Impl::bring_to_present). What it writes must not be registered, since adapters look at any time, nor shared with
-// other processes. Of what a turn computes of clocks, only bounds may be known, if the next one makes it anew: the thread goes
-// on with the turn before that one.
-// A thread is parked only while no other thread of its host is about to run (they may share memory), but one that is about to
-// look at a completion queue itself; when that goes on all the same, what it changes is noticed.
+// Threads that wait by polling: a loop around ibv_poll_cq that finds nothing, or a spin on memory without
+// calls. When sim/supervisor/spin has proven that only an outside event can end the loop, the thread is
+// parked. It gets no token until a byte that the loop reads changes, a polled completion queue gets an entry,
+// or a signal arrives. The program sees the same as if every turn of the loop had been executed. A turn is
+// one period of the loop; a look is one poll of it.
+//
+// - A poll loop looks at t, t + c, t + 2c, … (c: cost of an empty poll). It resumes at the first look at or
+// after the
+//   change. A spin takes no virtual time and resumes at the time of the change. A turn that polls several queues may end
+//   with any of its looks: the earlier polls of that turn are made up for when the thread resumes (Thread::Turn).
+// - Growing values change by a constant each turn (sim/supervisor/spin/growth.h). Another thread or an
+// adapter that
+//   accesses the program's memory meanwhile finds the values of that time. The thread resumes with those of its turn; its
+//   registers are in the frame of the poll (protocol::kPollFrame). A loop proven for a limited number of turns resumes
+//   by itself after them.
+// - A turn may have thousands of looks at irregular times (spin/far_turn.cc). It is followed by interpreting
+// it once, with
+//   effort that skipped polls have earned.
+// - A turn may make system calls that find nothing, or sleep, any number of times with a few different calls.
+// Their results
+//   are known (Thread::Nothing), and changes of their files wake the thread too. Such calls take virtual time.
+// - A turn may read clocks (sim/supervisor/spin/turn_clock.h). It then acts at several times, and a change
+// may fall between
+//   them. The thread resumes with the look before the change, in the past, and catches up to the time of the change with
+//   memory as it was. The same happens before another thread of its process runs, which must find memory as of that time
+//   (Supervisor::Impl::bring_to_present). Memory that the turn writes must not be registered, because adapters may read
+//   it at any time, and must not be shared with other processes. Only bounds may be known for values computed from clocks
+//   if the next turn recomputes them; the thread then resumes one turn earlier.
+//
+// A thread is parked only while no other thread of its host is about to run (it may share memory), except a
+// thread that is about to look at a completion queue itself. If such a thread runs, its changes are noticed.
 #pragma once
 
 #include <algorithm>
@@ -40,139 +47,145 @@ namespace verbatim::supervisor {
 class AnalysedMemory;
 class ProcessMemory;
 
-// Why and how one thread is parked.
+// State of one parked thread.
 struct Parked {
   enum class Kind : std::uint8_t { kPoll, kSpin };
   Kind kind = Kind::kPoll;
-  Instant since{};          // kPoll: the time of the last look
-  // kPoll: what a turn takes, and when it looks, from its beginning, which is a look.
+  Instant since{};          // kPoll: time of the last executed look
+  // kPoll: duration of a turn, and the times of its looks from its beginning; the first is 0.
   Duration turn{};
   std::vector<Duration> looks{Duration::zero()};
-  // kPoll: what is looked at, each once.
+  // kPoll: the polled queues, each once.
   std::vector<PolledQueue> queues;
-  // kPoll: what calls of the kernel in the turn ask for in vain; it wakes the thread, too.
+  // kPoll: files of the system calls in the turn that find nothing; a change of one wakes the thread.
   std::vector<VirtualFilePtr> files;
-  std::uint32_t known_calls = 0;  // the places of those calls, see known_places()
-  // Bytes that wake the thread when they are changed, with the values that they are to have now.
+  std::uint32_t known_calls = 0;  // where these calls are made, see known_places()
+  // Bytes whose change wakes the thread, with their expected values.
   std::vector<spin::ByteRun> watched;
-  // kPoll: what is known of a turn.
+  // kPoll: the proof of the loop.
   std::shared_ptr<const spin::PollLoopProof> proof;
-  // The same for values that grow; nullptr: none does.
+  // `proof` if values grow or clocks are read, else nullptr.
   std::shared_ptr<const spin::PollLoopProof> growing;
-  std::vector<spin::ByteRun> as_parked;  // `watched` before anything else was shown, if it was
-  std::int64_t most_looks = 0;  // it goes on with this look at the latest; 0: with none
-  bool is_shown = false;        // memory is being changed on its behalf
-  std::uint64_t epoch = 0;      // of memory, when the thread was parked
-  // kSpin: an instruction of the loop, and what it waits for as far as one can tell: an address that it reads outside of its own
-  // frames.
+  // first value of `watched`, saved when show() first changes it (loops with clocks)
+  std::vector<spin::ByteRun> as_parked;
+  std::int64_t most_looks = 0;  // the thread resumes with this look at the latest; 0: no limit
+  bool is_shown = false;        // show() is writing memory
+  std::uint64_t epoch = 0;      // ProcessMemory::epoch() when the thread was parked
+  // kSpin: an instruction of the loop, and the address that it presumably waits for: one that it reads
+  // outside of its own stack frames.
   std::uint64_t code = 0, awaited = 0;
-  std::vector<spin::MemoryRange> written;  // what has been written since, where all of it is known
+  std::vector<spin::MemoryRange> written;  // bytes written since, if the list is complete
 
   bool reads_clocks() const { return growing != nullptr && growing->period_ps != 0; }
-  // Looks are counted from the one at `since`: when such a look is, and the first that is not before `when`, but that one.
+  // Time of a look, and number of the first look at or after `when`, at least 1. Look 0 is at `since`.
   Instant time_of(std::int64_t look) const;
   std::int64_t look_due(Instant when) const;
   std::int64_t turn_of(std::int64_t look) const { return look / static_cast<std::int64_t>(looks.size()); }
-  // The look with which the turn of that look begins.
+  // First look of the turn that contains `look`.
   std::int64_t beginning(std::int64_t look) const { return turn_of(look) * static_cast<std::int64_t>(looks.size()); }
 
-  // The thread is about to be parked: memory is as turns leave it.
+  // Before the thread is parked: writes the bytes that whole turns leave in memory.
   void start(ProcessMemory& memory) const;
-  // Gives memory the values that it has while that look is due.
+  // Writes to memory the values at the time of the look.
   void show(ProcessMemory& memory, std::int64_t look);
-  // Gives the registers in the poll's frame, and those told at its entry, the values of the turn of that look.
+  // Sets the registers in the poll's frame, and in the slot, to their values in the turn of the look.
   void show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t look) const;
-  // The bytes of `run` as they are when the turn of that look begins.
+  // Bytes of `run` at the beginning of the turn of the look.
   spin::ByteRun at_turn(spin::ByteRun run, std::int64_t look) const;
-  // Whether the turn of that look, from its first poll to this one, reads or writes one of the bytes.
+  // True if the turn of the look reads or writes one of the bytes between its first poll and the look.
   bool touches_before(std::int64_t look, const spin::MemoryRange& bytes) const;
-  // The process's memory has been written.
+  // The process's memory was written.
   void note_write(std::uint64_t address, std::uint64_t length);
-  // Whether it is known that what the turn of that look reads and writes until then is as it was when the thread was parked.
+  // True if all bytes that the turn of the look reads and writes before the look are known to be as when the
+  // thread was parked.
   bool is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const;
-  // Whether a byte of `runs` may be changed by turns that are not executed.
+  // True if skipped turns may change a byte of `runs`.
   bool changes(std::span<const spin::ByteRun> runs) const;
 
   bool polls(std::uint32_t context, std::uint32_t cq_number) const;
-  // Whether what it watches of memory that other processes may write has other values now.
+  // True if watched bytes in memory that other processes can write have changed.
   bool shared_has_changed(const ProcessMemory& memory) const;
 
  private:
   void show(ProcessMemory& memory, std::vector<spin::ByteRun> then);
 
-  mutable std::optional<std::vector<std::size_t>> shared_;  // which of `watched`; not known before somebody asks
+  mutable std::optional<std::vector<std::size_t>> shared_;  // indices in `watched`; computed at the first use
 };
 
-// The caller's registers that a call keeps become these where POLL_ENTRY has stored them; the stack pointer is as it was.
+// Sets the caller's callee-saved registers, which POLL_ENTRY has stored below the stack pointer, to those in
+// `registers`.
 void show_kept_registers(Process& process, protocol::ThreadSlot& slot, const spin::Registers& registers);
 
-// Memory of the process as it is now, whatever turns of its parked threads have not been executed.
+// Updates the process's memory with the effects of all skipped turns of its parked threads.
 void show_growth(Process& process);
 
-// The prover of one process, and what it has proven before.
+// The prover of one process, with its earlier proofs.
 class LoopAnalyst {
  public:
-  // `epoch_ns`: what CLOCK_REALTIME shows at virtual time 0. `traps_loops`: SupervisorOptions::traps_loops.
-  // `interposed`: see spin::Limits; they outlive *this.
+  // `epoch_ns`: CLOCK_REALTIME at virtual time 0. `traps_loops`: SupervisorOptions::traps_loops.
+  // `interposed`: see spin::Limits; must outlive *this.
   LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops, std::span<const spin::MemoryRange> interposed);
   ~LoopAnalyst();
 
-  // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
+  // The thread is at the entry of a poll that finds nothing. `registers` is from its slot.
   std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], const SeenPoll& seen,
                                   const Thread::KnownCalls& known);
-  // The thread was poked, or trapped at the jump by which its loop goes back (0: it was poked). If its loop is proven, its saved
-  // registers and memory are set to the canonical state.
+  // The thread was poked (`jump` is 0) or trapped at `jump`, the backward jump of its loop. If the loop is
+  // proven, the thread's saved registers and memory are set to the canonical state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base, std::uint64_t jump);
-  // The thread reads a clock now, at the entry of whose function it is, in a row of reads that began at `row_began`: what it does
-  // until the next one, if that can be told.
-  // What it writes meanwhile is written at once where others of the process may see it, else when anybody looks at its memory.
+  // The thread is at the entry of a clock function at `now`, in a series of reads that began at `row_began`.
+  // Returns its effects until the next read, or nullopt if they cannot be predicted.
+  // Its stores are written to memory at once if another thread may see them, otherwise by write_followed()
+  // before the next access to the process's memory.
   std::optional<spin::ClockStep> follow_clock(const Thread& thread, const spin::Registers& at_entry, Instant now,
                                               Instant row_began);
   void write_followed();
-  // Whether the thread, whose poll is about to return completions that have failed, uses what is undefined in them
-  // (Request::kFailedPoll, with its answer).
+  // The thread's poll is about to return failed completions. Returns the answer to Request::kFailedPoll:
+  // whether the thread uses fields that are undefined in them.
   std::int64_t use_of_failed(const protocol::ThreadSlot& slot);
-  // The thread, which spins with its registers saved there, is about to go on as an adapter has placed those bytes: the address
-  // of an instruction that reads others of them than its loop does, before any call out of its file; 0: none is seen.
+  // The thread spins, with its registers saved at `context_address`, and is about to resume because an
+  // adapter has placed the bytes `placed`. Returns the address of an instruction that reads bytes of `placed`
+  // that its loop does not read, before a call out of its file; 0: none was found.
   std::uint64_t read_beside(std::uint64_t context_address, std::uint64_t fs_base, const Parked& parked,
                             const spin::MemoryRange& placed);
-  // Whether that is worth a try for the first read that is handed over at a place: not where it was in vain lately.
+  // False if follow_clock() recently failed at this place, for the first read there. note_followed() reports
+  // the result.
   bool may_follow_clock(std::uint64_t place);
   void note_followed(std::uint64_t place, bool in_vain);
-  // So many polls have passed, or have not been executed as the thread was parked: proofs are worth as much effort.
+  // `polls` polls have passed or were skipped while the thread was parked. Proofs may cost that much effort.
   void add_credit(std::int64_t polls);
-  // A thread has got the token: what is poked from now on is another computation.
+  // A thread has got the token. Later pokes concern a new computation.
   void begin_slice() { pokes_in_vain_ = 0; }
-  // How many times the usual real time a thread may compute before it is poked: 1, and ever more, up to 256, while pokes find
-  // nothing but computations. An analysis costs as much as milliseconds of them.
+  // Factor for the real time before a computing thread is poked: at least 1, doubled up to 256 while pokes
+  // find computations only. An analysis costs as much as milliseconds of computation.
   unsigned patience() const {
     return 1U << std::min((has_proven_spin_ ? 0 : kFirstPatience) + pokes_without_proof_ / kPokesForPatience, kMostPatience);
   }
-  // Of a process in which nothing was poked yet. Most never spin, and among thousands of processes each is so cold when it gets
-  // its turn that a few calls take it as long as the usual period.
+  // Initial value, before the first poke of a process. Most processes never spin. With thousands of
+  // processes, cold caches make even a few calls as long as the usual period.
   static unsigned first_patience() { return 1U << kFirstPatience; }
 
-  // After a poll_loop() that gave nothing: how many polls are better passed by before the next one is looked at. None when
-  // the loop would be parked if each poll of a turn had been seen; ever more when it is not proven time and again.
+  // After poll_loop() returned nothing: number of polls to pass before the next analysis. Zero if the loop
+  // could be parked once every poll of its turn was seen. The number grows while proofs fail.
   std::uint32_t polls_to_pass() const { return polls_to_pass_; }
 
   struct Counts {
     std::uint64_t proofs = 0;   // analyses that interpreted code
     std::uint64_t repeats = 0;  // proofs that still held
     std::uint64_t refusals = 0;
-    std::uint64_t clock_reads = 0;  // that were followed
-    std::uint64_t trapped = 0;  // analyses that the loop's own jump has asked for
+    std::uint64_t clock_reads = 0;  // interpreted clock reads
+    std::uint64_t trapped = 0;  // analyses requested by a trapped jump
   };
   const Counts& counts() const { return counts_; }
-  // Why the last analysis gave no proof; poll_refusal(): the last one of a poll loop, whatever pokes found since.
+  // Reason why the last analysis failed; poll_refusal(): of the last analysis of a poll loop.
   const std::string& refusal() const { return refusal_; }
   const std::string& poll_refusal() const { return poll_refusal_; }
 
  private:
   spin::CodeMemory& code_memory();
   unsigned effort_of_poke() const;
-  static constexpr unsigned kFirstPatience = 3;     // doublings, until a loop was proven
-  static constexpr unsigned kPokesForPatience = 2;  // in vain, for each doubling
+  static constexpr unsigned kFirstPatience = 3;     // initial doublings, until a loop was proven
+  static constexpr unsigned kPokesForPatience = 2;  // failed pokes per doubling
   static constexpr unsigned kMostPatience = 8;      // doublings
 
   void refuse_poll_loop(std::string why);
@@ -191,49 +204,50 @@ class LoopAnalyst {
   std::unique_ptr<AnalysedMemory> code_;
   spin::SpinProver prover_;
   std::shared_ptr<const spin::PollLoopProof> last_;
-  std::uint64_t access_epoch_ = 0;  // of the process, at the last question
+  std::uint64_t access_epoch_ = 0;  // RegionHeader::access_epoch at the last poll_loop()
   std::uint32_t polls_to_pass_ = 0;
-  unsigned wants_ = 0;     // in a row, since a loop was parked
-  unsigned failures_ = 0;  // in a row
-  unsigned far_polls_ = 0;  // of the last proof, if it was of a turn of many polls
+  unsigned wants_ = 0;     // consecutive analyses in which a polled device was unknown
+  unsigned failures_ = 0;  // consecutive failed analyses
+  unsigned far_polls_ = 0;  // polls of the last proven turn of many polls; 0: none
   bool has_far_times_ = true;  // spin::Limits::far_times
-  bool may_be_far_ = false;  // the last refusals speak for one
-  unsigned few_turns_ = 0;  // refusals in a row because something else comes after a few turns
-  std::uint32_t polls_to_skip_ = 0;  // until that has come
-  unsigned turn_steps_;  // instructions with which a turn of few polls is looked for
-  unsigned short_polls_ = 1;  // of the last proof, if it was of such a turn
-  std::int64_t credit_;  // instructions that may be spent on turns of many polls
-  std::int64_t polls_of_slice_ = 0;  // on the average, times kSlicesOfAverage
-  Instant own_end_{};             // when the turns that the thread was parked with end by themselves, if soon
-  unsigned own_ends_ = 0;         // in a row that were waited for
-  unsigned own_ends_before_ = 32;  // a longer turn is looked for
-  unsigned tries_of_longer_ = 0;  // that are left
-  bool shows_something_ = false;  // see queues_of()
-  // The handles of the device contexts whose queues the program has polled, by the address of its ibv_context.
+  bool may_be_far_ = false;  // recent refusals suggest a turn of many polls
+  unsigned few_turns_ = 0;  // consecutive refusals because the loop does something else after a few turns
+  std::uint32_t polls_to_skip_ = 0;  // until it does so
+  unsigned turn_steps_;  // instruction limit for a turn of few polls
+  unsigned short_polls_ = 1;  // polls of the last proven turn of few polls, else 1
+  std::int64_t credit_;  // instructions available for turns of many polls
+  std::int64_t polls_of_slice_ = 0;  // moving average, times kSlicesOfAverage
+  Instant own_end_{};             // time at which the parked turns end by themselves, if soon
+  unsigned own_ends_ = 0;         // consecutive ends of this kind
+  unsigned own_ends_before_ = 32;  // ends required before a longer turn is searched
+  unsigned tries_of_longer_ = 0;  // remaining attempts to find one
+  bool shows_something_ = false;  // a polled queue has an entry, see queues_of()
+  // Handles of device contexts whose queues the program has polled, by address of the ibv_context.
   std::map<std::uint64_t, std::uint32_t> contexts_;
-  // A row of clock reads that is followed, of one thread at a time.
+  // A series of clock reads being interpreted, of at most one thread.
   struct FollowedRow {
-    const Thread* thread = nullptr;  // nullptr: none is
-    std::uint64_t epoch = 0;         // of memory, at the last step
+    const Thread* thread = nullptr;  // nullptr: no series
+    std::uint64_t epoch = 0;         // of memory, after the last step
     std::vector<spin::ByteRun> unwritten;
     bool is_stepping = false;
   };
   FollowedRow row_;
-  std::unique_ptr<spin::SpinProver> follower_;  // made for the first row
-  std::uint64_t private_stack_ = 0;  // stack pointer of the last row, if what lies above it is the process's own
+  std::unique_ptr<spin::SpinProver> follower_;  // created for the first series
+  // stack pointer of the last series, if its stack is private to the process
+  std::uint64_t private_stack_ = 0;
 
   spin::Limits limits_within(unsigned steps, unsigned effort = 0) const;
   bool may_write_later(std::uint64_t stack_pointer);
   struct ClockPlace {
-    unsigned to_skip = 0, vain = 0;  // reads; tries in a row
+    unsigned to_skip = 0, vain = 0;  // reads to skip; consecutive failures
   };
-  std::map<std::uint64_t, ClockPlace> clock_places_;  // by a number made of the function and the stack pointer
-  unsigned asks_to_skip_ = 0;  // after them
-  std::map<std::uint64_t, unsigned> placed_reads_tried_;  // by the place of the loop
+  std::map<std::uint64_t, ClockPlace> clock_places_;  // key: hash of the function and the stack pointer
+  unsigned asks_to_skip_ = 0;  // requests that poll_loop() refuses without an analysis
+  std::map<std::uint64_t, unsigned> placed_reads_tried_;  // by address of the loop
   unsigned pokes_in_vain_ = 0;  // since the thread got the token
-  unsigned pokes_without_proof_ = 0;  // in a row, whatever slices they were in
+  unsigned pokes_without_proof_ = 0;  // consecutive, across slices
   bool has_proven_spin_ = false;
-  unsigned spin_effort_ = 0;    // that the last spin which was proven has needed, see spin()
+  unsigned spin_effort_ = 0;    // effort of the last proven spin, see effort_of_poke()
   Counts counts_;
   std::string refusal_;
   std::string poll_refusal_;

@@ -1,5 +1,5 @@
-// What a thread reads that has waited for bytes in memory to change, when an adapter has placed some: its code is followed before
-// it goes on.
+// Reads of a spinning thread in bytes that an adapter has placed: the code after the loop is interpreted
+// before the thread resumes.
 #include "sim/supervisor/tasks/analysed_memory.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/process.h"
@@ -9,7 +9,7 @@ namespace verbatim::supervisor {
 
 namespace {
 constexpr unsigned kReadSteps = 4000;
-constexpr unsigned kMostReadTries = 8;  // at one place
+constexpr unsigned kMostReadTries = 8;  // for one loop
 }  // namespace
 
 std::uint64_t LoopAnalyst::read_beside(std::uint64_t context_address, std::uint64_t fs_base, const Parked& parked,

@@ -1,4 +1,4 @@
-// A timer of timer_create(2): sends its process, or one thread of it, a signal each time it is due.
+// A timer of timer_create(2): sends a signal to its process, or to one thread, each time it expires.
 #pragma once
 
 #include "sim/core/engine.h"
@@ -24,11 +24,11 @@ class PosixTimer {
         timer_(Timer::of<&PosixTimer::on_due>(engine, source, EventClass::kSupervisor, this)) {}
 
   int clock() const { return clock_; }
-  // First at `when` (kNever: not at all), then every `interval` unless that is zero.
+  // First expiry at `when` (kNever: disarmed), then every `interval` unless that is zero.
   void set(Instant when, Duration interval);
   Duration remaining() const { return timer_.scheduled() ? timer_.when() - engine_.now() : Duration::zero(); }
   Duration interval() const { return interval_; }
-  // How often it was due while the signal of an earlier time had not been taken.
+  // Number of expiries while an earlier signal of the timer was pending.
   int overrun() const { return overrun_; }
 
  private:

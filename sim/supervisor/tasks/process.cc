@@ -96,7 +96,7 @@ VirtualFilePtr Process::file(std::int64_t fd) const {
   return it == files_.end() ? nullptr : it->second;
 }
 
-// What the program has written there harms nobody else.
+// The value is written by the program; clamping it protects the other processes.
 int Process::own_descriptors() const {
   const int told = std::atomic_ref(region_->header().own_descriptors).load(std::memory_order_relaxed);
   const OwnDescriptors own = supervisor::own_descriptors();
@@ -115,7 +115,7 @@ bool Process::closes_unknown_by_exec(int fd) const {
 
 namespace {
 
-// All that are open in the kernel's table, by number.
+// The descriptors open in the kernel's table, indexed by number.
 std::vector<bool> natively_open_ones(pid_t tid) {
   std::vector<bool> open(protocol::kMostDescriptors);
   DIR* const folder = opendir(fmt::format("/proc/{}/fd", tid).c_str());
@@ -130,8 +130,8 @@ std::vector<bool> natively_open_ones(pid_t tid) {
 
 }  // namespace
 
-// With many descriptors to ask for each from the first on would be too much: the search goes on where the last one has ended,
-// and after some the kernel is asked for all.
+// The search resumes at the last result, because with many descriptors a query for each number from 0 on
+// would be slow. After kAskedOneByOne queries one directory listing replaces the rest.
 int Process::lowest_free_number(int least, std::span<const int> taken) {
   const int closed = region_->header().least_closed.exchange(protocol::kMostDescriptors, std::memory_order_relaxed);
   least_free_ = std::max(0, std::min(least_free_, closed));
@@ -171,7 +171,8 @@ std::string Process::native_path(int directory_fd, const std::string& path) cons
   if (path.starts_with('/') && paths_ != nullptr) {
     if (paths_->in_tree(path)) return "";
     const std::filesystem::path native(paths_->native_in_use(path));
-    // A folder of the machine's on the way may be a link to one that the host has of its own, as /var/run is.
+    // A native parent directory may be a symbolic link to a directory that the host virtualises, such as
+    // /var/run.
     const std::filesystem::path folder = canonical_folder(native.parent_path());
     const std::string target = (folder / native.filename()).string();
     if (folder.empty() || folder == native.parent_path() || paths_->seen(target) != target) return native.string();

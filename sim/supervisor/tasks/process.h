@@ -1,4 +1,4 @@
-// One Linux process of the simulation: its memory, its descriptors, its threads and its opened devices.
+// One Linux process of the simulation: its memory, descriptors, threads and opened devices.
 #pragma once
 
 #include <sys/types.h>
@@ -49,123 +49,122 @@ class Process {
   void set_native_pid(pid_t pid);
 
   std::vector<std::unique_ptr<Thread>>& threads() { return threads_; }
-  // The thread that the program is making: its native id is not known yet.
+  // A thread under creation, whose native id is still unknown.
   Thread* thread_in_making = nullptr;
 
-  // Another program takes the process over: a new region, a new Linux process, no thread yet. Devices are
+  // exec: the process gets a new region and a new Linux process, and has no thread yet. Its devices are
   // closed.
   void replace(std::string name, std::unique_ptr<ProcessRegion> region, pid_t pid);
-  // It has ended and no thread of it is asking: the memory shared with it and its threads go. What may still be asked about
-  // it stays.
+  // Releases region, threads and devices after the end, when no thread is making a request. Data that can
+  // still be queried remains.
   void retire();
-  // How often it has executed a program.
+  // Number of programs it has executed by exec.
   unsigned executions() const { return executions_; }
 
-  // Virtual descriptors. The kernel's table holds a placeholder under each number; the caller's answer makes
-  // it.
+  // The file of virtual descriptor `fd`. The kernel's table has a placeholder with the same number, which the
+  // shim creates when it receives the answer to the call.
   VirtualFilePtr file(std::int64_t fd) const;
-  // Where the shim's own descriptors lie. From there on the kernel's table has none of the program's.
+  // First number of the shim's own descriptors. The program has none in the kernel's table from there on.
   int own_descriptors() const;
-  // RLIMIT_NOFILE, as far as there are numbers: those of new descriptors lie below it.
+  // RLIMIT_NOFILE, limited to the supported numbers. New descriptors are below it.
   int descriptor_limit() const { return limits.descriptors(); }
-  // The shim and the machine's kernel are told of them.
+  // Passes the limits to the shim and to the machine's kernel.
   void enforce_limits();
-  // Whether exec closes virtual descriptor `fd`, which the kernel does not know.
+  // True if exec closes virtual descriptor `fd`, which is not in the kernel's table.
   bool closes_unknown_by_exec(int fd) const;
-  // The lowest free number from `least` on, as Linux gives them out, or -EMFILE. `taken` are not free either.
+  // Lowest free number from `least` on, as in Linux, or -EMFILE. Numbers in `taken` are not free.
   int lowest_free_number(int least = 0, std::span<const int> taken = {});
-  // There; the number or -EMFILE.
+  // Installs the file at that number. Returns the number or -EMFILE.
   int install(VirtualFilePtr file, int least = 0);
   void install_at(int fd, VirtualFilePtr file);
-  // False when `fd` is not virtual.
+  // False if `fd` is not virtual.
   bool close(int fd);
   void close_all();
   const std::map<int, VirtualFilePtr>& files() const { return files_; }
   DescriptorTable descriptor_table() const { return {pid_, files_}; }
 
-  // What Linux knows of the process, seen from one of its living threads. Changes only while the process
-  // runs.
+  // The native thread whose /proc entries represent the process. They change only while the process runs.
   void set_calling_thread(pid_t native_tid) { calling_tid_ = native_tid; }
   pid_t calling_thread() const { return calling_tid_; }
-  // Of the thread whose call is answered, or of its first one.
+  // Credentials of the thread whose call is answered, or else of the first thread.
   const Credentials& credentials() const;
-  // Whether `fd` is open in the kernel's table: a real file, or the placeholder of a virtual one.
+  // True if `fd` is open in the kernel's table, as a real file or as a placeholder.
   bool natively_open(int fd) const;
-  // A name of ours for the file that the program calls `path`, seen from `directory_fd` (AT_FDCWD: where it
-  // works). Empty: the simulator makes up what is there.
+  // Native path of `path`, relative to `directory_fd` (AT_FDCWD: the working directory). Empty: the simulator
+  // provides the file.
   std::string native_path(int directory_fd, const std::string& path) const;
-  // Whether a file of that name of ours may be made for the program.
+  // True if a file with this native path may be created for the program.
   bool may_make(const std::string& native) const { return paths_ == nullptr || paths_->may_make(native); }
-  // Where the files of its host lie; outlives the process.
+  // Paths of the host's files; must outlive the process.
   void set_paths(const HostPaths& paths) { paths_ = &paths; }
-  // What the program was given, each NAME=value with a zero behind it.
+  // Initial environment: each NAME=value is followed by a zero byte.
   void set_environment(const std::vector<std::string>& environment);
   void set_environment_text(std::string text) { environment_text_ = std::move(text); }
   const std::string& environment_text() const { return environment_text_; }
-  // umask(2).
+  // As set by umask(2).
   unsigned file_mask() const;
 
-  // Devices it has opened, by the number that it knows them by, and those it has from the process of which it is a copy.
+  // Opened devices, and those inherited from the process of which this is a copy, by the program's number.
   std::vector<std::shared_ptr<DeviceContext>>& contexts() { return contexts_; }
   bool has_own_contexts() const;
-  // Of its end, or when it becomes another program, which keeps descriptors.
+  // Closes them at the end of the process, or at exec, which keeps descriptors.
   void close_own_contexts(bool keeps_descriptors = false);
-  // Its memory is about to go: what of it others may reach through an adapter is kept.
+  // The process's memory is about to be unmapped. Keeps the parts that others can reach through an adapter.
   void keep_registered_memory(bool keeps_descriptors = false);
-  // Kept by adapters, too, while rings in it are in use.
+  // Also kept by adapters while they use rings in it.
   std::shared_ptr<const void> shared_region() const { return region_; }
 
-  // True the first time `warning` is given for this process.
+  // True for the first call with this `warning`.
   bool first_warning(const std::string& warning) { return warnings_.insert(warning).second; }
 
-  // What the program has set for a signal.
+  // Disposition that the program has set for a signal.
   protocol::SignalDisposition disposition(int signal) {
     if (region_ == nullptr) return protocol::kSignalDefault;
     return static_cast<protocol::SignalDisposition>(region_->header().dispositions[signal]);
   }
-  // Signals that were sent to the process and that every thread of it has masked.
+  // Signals sent to the process while every thread masks them.
   SignalQueue& pending() { return pending_; }
   const SignalQueue& pending() const { return pending_; }
-  // The signals that its signalfds are there for, bit n - 1 for signal n.
+  // Signals of its signalfds, bit n - 1 for signal n.
   std::uint64_t watched_signals() const;
-  // The shim tells when a thread unmasks one of these, or of the pending ones.
+  // Passes these and the pending signals to the shim, which reports when a thread unmasks one of them.
   void tell_watched_signals();
-  // Its signalfds look at what is pending.
+  // Notifies its signalfds of changes to pending().
   void tell_signal_files();
 
-  // Of timer_create(2), by id.
+  // Timers of timer_create(2), by id.
   std::map<int, std::unique_ptr<PosixTimer>>& timers() { return timers_; }
   int new_timer_id() { return next_timer_++; }
 
   ResourceLimits limits;
 
-  // The signal that has stopped it, 0: none.
+  // The signal that stopped it; 0: not stopped.
   int stopped_by = 0;
 
-  // alarm() and setitimer(ITIMER_REAL); made at first use.
+  // alarm(2) and setitimer(ITIMER_REAL); created at first use.
   std::unique_ptr<IntervalTimer>& interval_timer() { return interval_timer_; }
 
-  // Made at first use.
+  // Created at first use.
   std::unique_ptr<LoopAnalyst>& analyst() { return analyst_; }
 
-  // Instructions that were replaced in its memory.
+  // Instructions replaced in its memory.
   code::CodePatches* patches() const { return patches_.get(); }
   void set_patches(std::unique_ptr<code::CodePatches> patches) { patches_ = std::move(patches); }
 
-  // Whoever handles this process's threads.
+  // Handler of this process's threads.
   void set_owner(void* owner) { owner_ = owner; }
   template <class Owner>
   Owner& owner() const {
     return *static_cast<Owner*>(owner_);
   }
 
-  bool ended_by_us = false;  // a signal that ends it at once has been sent
-  // Something that may outlast the process refers to it: what it has opened and others inherit, an adapter, the start of
-  // a program. Most children of a shell have none and go altogether when they have ended.
+  bool ended_by_us = false;  // a fatal signal has been sent
+  // Something that may outlive the process refers to it: an opened object that others inherit, an adapter, a
+  // program start. Most children of a shell have none and are deleted when they have ended.
   bool outlives_its_end = false;
 
   bool alive = true;
-  int exit_status = 0;  // when it is not, as wait(2) tells it
+  int exit_status = 0;  // after the end, as wait(2) returns it
   bool attached = false;
   void begin_as_copy_of(const Process& parent, Instant now) {
     attached = true;
@@ -173,7 +172,7 @@ class Process {
     family_.copied = now;
     traps_accesses = parent.traps_accesses;
   }
-  bool traps_accesses = false;  // its threads may be late before accesses to memory (protocol/accesses.h)
+  bool traps_accesses = false;  // its threads may be delayed before memory accesses (protocol/accesses.h)
 
  private:
   std::size_t program_;
@@ -191,11 +190,11 @@ class Process {
   pid_t native_pid_ = -1;
   pid_t calling_tid_ = -1;
   std::vector<std::unique_ptr<Thread>> threads_;
-  std::vector<std::unique_ptr<Thread>>
-      former_threads_;  // of programs before; one of them may be asking right now
+  // Of earlier programs; one of them may be the caller.
+  std::vector<std::unique_ptr<Thread>> former_threads_;
   std::map<int, VirtualFilePtr> files_;
-  std::set<int> signal_files_;  // those of them that are signalfds
-  int least_free_ = 0;          // every number below is taken, but for what the kernel has closed since
+  std::set<int> signal_files_;  // the signalfds among them
+  int least_free_ = 0;          // all lower numbers were in use; the kernel may have closed some since
   std::vector<std::shared_ptr<DeviceContext>> contexts_;
   std::set<std::string> warnings_;
   void* owner_ = nullptr;

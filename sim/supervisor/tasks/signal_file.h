@@ -1,5 +1,5 @@
-// Signals as a descriptor: signalfd(2). What its process masks and it is there for is kept by the supervisor
-// until it is read, waited for or unmasked.
+// signalfd(2). The supervisor keeps the signals in its set that are masked until they are read, awaited or
+// unmasked.
 #pragma once
 
 #include "sim/supervisor/files/virtual_file.h"
@@ -15,7 +15,7 @@ class SignalFile final : public VirtualFile {
 
   std::uint32_t readiness() const override;
   std::string describe() const override { return "signalfd"; }
-  // As many struct signalfd_siginfo as fit and are there.
+  // Returns as many pending signals as fit, each as struct signalfd_siginfo.
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
 
   std::uint64_t set() const { return set_; }

@@ -1,5 +1,5 @@
-// Signals that have been sent and not yet been delivered, as Linux keeps them: an ordinary signal is pending
-// once, however often it was sent; a real-time signal as often as it was sent.
+// Pending signals with Linux's rule: a standard signal is queued once, a real-time signal each time it is
+// sent.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace verbatim::supervisor {
 
-// What a handler is told about where its signal comes from (siginfo_t).
+// Source of a signal, for siginfo_t.
 struct SignalOrigin {
   std::int32_t code = 0x80;  // SI_KERNEL
   std::uint32_t sender = 0;
   std::int32_t status = 0;
-  std::uint64_t value = 0;   // of SI_QUEUE and SI_TIMER; si_band of POLL_IN to POLL_HUP
-  std::int32_t timer = 0;    // of SI_TIMER; si_fd of POLL_IN to POLL_HUP
-  std::int32_t overrun = 0;  // of SI_TIMER
-  std::uint32_t user = 0;    // real one of the sender
+  std::uint64_t value = 0;   // with SI_QUEUE and SI_TIMER; si_band with POLL_IN to POLL_HUP
+  std::int32_t timer = 0;    // with SI_TIMER; si_fd with POLL_IN to POLL_HUP
+  std::int32_t overrun = 0;  // with SI_TIMER
+  std::uint32_t user = 0;    // real user id of the sender
 };
 
 struct QueuedSignal {
@@ -31,7 +31,7 @@ struct QueuedSignal {
 
 class SignalQueue {
  public:
-  static constexpr int kFirstRealTime = 32;  // as the kernel counts, libc keeps two of them for itself
+  static constexpr int kFirstRealTime = 32;  // in the kernel; libc reserves the first two
 
   bool empty() const { return signals_.empty(); }
   const QueuedSignal& front() const { return signals_.front(); }
@@ -53,7 +53,7 @@ class SignalQueue {
     for (const QueuedSignal& queued : signals_) set |= 1ull << (queued.signal - 1);
     return set;
   }
-  // The lowest one of `set`, the oldest of several equal ones.
+  // Removes the lowest signal of `set`, the oldest if there are several.
   std::optional<QueuedSignal> take(std::uint64_t set) {
     auto least = signals_.end();
     for (auto it = signals_.begin(); it != signals_.end(); ++it) {

@@ -14,7 +14,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// A mask that the Linux kernel tells of one of our threads: SigBlk, SigPnd, ShdPnd.
+// A signal set of one thread in /proc/PID/task/TID/status: SigBlk, SigPnd or ShdPnd.
 std::uint64_t native_set(Thread& thread, std::string_view name) {
   Process& process = thread.process();
   const pid_t tid = thread.native_tid();
@@ -25,8 +25,8 @@ std::uint64_t native_set(Thread& thread, std::string_view name) {
   return 0;
 }
 
-// What the program has masked. In the handlers of a trapped call and of a poke everything is, and the slot
-// tells.
+// The program's signal mask. In the handlers of a trapped call and of a poke all signals are masked, and the
+// slot has the program's mask.
 std::uint64_t mask_of(Thread& thread) {
   const protocol::ThreadSlot& slot = thread.process().region().slot(thread.slot());
   const bool poked = thread.call().request == protocol::Request::kPoke;
@@ -35,7 +35,7 @@ std::uint64_t mask_of(Thread& thread) {
 
 bool is_watched(Process& process, int signal) { return (process.watched_signals() >> (signal - 1) & 1) != 0; }
 
-// Kept until a thread asks for it or unmasks it.
+// Keeps the signal until a thread waits for it or unmasks it.
 void keep(Process& process, const QueuedSignal& signal) {
   process.pending().push(signal);
   process.tell_watched_signals();
@@ -120,8 +120,8 @@ std::vector<QueuedSignal> take_signals(Thread& thread) {
   take_all(thread.signals(), ~0ull);
   take_all(thread.masked(), ~0ull);
   if (process.pending().empty()) return taken;
-  // The Linux kernel takes masked signals for the whole process from its first thread alone; from another
-  // one, which tells when it unmasks them, they are only taken on the way to their handler.
+  // Only the first thread can pass masked process-wide signals to the Linux kernel. Another thread takes
+  // those that it does not mask; its shim reports when it unmasks one.
   const bool first = thread.tid() == process.pid();
   take_all(process.pending(), ~mask_of(thread) | (first ? ~process.watched_signals() : 0));
   process.tell_watched_signals();
@@ -129,8 +129,8 @@ std::vector<QueuedSignal> take_signals(Thread& thread) {
 }
 
 std::uint64_t kept_natively(Thread& thread) {
-  constexpr std::uint64_t kPoke =
-      1ull << (protocol::kPokeSignal - 1);  // comes in real time, and is no signal of the program's
+  // The poke signal is sent in real time and is not a signal of the program.
+  constexpr std::uint64_t kPoke = 1ull << (protocol::kPokeSignal - 1);
   return (native_set(thread, "SigPnd") | native_set(thread, "ShdPnd")) & ~kPoke;
 }
 

@@ -16,7 +16,7 @@ constexpr std::size_t kMostLoads = 4;
 constexpr unsigned kPages = 64;
 constexpr std::size_t kLongestInstruction = 15;
 
-// Code as it is without the traps of the places, too.
+// Code without replaced instructions and without the traps of access sites.
 class CodeWithoutTraps final : public spin::CodeMemory {
  public:
   CodeWithoutTraps(Process& process, const AccessFile& file)
@@ -55,7 +55,7 @@ std::vector<std::uint64_t> find_loads_behind_store(Process& process, std::uint64
   thread.state.registers = spin::from_context(saved->general, fs_base);
   thread.state.vectors = VectorContext(process.memory(), saved->floating).registers();
   std::vector<std::uint64_t> found;
-  // The first one is the store itself.
+  // The first instruction is the store itself.
   for (int i = 0; i < kMostInstructions && found.size() < kMostLoads && thread.step(); ++i) {
     const std::uint64_t at = thread.state.registers.rip;
     const code::CodePatches::Origin origin = process.patches()->origin_of(at);
@@ -64,7 +64,7 @@ std::vector<std::uint64_t> find_loads_behind_store(Process& process, std::uint64
     const std::size_t length = code::length_if_stores_wait(bytes);
     if (length == 0) break;
     const auto site = std::ranges::lower_bound(file.sites, origin.offset, {}, &code::AccessSite::offset);
-    if (site == file.sites.end() || site->offset != origin.offset) continue;  // nothing that others may touch
+    if (site == file.sites.end() || site->offset != origin.offset) continue;  // no access to shared memory
     if (!site->only_loads) break;
     found.push_back(at + length);
   }

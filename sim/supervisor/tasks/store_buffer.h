@@ -1,6 +1,6 @@
-// The processor's store buffer: a store of a thread waits there while the thread loads what comes behind it, and others see it
-// later (x86-TSO: Owens, Sarkar, Sewell, TPHOLs 2009; Intel SDM 3A, 8.2.3.4). Which loads that can be is found by interpreting
-// the program's code from the store on.
+// The processor's store buffer: a thread may execute loads that follow a store before the store is visible to
+// others (x86-TSO: Owens, Sarkar, Sewell, TPHOLs 2009; Intel SDM 3A, 8.2.3.4). These loads are found by
+// interpreting the code from the store on.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,16 @@ namespace verbatim::supervisor {
 
 class Process;
 
-// Where the store and the loads are: instructions of one file that touch memory which others may touch.
+// A file, and its instructions that access memory which other threads may access.
 struct AccessFile {
   const code::FileCode& file;
   std::span<const code::AccessSite> sites;
 };
 
-// The addresses behind the loads from such memory that a thread comes to, the nearest first, before anything that empties its
-// store buffer, another such store, or code of other files. It is at a store in `file`, with the registers that are saved at
-// `context` (a ucontext_t). At most a few, at most some tens of instructions away.
+// Addresses of the instructions after such loads, in the order of execution, that follow the store at which
+// the thread is. `context` is the address of its ucontext_t. The search ends at an instruction that empties
+// the store buffer, at another store to such memory, at code of another file, and after kMostLoads loads or
+// kMostInstructions instructions.
 std::vector<std::uint64_t> find_loads_behind_store(Process& process, std::uint64_t context, std::uint64_t fs_base,
                                                    const AccessFile& file);
 

@@ -73,15 +73,16 @@ void Thread::tell_wait() const {
   } else {
     return;
   }
-  // At the end of a run that is deadlocked nothing has passed since.
+  // If a run ends in a deadlock, the last look may be later than the end.
   wait.to_ps = std::max(wait.to_ps, wait.from_ps);
   (*on_wait_)(wait);
 }
 
-// The look that is due, counted from the one at which it was parked.
+// Number of the look that is due, counted from the one at which the thread was parked.
 std::int64_t Thread::looks_of_parked() const {
   const std::int64_t look = parked_->look_due(engine_.now());
-  // The look at this very moment came first when the cause is an event that comes behind it, another thread's say.
+  // A look at the current time has already been made if the event that caused the wake-up is ordered after
+  // the thread's timer.
   return parked_->time_of(look) == engine_.now() && engine_.has_passed(timer_) ? look + 1 : look;
 }
 
@@ -97,22 +98,24 @@ void Thread::unpark() {
   if (parked_->turn > Duration::zero()) {
     const std::int64_t due = looks_of_parked();
     const bool takes_time = parked_->reads_clocks();
-    // What takes time may be in the middle of it, behind the look before.
+    // A loop with clocks may be between two looks, after the last one.
     const bool is_between = takes_time && parked_->time_of(due) != engine_.now();
     when = is_between ? engine_.now() : parked_->time_of(due);
-    // It goes on from the beginning of the turn, and where that makes anew what the one before has left, from there.
+    // The thread resumes at the beginning of this turn, or of the turn before it if turns recompute values
+    // for which only bounds are known.
     std::int64_t from = parked_->beginning(due - (is_between ? 1 : 0));
     if (takes_time && parked_->growing->remakes) from = parked_->beginning(std::max<std::int64_t>(from - 1, 0));
     const std::int64_t shown = takes_time ? from : due;
     parked_->show(process_.memory(), shown);
-    parked_->is_shown = true;  // where registers are written nobody shows an earlier turn
+    parked_->is_shown = true;  // keeps show() from restoring an earlier turn while registers are written
     parked_->show_registers(process_, process_.region().slot(slot_), shown);
     parked_->is_shown = false;
     if (process_.analyst() != nullptr) process_.analyst()->add_credit(from);
     const Instant start = parked_->time_of(from);
     if (start != when) turn_ = Turn{start, when, shown, std::move(parked_)};
   }
-  // A file that wakes its waiters must not lose one meanwhile: stop_waiting() comes later.
+  // The thread stays in the waiting lists: a file that is waking its waiters must not lose one.
+  // stop_waiting() follows later.
   parked_.reset();
   unparked_ = true;
   run_at(when);
@@ -160,7 +163,7 @@ void Thread::expect_lateness(Expected& expected, std::int64_t& until_late) {
     expected.late = expected.site.choose(choices_, source_);
     ++number;
   }
-  // Who makes few calls is asked about few.
+  // Threads with few calls draw few choices.
   expected.ahead = std::min(2 * expected.ahead, kMostAhead);
   until_late = number;
 }

@@ -1,5 +1,4 @@
-// One thread of a simulated program as the supervisor sees it: who holds it up, until when, and the call it
-// is in.
+// One thread of a simulated program: its state, its current call, and the time and cause of its next event.
 #pragma once
 
 #include <sys/types.h>
@@ -40,17 +39,16 @@ inline constexpr DelaySite kBeforeLocalCall{"thread-before-local-call", Duration
 inline constexpr DelaySite kBeforePost{"thread-before-post", Duration(200'000), 9};
 inline constexpr DelaySite kBeforeArm{"thread-before-arm", Duration(200'000), 9};
 inline constexpr DelaySite kBeforeAccess{"thread-before-access", Duration(200'000), 9};
-// It touches already what comes behind a store, and the store is seen later.
+// The thread executes loads that follow a store before the store is visible.
 inline constexpr std::string_view kStoreBuffer = "thread-before-access/store-buffer";
 inline constexpr DelaySite kAfterWait{"thread-after-wait", Duration(200'000), 9};
 
-// A request as it was when the thread gave the token back: copied once from shared memory, never read again.
+// A request as copied from shared memory when the thread returned the token. Shared memory is not read again.
 struct PendingCall {
   protocol::Request request = protocol::Request::kNone;
   std::uint32_t number = 0;
   std::int64_t arguments[6] = {};
-  std::uint64_t transferred =
-      0;  // bytes that earlier tries have moved: a blocking write or recv of everything
+  std::uint64_t transferred = 0;  // bytes moved by earlier tries: a blocking write or recv of everything
 };
 
 // A completion queue: the program's device handle and the queue's number.
@@ -59,32 +57,33 @@ struct PolledQueue {
   std::uint32_t number = 0;
 };
 
-// A poll that had shown nothing when it came to the supervisor.
+// A poll that found nothing, as handed over to the supervisor.
 struct SeenPoll {
-  std::uint64_t handle = 0;  // the program's own, ibv_cq*
+  std::uint64_t handle = 0;  // ibv_cq* in the program
   PolledQueue queue;
-  std::uint64_t entry = 0;     // where it looks, in the arena
-  std::uint32_t sequence = 0;  // that the entry has once it is written
+  std::uint64_t entry = 0;     // offset in the arena of the entry that it looks at
+  std::uint32_t sequence = 0;  // sequence number of the entry once it is written
   Duration cost{};
-  Instant at{};  // of the look
-  bool yields = false;  // it is sched_yield(), which looks at no queue
-  std::uint32_t polls_before = 0;  // that have passed since the thread got the token, as it says
+  Instant at{};  // time of the look
+  bool yields = false;  // a sched_yield(), which looks at no queue
+  std::uint32_t polls_before = 0;  // polls passed since the thread got the token, as reported by the thread
 };
 
-// What the shim is told when the thread goes on.
+// Answer to a request.
 struct Answer {
   std::int64_t result = 0;
   protocol::Action action = protocol::Action::kReturn;
   std::int64_t arguments[2] = {0, 0};
-  std::uint32_t repeats = 0;  // of which calls the thread knows the answers until its horizon, as ThreadSlot::repeats
+  // calls whose results the thread knows until its horizon, see ThreadSlot::repeats
+  std::uint32_t repeats = 0;
 };
 
-// Attributes that a thread has from the one that made it, and that have no effect here (sched(7), ioprio_get(2)).
+// Attributes inherited from the creating thread, without effect here (sched(7), ioprio_get(2)).
 struct Scheduling {
   int policy = 0;  // SCHED_OTHER
   int priority = 0;
   int nice = 0;
-  int disk_priority = 4;  // of no class
+  int disk_priority = 4;  // of class none
   int memory_policy = 0;  // MPOL_DEFAULT
   std::uint64_t memory_nodes = 0;
 };
@@ -93,8 +92,8 @@ class Thread final : public Waiter {
  public:
   enum class State : std::uint8_t { kPending, kBlocked, kParked, kDead };
 
-  // `source` is the thread's own place in the event order: ties between threads must not depend on who was
-  // scheduled first. `on_timer` is called with the thread when its time has come.
+  // `source` is the thread's place in the event order: ties between threads must not depend on the order of
+  // scheduling. `on_timer` is called when the thread's time has come.
   Thread(Engine& engine, Choices& choices, ComponentId source, Process& process, std::uint32_t slot,
          std::uint32_t tid, const protocol::CallCosts& costs, void (*on_timer)(Thread&));
   ~Thread();
@@ -103,119 +102,117 @@ class Thread final : public Waiter {
   ComponentId source() const { return source_; }
   std::uint32_t slot() const { return slot_; }
   std::uint32_t tid() const { return tid_; }
-  // Its id in the machine's kernel, found out once by the supervisor itself; 0: the thread is about to be made.
+  // Native id, determined once by the supervisor itself; 0: the thread is about to be created.
   pid_t native_tid() const { return native_tid_; }
   void set_native_tid(pid_t tid) { native_tid_ = tid; }
-  bool is_batch = false;  // of the class SCHED_BATCH in the machine's kernel, whatever the program sees
+  bool is_batch = false;  // native scheduling class SCHED_BATCH, invisible to the program
   State state() const { return state_; }
   PendingCall& call() { return call_; }
 
   BroughtLines brought_lines;
   Scheduling scheduling;
-  Credentials credentials;  // of each thread its own, as Linux has them; libc keeps those of a process alike
+  Credentials credentials;  // per thread, as in Linux; libc keeps those of a process equal
 
-  // Address of the word that is cleared when the thread ends; 0: none.
+  // Address of the word that is cleared at the thread's end; 0: none.
   std::uint64_t clear_tid() const { return clear_tid_; }
   void set_clear_tid(std::uint64_t address) { clear_tid_ = address; }
 
-  // The thread's request is looked at (again) when `when` has come.
+  // Processes the thread's request, or retries it, at `when`.
   void run_at(Instant when) {
     state_ = State::kPending;
     timer_.reschedule_at(when);
   }
 
-  // When its request is looked at, or a doorbell of it rings; kNever when nothing is due.
+  // Time of the next processing of its request or of its next doorbell; kNever: neither is scheduled.
   Instant next_event_time() const {
     return std::min(timer_.scheduled() ? timer_.when() : kNever,
                     doorbell_timer_.scheduled() ? doorbell_timer_.when() : kNever);
   }
 
-  // Doorbells of the last slice ring at their own times; `ring` is called with the thread for each.
+  // Rings the doorbells of the last slice at their own times: calls `ring` for each.
   void queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
                        void (*ring)(Thread&, const protocol::QueuedDoorbell&));
 
-  // What the thread has done before its time is told when the time comes. In the order of time.
+  // Emits records of work done ahead of time: calls `tell` at `when`. `when` must not decrease.
   void tell_at(Instant when, std::function<void()> tell);
-  // What it has done before and is due now, too: before what it does next at this very time.
+  // Emits the records due by now, before the records of the thread's next action at this time.
   void tell_due();
 
-  // To the runtime: what signals tell of the sender, and whose rights files are named by.
+  // Writes the credentials to the slot: for the sender fields of signals, and for access to files by name.
   void tell_credentials();
 
-  // The thread waits by running, see parking.h; unpark() lets it go on.
-  // The virtual time that it was parked is added to `total`.
+  // Parks the thread, see parking.h; its parked time is added to `*total`. unpark() resumes it.
   void park(Parked parked, Duration* total);
   void unpark();
-  // Whether it was parked, and its next look at a completion queue is still to come.
+  // True from unpark() until the thread's next look at a completion queue.
   bool is_unparked() const { return unparked_; }
   bool take_unparked() { return std::exchange(unparked_, false); }
-  // While it is parked: memory is as if the turns until now had been executed.
+  // While parked: writes the effects of all turns until now to memory.
   void show_growth();
   const Parked* parked() const { return parked_.get(); }
-  // While it is parked: memory of its process has been written.
+  // While parked: the process's memory was written.
   void note_write(std::uint64_t address, std::uint64_t length);
   void count_parked_time();
-  // The turn of a poll loop that the thread was unparked in the middle of: it is still at the turn's first poll, which
-  // finds nothing, like all before the one that is due now.
+  // The turn in which the thread was unparked. The thread is still at the turn's first poll. All polls before
+  // the one that is due find nothing.
   struct Turn {
-    Instant start;  // of the first poll's look
-    Instant due;    // when the poll that is due looks
-    std::int64_t looks;  // since the thread was parked
+    Instant start;  // look of the first poll
+    Instant due;    // look of the poll that is due
+    std::int64_t looks;  // looks since the thread was parked
     std::shared_ptr<const Parked> parked;
   };
   std::optional<Turn> take_turn() { return std::exchange(turn_, std::nullopt); }
 
-  // The thread was found to spin; it is likely to do so again within the next slices, in which it pokes
-  // itself.
+  // The thread was found spinning. It probably spins again in the next slices and pokes itself in them.
   void spin_found() { spin_expected_ = kSlicesAfterSpin; }
   void start_slice(std::int64_t poke_period_us) {
     poke_after_us_ = spin_expected_ > 0 ? static_cast<std::uint32_t>(poke_period_us) : 0;
     if (spin_expected_ > 0) --spin_expected_;
   }
-  // It was poked in vain. Ever less often, so that a long computation is hardly disturbed.
+  // The poke found no loop. The interval doubles, which limits the disturbance of a long computation.
   void spin_not_found() { poke_after_us_ = std::min(poke_after_us_ * 2, kLongestPokeUs); }
-  // Real time after which it pokes itself, microseconds; 0: never.
+  // Real time after which the thread pokes itself, in microseconds; 0: never.
   std::uint32_t poke_after_us() const { return poke_after_us_; }
 
-  // The call has to wait for one of `files`, until `deadline` at the latest. `what` completes "waits in …".
+  // The call waits for one of `files`, at most until `deadline`. `what` completes "waits in …".
   void block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what);
-  // What the thread waits for may be there, as when one of the files has changed: the call is tried again after the wake-up
-  // latency, and that of events when it is one of an adapter. Whatever comes meanwhile, the deadline too, finds the thread
-  // on its way.
+  // A file has changed. The call is retried after the wake-up latency, plus the event latency if an adapter
+  // caused the wake-up. Later wake-ups and the deadline do not change that time.
   void wake(bool by_adapter_event = false) override;
-  // Which of several threads that can run goes first is anybody's guess: how much later than it could a
-  // thread runs before a call, and after a wait.
+  // Delay of the thread before a call or after a wait, chosen at `site`. It models the freedom of a
+  // scheduler.
   Duration scheduling_delay(const DelaySite& site);
-  // Of the last time that it was later than it could be: which choice that was. Asked for once; for people.
+  // The choice that caused the last delay, for reports. Cleared by take_late().
   struct Late {
     std::string_view site;
     std::uint64_t occurrence = 0;
   };
   std::optional<Late> take_late() { return std::exchange(was_late_, std::nullopt); }
   bool may_be_late() const { return choices_.is_free(); }
-  // Who chooses where the thread's calls have a choice.
+  // The component that makes the thread's choices.
   ComponentId component() const { return source_; }
-  // The same for calls that the thread answers itself, and for its accesses to memory (protocol/accesses.h), known by their
-  // number among those of their kind that count: the slot is told with which ones the thread is late next. Drawn ahead, so that
-  // the others need not be handed over.
+  // Draws ahead the delays of calls that the thread answers itself, and of memory accesses
+  // (protocol/accesses.h). They are identified by their number among those of their kind. The slot gets the
+  // number of the next delayed one of each kind; only that one is handed over.
   void expect_lateness(protocol::ThreadSlot& slot);
-  // How much later than it could the thread makes the call, or the access, that it has handed over.
+  // Delay of the call, or access, that the thread has handed over.
   Duration take_late_call(protocol::ThreadSlot& slot, protocol::OwnCall kind) {
     const auto i = static_cast<std::size_t>(kind);
     return take_lateness(own_calls_[i], slot.calls_until_late[i]);
   }
-  // `loads`: how many there are behind the store that the thread is about to make, while it may wait in the store buffer; asked
-  // for where that matters.
+  // `loads` returns the number of loads that can precede the store which the thread is about to make, if that
+  // store may wait in the store buffer. It is called only when the number is needed.
   Duration take_late_access(protocol::ThreadSlot& slot, const std::function<std::size_t()>& loads);
-  // Behind how many of them the store is to wait. 0: it does not wait.
+  // Number of these loads that precede the store. 0: the store does not wait.
   std::uint32_t loads_before_store() const { return loads_before_store_; }
-  // The present call is answered; `nothing`: it has found that there is nothing, and changed nothing. Whether one of the last few
-  // different calls of a row of such was the same.
+  // The current call is answered. `nothing`: it found nothing and changed nothing. Returns true if one of the
+  // last few different calls of the current series of calls that found nothing was the same.
   bool repeats_nothing(bool nothing);
-  // Whether the present call, which is to be made, is one of these, and no sleep: the thread looks once more, and is not late
-  // for it.
+  // True if the current call, not yet made, repeats one of these calls and is no sleep. It is a repeated poll
+  // and is never delayed.
   bool asks_once_more() const;
-  // One of these calls, where it looked, and what it did beyond what any call costs: sleep.
+  // A call that found nothing, with its result, and its sleep, which is the only cost beyond that of any
+  // call.
   struct Nothing {
     PendingCall call;
     std::int64_t result = 0;
@@ -223,33 +220,33 @@ class Thread final : public Waiter {
     std::vector<std::uint8_t> memory;  // that it read, see protocol::memory_of_call
     std::vector<std::weak_ptr<VirtualFile>> files;
     std::vector<std::uint64_t> generations;
-    bool repeats = false;  // it would find the same, as long as the files do not change
+    bool repeats = false;  // the result stays the same as long as the files do not change
   };
-  // What the present one found. The places of those whose answers are so now, too, and where this one is, as ThreadSlot::repeats
-  // has it.
+  // Stores the result of the current call. Returns the places of the calls whose results still hold, and its
+  // own place, in the format of ThreadSlot::repeats.
   std::uint32_t keep_nothing(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
                              const std::vector<VirtualFilePtr>& files);
-  // Of the calls at these places, those whose answers are so now, too; by place, nullptr for others.
+  // The calls at `places` whose results still hold, by place; nullptr for the others.
   using KnownCalls = std::array<const Nothing*, protocol::kMostKnownCalls>;
   KnownCalls still_nothing(std::uint32_t places) const;
-  // When the present call was made: now, or before it where a turn is finished that was passed over.
+  // Time of the current call: now, or earlier while a turn that was skipped is completed.
   Instant called_at() const { return called_at_; }
   void set_called_at(Instant when) { called_at_ = when; }
-  // Off every waiting list; called before the call is tried again.
+  // Removes the thread from all waiting lists, before the call is retried.
   void stop_waiting();
   void die();
 
-  // A signal waits for the thread: a blocked call is tried once more and then gives up.
+  // Queues a signal. A blocked call is tried once more and then interrupted.
   void interrupt(const QueuedSignal& signal);
-  // A signal that the thread has masked: Linux keeps it until it is unmasked, and no call is interrupted.
+  // Queues a masked signal: Linux keeps it until it is unmasked, and it interrupts no call.
   void add_masked(const QueuedSignal& signal);
-  // Those that are due with the next token, and those that the thread has masked; both belong to it alone.
+  // Signals for the thread's next token, and signals that the thread masks.
   SignalQueue& signals() { return signals_; }
   SignalQueue& masked() { return masked_; }
-  // Masked signals that interrupt the present call all the same; until the call is answered.
+  // Masked signals that nevertheless interrupt the current call, until it is answered.
   void await_signals(std::uint64_t set);
   bool awaits(int signal) const { return (awaited_ >> (signal - 1) & 1) != 0; }
-  // A row of reads of a clock that is followed instead of executed, of which one is pending.
+  // A series of clock reads that is interpreted instead of executed. One read is pending.
   struct ClockRow {
     spin::Registers at_entry;
     Instant began{};
@@ -259,16 +256,16 @@ class Thread final : public Waiter {
   bool has_signal() const { return !signals_.empty(); }
   int next_signal() const { return signals_.front().signal; }
 
-  // The process is stopped: what the thread was about to do is done when it is continued, with `answer` as
-  // the answer to its call, or by looking at its request.
+  // The process is stopped. When it is continued, the thread gets `answer` as the result of its call; without
+  // `answer` its request is processed.
   void hold(std::optional<Answer> answer);
   void go_on(Instant when);
   std::optional<Answer> take_held_answer() { return std::exchange(held_answer_, std::nullopt); }
 
-  // The virtual pid of the copy that the thread is about to make, 0: none.
+  // Virtual pid of the child that the thread is about to create; 0: none.
   std::uint32_t copy_pid() const { return copy_pid_; }
   void set_copy_pid(std::uint32_t pid) { copy_pid_ = pid; }
-  // The end of a named pipe that the thread waits to open, and how many partners had come by then.
+  // The end of a FIFO that the thread waits to open, and the number of partners at that time.
   const VirtualFilePtr& opening() const { return opening_; }
   void set_opening(VirtualFilePtr file, std::uint64_t partners) {
     opening_ = std::move(file);
@@ -276,7 +273,7 @@ class Thread final : public Waiter {
   }
   bool opening_met(std::uint64_t partners) const { return partners != partners_; }
 
-  // State of a call that was tried before, kept until it is answered.
+  // State of a retried call, kept until it is answered.
   bool retried() const { return retried_; }
   ArgumentCopies& arguments() { return arguments_; }
   Instant deadline() const { return deadline_; }
@@ -292,9 +289,9 @@ class Thread final : public Waiter {
   const std::string& waits_for() const { return waits_for_; }
   Instant blocked_since() const { return blocked_since_; }
   const std::vector<VirtualFilePtr>& waiting_on() const { return waiting_on_; }
-  // From now on every wait of the thread is told when it has ended.
+  // Reports every wait of the thread to `on_wait` when it ends.
   void tell_waits_to(const std::function<void(const ThreadWait&)>& on_wait) { on_wait_ = &on_wait; }
-  // So is the wait that it is in, if it is in any, though it goes on.
+  // Reports the current wait, if there is one, before it ends.
   void tell_wait() const;
 
  private:
@@ -305,12 +302,12 @@ class Thread final : public Waiter {
   void on_telling();
   std::int64_t looks_of_parked() const;
   static bool is_still_so(const Nothing& nothing);
-  std::size_t place_among_nothings() const;  // of the present call; their number: it is none of them
+  std::size_t place_among_nothings() const;  // of the current call; nothings_.size(): not among them
 
   Engine& engine_;
   Choices& choices_;
-  std::vector<Nothing> nothings_;  // different calls in a row that found nothing
-  std::size_t nothing_ = 0;        // which of them is the last call
+  std::vector<Nothing> nothings_;  // the last few different calls of a series that found nothing
+  std::size_t nothing_ = 0;        // index of the last call
   std::size_t oldest_nothing_ = 0;
   Instant called_at_{};
   Process& process_;
@@ -318,25 +315,25 @@ class Thread final : public Waiter {
   std::uint32_t tid_;
   pid_t native_tid_ = 0;
   Duration wake_up_, event_wake_up_;
-  bool woken_ = false;  // since it blocked
-  Duration late_{};  // of this wait
-  // Of one site that is drawn ahead.
+  bool woken_ = false;  // since the thread blocked
+  Duration late_{};  // after the current wait
+  // Choices of one site, drawn ahead.
   struct Expected {
     const DelaySite& site;
     bool is_drawn = false;
-    std::int64_t ahead = 8;  // that are drawn about at once
-    Duration late{};         // with which the slot's count comes to 0
-    std::uint64_t number = 0;  // the occurrence of that choice
+    std::int64_t ahead = 8;  // maximum number of draws at once
+    Duration late{};         // of the call for which the slot's count reaches 0
+    std::uint64_t number = 0;  // occurrence number of that choice
   };
   void expect_lateness(Expected& expected, std::int64_t& until_late);
   Duration take_lateness(Expected& expected, std::int64_t& until_late);
   std::array<Expected, protocol::kOwnCallKinds> own_calls_{Expected{kBeforeLocalCall}, {kBeforePost}, {kBeforeArm}};
   Expected accesses_{kBeforeAccess};
-  // Of a store that waits in the store buffer: how long it will, and which choice that was.
+  // A store in the store buffer: its delay, and the choice that caused it.
   Duration buffered_for_{};
   std::uint32_t loads_before_store_ = 0;
   std::optional<Late> was_buffered_;
-  std::map<std::string_view, std::uint64_t> asked_;  // how often, by site
+  std::map<std::string_view, std::uint64_t> asked_;  // number of choices by site
   std::optional<Late> was_late_;
   void (*on_timer_)(Thread&);
   ComponentId source_;
@@ -367,11 +364,11 @@ class Thread final : public Waiter {
   std::uint32_t copy_pid_ = 0;
   VirtualFilePtr opening_;
   std::uint64_t partners_ = 0;
-  int spin_expected_ = 0;  // for so many slices
+  int spin_expected_ = 0;  // number of slices in which a spin is expected
   std::uint32_t poke_after_us_ = 0;
 };
 
-// A bit for each place that has a call.
+// One bit for each place with a call.
 std::uint32_t known_places(const Thread::KnownCalls& known);
 
 }  // namespace verbatim::supervisor

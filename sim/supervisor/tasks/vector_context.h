@@ -1,4 +1,4 @@
-// Vector registers of a thread as a signal has saved them.
+// Vector registers of a thread in a signal frame.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,9 @@
 
 namespace verbatim::supervisor {
 
-// The vector registers in a signal frame (Intel SDM 1, 13.4): the FXSAVE area, whose software bytes say which parts the frame
-// has room for (Linux, asm/sigcontext.h); the header, which says what it holds, the rest being zero; the upper halves of AVX.
+// Layout (Intel SDM 1, 13.4): the FXSAVE area, with software bytes that list the components for which the
+// frame has room (Linux, asm/sigcontext.h); the XSAVE header, which lists the components that are present
+// (the others are zero); the upper halves of the YMM registers.
 class VectorContext {
  public:
   VectorContext(ProcessMemory& memory, std::uint64_t state) : memory_(memory), state_(state) {
@@ -25,9 +26,9 @@ class VectorContext {
   }
 
   const spin::VectorRegisters& registers() const { return registers_; }
-  // Whether all halves that `wanted` knows have a place in the frame.
+  // True if the frame has room for all halves that are known in `wanted`.
   bool holds(const spin::VectorRegisters& wanted) const { return (wanted.known & ~registers_.known) == 0; }
-  // Writes what the frame does not say already.
+  // Writes the values that differ from those in the frame.
   void set(const spin::VectorRegisters& wanted) {
     const auto low = low_, high = high_;
     const std::uint64_t held = held_;
@@ -63,7 +64,7 @@ class VectorContext {
 
   ProcessMemory& memory_;
   std::uint64_t state_;
-  std::array<std::uint64_t, 2> software_{};  // magic and size, then the parts
+  std::array<std::uint64_t, 2> software_{};  // magic and size, then the components
   std::uint64_t held_ = 0;
   std::array<std::array<std::uint64_t, 2>, 16> low_{}, high_{};
   spin::VectorRegisters registers_;
