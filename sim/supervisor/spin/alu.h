@@ -1,6 +1,5 @@
-// Results and flags of integer arithmetic, as functions of values alone. `size` is the operand size in bytes;
-// operands and results are zero-extended. Flags are exact where the architecture defines them (Intel SDM
-// volume 2).
+// Results and flags of integer arithmetic, as pure functions. `size` is the operand size in bytes. Operands
+// and results are zero-extended. Flags are exact where the architecture defines them (Intel SDM volume 2).
 #pragma once
 
 #include <bit>
@@ -23,10 +22,10 @@ constexpr std::uint64_t sign_extend(std::uint64_t value, unsigned size) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
 }
 
-// As the signed number that it is in so many bytes.
+// The value of `size` bytes as a signed number.
 constexpr __int128 as_signed(std::uint64_t value, unsigned size) { return static_cast<std::int64_t>(sign_extend(value, size)); }
 
-// Zero, sign and parity (of the low byte) of a result.
+// Zero, sign and parity flags of a result (parity of the low byte).
 constexpr std::uint32_t result_flags(std::uint64_t value, unsigned size) {
   std::uint32_t flags = value == 0 ? kZf : 0;
   flags |= static_cast<std::uint32_t>(value >> (8 * size - 1)) << 7;
@@ -52,8 +51,8 @@ constexpr AluResult subtract(std::uint64_t a, std::uint64_t b, unsigned borrow, 
   return {value, flags};
 }
 
-// Shifts and rotates also say which flags the architecture leaves undefined. `count` is masked already and
-// not 0.
+// A shift or rotate also reports the flags that the architecture leaves undefined. `count` is already masked
+// and not 0.
 struct ShiftResult {
   std::uint64_t value = 0;
   std::uint32_t flags = 0;
@@ -94,7 +93,7 @@ constexpr ShiftResult shift_arithmetic(std::uint64_t a, unsigned count, unsigned
   const std::uint64_t value = static_cast<std::uint64_t>(wide >> count) & size_mask(size);
   ShiftResult result{value, result_flags(value, size), kArithmeticFlags, kAf};
   if ((wide >> (count - 1)) & 1) result.flags |= kCf;
-  if (count != 1) result.undefined |= kOf;  // a shift by one clears it
+  if (count != 1) result.undefined |= kOf;  // OF is 0 after a shift by one
   return result;
 }
 

@@ -1,6 +1,7 @@
-// A loop may go one way in some of the turns that are looked at, and another in the others, as a clock has it: the part of a
-// second is more than that of the start, or less. Both ways are followed from the jump to where they meet, where only what both
-// have left is known (Growth::join). What the turn goes on with is the state of the way that the first turn takes.
+// A loop may take one path in some of the turns considered and another path in others, depending on a clock:
+// the fraction of the second is larger than at the start, or smaller. Both paths are interpreted from the
+// jump to the place where they meet. There, values on which the paths disagree become bounds or unknown
+// (Growth::join). The turn continues with the state of the path that the first turn takes.
 #include <algorithm>
 #include <bit>
 
@@ -11,8 +12,8 @@ namespace verbatim::spin {
 
 namespace {
 
-constexpr unsigned kLongestWay = 64;  // instructions
-constexpr unsigned kMostWays = 2;     // within each other
+constexpr unsigned kLongestWay = 64;  // instructions of a path
+constexpr unsigned kMostWays = 2;     // nesting depth
 
 bool contains(const std::vector<MemoryRange>& ranges, const MemoryRange& range) {
   return std::ranges::any_of(ranges, [&](const MemoryRange& one) {
@@ -20,7 +21,8 @@ bool contains(const std::vector<MemoryRange>& ranges, const MemoryRange& range) 
   });
 }
 
-// In pieces of one register; nothing where there are odd ones, across pages.
+// Splits the stores into pieces of at most 8 bytes. nullopt: a store has an odd length, because it crosses a
+// page.
 std::optional<std::vector<MemoryRange>> in_words(const std::vector<MemoryRange>& stores) {
   constexpr std::uint64_t kWord = 8;
   std::vector<MemoryRange> words;
@@ -32,7 +34,7 @@ std::optional<std::vector<MemoryRange>> in_words(const std::vector<MemoryRange>&
   return words;
 }
 
-// Each place once; nothing where places overlap in part.
+// The union of both lists. nullopt: two ranges overlap in part.
 std::optional<std::vector<MemoryRange>> all_of(const std::vector<MemoryRange>& a, const std::vector<MemoryRange>& b) {
   std::vector<MemoryRange> all;
   for (const auto* ranges : {&a, &b}) {
@@ -50,7 +52,9 @@ std::optional<std::vector<MemoryRange>> all_of(const std::vector<MemoryRange>& a
 
 }  // namespace
 
-// To one of the places. Without any: as far as it goes, which is where the clock or the library is called.
+// Follows a path until it reaches one of the places in `until`. Without places it follows the path as far as
+// possible, to a clock or library call or for kLongestWay instructions, and returns false. Adds the places
+// passed to `*places`.
 bool SpinProver::follow_way(const Limits& limits, std::span<const Place> until, std::vector<Place>* places) {
   for (unsigned i = 0;; ++i) {
     if (std::ranges::find(until, place()) != until.end()) return true;
@@ -59,7 +63,8 @@ bool SpinProver::follow_way(const Limits& limits, std::span<const Place> until, 
   }
 }
 
-// The interpreter has stopped. True: it was at a jump, and goes on where its ways meet.
+// The interpreter has stopped. True: it had stopped at a jump with an undecided condition, and is at the
+// place where both paths meet.
 bool SpinProver::go_both_ways(const Limits& limits) {
   const bool is_unsettled = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kObserver &&
                             growth_.reason() == Reason::kUnsettled;
@@ -72,7 +77,7 @@ bool SpinProver::go_both_ways(const Limits& limits) {
   const std::uint64_t first = is_taken ? in->target : in->next, second = is_taken ? in->next : in->target;
   growth_.settle_rests();
   Growth at_fork = growth_;
-  const unsigned steps = steps_;  // what is tried is no part of the turn
+  const unsigned steps = steps_;  // attempts are not steps of the turn
   bool met = true;
   const auto go = [&](std::uint64_t way, std::span<const Place> until, std::vector<Place>* places) {
     growth_ = at_fork;
@@ -111,7 +116,8 @@ bool SpinProver::go_both_ways(const Limits& limits) {
   if (!met || !of_first || !of_second) return give_up();
   const auto stores = all_of(*of_first, *of_second);
   if (!stores) return give_up();
-  // What only one of them stores is otherwise what the turn has stored there before.
+  // Memory that only one path stores must have been stored earlier in the turn. Otherwise an earlier turn
+  // determines its value.
   for (const MemoryRange& range : *stores) {
     const bool by_both = contains(*of_first, range) && contains(*of_second, range);
     if (!by_both && !memory_.is_written(range)) return give_up();
@@ -130,7 +136,7 @@ bool SpinProver::go_both_ways(const Limits& limits) {
     return give_up();
   }
   memory_.end_way();
-  // A way that this one is part of has stored what either of these has.
+  // Stores the values again, so that an enclosing path counts the stores of both paths among its own.
   for (const MemoryRange& range : *stores) {
     std::uint64_t value = 0;
     if (!memory_.load(range.address, static_cast<unsigned>(range.length), value) ||

@@ -1,4 +1,5 @@
-// Reads of clocks, and other calls of known answer, in a poll loop are not executed: what they give is known (turn_clock.h).
+// Clock reads and other calls with known results in a poll loop. They are not executed; turn_clock.h has
+// their results.
 #include <time.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ constexpr std::int64_t kPsPerNs = 1'000, kNsPerSecond = 1'000'000'000;
 constexpr std::int64_t kPsPerSecond = kPsPerNs * kNsPerSecond;
 }  // namespace
 
-// The interpreter has stopped. True: it was at a clock, which has been read, and goes on behind it.
+// The interpreter has stopped. True: it had stopped at a clock read or known call, and is after it.
 bool SpinProver::pass_clock(const Limits& limits) {
   const ClockModel* const model = clock_.model();
   if (model == nullptr) return false;
@@ -43,7 +44,7 @@ bool SpinProver::refuse_clock(Reason reason) {
   return false;
 }
 
-// Whether the argument of a clock is the same in every turn.
+// True if the argument is known and the same in every turn.
 bool SpinProver::is_fixed_argument(unsigned index, unsigned size) {
   if ((known_bits(index, size) & ~interpreter_.state.known) != 0) return refuse_clock(Reason::kUndefinedValue);
   if (follows_growth_ && (growth_.registers()[index].step != 0 || !growth_.is_whole(index)))
@@ -51,13 +52,14 @@ bool SpinProver::is_fixed_argument(unsigned index, unsigned size) {
   return true;
 }
 
-// Those that a clock shows in the turns looked at, which has `seconds` whole ones at `ps` now.
+// The seconds that a clock shows in the turns considered, if it shows `seconds` at `ps`.
 Range SpinProver::seconds_from(std::int64_t seconds, std::int64_t ps) const {
   const Range at = growth_.bounds(ps % kPsPerSecond, period_ps_);
   return {seconds + at.least / kPsPerSecond, seconds + at.most / kPsPerSecond};
 }
 
-// The whole seconds of a clock, the same while the one lasts that `ps` is in, go there if it is not 0.
+// Stores the seconds of a clock at `to`, unless `to` is 0. Limits turns() to the current second unless the
+// horizon crosses seconds.
 bool SpinProver::show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to) {
   const auto value = static_cast<std::uint64_t>(seconds);
   if (follows_growth_ && growth_.crosses_seconds()) {
@@ -69,7 +71,7 @@ bool SpinProver::show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64
   return to == 0 || memory_.store(to, 8, value) || refuse_clock(memory_.fault());
 }
 
-// The part of a second at `ps`, in units of `unit_ps`.
+// Stores the fraction of the second at `ps`, in units of `unit_ps`.
 bool SpinProver::show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_ps) {
   const std::int64_t part_ps = ps % kPsPerSecond;
   const auto part = static_cast<std::uint64_t>(part_ps / unit_ps);
@@ -94,7 +96,7 @@ bool SpinProver::show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_
   return memory_.store(to, 8, part) || refuse_clock(memory_.fault());
 }
 
-// time(rdi), at its entry: the same until a second is over.
+// time(rdi), at its entry. The result is constant within a second.
 bool SpinProver::call_time(const Limits& limits) {
   if (!is_fixed_argument(kRdi, 8)) return false;
   const auto base = clock_.model()->base_ns(CLOCK_REALTIME);
@@ -115,7 +117,7 @@ bool SpinProver::call_gettime(const Limits& limits) {
   return base ? show_time(*base, kPsPerNs, gpr[kRsi], limits) : refuse_clock(Reason::kClockRead);
 }
 
-// gettimeofday(rdi, rsi), at its entry; the time zone is not asked for.
+// gettimeofday(rdi, rsi), at its entry. The time zone pointer must be null.
 bool SpinProver::call_timeofday(const Limits& limits) {
   if (!is_fixed_argument(kRdi, 8) || !is_fixed_argument(kRsi, 8)) return false;
   const auto& gpr = interpreter_.state.registers.gpr;
@@ -124,14 +126,16 @@ bool SpinProver::call_timeofday(const Limits& limits) {
   return show_time(*base, kPsPerNs * 1'000, gpr[kRdi], limits);
 }
 
-// Seconds and their part in such units, of a clock that began so.
+// Stores the seconds, and their fraction in units of `unit_ps`, of a clock that shows `base_ns` at virtual
+// time 0.
 bool SpinProver::show_time(std::int64_t base_ns, std::int64_t unit_ps, std::uint64_t to, const Limits& limits) {
   const std::int64_t ps = base_ns % kNsPerSecond * kPsPerNs + clock_.read(clock_.model()->gettime_ps);
   if (!show_seconds(base_ns / kNsPerSecond + ps / kPsPerSecond, ps, to)) return false;
   return show_part(to + 8, ps, unit_ps) && return_empty(0, limits);
 }
 
-// SYSCALL (Linux, x86-64: the number in rax, arguments in rdi, rsi, rdx, r10, r8 and r9; rcx and r11 are lost).
+// SYSCALL (Linux, x86-64): number in rax, arguments in rdi, rsi, rdx, r10, r8 and r9; rcx and r11 are
+// destroyed.
 bool SpinProver::call_kernel() {
   constexpr unsigned kPassed[] = {kRdi, kRsi, kRdx, kR10, kR8, kR9};
   MachineState& state = interpreter_.state;
@@ -191,7 +195,7 @@ bool SpinProver::read_counter() {
   return !follows_growth_ || show_counter(ps, counter, with_processor);
 }
 
-// The counter of the turn that is followed is in the registers.
+// Passes to growth_ how the counter in rax and rdx grows: by a constant step, or within bounds.
 bool SpinProver::show_counter(std::int64_t ps, std::uint64_t counter, bool with_processor) {
   const ClockModel& model = *clock_.model();
   constexpr std::uint64_t kMost = 0xffff'ffff;
@@ -199,9 +203,9 @@ bool SpinProver::show_counter(std::int64_t ps, std::uint64_t counter, bool with_
   const bool is_uneven = grows % kPsPerSecond != 0;
   if (is_uneven && !growth_.has_horizon()) return refuse_clock(Reason::kUnevenClock);
   const auto step = static_cast<std::uint64_t>(grows / kPsPerSecond);
-  // Of each turn's share the rest may add up to one more.
+  // The fractions of several turns may add up to one more unit.
   const __int128 most_step = static_cast<__int128>(step) + is_uneven;
-  // While the lower half has no carry.
+  // Until the lower half overflows.
   if (!growth_.crosses_seconds()) growth_.keep_within(counter & kMost, most_step, 0, kMost);
   bool is_set = !with_processor || growth_.set_register(kRcx, 4, 0, 0, kMost);
   if (growth_.crosses_seconds() || is_uneven) {

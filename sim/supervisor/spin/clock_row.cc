@@ -1,5 +1,5 @@
-// A program that waits for a time by reading a clock again and again: what it does between two reads is interpreted, instead of
-// being executed between two hand-overs.
+// A program that waits for a time by reading a clock repeatedly. The code between two reads is interpreted,
+// which saves the transfer of the token for each read.
 #include <algorithm>
 #include <iterator>
 
@@ -9,12 +9,12 @@ namespace verbatim::spin {
 
 namespace {
 
-// What is kept over a call, and the arguments of both functions.
+// Callee-saved registers, and the arguments of clock_gettime and gettimeofday.
 constexpr unsigned kKnownAtEntry[] = {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15, kRdi, kRsi};
 
 }  // namespace
 
-// To the entry of the same function, called from the same place with the same arguments.
+// Steps to the entry of the same function, called from the same place with the same arguments.
 bool SpinProver::step_to_read(const Registers& at_entry, std::uint64_t return_address, const Limits& limits) {
   while (step(limits)) {
   }
@@ -52,7 +52,7 @@ ClockStep SpinProver::step_in_row(const Limits& limits, const ClockModel& model,
   if (!pass_clock(limits) || !step_to_read(at_entry, return_address, limits)) return taken;
   for (ByteRun& run : memory_.take_recent_writes()) {
     const std::uint64_t end = run.address + run.bytes.size();
-    // Below the call are frames of its own.
+    // Bytes below the stack pointer belong to frames of the clock function and are dropped.
     if (run.address < stack_pointer && end > stack_pointer - limits.poll_stack) {
       if (end <= stack_pointer) continue;
       run.bytes.erase(0, stack_pointer - run.address);

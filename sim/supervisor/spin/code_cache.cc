@@ -14,7 +14,7 @@ std::uint64_t end_of(const Instruction& instruction) { return instruction.addres
 }  // namespace
 
 void CodeCache::invalidate() {
-  entries_ = {};  // with the memory of the tables themselves
+  entries_ = {};  // frees the tables too
   lines_ = {};
   recent_.reset();
 }
@@ -25,7 +25,8 @@ void CodeCache::begin() {
   if (recent_ == nullptr) recent_ = std::make_unique<std::array<Entry*, kRecent>>();
 }
 
-// The line that holds the address, as it is in this analysis; nullptr: the analysis has written into its page.
+// The line that contains the address, compared with memory once per analysis unless it is fixed code.
+// nullptr: the analysis has written into its page.
 const CodeCache::Line* CodeCache::look(std::uint64_t address, MemoryView& memory) {
   const std::uint64_t start = address & ~std::uint64_t{kLineSize - 1};
   Line& line = lines_[address / kLineSize];
@@ -55,7 +56,7 @@ bool CodeCache::is_unchanged(Entry& entry, MemoryView& memory) {
   return true;
 }
 
-// False: the analysis has written into the page of its end.
+// False: the analysis has written into the page where the instruction ends.
 bool CodeCache::decode_anew(Entry& entry, std::uint64_t address, const Line& first, MemoryView& memory) {
   std::uint8_t bytes[sizeof entry.instruction.bytes];
   const unsigned offset = address % kLineSize;
@@ -63,14 +64,15 @@ bool CodeCache::decode_anew(Entry& entry, std::uint64_t address, const Line& fir
   if (first.is_readable) {
     n = std::min<unsigned>(sizeof bytes, kLineSize - offset);
     std::memcpy(bytes, first.bytes.data() + offset, n);
-    // What follows may be no part of it.
+    // The following bytes may not belong to the instruction; failure to read them is ignored.
     if (n < sizeof bytes && memory.read_code(address + n, bytes + n, static_cast<unsigned>(sizeof bytes) - n)) n = sizeof bytes;
   }
   entry.instruction = decode(address, bytes, n);
   entry.first = entry.last = nullptr;
   const Line* const last = look(end_of(entry.instruction) - 1, memory);
   if (last == nullptr) return false;
-  // What could not be decoded because bytes were missing may get them.
+  // Missing bytes may become readable: an instruction without all of its bytes is decoded again by the next
+  // analysis.
   if (entry.instruction.refusal == Reason::kUnreadable || entry.instruction.length == 0) return true;
   entry.first = &first;
   entry.last = last;

@@ -1,5 +1,4 @@
-// Decoded instructions of one program, kept between analyses. Whether an instruction is found here or decoded
-// anew changes nothing but the time it takes.
+// Decoded instructions of one program, kept between analyses. The cache affects time only, never results.
 #pragma once
 
 #include <array>
@@ -14,14 +13,14 @@ namespace verbatim::spin {
 
 class CodeCache {
  public:
-  // Forgets everything. Needed when a page that CodeMemory::is_fixed_code vouched for has been unmapped or
-  // replaced: exec, munmap, mmap over it, mprotect.
+  // Clears the cache. Required when a page for which CodeMemory::is_fixed_code() returned true is unmapped or
+  // replaced: by exec, munmap, mmap over it, mprotect.
   void invalidate();
 
-  // A new analysis: code that is not fixed is compared with memory, line by line, when it is first used.
+  // Begins an analysis. Code that is not fixed is compared with memory, line by line, at its first use.
   void begin();
 
-  // The instruction at `address`; nullptr when the analysis has written into its page.
+  // The instruction at `address`. nullptr: the analysis has written into its page.
   const Instruction* fetch(std::uint64_t address, MemoryView& memory) {
     Entry* const recent = (*recent_)[address % kRecent];
     if (recent != nullptr && recent->instruction.address == address &&
@@ -32,17 +31,17 @@ class CodeCache {
   }
 
  private:
-  // Bytes of code as they were when they were last looked at.
+  // Bytes of code as last read.
   struct Line {
-    std::uint64_t analysis = 0;  // in which that was
-    std::uint64_t changes = 0;   // how often they were others than before
+    std::uint64_t analysis = 0;  // the analysis that read them
+    std::uint64_t changes = 0;   // number of changes seen
     bool is_readable = false;
     std::array<std::uint8_t, MemoryView::kLineSize> bytes;
   };
   struct Entry {
     Instruction instruction;
-    std::uint64_t analysis = 0;  // in which it was last found right
-    // Where it begins and ends, and their changes when it was decoded.
+    std::uint64_t analysis = 0;  // the last analysis that found it unchanged
+    // Lines of its first and last byte, and their `changes` when it was decoded.
     const Line* first = nullptr;
     const Line* last = nullptr;
     std::uint64_t first_changes = 0, last_changes = 0;
@@ -55,7 +54,7 @@ class CodeCache {
   bool decode_anew(Entry& entry, std::uint64_t address, const Line& first, MemoryView& memory);
 
   std::unordered_map<std::uint64_t, Entry> entries_;  // looked up, never walked
-  std::unordered_map<std::uint64_t, Line> lines_;     // by address / kLineSize; likewise
+  std::unordered_map<std::uint64_t, Line> lines_;     // by address / kLineSize; looked up, never walked
   std::unique_ptr<std::array<Entry*, kRecent>> recent_;
   std::uint64_t analysis_ = 0;
 };

@@ -1,4 +1,4 @@
-// The address space of the analysed program. Nothing here is ever written.
+// The address space of the analysed program, read-only.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ class CodeMemory {
  public:
   virtual ~CodeMemory() = default;
 
-  // Copies `n` bytes; false when any of them cannot be read. Must also refuse memory that changes with
-  // virtual time, such as the clock page: what is read here counts as changing only by somebody else's act.
+  // Copies `n` bytes. False: some cannot be read. Must refuse memory that changes with virtual time, such as
+  // the clock page: a proof assumes that only an outside store changes what is read here.
   virtual bool read(std::uint64_t address, void* to, std::size_t n) = 0;
 
-  // Copies the ranges one after the other. One system call where the implementation can (process_vm_readv).
+  // Copies the ranges one after the other, with one system call if possible (process_vm_readv).
   virtual bool read_all(std::span<const MemoryRange> ranges, std::uint8_t* to) {
     for (const MemoryRange& range : ranges) {
       if (!read(range.address, to, range.length)) return false;
@@ -30,8 +30,8 @@ class CodeMemory {
     return true;
   }
 
-  // True when the 4 KiB page at `page` holds the same code as long as it is mapped (a read-only file mapping
-  // whose end is told by SpinProver::invalidate). Otherwise decoded code is compared with memory once per
+  // True if the 4 KiB page at `page` holds the same code as long as it is mapped: a read-only file mapping,
+  // whose end is reported through SpinProver::invalidate(). Other code is compared with memory once per
   // analysis.
   virtual bool is_fixed_code(std::uint64_t page) {
     static_cast<void>(page);

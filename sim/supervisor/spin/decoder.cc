@@ -1,4 +1,4 @@
-// From Zydis' description of an instruction to ours.
+// Translates decoded instructions of Zydis into Instruction.
 #include <Zydis/Zydis.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ const ZydisDecoder& decoder() {
   return instance;
 }
 
-// Translates register, immediate and memory operands; false for one that has no form here.
+// Translates register, immediate and memory operands. False: the operand is not representable.
 class Translator {
  public:
   Translator(const ZydisDecodedInstruction& from, const ZydisDecodedOperand* operands, Instruction& out)
@@ -56,7 +56,7 @@ class Translator {
           to = {Operand::Kind::kHighByte, static_cast<std::uint8_t>(name - ZYDIS_REGISTER_AH)};
           return true;
         }
-        // Zydis numbers SPL … R15B after the four high bytes.
+        // Zydis numbers SPL … R15B after the four high-byte registers.
         to = {Operand::Kind::kRegister,
               static_cast<std::uint8_t>(name <= ZYDIS_REGISTER_BL ? name - ZYDIS_REGISTER_AL
                                                                   : name - ZYDIS_REGISTER_SPL + 4)};
@@ -156,8 +156,8 @@ bool reads_destination(Op op) {
   }
 }
 
-// What has to be known before the instruction may run, the accumulator's and the stack pointer's part
-// included.
+// Computes the registers and flags that must be known before the instruction may run, including implicit uses
+// of the accumulator and the stack pointer.
 void work_out_needs(const ZydisDecodedInstruction& from, Instruction& out) {
   const unsigned size = out.size;
   if (from.cpu_flags != nullptr) out.needs_flags = from.cpu_flags->tested & kArithmeticFlags;
@@ -169,7 +169,7 @@ void work_out_needs(const ZydisDecodedInstruction& from, Instruction& out) {
     case Op::kXor:
     case Op::kSub:
     case Op::kSbb:
-      // The result does not depend on what the register held: compilers clear registers this way.
+      // The result is independent of the register's value. Compilers clear registers with this instruction.
       if (same_register(out.destination, out.source)) out.needs = 0;
       break;
     case Op::kOr:
@@ -215,7 +215,7 @@ void work_out_needs(const ZydisDecodedInstruction& from, Instruction& out) {
   }
 }
 
-// STOS and MOVS: their operands are registers that they always use.
+// STOS and MOVS have implicit register operands.
 bool translate_string(const ZydisDecodedInstruction& from, const ZydisDecodedOperand* operands, Instruction& out) {
   const bool moves = out.op == Op::kMoveString;
   if (from.address_width != 64 || (moves && operands[1].mem.segment != ZYDIS_REGISTER_DS)) return false;
@@ -234,7 +234,7 @@ bool translate_integer(const ZydisDecodedInstruction& from, Translator& translat
     case Op::kClc:
     case Op::kStc:
     case Op::kCmc:
-      return true;  // the operand of a long NOP is not accessed
+      return true;  // a long NOP does not access its operand
     case Op::kExtendAccumulator:
     case Op::kSpreadSign:
       out.size = static_cast<std::uint8_t>(from.operand_width / 8);
@@ -290,7 +290,7 @@ bool translate_integer(const ZydisDecodedInstruction& from, Translator& translat
       }
       return true;
     case Op::kBswap:
-      return out.size >= 4;  // BSWAP of 16 bits is undefined
+      return out.size >= 4;  // 16-bit BSWAP is undefined
     case Op::kBt:
     case Op::kBts:
     case Op::kBtr:
@@ -446,13 +446,13 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
         out.source = out.destination;
       }
       if (!is_vector(out.source) || (!is_vector(out.source2) && !is_memory(out.source2))) return false;
-      // Legacy SSE arithmetic on unaligned memory traps; VEX does not care.
+      // Legacy SSE arithmetic traps on unaligned memory; VEX does not.
       out.aligned = !out.vex && is_memory(out.source2);
       out.needs_vectors =
           vector_needs(out.source, out.size == 32) | vector_needs(out.source2, out.size == 32);
       if (same_register(out.source, out.source2) &&
           (out.op == Op::kVectorXor || out.op == Op::kVectorSub || out.op == Op::kVectorCompareEqual)) {
-        out.needs_vectors = 0;  // all zeros or all ones whatever the register held
+        out.needs_vectors = 0;  // all zeros or all ones for any register value
       }
       return true;
     case Op::kVectorShuffle32:
@@ -498,7 +498,7 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
              !is_vector(out.destination) && translator.bytes(0) == out.size;
     case Op::kVectorBroadcast:
       if (visible != 2 || !is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
-      if (from.mnemonic == ZYDIS_MNEMONIC_VMOVDDUP && out.size == 32) {  // each half for itself
+      if (from.mnemonic == ZYDIS_MNEMONIC_VMOVDDUP && out.size == 32) {  // separately in each half
         out.op = Op::kVectorUnpackLow;
         out.source2 = out.source;
       }
@@ -563,7 +563,7 @@ Instruction decode(std::uint64_t address, const std::uint8_t* bytes, unsigned av
     out.refusal = refusal_reason(from.mnemonic);
     return out;
   };
-  // 3DNow!, XOP, EVEX and MVEX are not interpreted; REP prefixes only string operations heed.
+  // 3DNow!, XOP, EVEX and MVEX are not interpreted. REP prefixes affect string operations only.
   if (from.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && !out.vex) return refuse();
   const Operation operation = find_operation(from.mnemonic);
   out.op = operation.op;

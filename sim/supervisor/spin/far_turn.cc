@@ -1,6 +1,7 @@
-// Poll loops that do something else every so many polls: a time-out by iterations, a look elsewhere, an allocator whose
-// addresses come round. Such a turn is as good as a short one, if it is known how many polls it has. The ways tell, from jump to
-// jump, that the program takes from one poll to the next: a rare one comes once in a turn.
+// Poll loops that deviate every so many polls: a time-out counted in iterations, a look elsewhere, an
+// allocator with cyclic addresses. A turn then includes the deviation and may have many polls. The program's
+// paths between polls show its length, because a rare path occurs once per turn. A path is identified by a
+// hash of its jumps (way_).
 #include <algorithm>
 #include <unordered_map>
 
@@ -20,11 +21,11 @@ Limits far(Limits limits) {
 
 }  // namespace
 
-// As a short turn is proven; what it took is added to `steps`.
+// Proves a turn of `polls` polls as a short turn is proven. Adds the instructions interpreted to `steps`.
 PollLoopProof SpinProver::prove_turn_of(unsigned polls, const Registers& at_entry, const PollPredicate& is_poll,
                                         const Limits& within, unsigned& steps) {
   restart(at_entry);
-  unsigned turn = polls - 1;  // longer than that
+  unsigned turn = polls - 1;  // recur() looks for a longer one
   PollLoopProof proof = recur(at_entry, is_poll, within, turn);
   steps += steps_;
   if (turn != polls) return proof;
@@ -33,8 +34,8 @@ PollLoopProof SpinProver::prove_turn_of(unsigned polls, const Registers& at_entr
   return proof;
 }
 
-// Between which polls a way that was taken once before is taken for the second time, if they are more than `longer_than`;
-// 0: there is none within the limits.
+// The number of polls between the first and the second occurrence of a path, if it is more than
+// `longer_than`. 0: there is none within the limits.
 unsigned SpinProver::find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits,
                                    unsigned longer_than) {
   struct Taken {
@@ -56,7 +57,7 @@ unsigned SpinProver::find_far_turn(const Registers& at_entry, const PollPredicat
   return 0;
 }
 
-// With the limits of a far turn.
+// Finds the length of the turn and proves it, with limits.far_polls and limits.far_steps.
 PollLoopProof SpinProver::prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits) {
   const Limits within = far(limits);
   PollLoopProof proof;

@@ -1,5 +1,6 @@
-// What a thread does next with bytes that have no meaning: its code is followed, and the registers and bytes that come of them
-// are kept account of, until a jump, a condition or an address depends on one. A copy of them is no use, nor is a larger load.
+// Use of undefined bytes: the thread's code is interpreted, and registers and bytes derived from the
+// undefined ones are tracked, until a jump, a condition or an address depends on one. Copies and larger loads
+// are not uses.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +11,7 @@ namespace verbatim::spin {
 
 namespace {
 
-// A number for the bytes that a value comes of, their place in the list and one; 0: none of them.
+// Identifies the field from which a value is derived: its index plus one; 0: none.
 using Origin = std::uint16_t;
 
 bool changes_no_flag(Op op) {
@@ -49,14 +50,14 @@ class UseWatcher final : public Observer {
 
   Origin used() const { return used_; }
 
-  // False: the instruction uses one.
+  // False: the instruction uses an undefined field.
   bool follow(const Instruction& in, const MachineState& state, std::uint64_t address) override {
     if (in.needs_flags != 0 && in.op != Op::kCmovcc && in.op != Op::kSetcc && flags_ != 0) return use(flags_);
     const bool has_memory = is_memory(in.source) || is_memory(in.destination) || is_memory(in.source2);
     const Origin place = has_memory || in.op == Op::kLea ? either(of_register(in.base), of_register(in.index)) : 0;
     if (place != 0 && in.op != Op::kLea) return use(place);
     Origin value = of_inputs(in, address, place);
-    if (in.op == Op::kCmovcc) {  // compilers load what they then do not take
+    if (in.op == Op::kCmovcc) {  // compilers load values that they then do not select
       const bool is_taken = condition_holds(static_cast<unsigned>(in.condition), state.registers.flags);
       value = either(flags_, of(is_taken ? in.source : in.destination, address, in.size));
     }
@@ -87,7 +88,7 @@ class UseWatcher final : public Observer {
   }
   Origin of_register(unsigned index) const { return index < registers_.size() ? registers_[index] : Origin{0}; }
   void set(unsigned index, Origin origin) { registers_[index % registers_.size()] = origin; }
-  // Of bytes that lie within those of one.
+  // The origin of bytes that lie within one cell.
   Origin of_memory(std::uint64_t address, unsigned size) const {
     for (const Cell& cell : cells_) {
       if (size == 0 || address < cell.range.address) continue;
@@ -102,7 +103,7 @@ class UseWatcher final : public Observer {
   Origin of_inputs(const Instruction& in, std::uint64_t address, Origin place) const {
     if (in.op == Op::kLea) return place;
     if (in.op == Op::kPop || in.op >= Op::kVectorMove) return 0;
-    // A register and itself: nothing of it is left.
+    // XOR or SUB of a register with itself: the result is constant.
     const bool clears = (in.op == Op::kXor || in.op == Op::kSub) && is_register(in.source) && is_register(in.destination) &&
                         in.source.index == in.destination.index;
     if (clears) return 0;

@@ -1,4 +1,4 @@
-// Poll loops whose state does not recur, because of values that grow each turn.
+// Poll loops whose state does not recur, because values grow in each turn.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,29 +10,30 @@
 namespace verbatim::spin {
 namespace {
 
-// By the ABI, as in poll_loop.cc; the stack pointer does not grow.
+// Registers by the ABI, as in poll_loop.cc. The stack pointer does not grow.
 constexpr unsigned kKept[] = {kRbx, kRbp, kR12, kR13, kR14, kR15};
 constexpr unsigned kPassed[] = {kRdi, kRsi, kRdx};
 
-// Fewer are not worth it.
+// Minimum number of turns for which a proof is worthwhile.
 std::uint64_t fewest_turns(const Limits& limits, unsigned turn) { return std::max(limits.fewest_polls / turn, 2U); }
 
-// Where it is a clock that makes the loop do something else. It is about to, and the turns until then are soon executed, but not
-// for nothing.
+// Minimum number of turns if a clock ends them. It is lower, because the deviation is near, but executing the
+// turns until then costs something too.
 std::uint64_t fewest_by_clock(const Limits& limits, unsigned turn) {
   constexpr std::uint64_t kFewer = 16, kLeast = 128;
   const std::uint64_t fewest = fewest_turns(limits, turn);
   return std::min(fewest, std::max(fewest / kFewer, kLeast));
 }
 
-// Where to look next for an end that lies between the two: their mean, by their ratio while they are far apart.
+// Next horizon to try for an end between the two: the geometric mean while they are far apart, else the
+// arithmetic mean.
 std::uint64_t between(std::uint64_t low, std::uint64_t high) {
   constexpr std::uint64_t kFar = 4;
   if (high / kFar <= low) return low + (high - low) / 2;
   return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(low) * static_cast<double>(high)));
 }
 
-// Bytes of `before` that have another value in `after`, with that value.
+// Bytes of `before` with another value in `after`, with the values of `after`.
 std::vector<ByteRun> changed(const std::vector<ByteRun>& before, const std::vector<std::uint8_t>& after) {
   std::vector<ByteRun> runs;
   std::size_t at = 0;
@@ -49,14 +50,14 @@ std::vector<ByteRun> changed(const std::vector<ByteRun>& before, const std::vect
 
 bool covers(const ByteRun& run, std::uint64_t address) { return address - run.address < run.bytes.size(); }
 
-// The part of `from` that lies in `run`.
+// Copies the bytes at `from` that lie within `run`.
 void lay_over(ByteRun& run, std::uint64_t address, const std::uint8_t* from, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     if (covers(run, address + i)) run.bytes[address + i - run.address] = from[i];
   }
 }
 
-// Adds so many steps to the cells, which `runs` has as they are in the first turn.
+// Copies to `run` the cells' values after `turns` steps. `runs` has their values in the first turn.
 void lay_over(ByteRun& run, const std::vector<GrowingCell>& cells, const std::vector<ByteRun>& runs, std::uint64_t turns) {
   for (const GrowingCell& cell : cells) {
     const auto from = std::find_if(runs.begin(), runs.end(), [&](const ByteRun& of) { return covers(of, cell.address); });
@@ -82,7 +83,7 @@ std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint
 
 void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, ByteRun& run) {
   for (const ByteRun& left : proof.writes) lay_over(run, left.address, left.bytes.data(), left.bytes.size());
-  lay_over(run, proof.cells, proof.writes, turns - 1);  // as the turn before has left them
+  lay_over(run, proof.cells, proof.writes, turns - 1);  // their values after the previous turn
   if (poll == 0) return;
   for (std::size_t i = 1; i <= poll; ++i) {
     const PollPoint& point = proof.polls[i];
@@ -99,7 +100,7 @@ bool SpinProver::arguments_grow(const PollEntry& poll) const {
   return false;
 }
 
-// One turn with steps; the state at each of its polls.
+// Interprets one turn with steps. Fills `polls` with the state at each poll.
 bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
                              std::vector<PollPoint>& polls) {
   std::optional<PollEntry> poll = first;
@@ -118,9 +119,10 @@ bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_pol
   return true;
 }
 
-// The interpreter stands at the end of a turn of `turn` polls that has not come back to its beginning: the registers are
-// `next` there. What is another value there is taken to grow by as much each turn, and the turn is followed again: if the
-// steps at its end are those assumed, then each turn begins with the state of the one before and its steps.
+// The interpreter is at the end of a turn of `turn` polls whose state differs from that at the beginning; the
+// registers there are `next`. Each difference is assumed to be the step of a growing value, and the turn is
+// interpreted again with these steps. If the steps at its end are the assumed ones, then by induction each
+// turn begins with the state of the one before plus the steps.
 PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const PollPredicate& is_poll,
                                const Limits& limits, unsigned turn) {
   const std::vector<ByteRun> before = memory_.reads();
@@ -130,7 +132,7 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
   if (clock_.reads() == 0 || period_ps_ <= 0) return proof;
   look_further(at_entry, next, differ, is_poll, limits, turn, proof);
   steps += steps_;
-  // Rules that do not hold for long, as a quotient is the same for some turns only.
+  // Rules that hold for a short time only, such as a quotient that is constant for some turns.
   constexpr std::int64_t kLongPs = 500'000'000'000;
   const bool is_short = proof.proven && proof.turns < static_cast<std::uint64_t>(kLongPs / period_ps_) && limits.far_times;
   if (!proof.proven || is_short) {
@@ -143,11 +145,12 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
   return proof;
 }
 
-// The turns of one second, or of less. `proof` is what rules alone have given.
+// Proves the turns of one second at most, with bounds. `proof` is the result of the rules alone.
 PollLoopProof SpinProver::grow_within(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
                                       const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof proof) {
   unsigned steps = 0;
-  // What is no rule's is looked at by its bounds: in so many turns that comparisons come out one way, nearly.
+  // Values without a rule have bounds. The search looks for the largest number of turns in which comparisons
+  // are decided.
   constexpr std::uint64_t kFarthest = 1ull << 40;
   constexpr int kTries = 4;
   const std::uint64_t fewest = fewest_turns(limits, turn);
@@ -164,7 +167,7 @@ PollLoopProof SpinProver::grow_within(const Registers& at_entry, const Registers
       if (failed == 0 || bounded.turns <= horizon || horizon == by_rule) break;
       ++tries;
     } else if (further.refusal.reason == Reason::kUnsettled) {
-      failed = std::min(horizon, growth_.turns());  // a clock's second ends long before the farthest
+      failed = std::min(horizon, growth_.turns());  // a second ends long before the largest horizon
       if (bounded.proven) ++tries;
     } else {
       is_other = true;
@@ -174,7 +177,7 @@ PollLoopProof SpinProver::grow_within(const Registers& at_entry, const Registers
     const bool is_first = by_rule == kEveryTurn;
     by_rule = std::min(by_rule, growth_.turns_by_rule());
     if (is_first && by_rule < failed && failed > fewest) {
-      horizon = std::max(by_rule, fewest);  // a counter comes to its end then
+      horizon = std::max(by_rule, fewest);  // the limit of a counter
     } else {
       horizon = bounded.proven ? between(bounded.turns, failed) : failed / 2;
     }
@@ -182,7 +185,7 @@ PollLoopProof SpinProver::grow_within(const Registers& at_entry, const Registers
   steps_ = steps;
   if (bounded.proven) return bounded;
   if (failed != 0 && !is_other) {
-    // Until a counter comes to its end; else at most until a clock comes to where the loop does something else.
+    // A counter limits the turns, or else a clock does, at `failed` turns or before.
     const bool is_few = by_rule < fewest;
     proof.refusal = {is_few ? Reason::kFewTurns : Reason::kUnsettled, next.rip, ""};
     proof.turns = (is_few ? by_rule + 1 : failed) * turn;
@@ -190,13 +193,13 @@ PollLoopProof SpinProver::grow_within(const Registers& at_entry, const Registers
   return proof;
 }
 
-// The whole turns of many seconds, if nothing depends on which of them it is. The rules of one second are as good where it is
-// the last, so what was proven stays where this is not.
+// Proves turns over many seconds, if nothing depends on the second. An earlier `proof` within one second is
+// kept if this fails.
 void SpinProver::look_further(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
                               const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof& proof) {
   constexpr std::int64_t kFarPs = 64'000'000'000'000;
   constexpr std::uint64_t kNearer = 8;
-  constexpr int kTries = 8;  // those in vain mostly end early in the turn
+  constexpr int kTries = 8;  // failures usually occur early in the turn
   unsigned steps = 0;
   bool is_near = false;
   auto turns = static_cast<std::uint64_t>(kFarPs / period_ps_);
@@ -206,7 +209,7 @@ void SpinProver::look_further(const Registers& at_entry, const Registers& next, 
     steps += steps_;
     if (further.proven && (!proof.proven || further.turns > proof.turns)) proof = std::move(further);
     if (proof.proven && proof.turns > turns / 2) break;
-    // A counter of the turn may come to the end of what is known of it before.
+    // The rule of a counter may hold for fewer turns.
     const std::uint64_t by_rule = growth_.turns_by_rule();
     if (by_rule < turns && by_rule >= fewest_turns(limits, turn)) {
       turns = by_rule;
@@ -220,7 +223,8 @@ void SpinProver::look_further(const Registers& at_entry, const Registers& next, 
   steps_ = steps;
 }
 
-// The same, for so many turns at most; 0: for as long as its rules hold, and by nothing else.
+// As grow(), for at most horizon.turns turns; 0: for as long as the rules hold, without bounds. If a proof
+// fails that followed both paths of a jump, it is tried again without that.
 PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
                                   const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon) {
   PollLoopProof proof = follow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
@@ -240,8 +244,8 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
   std::array<GrowingRegister, 16> assumed{};
   for (const unsigned index : kKept) assumed[index].step = next.gpr[index] - at_entry.gpr[index];
 
-  // A register that the turn leaves with four bytes grows as those do, and one of which only bounds are left must not be read
-  // by the next; then once more.
+  // The turn is interpreted a second time if a register ends with four bytes, and then grows as a 32-bit
+  // value, or ends with bounds only, and then must not be read by the next turn.
   unsigned forgotten = 0;
   for (const bool again : {false, true}) {
     restart(at_entry);
@@ -277,7 +281,7 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
 
   bool holds = clock_.reads() == 0 || clock_.period_ps() == period_ps_;
   for (const unsigned index : kKept) {
-    // Where only one of two ways leaves something there, it is unknown what that is.
+    // A register that only one of two paths writes is unknown after them.
     holds &= (known_bits(index, 8) & ~interpreter_.state.known) == 0;
     if ((forgotten >> index & 1) != 0) continue;
     GrowingRegister left = growth_.registers()[index];
@@ -286,7 +290,7 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
     if (assumed[index].step == 0) assumed[index] = {};
     holds &= left == assumed[index] && growth_.is_whole(index);
   }
-  // Each cell that was read first ends as it was assumed to begin, and nothing else that is read first grows.
+  // Each cell that was read first must end with its assumed step. No other cell that is read first may grow.
   const auto has = [](const std::vector<GrowingCell>& cells, const GrowingCell& cell) {
     return std::find(cells.begin(), cells.end(), cell) != cells.end();
   };
@@ -301,9 +305,9 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
     holds &= !is_read(cell.address, cell.size) || has(growth_.assumed(), cell);
   proof.remade = growth_.bounded_memory();
   for (const MemoryRange& range : proof.remade) holds &= !is_read(range.address, range.length);
-  // All that changes was read, so it was assumed to.
+  // Every changed byte was read, and a step was assumed for it.
   for (const ByteRun& run : differ) holds &= !growth_.changes(run.address, run.bytes.size(), nullptr);
-  // Nor does anything change that the first turn has not read, and another way has.
+  // Bytes that only the other path of a jump has read must not change.
   for (const ByteRun& run : changed(reads, memory_.values(reads))) {
     for (std::uint64_t at = run.address; at < run.address + run.bytes.size(); ++at) {
       holds &= std::any_of(growth_.assumed().begin(), growth_.assumed().end(), [&](const GrowingCell& cell) {

@@ -1,4 +1,5 @@
-// What grows, and for how many turns comparisons keep their outcome. The kinds of instructions: growth_operations.cc.
+// Growing values, and the number of turns in which comparisons keep their outcome. The rules of each kind of
+// instruction are in growth_operations.cc.
 #include "sim/supervisor/spin/growth.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace verbatim::spin {
 namespace {
 
-// Of an odd number, modulo 2^64 (Newton: each step doubles the bits that are right).
+// Inverse of an odd number modulo 2^64 (Newton: each iteration doubles the number of correct bits).
 std::uint64_t inverse(std::uint64_t odd) {
   std::uint64_t result = odd;
   for (int i = 0; i < 5; ++i) result *= 2 - odd * result;
@@ -180,7 +181,7 @@ bool Growth::load(std::uint64_t address, unsigned size, Value& value) {
     constant_.push_back({address, size});
     return true;
   }
-  // Its upper bytes may be the same for a while only.
+  // The upper bytes of a value may be constant for some turns only.
   for (const MemoryRange& range : constant_) {
     if (overlap(address, size, range.address, range.length)) return fail(Reason::kGrowingPart);
   }
@@ -193,7 +194,8 @@ bool Growth::load(std::uint64_t address, unsigned size, Value& value) {
   return true;
 }
 
-// What a store leaves of a number that it writes over in part. The low bytes grow by the low bytes of the step.
+// Keeps the parts of a growing cell that a store does not overwrite. The low bytes grow by the low bytes of
+// the step.
 bool Growth::keep_rest(const GrowingCell& of, std::uint64_t address, unsigned size) {
   const std::uint64_t end = of.address + of.size;
   if (address > of.address) {
@@ -219,7 +221,7 @@ void Growth::keep_rest(std::uint64_t at, Bounds of, std::uint64_t address, unsig
   if (address + size < at + of.size) keep_above(at, of, address + size);
 }
 
-// The bytes from `from` on.
+// Keeps the bytes from `from` on.
 void Growth::keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from) {
   const auto below = static_cast<unsigned>(from - at);
   const Range all = as_unsigned(of.range, of.size), range{all.least >> (8 * below), all.most >> (8 * below)};
@@ -227,7 +229,7 @@ void Growth::keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from) 
 }
 
 bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
-  // What the turn reads first on one way it must not write first on another.
+  // A cell must not be read first on one path and written first on the other.
   if (ways_ != 0 && changes(address, size, nullptr)) return fail(Reason::kGrowingPart);
   for (std::size_t i = 0; i < cells_.size();) {
     const GrowingCell& cell = cells_[i];
@@ -302,7 +304,8 @@ void Growth::set_flags(FlagsOf what, const Value& a, const Value& b, unsigned si
   flags_size_ = size;
 }
 
-// Where difference + n·step is 0 modulo 2^width for the first time after turn 0: the solution of a linear congruence.
+// Limits turns() to those before difference + n·step becomes 0 modulo 2^(8·size): the solution of a linear
+// congruence.
 bool Growth::settle_zero(std::uint64_t difference, std::uint64_t step, unsigned size) {
   difference &= size_mask(size);
   step &= size_mask(size);
@@ -313,7 +316,7 @@ bool Growth::settle_zero(std::uint64_t difference, std::uint64_t step, unsigned 
   }
   const unsigned zeros = static_cast<unsigned>(std::countr_zero(step));
   const std::uint64_t negated = (0 - difference) & size_mask(size);
-  if ((negated & ((1ull << zeros) - 1)) != 0) return true;  // it steps over zero
+  if ((negated & ((1ull << zeros) - 1)) != 0) return true;  // it never becomes zero
   const std::uint64_t mask = ~0ull >> (64 - (8 * size - zeros));
   const std::uint64_t turn = ((negated >> zeros) * inverse(step >> zeros)) & mask;
   turns_ = std::min(turns_, turn - 1);
@@ -337,22 +340,22 @@ bool Growth::settle(const Instruction& in, unsigned condition) {
   const __int128 step_a = as_signed(a.step, size), step_b = as_signed(b.step, size);
   const bool with_zero = (condition >> 1) == 3 || (condition >> 1) == 7;
   switch (condition >> 1) {
-    case 2:  // zero
+    case 2:  // ZF
       return settle_zero(result, step, size);
-    case 1:  // below
+    case 1:  // CF
     case 3:
       if (is_sum) return fail(Reason::kGrowingFlags);
       keep_unsigned(a, size);
       keep_unsigned(b, size);
       settle_sign(static_cast<__int128>(a.now) - b.now, step_a - step_b, with_zero);
       return true;
-    case 4:  // sign
+    case 4:  // SF
       if ((step & size_mask(size)) != 0) {
         keep_signed({result, step}, size);
         settle_sign(as_signed(result, size), as_signed(step, size), false);
       }
       return true;
-    case 6:  // less: the sign of the true difference, or sum
+    case 6:  // SF != OF: the sign of the exact difference or sum
     case 7: {
       keep_signed(a, size);
       keep_signed(b, size);

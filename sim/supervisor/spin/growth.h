@@ -1,15 +1,18 @@
-// Values that grow by a constant each turn of a loop: counters, statistics, time-outs by iterations.
+// Growing values: registers and memory that change by a constant in each turn (induction variables), such as
+// counters, statistics and time-outs counted in iterations. A turn is one period of the loop.
 //
-// While the interpreter executes one turn, each register and memory cell also carries its step: at turn n its value is
-// v + n·s modulo 2^width, v being what the interpreter has. An instruction whose result follows such a rule passes it on;
-// one whose outcome stays the same for some turns (a comparison, a division, a mask) limits the number of turns that the
-// whole statement holds for; any other use of a growing value ends the analysis. So when the steps at the end of the
-// turn are those that were assumed at its beginning, then by induction every turn up to that number goes like this one.
+// While the interpreter executes one turn, each register and memory cell also carries a step: its value in
+// turn n is v + n·s modulo 2^width, where v is the interpreter's value. An instruction whose result follows
+// this rule gets a step. An instruction whose outcome is constant for some turns (comparison, division, mask)
+// limits the number of turns for which the proof holds. Any other use of a growing value ends the analysis.
+// If the steps at the end of the turn equal those assumed at its beginning, then by induction every turn up
+// to that number behaves like this one.
 //
-// What is computed of clocks may follow no rule. Where so many turns are looked at, it is known by its bounds in them (range.h):
-// a comparison has to come out the same for all that lies within, and a turn must not read what the one before has left so. Where
-// it does not, both outcomes are bounds again: of what a SETcc, CMOVcc, ADC or SBB makes of it, and behind a jump of all that the
-// two ways have left where they meet (growth_ways.cc).
+// Values computed from clocks may follow no rule. For a given number of turns (the horizon) they have bounds
+// (range.h): a comparison must have one outcome for all values within the bounds, and a turn must not read
+// bounded values of the turn before. If a comparison can have either outcome, the result of SETcc, CMOVcc,
+// ADC or SBB has bounds again. At a jump both paths are followed, and their differences where they meet
+// become bounds (growth_ways.cc).
 #pragma once
 
 #include <array>
@@ -24,7 +27,7 @@
 
 namespace verbatim::spin {
 
-// Memory whose value, of `size` bytes, grows by `step` each turn.
+// A memory cell of `size` bytes that grows by `step` each turn.
 struct GrowingCell {
   std::uint64_t address = 0;
   std::uint8_t size = 0;
@@ -33,15 +36,16 @@ struct GrowingCell {
   friend bool operator==(const GrowingCell&, const GrowingCell&) = default;
 };
 
-// Turns that are looked at, for bounds; 0: there are none. Clocks show one second only in all of them, or many.
+// Number of turns for which bounds are computed; 0: no bounds.
 struct Horizon {
   std::uint64_t turns = 0;
+  // Clocks may show several seconds in these turns. False: they show one.
   bool crosses_seconds = false;
-  // Whether a comparison may come out one way in some of them, and the other way in others.
+  // Comparisons may have different outcomes in different turns.
   bool goes_both_ways = true;
 };
 
-// The same of a general register. Of four bytes: the upper half is zero in every turn.
+// Growth of a general register. With size 4 the upper half is zero in every turn.
 struct GrowingRegister {
   std::uint64_t step = 0;
   std::uint8_t size = 8;
@@ -59,108 +63,115 @@ class Growth final : public Observer {
  public:
   explicit Growth(MemoryView& memory) : memory_(&memory) {}
 
-  // Nothing grows but the registers given; and of the bytes in `changed`, with their values of the next turn, those that
-  // the turn reads: each by as much as it changes.
+  // Begins a turn. The registers have the given steps. `changed` has bytes with their values in the next
+  // turn: each that the turn reads gets the difference as its step. All else is constant.
   void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon = {});
 
-  // The instruction is about to be executed in `state`, with its operand in memory at `address`. False: reason() says
-  // why there is no saying what it does in other turns.
+  // Called before the instruction is executed in `state`; `address` is that of its memory operand. False: its
+  // effect in other turns is unknown, see reason().
   bool follow(const Instruction& instruction, const MachineState& state, std::uint64_t address) override;
   Reason reason() const { return reason_; }
 
-  // A call has been passed over that destroys the registers in `mask` (by number) and all flags.
+  // A call was skipped that destroys the registers in `mask` (by number) and all flags.
   void forget(std::uint16_t mask);
 
-  // Something else than an instruction puts `now` there, which grows by `step` each turn; turns() is limited to those in
-  // which it is no more than `most`. False: see reason().
+  // A value `now` with this `step` was written other than by an instruction. Limits turns() to those in which
+  // it is at most `most`. False: see reason().
   bool set_register(unsigned index, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
   bool set_memory(std::uint64_t address, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
-  // Or something that is known by its bounds. It needs a horizon. A clock's time is in units of its own, `ps` in the turn that is
-  // followed, and grows by as much each turn whatever of it is shown: so two of the same turn are known relative to each other.
+  // Bounded values, which need a horizon. A clock reading has the time `ps` in the turn that is interpreted,
+  // in the clock's own units. All readings of one clock grow equally each turn, which makes their difference
+  // known within a turn.
   enum class Clock : std::uint8_t { kNone, kCounter, kNanoseconds, kMicroseconds };
   struct Reading {
     Clock clock = Clock::kNone;
     std::int64_t ps = 0;
     std::uint64_t units_per_second = 0;
-    Range whole;  // what is shown
+    Range whole;  // the value shown
   };
-  // The low and the high half of what a counter shows, in two registers of four bytes.
+  // Sets two 4-byte registers to the low and the high half of a counter.
   bool set_counter(unsigned low, unsigned high, const Reading& reading);
   bool set_time(std::uint64_t address, const Reading& reading);
   bool set_register(unsigned index, unsigned size, const Range& range);
   bool set_memory(std::uint64_t address, unsigned size, const Range& range);
-  // Nothing is left to be carried into a register: turns() is limited to those in which it is not, or its bounds are known.
+  // Removes all pending rests (see Rest): limits turns() to those without a carry into the registers, or
+  // replaces the registers by bounds.
   void settle_rests();
 
-  // Both ways of a jump are followed, one after the other. What one has found to be read first is so for the other as well.
+  // The paths of a jump are followed one after the other. A cell that one of them reads first is also read
+  // first for the others (take_over).
   void begin_way() { ++ways_; }
   void end_way() { --ways_; }
   void take_over(const Growth& way);
-  // What is known of memory that a way has stored.
+  // Contents of memory that a path has stored.
   struct Content;
   std::vector<Content> contents(const std::vector<MemoryRange>& stores);
-  // The other way ends `there`, where this one ends `here`; `mine` and `others` are the contents of the same memory. What is not
-  // the same is known by its bounds, or unknown. False: cannot be told.
+  // Merges the state of the other path, `there`, into that of this path, `here`. `mine` and `others` are the
+  // contents of the same memory. Differing values become bounds, or unknown. False: bounds cannot be
+  // computed.
   bool join(Growth& other, const MachineState& there, MachineState& here, const std::vector<Content>& mine,
             const std::vector<Content>& others);
-  // Whether something has come out both ways, which Horizon::goes_both_ways allows.
+  // Whether a condition had either outcome, which Horizon::goes_both_ways permits.
   bool went_both_ways() const { return went_both_ways_; }
   bool may_go_both_ways() const { return may_go_both_ways_; }
   void note_both_ways() { went_both_ways_ = true; }
-  // Whether the way that the turn takes is not the one of all turns.
+  // True if a condition has no single outcome in the turns considered.
   bool is_unsettled() const { return reason_ == Reason::kUnsettled; }
 
-  // turns() is limited to those in which value + n·step lies from `least` to `most`.
+  // Limits turns() to those in which value + n·step is from `least` to `most`.
   void keep_within(__int128 value, __int128 step, __int128 least, __int128 most);
-  // The bounds of value + n·step in the turns looked at.
+  // Bounds of value + n·step in the turns considered.
   Range bounds(__int128 value, __int128 step) const;
   bool has_horizon() const { return horizon_ != 0; }
   bool crosses_seconds() const { return crosses_seconds_; }
 
   const std::array<GrowingRegister, 16>& registers() const { return registers_; }
   const std::vector<GrowingCell>& cells() const { return cells_; }
-  // Those that lie in memory which `runs` names.
+  // Growing cells that overlap `runs`.
   std::vector<GrowingCell> cells_in(const std::vector<ByteRun>& runs) const;
-  // Memory, and general registers by number, of which only bounds are known.
+  // Memory, and general registers by number, for which only bounds are known.
   std::vector<MemoryRange> bounded_memory() const;
   bool is_bounded(unsigned index) const { return register_bounds_[index].has_value(); }
-  // Cells that were read before they were written, with the steps that were assumed.
+  // Cells that were read before they were written, with their assumed steps.
   const std::vector<GrowingCell>& assumed() const { return assumed_; }
-  // Whether something else than an instruction may read memory there: it is the same in each turn.
+  // True if the memory is the same in each turn and may therefore be read other than by an instruction.
   bool may_read(std::uint64_t address, std::uint64_t length) {
     return is_constant(address, length) || fail(Reason::kGrowingCall);
   }
-  // After how many more turns at the latest something else may happen: turns 0 to turns() go as followed.
+  // The proof holds for turns 0 to turns().
   std::uint64_t turns() const { return turns_ < horizon_ || horizon_ == 0 ? turns_ : horizon_; }
-  // Where a rule held for fewer turns than are looked at, so that bounds took its place: for how many; kEveryTurn: nowhere.
+  // The lowest number of turns for which a rule held before bounds replaced it; kEveryTurn: no rule was
+  // replaced.
   std::uint64_t turns_by_rule() const { return turns_by_rule_; }
 
-  // The value of a register of `size` bytes, seen as one of eight. Limits turns().
+  // The growth of a register of `size` bytes as that of an 8-byte register. Limits turns().
   GrowingRegister widened(const GrowingRegister& grows, std::uint64_t value);
-  // Whether bytes there change each turn that have not been read yet; their values of the next turn go into `next`, if any.
+  // True if some of the bytes change in each turn and have not been read yet. Their values in the next turn
+  // are stored in `next` unless it is null.
   bool changes(std::uint64_t address, std::uint64_t length, std::uint8_t* next) const;
-  // Whether all of the register follows its rule.
+  // True if the whole register follows its rule.
   bool is_whole(unsigned index) const { return constant_low_[index] == 0 && rests_[index].bits == 0 && !is_bounded(index); }
 
  private:
-  // An operand: its value in this turn, and its step; both zero-extended from the operand's size.
+  // An operand: its value in this turn and its step, both zero-extended from the operand's size.
   struct Value {
     std::uint64_t now = 0, step = 0;
   };
   enum class FlagsOf : std::uint8_t { kNothing, kDifference, kSum };
-  // A part of a number that a counter has given in two registers.
+  // Half of a counter reading in a register.
   enum class Part : std::uint8_t { kNone, kLow, kHigh, kHighInPlace };
-  // What is known by bounds: integers, or the bits of a number with binary point.
+  // Bounds of a value: of an integer, or of a floating-point number.
   struct Bounds {
     Range range;
-    unsigned size = 8;  // bytes; a register's upper half is zero above four
-    unsigned constant_low = 0;  // of a register: so many low bytes are the same in every turn, whatever the bounds say
+    unsigned size = 8;  // bytes; with 4 the upper half of a register is zero
+    // registers: number of low bytes that are constant in every turn, regardless of the bounds
+    unsigned constant_low = 0;
     bool is_floating = false;
     double least = 0, most = 0;
-    // By how much the number, of eight bytes, is ahead of the first look at that clock in the same turn.
+    // Difference between this 8-byte value and the first reading of the clock in the same turn.
     Clock clock = Clock::kNone;
     Range ahead;
-    Part part = Part::kNone;  // of that reading
+    Part part = Part::kNone;  // of the counter reading with index `reading`
     unsigned reading = 0;
 
     void forget_clock() {
@@ -176,17 +187,17 @@ class Growth final : public Observer {
     Bounds bounds;
   };
   enum class Uses : std::uint8_t { kConstant, kRule, kBounds };
-  // What a shift to the right has taken away from a register. While that is not carried into what is left, the register follows
-  // its rule; another shift may take away what would show it. The number that was shifted is register·2^bits + low, and each turn
-  // adds register's step·2^bits + step.
+  // Low bits that right shifts have removed from a register. As long as they do not carry into the register,
+  // it follows its rule, and a later shift may remove the bits that a carry would change. The original number
+  // is register·2^bits + low; it grows by (register's step)·2^bits + step each turn.
   struct Rest {
-    unsigned bits = 0;  // 0: there is none
+    unsigned bits = 0;  // 0: no rest
     unsigned size = 8;  // of the register
     __int128 low = 0, step = 0;
 
     friend bool operator==(const Rest&, const Rest&) = default;
   };
-  // What has to be as it was when an instruction is followed in another way.
+  // State that is restored when bounds replace the rule of an instruction.
   struct Rules {
     std::array<GrowingRegister, 16> registers{};
     std::array<std::uint8_t, 16> constant_low{};
@@ -215,7 +226,7 @@ class Growth final : public Observer {
   bool bounded_quotient(const Instruction& in);
   bool bounded_accumulator(const Instruction& in);
   bool bounded_condition(const Instruction& in);
-  // Whether the condition cannot be settled, but may come out either way.
+  // True if a condition is undecided and both outcomes are permitted.
   bool may_be_either() {
     const bool may = reason_ == Reason::kUnsettled && may_go_both_ways_;
     went_both_ways_ |= may;
@@ -254,7 +265,7 @@ class Growth final : public Observer {
   bool floating_operation(const Instruction& in);
   bool floating_sign(const Instruction& in);
   bool floating_comparison(const Instruction& in);
-  // One for each kind of instruction; growth_operations.cc.
+  // One function for each kind of instruction; growth_operations.cc.
   bool follow_move(const Instruction& in);
   bool follow_sum(const Instruction& in);
   bool follow_logic(const Instruction& in);
@@ -286,12 +297,12 @@ class Growth final : public Observer {
   bool keep_rest(const GrowingCell& of, std::uint64_t address, unsigned size);
   void keep_rest(std::uint64_t at, Bounds of, std::uint64_t address, unsigned size);
   void keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from);
-  // Nothing there grows; noted, as what is read after it must not grow over it.
+  // True if no byte there grows. The range is noted, because a value read later must not grow over it.
   bool is_constant(std::uint64_t address, std::uint64_t length);
 
   void set_flags(FlagsOf what, const Value& a, const Value& b, unsigned size, std::uint32_t affected);
   void set_constant_flags(std::uint32_t affected) { growing_flags_ &= ~affected; }
-  // The condition has the same outcome in all turns up to turns(), which is limited for it.
+  // Limits turns() to those in which the condition has the same outcome.
   bool settle(const Instruction& in, unsigned condition);
   bool settle_zero(std::uint64_t difference, std::uint64_t step, unsigned size);
   void settle_sign(__int128 value, __int128 step, bool zero_is_below);
@@ -300,32 +311,33 @@ class Growth final : public Observer {
   void keep_signed(const Value& value, unsigned size);
 
   MemoryView* memory_;
-  const MachineState* state_ = nullptr;  // of the instruction that is followed
-  std::uint64_t address_ = 0;            // of its operand in memory
+  const MachineState* state_ = nullptr;  // of the current instruction
+  std::uint64_t address_ = 0;            // of its memory operand
   std::array<GrowingRegister, 16> registers_{};
   std::array<Rest, 16> rests_{};
-  std::array<std::uint8_t, 16> constant_low_{};  // so many low bytes of a growing register were overwritten
+  std::array<std::uint8_t, 16> constant_low_{};  // number of overwritten low bytes of a growing register
   std::vector<GrowingCell> cells_, assumed_;
-  std::vector<MemoryRange> constant_;  // was read as the same in each turn
+  std::vector<MemoryRange> constant_;  // ranges that were read as constant
   std::vector<ByteRun> changed_;
   std::uint64_t turns_ = kEveryTurn, turns_by_rule_ = kEveryTurn;
   Reason reason_ = Reason::kNone;
-  std::uint32_t growing_flags_ = 0;  // not the same in each turn as far as is known
+  std::uint32_t growing_flags_ = 0;  // flags that may differ between turns
   FlagsOf flags_of_ = FlagsOf::kNothing;
-  std::uint32_t flags_set_ = 0;  // by the last instruction that compared something growing
+  std::uint32_t flags_set_ = 0;  // flags set by the last instruction with growing operands
   Value flags_a_, flags_b_;
   unsigned flags_size_ = 0;
   std::uint64_t horizon_ = 0;
   bool crosses_seconds_ = false;
   bool may_go_both_ways_ = false, went_both_ways_ = false;
-  unsigned ways_ = 0;  // of a jump, within each other
+  unsigned ways_ = 0;  // nesting depth of paths
   std::array<std::optional<Bounds>, 16> register_bounds_{};
-  std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // vectors: of the low bytes, of bits 64-127
+  std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // of bits 0-63 and of bits 64-127
   std::vector<BoundedCell> bounded_;
-  std::vector<Bounds> readings_;  // of counters in this turn
-  std::array<std::optional<std::int64_t>, 4> first_ps_{};  // of each clock
-  unsigned sign_size_ = 0;  // so many bytes of rdx are the sign of as many of rax, whatever they are; 0: it is not known
-  bool flags_bounded_ = false;  // then of these:
+  std::vector<Bounds> readings_;  // counter readings of this turn
+  std::array<std::optional<std::int64_t>, 4> first_ps_{};  // first reading of each clock
+  // the low bytes of rdx that are known to be the sign of as many bytes of rax; 0: none
+  unsigned sign_size_ = 0;
+  bool flags_bounded_ = false;  // flags compare these:
   Range flags_range_a_, flags_range_b_;
 };
 

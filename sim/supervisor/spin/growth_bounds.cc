@@ -1,4 +1,4 @@
-// Values of which only bounds are known in the turns that are looked at, see growth.h and range.h.
+// Values with bounds, see growth.h and range.h.
 #include <algorithm>
 
 #include "sim/supervisor/spin/alu.h"
@@ -40,7 +40,7 @@ Growth::Uses Growth::uses_memory(std::uint64_t address, std::uint64_t length) co
   return grows || changes(address, length, nullptr) ? Uses::kRule : Uses::kConstant;
 }
 
-// What is the most uneven that the instruction reads.
+// The least regular value that the instruction reads.
 Growth::Uses Growth::uses(const Instruction& in) const {
   Uses most = Uses::kConstant;
   for (unsigned index = 0; index < 16; ++index) {
@@ -70,7 +70,7 @@ bool Growth::read_register_bounds(unsigned index, unsigned size, Bounds& bounds)
   if (register_bounds_[index]) {
     bounds = *register_bounds_[index];
     if (size == bounds.size) return true;
-    // A part of it, or all of it with zeros above.
+    // The low part, or the whole zero-extended.
     if (bounds.is_floating) return fail(Reason::kGrowingPart);
     if (bounds.size < size && bounds.size < 4) {
       bounds = {.range = {0, static_cast<__int128>(size_mask(size))}, .size = size};
@@ -296,7 +296,7 @@ bool Growth::bounded_move(const Instruction& in) {
   }
 }
 
-// Zero or one.
+// The result is 0 or 1.
 bool Growth::bounded_condition(const Instruction& in) {
   if (!settle(in, static_cast<unsigned>(in.condition))) {
     if (!may_be_either()) return false;
@@ -352,7 +352,7 @@ bool Growth::bounded_sum(const Instruction& in) {
   if (b.is_floating) return fail(Reason::kGrowingResult);
   if (!is_sum && in.destination.kind == Operand::Kind::kRegister && in.source.kind == Operand::Kind::kRegister &&
       in.destination.index == in.source.index) {
-    a = b = {.size = size};  // nothing is left of it
+    a = b = {.size = size};  // the result is 0
   }
   if (is_sum || carries) {
     set_bounded_flags(is_sum ? FlagsOf::kSum : FlagsOf::kDifference, a.range, b.range, size, kArithmeticFlags,
@@ -382,7 +382,7 @@ bool Growth::bounded_logic(const Instruction& in) {
   const Range result = is_same && in.op != Op::kXor ? a : *combine(in.op, a, b, in.size);
   set_bounded_flags(FlagsOf::kDifference, result, {}, in.size, kArithmeticFlags, kArithmeticFlags);
   if (in.op == Op::kTest) return true;
-  // Low bytes that are the same in both operands each turn are so in the result.
+  // Low bytes that are constant in both operands are constant in the result.
   const auto low = [](const Bounds& of) { return of.range.is_single() ? of.size : of.constant_low; };
   const unsigned same = std::min(low(first), low(second));
   return write_bounds(in.destination, in.size, {.range = as_unsigned(result, in.size), .size = in.size, .constant_low = same});
@@ -428,7 +428,7 @@ bool Growth::bounded_product(const Instruction& in) {
   return write_range(kAccumulator, size, product.low) && write_range(kUpper, size, product.high);
 }
 
-// Of a number whose upper half is that of its sign.
+// Division of a number whose upper half is its sign extension.
 bool Growth::bounded_quotient(const Instruction& in) {
   Range divisor, low, high;
   const unsigned size = in.size;

@@ -1,5 +1,5 @@
-// Times of one turn, relative to each other: how far one is ahead of the first is nearly the same in all turns, whatever their
-// bounds are.
+// Clock readings relative to the first reading in the same turn. The difference has narrow bounds even if the
+// readings have wide ones.
 #include <algorithm>
 
 #include "sim/supervisor/spin/alu.h"
@@ -14,14 +14,14 @@ constexpr unsigned kWhole = 8;  // bytes
 Range around(const Range& a, const Range& b) { return {a.least + b.least, a.most + b.most}; }
 
 constexpr __int128 kSignOf64 = static_cast<__int128>(1) << 63;
-// Whether the number is itself, and no other modulo 2^64.
+// True if the number is the same signed and unsigned, in every turn.
 bool is_plain(const Range& range) { return range.least >= 0 && range.most < kSignOf64; }
-// The same of what lies between two such numbers.
+// True if the difference is small enough to be compared without overflow.
 bool is_near(const Range& ahead) { return ahead.least > -kSignOf64 / 2 && ahead.most < kSignOf64 / 2; }
 
 }  // namespace
 
-// Both are rounded down: of what lies between them there may be one more.
+// Both readings are rounded down; their difference may be larger by one.
 Range Growth::ahead_of_first(const Reading& reading) {
   auto& first = first_ps_[static_cast<unsigned>(reading.clock)];
   if (!first) first = reading.ps;
@@ -46,7 +46,8 @@ bool Growth::set_time(std::uint64_t address, const Reading& reading) {
                       {.range = reading.whole, .size = kWhole, .clock = reading.clock, .ahead = ahead_of_first(reading)});
 }
 
-// The halves of one reading, the upper one in its place, or the same in all turns.
+// Joins the halves of one counter reading. The high half must be shifted into its place, or be the same in
+// all turns.
 std::optional<Growth::Bounds> Growth::put_together(const Bounds& a, const Bounds& b) const {
   const Bounds &low = a.part == Part::kLow ? a : b, &high = a.part == Part::kLow ? b : a;
   if (low.part != Part::kLow || low.size != kWhole || high.size != kWhole) return std::nullopt;
@@ -62,7 +63,7 @@ Growth::Bounds Growth::sum_of(const Bounds& a, const Bounds& b, const Range& res
   const bool first = a.clock != Clock::kNone;
   if (a.size != kWhole || b.size != kWhole || first == (b.clock != Clock::kNone)) return sum;
   sum.clock = first ? a.clock : b.clock;
-  // What is added is a small number, with a sign or without.
+  // The addend is a small number, signed or unsigned.
   const Range step = narrowest(first ? b.range : a.range, kWhole);
   sum.ahead = around(first ? a.ahead : b.ahead, step);
   return sum;

@@ -1,5 +1,5 @@
-// Bounds of numbers with binary point. Each result is taken to be off by one in its last place either way, so that they hold
-// whichever way the processor rounds, and what is too small for an exponent may be zero.
+// Bounds of floating-point numbers. Each result is widened by one unit in the last place in both directions,
+// which covers every rounding mode, and a result near the smallest exponent may be zero.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -85,7 +85,7 @@ bool Growth::fused_operation(const Instruction& in) {
   const Bounds& b = in.op == Op::kFloatFused213 ? second : third;
   const Bounds& c = in.op == Op::kFloatFused132 ? second : in.op == Op::kFloatFused213 ? third : first;
   Interval product = of_corners(a.least * b.least, a.least * b.most, a.most * b.least, a.most * b.most);
-  // The corners were themselves rounded, in eight bytes.
+  // The products are themselves rounded to double.
   product = outwards(product, 8);
   if ((in.immediate & kNegatesProduct) != 0) product = {-product.most, -product.least};
   const Interval addend = (in.immediate & kSubtractsAddend) != 0 ? Interval{-c.most, -c.least} : Interval{c.least, c.most};
@@ -136,7 +136,8 @@ bool Growth::floating_operation(const Instruction& in) {
         break;
     }
   }
-  // A number of four bytes in eight is what it was. The corners of the others were themselves rounded, in eight bytes.
+  // Conversion of float to double is exact. In other operations the corner values are themselves rounded to
+  // double.
   if (in.op != Op::kFloatConvert || in.size == 4) result = outwards(outwards(result, in.size), in.size);
   if (!is_finite(result)) return fail(Reason::kGrowingResult);
   vector_bounds_[in.destination.index] =
@@ -144,7 +145,7 @@ bool Growth::floating_operation(const Instruction& in) {
   return true;
 }
 
-// The number without its sign, or with the other one; nothing else is known of single bits.
+// Absolute value and negation. Other bitwise operations on numbers with bounds are refused.
 bool Growth::floating_sign(const Instruction& in) {
   const auto bounds_of = [&](const Operand& operand) {
     return is_vector(operand) ? vector_bounds_[operand.index] : std::nullopt;
@@ -196,7 +197,7 @@ bool Growth::bounded_floating(const Instruction& in) {
       } else if (in.op == Op::kVectorLoadLow) {
         Bounds loaded;
         if (!read_bounds(in, in.source, in.size, loaded)) return false;
-        // A number that is the same in every turn has no bounds.
+        // A value that is the same in every turn needs no bounds.
         if (loaded.is_floating || !loaded.range.is_single()) moved = loaded;
       } else {
         if (!is_constant(address_, in.size)) return fail(Reason::kGrowingPart);
@@ -220,7 +221,7 @@ bool Growth::bounded_floating(const Instruction& in) {
     }
   }
   if (is_vector(in.destination)) {
-    // Of what is loaded in part only a part is known.
+    // Only a whole number can be moved.
     if (moved && moved->size > in.size) return fail(Reason::kGrowingPart);
     vector_bounds_[in.destination.index] = moved;
     return true;

@@ -1,4 +1,4 @@
-// What becomes of growing values, by kind of instruction.
+// The rules for growing values, by kind of instruction.
 #include <algorithm>
 #include <bit>
 
@@ -8,14 +8,14 @@
 namespace verbatim::spin {
 namespace {
 
-constexpr unsigned kBelow = 2;  // the condition that is the carry flag
+constexpr unsigned kBelow = 2;  // condition code of CF
 
 bool same_register(const Instruction& in) {
   return in.destination.kind == Operand::Kind::kRegister && in.source.kind == Operand::Kind::kRegister &&
          in.destination.index == in.source.index;
 }
 
-// Something else than where to go on.
+// Operations other than jumps that use a condition.
 bool takes_condition(Op op) { return op == Op::kSetcc || op == Op::kCmovcc || op == Op::kAdc || op == Op::kSbb; }
 
 }  // namespace
@@ -24,14 +24,14 @@ bool Growth::follow(const Instruction& in, const MachineState& state, std::uint6
   state_ = &state;
   address_ = address;
   settle_rests(in);
-  // Nobody reads it before it has another value, so it grows as little as any other.
+  // The register becomes unknown and cannot be read before it is written.
   if (pops_unknown(in, state, *memory_) && registers_[kRsp].step == 0) return write_register(in.destination.index, 8, 0);
   const bool is_floating = in.op >= Op::kFloatFromInteger;
   if (horizon_ == 0) return is_floating ? fail(Reason::kGrowingResult) : follow_rule(in);
   const Uses what = is_floating ? Uses::kBounds : uses(in);
   if (what == Uses::kConstant) return follow_rule(in) || (takes_condition(in.op) && may_be_either() && follow_bounds(in));
   if (what == Uses::kRule) {
-    // By a rule, if it holds in all the turns that are looked at.
+    // The rule is used if it holds in all turns considered.
     const Rules before{registers_, constant_low_, rests_, cells_, assumed_, constant_.size(),
                        bounded_,   turns_,        growing_flags_, flags_set_};
     const bool has_rule = follow_rule(in);
@@ -169,7 +169,7 @@ bool Growth::follow_move(const Instruction& in) {
     }
     case Op::kSetcc:
       return settle(in, condition) && write(in.destination, 1, 0);
-    default: {  // a source in memory is read whether the condition holds or not
+    default: {  // a source in memory is read even if the condition is false
       Value source;
       if (!settle(in, condition) || !read(in, in.source, in.size, source)) return false;
       if (condition_holds(condition, state_->registers.flags)) return write(in.destination, in.size, source.step);
@@ -202,8 +202,9 @@ bool Growth::follow_sum(const Instruction& in) {
   return true;
 }
 
-// What is left of a under the mask: while nothing is carried into the bits that it shows they are the same, and so they are
-// when the step lies above them; a mask of the low bits shows the number itself until it leaves them.
+// A growing value under a constant mask. The result is constant if the step changes only bits above the mask.
+// Under a mask of low bits it is the value itself until that exceeds the mask. Under any other mask it is
+// constant until the bits below the mask carry into it.
 bool Growth::masked(const Value& a, std::uint64_t mask, Value& result) {
   result = {a.now & mask, 0};
   if (mask == 0 || a.step << std::countl_zero(mask) == 0) return true;
@@ -223,7 +224,7 @@ bool Growth::follow_logic(const Instruction& in) {
   const unsigned size = in.size;
   Value a, b, result;
   if ((in.op == Op::kXor && same_register(in)) || (in.op == Op::kOr && in.needs == 0 && !is_memory(in.destination))) {
-    // Zero, or all ones, whatever the register held.
+    // The result is zero or all ones for any register value.
   } else if (in.op == Op::kAndn) {
     if (!read(in, in.source, size, a) || !read(in, in.source2, size, b)) return false;
     if (a.step != 0 || b.step != 0) return fail(Reason::kGrowingResult);
@@ -237,7 +238,7 @@ bool Growth::follow_logic(const Instruction& in) {
       Value grows = a.step != 0 ? a : b;
       const std::uint64_t mask = a.step != 0 ? b.now : a.now;
       if (!is_and) {
-        // Bits that the constant does not have are as good as added: the halves of a counter.
+        // OR with bits that the value cannot have is an addition, for example of the halves of a counter.
         if (in.op != Op::kOr) return fail(Reason::kGrowingResult);
         const std::uint64_t below = mask == 0 ? size_mask(size) : (mask & (0 - mask)) - 1;
         keep_within(grows.now, as_signed(grows.step, size), 0, below);
@@ -251,7 +252,7 @@ bool Growth::follow_logic(const Instruction& in) {
     }
   }
   result.step &= size_mask(size);
-  // Of the result compared with zero: no carry, no overflow.
+  // Flags as after a comparison of the result with zero: CF and OF are 0.
   set_flags(FlagsOf::kDifference, result, {}, size, kArithmeticFlags);
   return in.op == Op::kTest || write(in.destination, size, result.step);
 }
@@ -278,7 +279,7 @@ bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value
   if (a.step == 0 && rest.bits == 0) return true;
   if (count >= bits) return fail(Reason::kGrowingResult);
   if (op == Op::kRol || op == Op::kRor || op == Op::kRorx) {
-    // Low bits that stay the same go to the top, and the rest grows below them.
+    // Rotation moves constant low bits to the top; the others grow below them.
     const unsigned down = op == Op::kRol ? bits - count : count;
     if ((a.step & ((1ull << down) - 1)) != 0) return fail(Reason::kGrowingResult);
     keep_unsigned(a, size);
@@ -291,14 +292,14 @@ bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value
     return true;
   }
   const bool is_arithmetic = op == Op::kSar || op == Op::kSarx;
-  // With what shifts before have taken away.
+  // Includes the bits that earlier shifts have removed.
   const __int128 one = static_cast<__int128>(1) << rest.bits, above = one << bits;
   const __int128 now = (is_arithmetic ? as_signed(a.now, size) : static_cast<__int128>(a.now)) * one + rest.low;
   const __int128 step = as_signed(a.step, size) * one + rest.step;
   is_arithmetic ? keep_within(now, step, -above / 2, above / 2 - 1) : keep_within(now, step, 0, above - 1);
   rest.bits += count;
   rest.size = size;
-  // By the nearest whole number, while the rest has no carry.
+  // The step is rounded to the nearest integer. It is exact while the rest does not carry.
   const __int128 below = static_cast<__int128>(1) << rest.bits, low = step & (below - 1);
   const __int128 whole = (step >> rest.bits) + (low > (below - 1) / 2 ? 1 : 0);
   result.step = static_cast<std::uint64_t>(whole) & size_mask(size);
@@ -347,7 +348,7 @@ bool Growth::follow_multiplication(const Instruction& in) {
   const Value& value = a.step != 0 ? a : b;
   const std::uint64_t factor = a.step != 0 ? b.now : a.now;
   if (!is_wide) return write(in.destination, size, value.step * factor);
-  // The upper half stays the same until the lower one has a carry.
+  // The upper half is constant until the lower half overflows.
   constexpr std::int64_t kLargestStep = 1ll << 40;
   const auto step = static_cast<std::int64_t>(sign_extend(value.step, size));
   if (size < 4 || step > kLargestStep || step < -kLargestStep) return fail(Reason::kGrowingResult);
@@ -358,8 +359,9 @@ bool Growth::follow_multiplication(const Instruction& in) {
   return write_register(to_low, size, value.step * factor) && write_register(to_high, size, 0);
 }
 
-// The quotient stays the same until the remainder has run through; where the step is a multiple of the divisor, the
-// remainder stays.
+// If the step is a multiple of the divisor, the quotient grows and the remainder is constant. Otherwise the
+// remainder grows and the quotient is constant, until the remainder would leave the range from 0 to divisor -
+// 1.
 bool Growth::follow_division(const Instruction& in) {
   Value divisor, low, high;
   const unsigned size = in.size;
@@ -376,7 +378,7 @@ bool Growth::follow_division(const Instruction& in) {
   is_signed ? keep_signed(low, size) : keep_unsigned(low, size);
   const auto step = static_cast<std::int64_t>(sign_extend(low.step, size));
   const __int128 quotients = static_cast<__int128>(step) / divisor.now;
-  if (quotients * divisor.now == step) {  // the other way round
+  if (quotients * divisor.now == step) {  // the remainder is constant
     if (is_signed) settle_sign(static_cast<std::int64_t>(sign_extend(low.now, size)), step, false);
     return write_register(kRax, size, static_cast<std::uint64_t>(quotients)) && write_register(kRdx, size, 0);
   }
@@ -396,7 +398,7 @@ bool Growth::follow_bits(const Instruction& in) {
       if (b.step != 0 || (a.step != 0 && in.op != Op::kBt)) return fail(Reason::kGrowingResult);
       if (a.step != 0) {
         if (!masked({a.now, sign_extend(a.step, size)}, 1ull << b.now % (8 * size), bit)) return false;
-        if (bit.step != 0) settle_zero(0, bit.step, size);  // bit 0 is another one the next turn
+        if (bit.step != 0) settle_zero(0, bit.step, size);  // bit 0 differs in the next turn
       }
       set_flags(FlagsOf::kSum, {}, {}, size, kArithmeticFlags & ~kZf);
       return in.op == Op::kBt || write(in.destination, size, 0);
@@ -478,13 +480,13 @@ bool Growth::follow_string(const Instruction& in) {
     const bool is_used = (in.needs & known_bits(index, 8)) != 0;
     if (is_used && registers_[index].step != 0) return fail(Reason::kGrowingAddress);
   }
-  constexpr std::uint64_t kMost = 1 << 20;  // the interpreter stops before
+  constexpr std::uint64_t kMost = 1 << 20;  // the interpreter stops earlier
   const std::uint64_t length = std::min<std::uint64_t>(in.repeated ? gpr[kRcx] : 1, kMost) * in.size;
   if (in.op == Op::kMoveString && !is_constant(gpr[kRsi], length)) return fail(Reason::kGrowingPart);
   return is_constant(gpr[kRdi], length) || fail(Reason::kGrowingPart);
 }
 
-// Vector registers hold nothing that grows.
+// Vector registers hold no growing values.
 bool Growth::follow_vector(const Instruction& in) {
   const unsigned length = in.op == Op::kVectorBroadcast ? in.source_size : in.size;
   if ((is_memory(in.source) || is_memory(in.source2)) && !is_constant(address_, length)) return fail(Reason::kGrowingPart);

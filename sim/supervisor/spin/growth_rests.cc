@@ -1,4 +1,5 @@
-// Division by shifts, in several steps: what one shift takes away is carried into what is left only where the next leaves it.
+// Division by several shifts: bits removed by a shift stay pending and carry into the register only when it
+// is read (Growth::Rest).
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -12,10 +13,11 @@ Growth::Rest Growth::rest_of(const Operand& operand) const {
   return operand.kind == Operand::Kind::kRegister ? rests_[operand.index] : Rest{};
 }
 
-// Has been written there.
+// Called after the shifted value was written: keeps its rest pending, or limits turns() if that is
+// impossible.
 bool Growth::leave_rest(const Operand& operand, unsigned size, Rest rest) {
   if (rest.bits == 0) return true;
-  // Bounds of what is as long as that can be computed.
+  // Within these limits bounds are computed without overflow.
   constexpr unsigned kMostBits = 48;
   constexpr __int128 kLargestStep = static_cast<__int128>(1) << 70;
   if (operand.kind != Operand::Kind::kRegister || rest.bits > kMostBits) {
@@ -40,7 +42,7 @@ void Growth::settle_rest(unsigned index) {
   const std::uint64_t before = turns_;
   keep_rest_within(rest);
   if (horizon_ == 0 || turns_ >= horizon_ || turns_ == before) return;
-  // Not for as long as is looked at, so by bounds, which end nothing.
+  // The rule does not hold in all turns considered. Bounds replace it and do not limit turns().
   turns_ = before;
   const __int128 one = static_cast<__int128>(1) << rest.bits;
   const std::uint64_t now = state_->registers.gpr[index] & size_mask(rest.size);
@@ -55,7 +57,7 @@ void Growth::settle_rests() {
   for (unsigned index = 0; index < 16; ++index) settle_rest(index);
 }
 
-// Of the registers that the instruction reads, but one that a shift or a move carries over.
+// Settles the registers that the instruction reads, except one whose rest a shift or move passes on.
 void Growth::settle_rests(const Instruction& in) {
   const bool is_move = in.op == Op::kMov && in.size == in.source_size;
   const bool shifts = in.op == Op::kShr || in.op == Op::kSar || in.op == Op::kShrx || in.op == Op::kSarx;

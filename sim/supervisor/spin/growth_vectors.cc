@@ -1,4 +1,4 @@
-// Bounds of both halves of a vector register, as compilers keep seconds and their part in one.
+// Bounds of both 64-bit halves of a vector register. Compilers keep seconds and their fraction in one.
 #include <algorithm>
 
 #include "sim/supervisor/spin/alu.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kHalf = 8;  // bytes
 
-// What becomes of bits 64-127 of the destination where they are not the result of the operation.
+// Operations that copy bits 64-127 to the destination.
 bool carries_high(Op op) {
   return op == Op::kVectorMergeLow || (op >= Op::kFloatFromInteger && op != Op::kFloatTruncate && op != Op::kFloatCompare);
 }

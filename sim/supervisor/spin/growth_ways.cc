@@ -1,4 +1,4 @@
-// Where two ways through a turn meet again: some turns have taken the one, some the other, and have not left the same.
+// Merges the states of two paths of a jump where they meet. Some turns take one path, other turns the other.
 #include <algorithm>
 
 #include "sim/supervisor/spin/alu.h"
@@ -15,7 +15,7 @@ void Growth::take_over(const Growth& way) {
   went_both_ways_ = true;
 }
 
-// Empty: of some it is not known.
+// Empty: the content of one is unknown.
 std::vector<Growth::Content> Growth::contents(const std::vector<MemoryRange>& stores) {
   std::vector<Content> all;
   for (const MemoryRange& range : stores) {
@@ -34,7 +34,7 @@ std::vector<Growth::Content> Growth::contents(const std::vector<MemoryRange>& st
   return all;
 }
 
-// Without a sign, or with one, whichever keeps more.
+// The union of both bounds, signed or unsigned, whichever is narrower.
 bool Growth::joined(const Bounds& a, const Bounds& b, Bounds& both) {
   if (a.is_floating || b.is_floating || a.size != b.size) return false;
   const auto around = [](const Range& x, const Range& y) { return Range{std::min(x.least, y.least), std::max(x.most, y.most)}; };
@@ -66,7 +66,7 @@ void Growth::join_registers(Growth& other, const MachineState& there, MachineSta
   }
 }
 
-// What differs is unknown.
+// Registers that differ become unknown.
 void Growth::join_vectors(const Growth& other, const MachineState& there, MachineState& here) {
   VectorRegisters& mine = here.vectors;
   const VectorRegisters& others = there.vectors;

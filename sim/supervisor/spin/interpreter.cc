@@ -301,7 +301,7 @@ bool Interpreter::execute_scalar(const Instruction& in) {
     case Op::kSetcc:
       return put(in, in.destination, 1, condition_holds(static_cast<unsigned>(in.condition), state.registers.flags));
     case Op::kCmovcc:
-      // The source is read, and the upper half cleared, whether the condition holds or not.
+      // The source is read and the upper half is cleared even if the condition is false.
       if (!get(in, in.destination, size, a) || !get(in, in.source, size, b)) return false;
       return put(in, in.destination, size,
                  condition_holds(static_cast<unsigned>(in.condition), state.registers.flags) ? b : a);
@@ -318,7 +318,7 @@ bool Interpreter::execute_scalar(const Instruction& in) {
     case Op::kCmpxchg: {
       if (!get(in, in.destination, size, a) || !get(in, in.source, size, b)) return false;
       const AluResult result = subtract(gpr[kRax] & size_mask(size), a, 0, size);
-      // The destination is written even when the comparison fails, with the value it has.
+      // The destination is written with its own value if the comparison fails.
       const bool equal = result.flags & kZf;
       if (!put(in, in.destination, size, equal ? b : a)) return false;
       if (!equal) put_gpr(kRax, size, a);
@@ -333,7 +333,7 @@ bool Interpreter::execute_scalar(const Instruction& in) {
   }
 }
 
-// Upwards: the direction flag is clear where the ABI is kept, and who starts with it set is refused (begin()).
+// Always upwards. The ABI requires a clear direction flag at calls, and prove_spin() refuses a set one.
 bool Interpreter::string_operation(const Instruction& in) {
   auto& gpr = state.registers.gpr;
   constexpr std::uint64_t kMostElements = 4096;
@@ -398,7 +398,7 @@ bool Interpreter::divide(const Instruction& in, std::uint64_t divisor) {
     const unsigned unused = 128 - 2 * bits;
     const __int128 number = static_cast<__int128>(dividend << unused) >> unused;
     const __int128 by = static_cast<std::int64_t>(sign_extend(divisor, size));
-    // The most negative number over -1 overflows even here.
+    // The most negative number divided by -1 overflows even in 128 bits.
     if (by == -1 && number == static_cast<__int128>(1) << 127) return fail(Reason::kDivideError);
     const __int128 wide = number / by;
     if (wide !=
@@ -440,7 +440,7 @@ void Interpreter::bit_scan(const Instruction& in, std::uint64_t value) {
     case Op::kBsr:
       set_flags(kArithmeticFlags, value == 0 ? kZf : 0, kArithmeticFlags & ~kZf);
       if (value == 0) {
-        state.forget_gpr(to);  // the architecture says undefined, processors differ in the upper half
+        state.forget_gpr(to);  // undefined by the architecture; processors differ in the upper half
       } else {
         put_gpr(to, in.size, in.op == Op::kBsf ? trailing : bits - 1 - leading);
       }

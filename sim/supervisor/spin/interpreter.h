@@ -1,10 +1,9 @@
-// Executes x86-64 machine code on a copy of a thread's registers and memory. Nothing it does reaches the
-// program.
+// Executes x86-64 machine code on a copy of a thread's registers and memory. It never changes the program.
 //
-// Every register part and flag is either known or not. A known one has exactly the value the processor would
-// have; an unknown one (left by a call, or declared undefined by the architecture) may be overwritten but not
-// read: reading it ends the analysis, because then what happens next is not a function of what is known.
-// Unknown parts hold zero, so two states are equal when their bytes are.
+// Each register part and flag is known or unknown. A known one has exactly the value that the processor would
+// have. An unknown one (after a call, or undefined by the architecture) may be overwritten but not read.
+// Reading it ends the analysis, because the program's further behaviour is not a function of the known state.
+// Unknown parts hold zero: two states are equal if their bytes are.
 #pragma once
 
 #include <cstdint>
@@ -37,25 +36,26 @@ struct MachineState {
   }
 };
 
-// Whether this is a POP of stack that a call may have overwritten. So functions drop words that align the stack, which they have
-// never written. The register is unknown then. One that a call keeps is not taken for such a word.
+// True for a POP of stack that a call may have overwritten. Functions remove alignment padding in this
+// manner, which they have never written. The register becomes unknown. A POP into a callee-saved register is
+// never taken for one of padding.
 inline bool pops_unknown(const Instruction& in, const MachineState& state, MemoryView& memory) {
   return in.op == Op::kPop && (kCallKeeps >> in.destination.index & 1) == 0 &&
          memory.is_stale(state.registers.gpr[kRsp], 8);
 }
 
-// Where and why interpretation ended.
+// Place and reason of the end of interpretation.
 struct Stop {
   Reason reason = Reason::kNone;
   std::uint64_t rip = 0;
   const char* mnemonic = "";
 };
 
-// Is asked about every instruction before it is executed. `address`: of its operand in memory, where it has one.
+// Called for each instruction before it is executed. `address` is that of its memory operand, if it has one.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // False: interpretation ends, for a reason that the observer knows.
+  // False: interpretation ends with Reason::kObserver; the observer has the reason.
   virtual bool follow(const Instruction& instruction, const MachineState& state, std::uint64_t address) = 0;
 };
 
@@ -64,20 +64,21 @@ class Interpreter {
   Interpreter(CodeCache& code, MemoryView& memory) : code_(code), memory_(memory) {}
 
   MachineState state;
-  // Whether numbers with binary point are computed, as if rounding to nearest, which is not known.
+  // Enables floating-point operations, computed with rounding to nearest. The program's rounding mode is
+  // unknown.
   bool allows_floating = false;
-  // Whether any were, since this was last set to false.
+  // True if a floating-point operation was executed since forget_floating().
   bool has_floated() const { return has_floated_; }
   void forget_floating() { has_floated_ = false; }
 
-  // nullptr: nobody.
+  // nullptr: no observer.
   void set_observer(Observer* observer) { observer_ = observer; }
 
-  // Executes one instruction; false: stop() tells why, and the state is that before the instruction except
-  // for registers it may have changed.
+  // Executes one instruction. False: see stop(); the state is that before the instruction, except for
+  // registers that it may already have changed.
   bool step();
   const Stop& stop() const { return stop_; }
-  // Whether the last instruction went elsewhere than to the next one.
+  // True if the last instruction did not continue at the next one.
   bool jumped() const { return jumped_; }
 
  private:
@@ -101,7 +102,7 @@ class Interpreter {
   bool get(const Instruction& instruction, const Operand& operand, unsigned size, std::uint64_t& value);
   bool put(const Instruction& instruction, const Operand& operand, unsigned size, std::uint64_t value);
   void put_gpr(unsigned index, unsigned size, std::uint64_t value);
-  // Flags in `affected` take the value in `values`, and are unknown where they are in `undefined`.
+  // Flags in `affected` get the values in `values`; those also in `undefined` become unknown.
   void set_flags(std::uint32_t affected, std::uint32_t values, std::uint32_t undefined = 0);
   bool push(std::uint64_t value);
   bool pop(std::uint64_t& value);

@@ -1,5 +1,5 @@
-// Scalar numbers with binary point, as programs compute times with them. What the processor rounds to depends on a register
-// that is not known here, so a result is that of rounding to nearest, and the caller has to allow for others (growth.h).
+// Scalar floating-point arithmetic, as used to compute times. The rounding mode of the program (MXCSR) is
+// unknown. Results are rounded to nearest, and the caller must allow for other modes (growth.h).
 #include <cmath>
 #include <cstring>
 

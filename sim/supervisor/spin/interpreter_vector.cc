@@ -1,5 +1,5 @@
-// The vector operations that compilers put into waiting loops: moves, comparisons for equality, bitwise
-// logic.
+// Vector operations that compilers use in waiting loops: moves, comparisons for equality, bitwise logic,
+// integer sums, shifts and permutations of elements.
 #include <algorithm>
 #include <cstring>
 
@@ -20,7 +20,7 @@ bool Interpreter::get_vector(const Instruction& in, const Operand& operand, unsi
          fail(memory_.fault());
 }
 
-// A VEX instruction clears what lies above its result, a legacy one leaves bits 128 and up alone.
+// A VEX instruction clears the bits above its result. A legacy SSE instruction keeps bits 128 and above.
 void Interpreter::put_vector(const Instruction& in, unsigned index, unsigned size, const Lanes& lanes) {
   auto& lane = state.vectors.lane[index];
   lane[0] = lanes[0];
@@ -35,7 +35,8 @@ void Interpreter::put_vector(const Instruction& in, unsigned index, unsigned siz
   state.vectors.cleared_above |= 1u << index;
 }
 
-// Bits 64-127 are those of register `above`, whether they are known or not; above a number of four bytes so are those from 32.
+// Bits 64-127 are those of register `above`, and as known as those. With a 4-byte result the same is true of
+// bits 32-63.
 void Interpreter::put_low(const Instruction& in, unsigned above, const Lanes& lanes) {
   const std::uint32_t source = 1u << above, to = 1u << in.destination.index;
   const bool is_known = (state.vectors.known & source) != 0;
@@ -78,7 +79,7 @@ std::uint64_t shift_elements(std::uint64_t lane, unsigned element, bool left, un
   return result;
 }
 
-// Half of two registers, element by element in turn; each 128 bits for themselves.
+// Interleaves the elements of two 64-bit halves into 128 bits.
 void unpack(std::uint64_t a, std::uint64_t b, unsigned element, std::uint64_t* to) {
   to[0] = to[1] = 0;
   const std::uint64_t mask = ~0ull >> (64 - 8 * element);

@@ -8,8 +8,8 @@
 
 namespace verbatim::spin {
 
-// Pages that no analysis needs at present, of all that this thread makes: they are made anew all the time, and each process
-// analyses a few microseconds in a while.
+// Pages that no analysis of this thread uses at present. Reuse avoids allocations: each process is analysed
+// often, for a few microseconds.
 std::vector<std::unique_ptr<MemoryView::Page>>& MemoryView::spare_pages() {
   static thread_local std::vector<std::unique_ptr<Page>> pages;
   return pages;
@@ -73,7 +73,7 @@ MemoryView::Page* MemoryView::find_page(std::uint64_t number) {
     fault_ = Reason::kTooMuchMemory;
     return nullptr;
   }
-  // Default-initialised: a page's arrays are filled before they are read.
+  // The anchor has the values at begin_tracking().
   if (used_ == pages_.size()) {
     auto& spare = spare_pages();
     pages_.push_back(spare.empty() ? std::unique_ptr<Page>(new Page) : std::move(spare.back()));
@@ -87,7 +87,7 @@ MemoryView::Page* MemoryView::find_page(std::uint64_t number) {
   return recent = page;
 }
 
-// They are as in the program in all that is known of the page.
+// Reads lines of the program's memory into all copies that the page has.
 bool MemoryView::read_lines(Page& page, std::uint64_t lines) {
   while (lines != 0) {
     const auto first = static_cast<unsigned>(std::countr_zero(lines));
@@ -173,7 +173,7 @@ bool MemoryView::same_as_anchor() const {
 void MemoryView::begin_tracking() {
   undo_.clear();
   ways_ = 0;
-  // The values of begin_tracking() are those of the anchor.
+  // The anchor has the values at begin_tracking().
   set_anchor();
   ++tracking_;
   is_tracking_ = true;
@@ -275,7 +275,7 @@ bool MemoryView::is_stale(std::uint64_t address, unsigned n) {
 
 void MemoryView::leave_stale(std::uint64_t stack_pointer, std::uint64_t reach) {
   CHECK(is_tracking_);
-  // What an earlier call has left above this one's stack is as stale as before.
+  // Stack above this call's stack that an earlier call has made stale stays stale.
   const bool is_deeper = stack_pointer >= stale_from_ && stack_pointer < stale_to_;
   if (!is_deeper) stale_to_ = stack_pointer;
   stale_from_ = stack_pointer < reach ? 0 : stack_pointer - reach;
@@ -314,14 +314,14 @@ void append(std::vector<ByteRun>& runs, std::uint64_t address, std::uint8_t valu
 
 }  // namespace
 
-// Which bytes of the line carry the mark, a bit each.
+// One bit for each byte of the line with the mark.
 std::uint64_t MemoryView::marked_bytes(const Page& page, unsigned line, Mark mark) {
   std::uint64_t bytes = 0;
   for (unsigned word = 0; word < kLineSize / 8; ++word) {
     std::uint64_t marks;
     std::memcpy(&marks, page.marks.data() + line + 8 * word, 8);
     const std::uint64_t lowest = marks >> std::countr_zero(static_cast<unsigned>(mark)) & kEachByte;
-    // The products of the eight bits and the eight places where their sum has its bits do not overlap.
+    // The multiplication collects bit 0 of each byte in the top byte. No two of its partial products overlap.
     bytes |= (lowest * 0x0102'0408'1020'4080) >> 56 << 8 * word;
   }
   return bytes;
@@ -347,7 +347,7 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
   runs.reserve(kUsualRuns);
   for (const Page* page : sorted_pages()) {
     if (page->tracked != tracking_) continue;
-    // A page that was not written since the anchor has its value of then.
+    // A page without a store since the anchor still has the anchor's values.
     const bool then = value == Value::kAnchor && page->anchored == anchor_;
     const auto& bytes = then ? page->anchor : page->data;
     for_each_marked(*page, mark, [&](unsigned begin, unsigned end) {
@@ -360,7 +360,7 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
   return runs;
 }
 
-// Sorted; what overlaps or lies side by side becomes one.
+// Sorts the ranges and merges those that overlap or are adjacent.
 std::vector<MemoryRange> MemoryView::merged(std::vector<MemoryRange> ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const MemoryRange& a, const MemoryRange& b) { return a.address < b.address; });
@@ -419,6 +419,7 @@ std::vector<ByteRun> MemoryView::changes() const {
 
 std::vector<std::uint8_t> MemoryView::values(const std::vector<ByteRun>& runs) {
   std::vector<std::uint8_t> result;
+  // The bytes were accessed by this analysis before.
   for (const ByteRun& run : runs) {
     for (std::size_t i = 0; i < run.bytes.size(); ++i) {
       const std::uint64_t address = run.address + i;

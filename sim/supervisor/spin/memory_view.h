@@ -1,6 +1,6 @@
-// The analysed program's memory as the interpreter sees it: lines copied once per analysis, stores into the
-// copy. Also the bookkeeping of proofs: is memory as it was at the anchor, which bytes does the cycle depend
-// on (it reads them before it writes them), which does it write.
+// The analysed program's memory as the interpreter sees it: cache lines copied once per analysis, with stores
+// going to the copy. Also the bookkeeping of proofs: whether memory equals that at the anchor, which bytes
+// the cycle reads before it writes them, and which bytes it writes.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 
 namespace verbatim::spin {
 
-// Consecutive bytes and their values. A loop reads some tens of them, few of more than a word: a string keeps these in itself.
+// Consecutive bytes and their values. A loop reads some tens of runs, most of at most a word; the string type
+// stores these without an allocation.
 struct ByteRun {
   using Bytes = std::basic_string<std::uint8_t>;
 
@@ -30,16 +31,16 @@ struct ByteRun {
 class MemoryView {
  public:
   static constexpr unsigned kPageSize = 4096;
-  static constexpr unsigned kLineSize = 64;  // what is read of it at once, a 64th
+  static constexpr unsigned kLineSize = 64;  // bytes of one read; a page has 64 lines
 
-  // At most `page_limit` pages of data will be looked at.
+  // At most `page_limit` pages of data may be accessed.
   void begin(CodeMemory& memory, unsigned page_limit);
-  // Gives back the room of what has been read: thousands of programs are analysed in turn.
+  // Releases the copies, because thousands of programs are analysed in turn.
   void end();
-  // Memory is again as it was at begin(); what has been read of it is kept.
+  // Restores memory as at begin(). The copies are kept.
   void rewind();
 
-  // `n` is 1, 2, 4 or 8. False: fault() tells why.
+  // `n` is 1, 2, 4 or 8. False: see fault().
   bool load(std::uint64_t address, unsigned n, std::uint64_t& value) {
     if (Page* const at = quick_page(address); at != nullptr) [[likely]] {
       std::memcpy(&value, at->data.data() + address % kPageSize, 8);
@@ -53,7 +54,7 @@ class MemoryView {
   }
   bool store(std::uint64_t address, unsigned n, std::uint64_t value) {
     if (Page* const at = quick_page(address); at != nullptr && at->anchored == anchor_) [[likely]] {
-      // Always eight bytes: loads of another width than the last store's would wait for it.
+      // Always a store of eight bytes: a later load of another width would stall on store forwarding.
       std::uint64_t word;
       std::memcpy(&word, at->data.data() + address % kPageSize, 8);
       const std::uint64_t mask = ~0ull >> (64 - 8 * n);
@@ -70,70 +71,71 @@ class MemoryView {
   bool store_bytes(std::uint64_t address, unsigned n, const std::uint8_t* from);
   Reason fault() const { return fault_; }
 
-  // The page of code that is executed; false when it is also written by this analysis.
+  // Marks the page as executed code. False: this analysis has written to it.
   bool mark_executed(std::uint64_t address);
-  // Bytes as they are in the program; false: they cannot be read.
+  // Reads from the program's memory, without the stores of the analysis. False: not readable.
   bool read_code(std::uint64_t address, std::uint8_t* to, unsigned n) { return memory_->read(address, to, n); }
   bool is_fixed_code(std::uint64_t page) { return memory_->is_fixed_code(page); }
 
-  // From here on same_as_anchor() says whether all memory has the value it has now.
+  // same_as_anchor() compares all memory with its state at set_anchor().
   void set_anchor();
   bool same_as_anchor() const;
 
-  // From here on reads and writes are noted.
+  // Begins to record reads and writes.
   void begin_tracking();
-  // Bytes read since then before they were written, with the values they had; sorted and merged.
+  // Bytes read before they were written, with their values at begin_tracking(); sorted and merged.
   std::vector<ByteRun> reads() const { return collect(kReadFirst, Value::kAnchor); }
-  // Bytes written since then, with the values they have now.
+  // Bytes written since begin_tracking(), with their current values.
   std::vector<ByteRun> writes() const { return collect(kWritten, Value::kNow); }
-  // From here on, until begin_tracking(), what the next two tell of is noted.
+  // Begins to record accesses for the next two functions, until begin_tracking().
   void note_recent() {
     recent_writes_.clear();
     recent_reads_.clear();
     notes_recent_ = true;
   }
-  // Bytes written since this was asked, with the values they have now; sorted and merged.
+  // Bytes written since the last call, with their current values; sorted and merged.
   std::vector<ByteRun> take_recent_writes();
-  // Likewise where was read since this was asked.
+  // Bytes read since the last call; sorted and merged.
   std::vector<MemoryRange> take_recent_reads();
-  // Whether every byte of reads() has its value of begin_tracking() now.
+  // True if every byte of reads() has its value at begin_tracking().
   bool reads_unchanged() const;
-  // All bytes whose value now differs from the program's memory.
+  // All bytes that differ from the program's memory.
   std::vector<ByteRun> changes() const;
-  // The values now of the bytes that `runs` names, one after the other.
+  // Current values of the bytes in `runs`, one after the other.
   std::vector<std::uint8_t> values(const std::vector<ByteRun>& runs);
 
-  // Stores from here on can be taken back, which leaves memory as it is now; that something was read stays noted. Such ways nest.
-  // Needs tracking. The result is what take_back() and end_way() want.
+  // Begins to record stores for undoing them: take_back() restores memory, but keeps the record of reads.
+  // Nested calls are permitted. Requires tracking. Returns the argument for take_back() and end_way().
   std::size_t begin_way() {
     ++ways_;
     return undo_.size();
   }
-  // Where this way has stored so far, each store for itself and the parts that lie in different pages as well.
+  // The recorded stores since `begin`, one range each; a store across a page boundary gives two.
   std::vector<MemoryRange> stores_since(std::size_t begin) const;
   void take_back(std::size_t begin);
-  // The stores of the way stay.
+  // Keeps the stores.
   void end_way() {
     if (--ways_ == 0) undo_.clear();
   }
-  // Whether all bytes there were written since begin_tracking(), and no call may have overwritten them since.
+  // True if all bytes were written since begin_tracking() and no call may have overwritten them since.
   bool is_written(const MemoryRange& range);
 
-  // Whether a call may have overwritten some of the bytes there since they were last written.
+  // True if a call may have overwritten some of the bytes since they were last written.
   bool is_stale(std::uint64_t address, unsigned n);
 
-  // A call has returned to `stack_pointer`: what lies up to `reach` bytes below may have been overwritten and
-  // is not readable until it is written again. Needs tracking.
+  // A call has returned with this `stack_pointer` after the return. Up to `reach` bytes below it may have
+  // been overwritten and are unreadable until they are written again. Requires tracking.
   void leave_stale(std::uint64_t stack_pointer, std::uint64_t reach);
 
  private:
-  enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4 };  // kFresh: written since leave_stale
+  // kFresh: written since leave_stale()
+  enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4 };
   static constexpr std::uint64_t kEachByte = 0x0101'0101'0101'0101;
-  static constexpr std::size_t kUsualRuns = 32;  // a loop touches fewer, mostly
+  static constexpr std::size_t kUsualRuns = 32;  // most loops have fewer
   enum class Value { kAnchor, kNow };
   struct Page;
-  static constexpr unsigned kMostStored = 32;  // bytes
-  // What a store has overwritten, and how that was marked.
+  static constexpr unsigned kMostStored = 32;  // bytes of one store
+  // The bytes and marks that a store has replaced.
   struct Undo {
     Page* page = nullptr;
     unsigned offset = 0, n = 0;
@@ -142,23 +144,24 @@ class MemoryView {
   using Bytes = std::array<std::uint8_t, kPageSize>;
   struct Page {
     std::uint64_t number = 0;
-    std::uint64_t anchored = 0;  // equal to anchor_: `anchor` holds the page as it was at the anchor
-    std::uint64_t tracked = 0;   // equal to tracking_: `marks` are of this tracking
-    // Lines, one bit each: that have been read, and in which bytes carry marks. Nothing in the others is to be looked at.
+    std::uint64_t anchored = 0;  // equal to anchor_: `anchor` is the page at the anchor
+    std::uint64_t tracked = 0;   // equal to tracking_: `marks` are valid
+    // One bit for each line: lines read from the program, and lines with valid marks. The others are
+    // uninitialised.
     std::uint64_t present = 0, marked = 0;
-    bool written = false;        // `original` holds the page as it is in the program
+    bool written = false;        // `original` is the page in the program
     Bytes data;
     Bytes anchor;
     Bytes original;
     Bytes marks;
   };
 
-  // `n` is at least 1, and the bytes lie in one page.
+  // Bits of the lines that contain the bytes, which must lie in one page; `n` is at least 1.
   static std::uint64_t lines_of(unsigned offset, unsigned n) {
     const unsigned first = offset / kLineSize, last = (offset + n - 1) / kLineSize;
     return ~0ull >> (63 - (last - first)) << first;
   }
-  // The page of `address` when nothing but a copy of up to 8 bytes is to be done; nullptr: take the long way.
+  // The page of `address` if an access of up to 8 bytes needs no bookkeeping; otherwise nullptr.
   Page* quick_page(std::uint64_t address) const {
     Page* const recent = recent_[address / kPageSize % recent_.size()];
     const unsigned offset = address % kPageSize;
@@ -166,7 +169,7 @@ class MemoryView {
     const std::uint64_t wanted = lines_of(offset, 8);
     return (recent->present & wanted) == wanted ? recent : nullptr;
   }
-  // The page, with those bytes; nullptr: fault() tells why.
+  // The page, with these bytes read. nullptr: see fault().
   Page* page(std::uint64_t number, unsigned offset, unsigned n) {
     Page* const recent = recent_[number % recent_.size()];
     Page* const found = recent != nullptr && recent->number == number ? recent : find_page(number);
@@ -178,7 +181,7 @@ class MemoryView {
   Page* find_page(std::uint64_t number);
   bool read_lines(Page& page, std::uint64_t lines);
   static std::vector<MemoryRange> merged(std::vector<MemoryRange> ranges);
-  // Calls visit(offset, end) for all consecutive bytes of the page that carry `mark`.
+  // Calls visit(begin, end) for each run of consecutive bytes of the page with `mark`.
   static std::uint64_t marked_bytes(const Page& page, unsigned line, Mark mark);
   template <class Visit>
   static void for_each_marked(const Page& page, Mark mark, Visit visit);
@@ -186,12 +189,12 @@ class MemoryView {
   bool note_read(Page& page, unsigned offset, unsigned n);
   void note_write(Page& page, unsigned offset, unsigned n);
   void note_undo(Page& page, unsigned offset, unsigned n);
-  // Calls visit(offset) for all lines.
+  // Calls visit(offset) for each line.
   template <class Visit>
   static void for_each_line(std::uint64_t lines, Visit visit);
   static void copy_lines(std::uint64_t lines, const Bytes& from, Bytes& to);
   static bool same_lines(std::uint64_t lines, const Bytes& a, const Bytes& b);
-  // Before bytes get their marks.
+  // Clears the marks of lines that have none yet. Called before marks are set.
   void extend_marks(Page& page, unsigned offset, unsigned n);
   std::vector<Page*> sorted_pages() const;
   std::vector<ByteRun> collect(Mark mark, Value value) const;
@@ -213,7 +216,7 @@ class MemoryView {
   std::vector<MemoryRange> recent_writes_, recent_reads_;
   bool notes_recent_ = false;
   std::vector<Undo> undo_;
-  unsigned ways_ = 0;  // that have begun and not ended
+  unsigned ways_ = 0;  // recordings for undo in progress
 };
 
 }  // namespace verbatim::spin

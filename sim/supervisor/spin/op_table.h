@@ -1,5 +1,5 @@
-// Which instructions are interpreted, and as what. For the decoder only: the one other place that knows
-// Zydis.
+// Which instructions are interpreted, and as which operation. Used by the decoder only, which is the only
+// other user of Zydis.
 #pragma once
 
 #include <Zydis/Zydis.h>
@@ -12,14 +12,14 @@ namespace verbatim::spin {
 
 struct Operation {
   Op op = Op::kRefused;
-  std::uint8_t element = 0;  // bytes, where a vector operation has elements of its own
+  std::uint8_t element = 0;  // element size of a vector operation in bytes, if it has one
   Condition condition = Condition::kO;
 };
 
-// Whatever is not in the tables is refused, so an instruction nobody thought of is never interpreted wrongly.
+// An instruction that is not in the tables is refused.
 Operation find_operation(ZydisMnemonic mnemonic);
 
-// Why an instruction that is not interpreted ends an analysis.
+// The reason for refusing the instruction.
 Reason refusal_reason(ZydisMnemonic mnemonic);
 
 }  // namespace verbatim::spin

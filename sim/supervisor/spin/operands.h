@@ -1,4 +1,4 @@
-// How operands are read and written, for the files that execute instructions.
+// Access to operands, for the files that execute instructions.
 #pragma once
 
 #include "sim/supervisor/spin/alu.h"
@@ -37,7 +37,7 @@ inline bool Interpreter::get(const Instruction& instruction, const Operand& oper
 
 inline void Interpreter::put_gpr(unsigned index, unsigned size, std::uint64_t value) {
   std::uint64_t& gpr = state.registers.gpr[index];
-  // A write of 32 bits clears the upper half, a shorter one leaves the rest alone.
+  // A 32-bit write clears the upper half. Shorter writes keep the rest.
   gpr = size >= 4 ? value : (gpr & ~size_mask(size)) | value;
   state.known |= known_bits(index, size);
 }

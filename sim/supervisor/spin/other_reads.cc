@@ -1,4 +1,5 @@
-// What a thread reads next: its code is followed from where its loop stands until an instruction reads some bytes.
+// Reads of certain bytes after a loop: the code is interpreted from the loop on until an instruction reads
+// one of them.
 #include <algorithm>
 
 #include "sim/supervisor/spin/spin_prover.h"

@@ -1,6 +1,6 @@
-// Loops around calls that keep answering "nothing". A call is not interpreted: by the ABI (System V
-// x86-64, 3.2.1) it keeps rbx, rsp, rbp and r12-r15, and what else the registers hold afterwards is nobody's
-// business. So they become unknown, as do the flags and the vector registers and the stack below; a loop that
+// Loops around calls that find nothing. A call is not interpreted. By the ABI (System V x86-64, 3.2.1) it
+// keeps rbx, rsp, rbp and r12-r15. All other registers, the flags, the vector registers and the stack below
+// become unknown; a loop that reads them cannot be proven.
 // looks at them is not provable.
 #include <algorithm>
 #include <iterator>
@@ -16,14 +16,14 @@ namespace {
 constexpr unsigned kPreserved[] = {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15};
 constexpr unsigned kScratch[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kR11};
 
-// All that a call may change, the register of its result among them.
+// All registers that a call may change, including its result.
 constexpr std::uint16_t kDestroyed =
     1u << kRax | 1u << kRcx | 1u << kRdx | 1u << kRsi | 1u << kRdi | 1u << kR8 | 1u << kR9 | 1u << kR10 | 1u << kR11;
 
 constexpr unsigned kArguments[] = {kRdi, kRsi, kRdx};
 
-// The registers that what happens from a poll's entry on can depend on: what the call keeps, and its
-// arguments.
+// Compares the registers on which execution from a poll's entry can depend: those that the call keeps, and
+// its arguments.
 bool same_at_entry(const Registers& a, const Registers& b, const PollEntry& poll) {
   if (a.rip != b.rip || a.fs_base != b.fs_base) return false;
   for (const unsigned index : kPreserved) {
@@ -36,7 +36,8 @@ bool same_at_entry(const Registers& a, const Registers& b, const PollEntry& poll
   return true;
 }
 
-// Whether a turn may end here, at the first poll again, with other values than it began with.
+// True if a turn may end here: the thread is at the first poll, and differs from its beginning at most in
+// memory and in callee-saved registers other than rsp.
 bool may_be_next_turn(const Registers& a, const Registers& b, const PollEntry& poll) {
   Registers same = a;
   for (const unsigned index : kPreserved) {
@@ -45,7 +46,7 @@ bool may_be_next_turn(const Registers& a, const Registers& b, const PollEntry& p
   return same_at_entry(same, b, poll);
 }
 
-// `runs` without the bytes from `from` to `to`.
+// `runs` without the bytes at [from, to).
 std::vector<ByteRun> without(const std::vector<ByteRun>& runs, std::uint64_t from, std::uint64_t to) {
   std::vector<ByteRun> rest;
   for (const ByteRun& run : runs) {
@@ -62,7 +63,7 @@ std::vector<ByteRun> without(const std::vector<ByteRun>& runs, std::uint64_t fro
   return rest;
 }
 
-// Whether what ended the search for short turns says nothing of one with many polls.
+// True if a turn of many polls may be provable even though the search for short turns ended with this reason.
 bool may_be_far(Reason reason) {
   switch (reason) {
     case Reason::kNoRecurrence:
@@ -94,7 +95,7 @@ bool SpinProver::return_empty(std::uint64_t result, const Limits& limits) {
     own_stop_ = {memory_.fault(), state.registers.rip, ""};
     return false;
   }
-  if (limits.in_library(return_address)) {  // rsockets poll on the program's behalf, and do more than that
+  if (limits.in_library(return_address)) {  // rsockets polls for the program, and does more than polling
     own_stop_ = {Reason::kLibraryCall, return_address, ""};
     return false;
   }
@@ -121,7 +122,7 @@ bool SpinProver::step_to_poll(const PollPredicate& is_poll, const Limits& limits
   while (true) {
     if (!step(limits)) {
       if (pass_clock(limits) || go_both_ways(limits)) continue;
-      // The poll functions lie in the library.
+      // The poll functions are in the library.
       if (own_stop_.reason != Reason::kLibraryCall) return false;
       poll = is_poll(interpreter_.state.registers.rip);
       if (!poll) return false;
@@ -168,10 +169,10 @@ PollPoint SpinProver::poll_point(const PollEntry& entry) {
   return point;
 }
 
-// Once round from the first poll. If its registers recur and every byte that was read before it was written has its
-// first value again, then the second time round is like the first, and so is every other: the state at each poll is the one
-// that was met. `turn`: a turn that ends after more polls than this with the same poll and another state ends the search; it is
-// set to that number, 0 if none did.
+// Interprets one turn from the first poll. If the registers recur and every byte that was read before it was
+// written has its first value again, then each further turn is like the first. If a turn ends after more than
+// `turn` polls at the same poll in another state, the search ends and `turn` is set to its number of polls;
+// otherwise it is set to 0.
 PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits,
                                 unsigned& turn) {
   PollLoopProof proof;
@@ -192,7 +193,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
       return proof;
     }
     if (clock_.reads() != 0) {
-      // Its values are others each turn, whatever else recurs.
+      // Values read from a clock differ each turn, even if all else recurs.
       if (polls > longer_than && may_be_next_turn(now, at_entry, *first)) {
         period_ps_ = clock_.period_ps();
         turn = polls;
@@ -207,7 +208,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
       continue;
     }
     clock_.poll();
-    // What is unknown there is 0 in `now`, and no more the same for that.
+    // Unknown registers are 0 in `now`; this must not count as equality.
     const bool knows_kept = std::ranges::all_of(kPreserved, [&](unsigned index) {
       return (known_bits(index, 8) & ~interpreter_.state.known) == 0;
     });
@@ -223,7 +224,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
     }
     met.push_back(poll_point(*poll));
   }
-  if (interpreter_.has_floated()) {  // its results are not known to the last place
+  if (interpreter_.has_floated()) {  // their last place depends on the rounding mode
     proof.refusal = {Reason::kUnsupported, now.rip, ""};
     proof.steps = steps_;
     return proof;
@@ -233,7 +234,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
   proof.reads = memory_.reads();
   proof.writes = memory_.writes();
   proof.steps = steps_;
-  // Of the first poll nothing is told that came before it.
+  // Accesses before the first poll are unknown.
   memory_.note_recent();
   proof.polls.push_back(poll_point(*first));
   std::ranges::move(met, std::back_inserter(proof.polls));
@@ -266,7 +267,8 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     }
   }
   for (int attempt = 0; attempt <= kMostAttempts; ++attempt) {
-    // What does not grow has to recur, and so has what does something else after a few turns.
+    // The last attempt, and an attempt after a deviation within a few turns, accept recurrence of the state
+    // only.
     if (attempt == kMostAttempts || refused.refusal.reason == Reason::kFewTurns) turn = ~0u;
     restart(at_entry);
     proof = recur(at_entry, is_poll, limits, turn);
@@ -278,9 +280,10 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     if (proof.proven) break;
     const bool says_when = proof.refusal.reason == Reason::kFewTurns;
     if (refused.refusal.reason == Reason::kNone || says_when) refused = std::move(proof);
-    if (says_when && clock_.reads() != 0) break;  // it does not recur
+    if (says_when && clock_.reads() != 0) break;  // a loop with clocks does not recur
   }
-  // What speaks against growth in the shortest turn says more than that longer ones do not recur.
+  // The reason why the shortest turn does not grow is more specific than the failure of longer turns to
+  // recur.
   if (!proof.proven && refused.refusal.reason != Reason::kNone) proof = std::move(refused);
   if (!proof.proven && limits.far_polls != 0 && may_be_far(proof.refusal.reason)) {
     PollLoopProof further = prove_far_turn(at_entry, is_poll, limits);
@@ -296,7 +299,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
 }
 
 void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
-  // Below the stack pointer lie the frames of the poll that the thread is in, whatever the loop leaves there between polls.
+  // The bytes below the stack pointer belong to frames of the current poll.
   const std::uint64_t stack = proof.polls.front().registers.gpr[kRsp];
   const std::uint64_t below = stack - limits.poll_stack;
   proof.writes = without(proof.writes, below, stack);
@@ -319,7 +322,7 @@ bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemo
   if (!proof.proven || !same_at_entry(proof.polls.front().registers, at_entry, proof.polls.front().entry)) {
     return false;
   }
-  if (proof.period_ps != 0) return false;  // it was of other times
+  if (proof.period_ps != 0) return false;  // the proof is of other times
   std::vector<std::uint8_t> now(proof.expected.size());
   return memory.read_all(proof.ranges, now.data()) && now == proof.expected;
 }

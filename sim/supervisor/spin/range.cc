@@ -11,7 +11,7 @@ namespace {
 using Wide = __int128;
 
 Wide modulus(unsigned size) { return static_cast<Wide>(1) << (8 * size); }
-// Moved by multiples of the modulus so that it lies above `from`, if it fits below from + modulus.
+// Shifts the range by a multiple of the modulus into [from, from + modulus). All numbers, if it does not fit.
 Range moved(const Range& range, Wide from, unsigned size) {
   const Wide whole = modulus(size), by = floor_divide(range.least - from, whole) * whole;
   if (range.most - range.least < whole && range.most - by < from + whole) return {range.least - by, range.most - by};
@@ -24,7 +24,7 @@ Range product(const Range& a, const Range& b) {
   return of_corners({a.least * b.least, a.least * b.most, a.most * b.least, a.most * b.most});
 }
 
-// A mask of the low bits shows a number as it is while it has no others.
+// AND. Under a mask of low bits, a number without other bits is unchanged.
 Range masked(const Range& value, const Range& mask, unsigned size) {
   const Range a = as_unsigned(value, size), m = as_unsigned(mask, size);
   if (a.is_single() && m.is_single()) return {a.least & m.least, a.least & m.least};
@@ -34,7 +34,7 @@ Range masked(const Range& value, const Range& mask, unsigned size) {
   return {0, std::min(a.most, m.most)};
 }
 
-// Bits that are only in one of them.
+// OR and XOR. With bits that the other operand cannot have, the result is the sum.
 Range joined(Op op, const Range& value, const Range& other, unsigned size) {
   const Range a = as_unsigned(value, size), b = as_unsigned(other, size);
   if (a.is_single() && b.is_single()) {
@@ -46,7 +46,7 @@ Range joined(Op op, const Range& value, const Range& other, unsigned size) {
     const Wide above = fixed.least == 0 ? modulus(size) : fixed.least & -fixed.least;
     if (changing.most < above) return {changing.least + fixed.least, changing.most + fixed.least};
   }
-  // Above the highest bit that one of them can have the result is the other.
+  // Bits above the highest bit of the smaller operand are those of the other operand.
   const Range &far = a.most > b.most ? a : b, &near = a.most > b.most ? b : a;
   Wide below = 1;
   while (below <= near.most) below *= 2;
@@ -108,7 +108,7 @@ TwoRanges multiply_wide(const Range& a, const Range& b, unsigned size, bool is_s
     const Range whole = product(as_signed(a, size), as_signed(b, size));
     return {narrowest(whole, size), narrowest({whole.least >> (8 * size), whole.most >> (8 * size)}, size)};
   }
-  // Up to 128 bits without a sign.
+  // Unsigned products have up to 128 bits.
   using Unsigned = unsigned __int128;
   const Range x = as_unsigned(a, size), y = as_unsigned(b, size);
   const Unsigned least = static_cast<Unsigned>(x.least) * static_cast<Unsigned>(y.least);

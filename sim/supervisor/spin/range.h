@@ -1,5 +1,5 @@
-// Between which bounds a number lies in all the turns of a loop that are looked at. Every result holds for all values that the
-// operands can have; where nothing better is known it is all numbers of that size.
+// Bounds of a number in all turns considered. Each result includes the results for all values that the
+// operands can have; if nothing better is known, it is the range of all numbers of that size.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace verbatim::spin {
 
-// Of `size` bytes (not part of it): v modulo 2^(8·size), for some v from `least` to `most`.
+// The numbers v modulo 2^(8·size) for v from `least` to `most`. `size` in bytes is kept elsewhere.
 struct Range {
   __int128 least = 0, most = 0;
 
@@ -17,28 +17,30 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-// a / b, rounded towards negative infinity. `b` is not 0.
+// a / b, rounded towards negative infinity. `b` must not be 0.
 constexpr __int128 floor_divide(__int128 a, __int128 b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
 
-// The same numbers, from 0 to 2^(8·size) - 1, and as signed ones.
+// The same numbers from 0 to 2^(8·size) - 1, or as signed numbers.
 Range as_unsigned(const Range& range, unsigned size);
 Range as_signed(const Range& range, unsigned size);
-// The one of these that keeps what is known, where the numbers go past zero or past the greatest signed one.
+// The narrower of the two: a range that crosses zero stays narrow as signed, one that crosses the greatest
+// signed number as unsigned.
 Range narrowest(const Range& range, unsigned size);
 
-// Sums, differences, bitwise operations, shifts (b: by how much, one number) and IMUL, by the operation of the instruction.
-// nullopt: it is none of these.
+// The result of an instruction's operation: sum, difference, bitwise operation, IMUL, or a shift by a single
+// number `b`. nullopt: another operation.
 std::optional<Range> combine(Op op, const Range& a, const Range& b, unsigned size);
 
-// Both halves of the product, and quotient with remainder; `high` is the upper one, and the remainder.
+// Both halves of a product, or a quotient (low) and remainder (high).
 struct TwoRanges {
   Range low, high;
 };
 TwoRanges multiply_wide(const Range& a, const Range& b, unsigned size, bool is_signed);
-// nullopt: the divisor may be zero, or is not one number.
+// nullopt: the divisor may be zero, or is not a single number.
 std::optional<TwoRanges> divide(const Range& dividend, const Range& divisor, unsigned size, bool is_signed);
 
-// The outcome of a comparison of a with b by a condition code (0-15, without parity and overflow), when it is the same for all.
+// The outcome of condition code `condition` (0-15, without parity and overflow) after a comparison of a with
+// b. nullopt: it is not the same for all values.
 std::optional<bool> compare(unsigned condition, const Range& a, const Range& b, unsigned size);
 
 }  // namespace verbatim::spin

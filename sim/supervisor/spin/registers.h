@@ -1,4 +1,4 @@
-// A thread's user registers as the interpreter sees them, and the way to and from a signal context.
+// A thread's user registers as the interpreter uses them, and their conversion from and to a signal context.
 #pragma once
 
 #include <ucontext.h>
@@ -28,10 +28,10 @@ enum Gpr : std::uint8_t {
   kR15
 };
 
-// Those that a call leaves as they were (System V ABI, x86-64), a bit each.
+// Callee-saved registers (System V ABI, x86-64), one bit each.
 inline constexpr std::uint16_t kCallKeeps = 1 << kRbx | 1 << kRsp | 1 << kRbp | 1 << kR12 | 1 << kR13 | 1 << kR14 | 1 << kR15;
 
-// Bits of RFLAGS that arithmetic sets and that programs test.
+// The status bits of RFLAGS.
 inline constexpr std::uint32_t kCf = 1, kPf = 1 << 2, kAf = 1 << 4, kZf = 1 << 6, kSf = 1 << 7, kOf = 1 << 11;
 inline constexpr std::uint32_t kArithmeticFlags = kCf | kPf | kAf | kZf | kSf | kOf;
 inline constexpr std::uint32_t kDirectionFlag = 1 << 10;
@@ -39,21 +39,21 @@ inline constexpr std::uint32_t kDirectionFlag = 1 << 10;
 struct Registers {
   std::array<std::uint64_t, 16> gpr{};
   std::uint64_t rip = 0;
-  std::uint64_t flags = 0;  // arithmetic flags; other bits are carried along unread
+  std::uint64_t flags = 0;  // arithmetic flags; other bits are kept unread
   std::uint64_t fs_base = 0;
 
   friend bool operator==(const Registers&, const Registers&) = default;
 };
 
-// The SSE and AVX registers. Only halves marked as known have a value.
+// SSE and AVX registers. Only halves marked as known have a value.
 struct VectorRegisters {
   std::array<std::array<std::uint64_t, 4>, 16> lane{};
   std::uint32_t known = 0;  // bit r: bits 0-127 of register r; bit 16 + r: bits 128-255
-  // Registers of which only bits 0-63 of these are known after all: conversions leave those above as they were.
+  // Registers of which only bits 0-63 of the low half are known: conversions keep the bits above.
   std::uint32_t low_only = 0;
-  // Of these only bits 0-31.
+  // Registers of which only bits 0-31 are known.
   std::uint32_t lowest_only = 0;
-  // Registers whose bits above 255 a VEX instruction has cleared (processors with AVX-512 have such bits).
+  // Registers whose bits above 255 a VEX instruction has cleared (they exist with AVX-512).
   std::uint32_t cleared_above = 0;
 
   friend bool operator==(const VectorRegisters&, const VectorRegisters&) = default;
@@ -76,7 +76,7 @@ inline Registers from_context(const gregset_t& context, std::uint64_t fs_base) {
   return registers;
 }
 
-// Bits of RFLAGS other than the arithmetic flags keep their value in `context`.
+// Keeps the bits of RFLAGS in `context` other than the arithmetic flags.
 inline void to_context(const Registers& registers, gregset_t& context) {
   for (int i = 0; i < 16; ++i) {
     context[detail::kContextIndex[i]] = static_cast<greg_t>(registers.gpr[i]);

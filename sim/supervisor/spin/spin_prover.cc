@@ -8,7 +8,7 @@
 namespace verbatim::spin {
 namespace {
 
-// The order that picks the canonical state; it looks at what the program can see and at nothing else.
+// The order that selects the canonical state. It depends only on state that the program can see.
 std::strong_ordering compare(const MachineState& a, const MachineState& b) {
   if (const auto order = a.registers.rip <=> b.registers.rip; order != 0) return order;
   if (const auto order = a.registers.gpr <=> b.registers.gpr; order != 0) return order;
@@ -28,7 +28,7 @@ void SpinProver::begin(const Registers& start, CodeMemory& memory, const Limits&
   restart(start);
 }
 
-// The same analysis, from its beginning.
+// Starts the same analysis again.
 void SpinProver::restart(const Registers& start) {
   memory_.rewind();
   clock_.begin(clock_.model());
@@ -60,8 +60,8 @@ Refusal SpinProver::refusal() const {
   return {stop.reason == Reason::kObserver ? growth_.reason() : stop.reason, stop.rip, stop.mnemonic};
 }
 
-// Brent's algorithm: the anchor moves forward at powers of two, so it comes to lie in the cycle, and the
-// first recurrence of a state in the cycle is one period away.
+// Brent's algorithm: the anchor moves at powers of two. Once it is in the cycle, the first recurrence of its
+// state is one period later.
 bool SpinProver::find_cycle(const Limits& limits, SpinProof& proof) {
   const MachineState& now = interpreter_.state;
   MachineState anchor = now;
@@ -84,12 +84,12 @@ bool SpinProver::find_cycle(const Limits& limits, SpinProof& proof) {
   return false;
 }
 
-// Inside a proven cycle every instruction is known to work.
+// Every instruction of a proven cycle is known to execute.
 void SpinProver::replay(unsigned steps) {
   for (; steps != 0; --steps, ++steps_) CHECK(interpreter_.step());
 }
 
-// The same, of a whole turn.
+// Replays a whole turn, and finds its backward jump.
 LoopJump SpinProver::replay_turn(unsigned steps) {
   struct Seen {
     std::uint64_t address, target;
@@ -120,9 +120,8 @@ LoopJump SpinProver::replay_turn(unsigned steps) {
   return jump;
 }
 
-// From any state of the cycle to its least. Registers may be the same at several places of the cycle that
-// differ in memory only; then the values of the bytes the cycle writes decide, in the order of their
-// addresses.
+// Moves from any state of the cycle to the least one. If several states have the same registers, the values
+// of the bytes that the cycle writes decide, by address.
 void SpinProver::go_to_canonical(SpinProof& proof) {
   const MachineState& now = interpreter_.state;
   MachineState least = now;
@@ -130,7 +129,7 @@ void SpinProver::go_to_canonical(SpinProof& proof) {
   memory_.begin_tracking();
   for (unsigned i = 1; i <= proof.cycle_length; ++i) {
     replay(1);
-    if (i == proof.cycle_length) break;  // the first state again
+    if (i == proof.cycle_length) break;  // back at the first state
     const auto order = compare(now, least);
     if (order > 0) continue;
     places = order == 0 ? places + 1 : 1;
@@ -173,14 +172,15 @@ SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, con
     proof.known_flags = interpreter_.state.known_flags;
     proof.vectors = interpreter_.state.vectors;
     proof.to_write = memory_.changes();
-    // A second time round, from the canonical state: what is read before it is written is what the cycle
-    // depends on.
+    // A second turn, from the canonical state: the cycle depends on bytes that are read before they are
+    // written.
     memory_.begin_tracking();
     proof.jump = replay_turn(proof.cycle_length);
     proof.reads = memory_.reads();
     proof.writes = memory_.writes();
   } else {
-    code_.invalidate();  // a computation: it is elsewhere the next time, in some hundred KiB of other instructions
+    // a computation: the next poke finds it in other code, hundreds of KiB of decoded instructions later
+    code_.invalidate();
   }
   proof.steps = steps_;
   return proof;

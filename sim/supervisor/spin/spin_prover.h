@@ -1,9 +1,9 @@
-// Proves that only the outside can end a loop.
+// Proves that only an outside event can end a loop.
 //
-// Exactly one program thread runs at a time and nobody else writes its memory meanwhile. So if a thread's
-// complete state (registers, and every byte written in between) recurs, it goes through the same cycle for
-// ever, until some byte that it reads is changed by somebody else. The result depends on the program's state
-// alone: not on when, by the wall clock, somebody asked, nor on what was analysed before.
+// One program thread runs at a time, and nothing else writes its memory meanwhile. If the thread's complete
+// state (registers, and every byte written in between) recurs, the thread repeats the same cycle until an
+// outside store changes a byte that it reads. The result depends on the program's state only, not on the time
+// of the analysis or on earlier analyses. A turn is one period of the loop.
 #pragma once
 
 #include <array>
@@ -27,24 +27,27 @@ namespace verbatim::spin {
 
 struct Limits {
   unsigned steps = 20'000;  // instructions of one search
-  unsigned pages = 64;      // pages of data the loop may touch
-  unsigned polls = 64;      // of a turn of a poll loop, at most
-  unsigned shortest_turn = 1;  // the same, at least, unless its state recurs
-  // A turn may have many more polls, if it goes the same ways between them as the one before: how far such a turn is looked
-  // for, in polls and instructions. 0: it is not.
+  unsigned pages = 64;      // pages of data that the loop may access
+  unsigned polls = 64;      // maximum number of polls of a turn
+  unsigned shortest_turn = 1;  // minimum number of polls of a turn, unless its state recurs
+  // Limits, in polls and instructions, of the search for a turn of more polls, whose program paths repeat
+  // (far_turn.cc). 0: no search.
   unsigned far_polls = 0, far_steps = 0;
-  // A turn of so many polls, within far_steps, is tried before anything else; 0: none.
+  // A turn of this many polls, within far_steps, is tried first; 0: none.
   unsigned likely_polls = 0;
-  // A loop that does something else after fewer polls is not proven: to park the thread costs more than to execute them.
+  // A loop that deviates after fewer polls is not proven, because parking the thread costs more than
+  // executing them.
   unsigned fewest_polls = 16'384;
-  // Whether a proof of clocks may hold over many seconds, for which the times themselves have to be made anew.
+  // Permits proofs with clocks over several seconds, in which each turn must recompute the times.
   bool far_times = true;
-  // Bytes of stack a poll function may use. Below that may lie data: stacks of coroutines are on the heap.
+  // Bytes of stack that a poll function may use. Memory below may hold data: stacks of coroutines are on the
+  // heap.
   unsigned poll_stack = 16'384;
-  // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the
-  // shim's images and the gate.
+  // Code that must not be interpreted, because it takes virtual time or leaves the thread: the shim's images
+  // and the gate.
   std::span<const MemoryRange> libraries;
-  // But for these functions in it, which take no time and go on to the program's own of the same names.
+  // Exceptions within it: functions that take no time and continue with the program's own function of the
+  // same name.
   std::span<const MemoryRange> interposed;
 
   bool in_library(std::uint64_t address) const { return lies_in(libraries, address) && !lies_in(interposed, address); }
@@ -56,7 +59,7 @@ struct Limits {
   }
 };
 
-// Why there is no proof.
+// The reason why there is no proof.
 struct Refusal {
   Reason reason = Reason::kNone;
   std::uint64_t rip = 0;
@@ -66,164 +69,169 @@ struct Refusal {
   std::string describe() const;
 };
 
-// A direct jump that leads back to the beginning of each turn of a loop.
+// A direct jump back to the beginning of each turn of a loop.
 struct LoopJump {
   std::uint64_t address = 0;  // 0: there is none
   unsigned length = 0;        // bytes
-  std::optional<Condition> condition;  // nullopt: it always jumps
+  std::optional<Condition> condition;  // nullopt: unconditional
 };
 
 struct SpinProof {
   bool proven = false;
   Refusal refusal;
 
-  // The state of the cycle with the least (rip, registers), whichever state the analysis began with. Flags
-  // and vector halves that are unknown there are left to the caller: nothing in the cycle reads them before
-  // writing them.
+  // The state of the cycle with the least (rip, registers), independent of the state at the beginning of the
+  // analysis. The caller keeps flags and vector halves that are unknown there: the cycle writes them before
+  // it reads them.
   Registers canonical;
   std::uint32_t known_flags = 0;
   VectorRegisters vectors;
-  std::vector<ByteRun> to_write;  // bytes of memory that differ in the canonical state from what they are now
+  std::vector<ByteRun> to_write;  // bytes of memory that differ between the canonical and the current state
 
-  // What the cycle depends on: bytes that it reads, starting from the canonical state, before it writes them,
-  // with their values. A lock that is tried with XCHG is read and written; it is among them.
+  // Bytes on which the cycle depends: those that it reads before it writes them, from the canonical state on,
+  // with their values. A lock tried with XCHG is read and written, and is included.
   std::vector<ByteRun> reads;
-  // Bytes the cycle writes, with their values in the canonical state. Somebody else's store to one of these
-  // would be overwritten by the running loop, so it too has to wake the thread.
+  // Bytes that the cycle writes, with their values in the canonical state. An outside store to one of them
+  // must wake the thread as well, because the running loop would overwrite it.
   std::vector<ByteRun> writes;
   unsigned cycle_length = 0;  // instructions
-  unsigned steps = 0;         // instructions interpreted for the whole analysis
-  // Executed once in each turn; of several the one that spans most code.
+  unsigned steps = 0;         // instructions interpreted in the whole analysis
+  // The jump back that is executed once in each turn; of several the one with the longest distance.
   LoopJump jump;
 };
 
-// A function that the supervisor answers, at whose entry a thread can wait.
+// A function answered by the supervisor, at whose entry a thread can wait.
 struct PollEntry {
-  std::uint32_t kind = 0;  // the caller's own number
-  std::uint64_t empty_result =
-      0;  // what it returns when there is nothing: 0 for poll_cq, ENOENT for start_poll
-  // Bytes of rdi, rsi and rdx that are arguments: poll_cq(cq, int count, wc).
+  std::uint32_t kind = 0;  // chosen by the caller
+  std::uint64_t empty_result = 0;  // result when nothing is found: 0 of poll_cq, ENOENT of start_poll
+  // Sizes of the arguments in rdi, rsi and rdx: poll_cq(cq, int count, wc).
   std::array<std::uint8_t, 3> argument_sizes{8, 4, 8};
-  // Bytes that the call reads where its second argument points to, if anywhere: it is as said while they are zero.
+  // Bytes that the call reads at its second argument, unless that is null. The result is `empty_result` only
+  // if they are zero.
   unsigned reads_zeros = 0;
 };
-// Asked for every address that is jumped to.
+// Called for every jump target.
 using PollPredicate = std::function<std::optional<PollEntry>(std::uint64_t rip)>;
 
-// One poll of the cycle, at its entry: rip, rdi, esi and rdx of `registers` are the function and its
-// arguments.
+// One poll of the cycle, at its entry. `registers` has its function in rip and its arguments in rdi, rsi and
+// rdx.
 struct PollPoint {
   PollEntry entry;
-  Registers registers;           // unknown registers hold 0
-  std::uint16_t known = 0;       // general registers that are known, by number
-  std::vector<ByteRun> written;  // bytes written since the poll before, with their values here
-  std::vector<MemoryRange> read;  // where was read since then
-  std::vector<GrowingCell> cells;  // those of them that are others in other turns, with what they grow by each turn
-  std::int64_t look_ps = 0;        // when it looks, from the look of the first; where period_ps is not 0
+  Registers registers;           // unknown registers are 0
+  std::uint16_t known = 0;       // known general registers, by number
+  std::vector<ByteRun> written;  // bytes written since the previous poll, with their values here
+  std::vector<MemoryRange> read;  // bytes read since the previous poll
+  std::vector<GrowingCell> cells;  // growing cells among those written
+  std::int64_t look_ps = 0;  // time of the look after the look of the first poll; only if period_ps is not 0
 };
 
 struct PollLoopProof {
   bool proven = false;
   Refusal refusal;
-  bool ran_out = false;  // whatever stands against it: turns of more polls than were looked at may be proven with more steps
+  // the instruction limit was reached in a search; with more steps a longer turn may be proven
+  bool ran_out = false;
 
-  // In the order of the cycle; the first is the one the analysis began at.
+  // In the order of the cycle. The analysis began at the first.
   std::vector<PollPoint> polls;
-  // Bytes the cycle depends on, with their values.
+  // Bytes on which the cycle depends, with their values.
   std::vector<ByteRun> reads;
-  // What one whole cycle leaves in memory; mostly what was there before. After k >= 1 whole cycles the
-  // program's memory has these values, and at poll i of the next cycle also those of polls[1..i].written. Without the stack
-  // that the first poll may use: there are its own frames.
+  // Bytes that a whole cycle leaves in memory, most of them unchanged. After k >= 1 cycles the program's
+  // memory has these values, and at poll i of the next cycle also those of polls[1..i].written. The stack
+  // below the first poll's stack pointer is excluded: the poll's own frames are there.
   std::vector<ByteRun> writes;
-  // Values that grow: `reads` has them as they are in the first turn, `writes` as it leaves them. A register of the turn
-  // that begins after n whole ones has its value of polls.front() and n steps.
+  // Growing values. `reads` has their values in the first turn, `writes` those after it. After n whole turns
+  // a register has its value in polls.front() plus n steps.
   std::array<GrowingRegister, 16> registers{};
   std::vector<GrowingCell> cells;
   bool grows() const;
-  // Only bounds are known of what a turn leaves here, or in registers; each turn writes it anew before it reads it. Who goes
-  // on in a turn has to execute the whole one before it.
+  // If true, only bounds are known of the values that a turn leaves in `remade` or in registers; each turn
+  // writes them before it reads them. A thread that resumes in a turn must execute the whole turn before it.
   bool remakes = false;
   std::vector<MemoryRange> remade;
-  // So many turns, from the first, go as said; what happens after them is another question. kEveryTurn: all. Where they are
-  // too few (Reason::kFewTurns), the polls in them.
+  // Number of turns, from the first, for which the proof holds; kEveryTurn: no limit. With Reason::kFewTurns:
+  // the number of polls in them.
   std::uint64_t turns = kEveryTurn;
-  // What a turn that reads clocks takes, from look to look; 0: it reads none. What it does between two looks it does at
-  // times of its own.
+  // Time from look to look of a turn that reads clocks; 0: it reads none. Its actions between two looks have
+  // times of their own.
   std::int64_t period_ps = 0;
   unsigned cycle_length = 0;
   unsigned steps = 0;
-  unsigned far_steps = 0;  // of these, spent on a turn of many polls
+  unsigned far_steps = 0;  // instructions spent on a turn of many polls
 
-  // For still_holds: both lists as ranges for one batched read, and the values of `reads` expected there.
+  // For still_holds(): `reads` as ranges for one batched read, and their expected values.
   std::vector<MemoryRange> ranges;
   std::vector<std::uint8_t> expected;
 };
 
-// Whether what was proven is true again for a thread at the same poll: the registers that matter and the
-// bytes the cycle depends on are the same. One batched read; nothing is interpreted. Bytes the cycle writes
-// before it reads them may differ: a caller that skips whole cycles writes `proof.writes`.
+// True if the proof holds for a thread at the same poll: the registers that matter and the bytes on which the
+// cycle depends are equal. This takes one batched read and interprets nothing. Bytes that the cycle writes
+// before it reads them may differ: a caller that skips whole cycles writes `proof.writes`. Always false for
+// proofs with clocks.
 bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
 
-// The value of the register when `turns` whole turns have passed.
+// The value of the register after `turns` whole turns; `value` is that before them.
 std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint64_t turns);
-// Gives `bytes`, memory that begins at `address`, the values that it has when `turns` whole turns of the loop have passed and
-// the poll of that number in the next one (0: the first) is due. Bytes that no turn writes are left alone.
+// Sets `run` to the values of its bytes after `turns` whole turns, at poll number `poll` of the next one (0:
+// the first). Bytes that no turn writes are kept.
 void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, ByteRun& run);
 
-// Bytes above the stack pointer that a row of clock reads may write: frames of callers.
+// Bytes above the stack pointer that the code between two clock reads may write: frames of callers.
 inline constexpr std::uint64_t kRowStack = 65'536;
 
-// From one read of a clock to the next that is made at the same place.
+// The code between two reads of a clock at the same place.
 struct ClockStep {
-  bool goes_on = false;        // nothing else happens in between
-  Registers at_entry;          // of the next one; unknown registers hold 0
-  std::int64_t cost_ps = 0;    // that it takes
-  std::vector<ByteRun> writes;  // in between, to the stack, with their values
+  bool goes_on = false;        // the next read was reached
+  Registers at_entry;          // of the next read; unknown registers are 0
+  std::int64_t cost_ps = 0;    // time that the next read takes
+  std::vector<ByteRun> writes;  // bytes of the stack that were written, with their values
 };
 
-// An instruction by which a thread decides something, or an address is made, of the n-th of some bytes.
+// An instruction whose jump, condition or address depends on field number `field`.
 struct FieldUse {
   std::uint64_t rip = 0;
   std::size_t field = 0;
 };
 
-// One per program; keeps decoded code and buffers from one analysis to the next.
+// One per program. Keeps decoded code and buffers between analyses.
 class SpinProver {
  public:
-  // The thread is anywhere in its code. Vector registers that are not given are unknown.
+  // The thread is anywhere in its code. Without `vectors` its vector registers are unknown.
   SpinProof prove_spin(const Registers& start, CodeMemory& memory, const Limits& limits,
                        const VectorRegisters* vectors = nullptr);
 
-  // The thread is at the entry of a poll function (the return address on the stack), and this poll and every
-  // other of the loop returns its empty result and changes nothing the program may look at.
-  // Without a model, or with nullptr, reading a clock ends the analysis.
+  // The thread is at the entry of a poll function (with the return address on the stack). This poll and every
+  // other of the loop returns its empty result and changes nothing that the program may look at.
+  // Without a clock model, reading a clock ends the analysis.
   PollLoopProof prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll, CodeMemory& memory,
                                 const Limits& limits, const ClockModel* clock = nullptr);
 
-  // A row of clock reads is followed: the thread is at the entry of clock_gettime or gettimeofday. Until end_row() nothing else
-  // is asked of this prover, and nobody may change what the thread reads.
+  // Begins a series of clock reads: the thread is at the entry of clock_gettime or gettimeofday. Until
+  // end_row() this prover must not be used otherwise, and nothing may change memory that the thread reads.
   void begin_row(const Registers& at_entry, CodeMemory& memory, const Limits& limits);
-  // The read that the thread is at takes no more time: it shows the model's look. It is one of a row that began at
-  // `row_began_ps`. Does not go on where anything is unknown, another call is made, the same one from another place, or memory
-  // other than the stack is written; then the row has to be ended.
+  // Interprets the current read, which takes no more time and shows the time of the model's look, and the
+  // code up to the next read at the same place. The series began at `row_began_ps`. `goes_on` is false if a
+  // value is unknown, another function or another place calls, or memory other than the stack is written; the
+  // series must then be ended.
   ClockStep step_in_row(const Limits& limits, const ClockModel& model, std::int64_t row_began_ps);
   void end_row() { memory_.end(); }
 
-  // A call has just returned, which has left these registers; the others are unknown, and so are flags. Whether the thread goes
-  // on to use one of `fields` as long as it executes `code` and nothing is unknown, within limits.steps instructions.
+  // A call has just returned with these registers; the caller-saved registers other than rax, and the flags,
+  // are unknown. Finds the first use of one of `fields`, as long as the thread executes `code`, all values
+  // are known, and at most limits.steps instructions are executed.
   std::optional<FieldUse> find_use(const Registers& at_return, CodeMemory& memory, const Limits& limits, const MemoryRange& code,
                                    std::span<const MemoryRange> fields);
 
-  // Whether the thread goes on to read a byte of `range` which is not among `known`, likewise; the address of the instruction.
+  // Finds, with the same limits, the first instruction that reads a byte of `range` that is not in `known`.
+  // Returns its address.
   std::optional<std::uint64_t> find_read(const Registers& start, const VectorRegisters& vectors, CodeMemory& memory,
                                          const Limits& limits, const MemoryRange& code, const MemoryRange& range,
                                          std::span<const ByteRun> known);
 
-  // Decoded code is forgotten; see CodeCache::invalidate.
+  // Drops decoded code; see CodeCache::invalidate().
   void invalidate() { code_.invalidate(); }
 
  private:
-  // While it lives memory is kept for an analysis.
+  // Scope of one analysis: ends the use of memory_ when destroyed.
   class Analysis {
    public:
     Analysis(SpinProver& prover, const Registers& start, CodeMemory& memory, const Limits& limits) : prover_(prover) {
@@ -299,12 +307,12 @@ class SpinProver {
   Interpreter interpreter_{code_, memory_};
   Growth growth_{memory_};
   bool follows_growth_ = false;
-  unsigned ways_ = 0;  // of jumps, within each other
-  std::uint64_t way_ = 0;  // a number for the jumps since it was 0
+  unsigned ways_ = 0;  // nesting depth of jumps with both paths followed
+  std::uint64_t way_ = 0;  // hash of the jump targets since it was reset
   TurnClock clock_;
-  std::int64_t period_ps_ = 0;  // of a turn that reads clocks, once it is known
+  std::int64_t period_ps_ = 0;  // duration of a turn that reads clocks, once known
   unsigned steps_ = 0;
-  Stop own_stop_;  // a stop that is the prover's, not the interpreter's
+  Stop own_stop_;  // a stop by the prover, not by the interpreter
 };
 
 }  // namespace verbatim::spin
