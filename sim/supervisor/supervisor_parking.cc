@@ -165,7 +165,7 @@ bool Supervisor::Impl::someone_parked(std::size_t host) const {
 std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   Process& process = thread.process();
   // Of the system calls that found nothing, those of which the thread knows what it was told.
-  const Thread::KnownCalls known = thread.still_nothing(thread.call().number >> protocol::kKnownCallsShift);
+  const Thread::KnownCalls known = thread.still_empty(thread.call().number >> protocol::kKnownCallsShift);
   const Answer go_on{.result = protocol::kPollsAlone, .repeats = known_places(known)};
   const bool was_parked = thread.take_unparked();
   if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return go_on;

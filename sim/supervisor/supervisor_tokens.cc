@@ -38,7 +38,7 @@ void Supervisor::Impl::take_request(Process& process) {
 }
 
 void Supervisor::Impl::take_requests(Process& process) {
-  token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
+  token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_poke_backoff() : process.analyst()->poke_backoff());
   while (wait_for_message(process)) {
     if (!adopt_thread(process)) return;
     note_outside_signals(process);
@@ -82,7 +82,7 @@ void Supervisor::Impl::take_requests(Process& process) {
         if (slot.arguments[2] == 0) thread->spin_not_found();
       }
       if (taken == Taken::kAnswered)
-        token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
+        token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_poke_backoff() : process.analyst()->poke_backoff());
     }
     slot.poke_after_us = thread->poke_after_us();
     ++memory_epochs_[process.host_index()];
@@ -211,7 +211,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
     default:
       polling_ = nullptr;
       cost = kernel_.cost(thread);
-      if (!thread.asks_once_more()) cost += thread.scheduling_delay(kBeforeCall);
+      if (!thread.is_repeated_poll()) cost += thread.scheduling_delay(kBeforeCall);
   }
   const Instant due = slice_end_ + cost;
   call.request == protocol::Request::kAccess ? places_.note_access(thread, due) : places_.tell_lateness(thread, due);

@@ -356,10 +356,10 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
     const bool sleeps = protocol::is_sleep(call.number, call.arguments);
     const bool nothing = (!was_blocked || sleeps) && outcome->action == protocol::Action::kReturn &&
                          protocol::finds_nothing(call.number, call.arguments, outcome->result);
-    const bool again = thread.repeats_nothing(nothing);
+    const bool again = thread.repeats_empty_call(nothing);
     // Where calls fail by choice, each may; and each sleep may be longer.
     const bool may_differ = failing_ != nullptr || (sleeps && thread.may_be_late());
-    if (nothing && !may_differ) keep_nothing(thread, *outcome);
+    if (nothing && !may_differ) keep_empty_call(thread, *outcome);
     if (again || (call.number == protocol::kFileRightsCall && outcome->result == 0)) return outcome;
     tracer_.record(thread.process().host().component, TraceEvent::kSystemCall, thread.tid(), call.number,
                    static_cast<std::uint64_t>(outcome->result));

@@ -258,7 +258,7 @@ class Kernel {
   void abandon_futex(Thread& thread);
   Outcome sys_pause(Thread& thread);
   Outcome sys_wait_for_signal(Thread& thread);
-  void keep_nothing(Thread& thread, Answer& answer);
+  void keep_empty_call(Thread& thread, Answer& answer);
   // Calls that fail by choice (kernel_failing.cc)
   bool fails(Thread& thread, std::string_view site);
   // The call has to wait.

@@ -252,7 +252,7 @@ Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
 }
 
 // The call has found nothing, or slept: what it depends on is kept with the thread. False: it may find something else.
-void Kernel::keep_nothing(Thread& thread, Answer& answer) {
+void Kernel::keep_empty_call(Thread& thread, Answer& answer) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
   Process& process = thread.process();
@@ -278,7 +278,7 @@ void Kernel::keep_nothing(Thread& thread, Answer& answer) {
   } else {
     if (VirtualFilePtr file = process.file(static_cast<int>(a[0]))) add_with_watched(files, std::move(file));
   }
-  answer.repeats = thread.keep_nothing(answer.result, slept, std::move(memory), files);
+  answer.repeats = thread.keep_empty_call(answer.result, slept, std::move(memory), files);
 }
 
 Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, kNever, "pause"); }

@@ -102,8 +102,8 @@ TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
   sigaction(SIGCHLD, &action, nullptr);
 }
 
-void TokenWait::handed_over(unsigned patience) {
-  look_us_ = poke_us_ = std::min(poke_period_us_ * patience, kGlanceMs * 1000);
+void TokenWait::handed_over(unsigned poke_backoff) {
+  look_us_ = poke_us_ = std::min(poke_period_us_ * poke_backoff, kGlanceMs * 1000);
   silent_ms_ = asleep_ms_ = 0;
   calls_before_.reset();
   processor_us_.reset();

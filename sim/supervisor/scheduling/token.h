@@ -36,8 +36,8 @@ class TokenWait {
   // from polling for it. `before` is nullptr if there is no previous holder or if it is the same thread.
   void give(ProcessRegion& region, std::uint32_t index, protocol::ThreadSlot* before);
   // Starts measuring the program's silence, after a token or an answer was passed to it; the answer to a poke
-  // does not count. The program is first poked after `patience` times the usual period of computation.
-  void handed_over(unsigned patience);
+  // does not count. The program is first poked after `poke_backoff` times the usual period of computation.
+  void handed_over(unsigned poke_backoff);
   // Waits for a request of thread `tid` of process `pid` (native ids), which holds the token.
   // `may_poke`: poke the thread while it computes. This requires that the shim is initialised.
   // `while_held` is called every 20 ms while a debugger holds the process; if it returns true, the result is

@@ -93,7 +93,7 @@ spin::CodeMemory& LoopAnalyst::code_memory() { return *code_; }
 namespace {
 
 // Adds the files of `call` that are not in `files` yet.
-void add_files_of(const Thread::Nothing* call, std::vector<VirtualFilePtr>& files) {
+void add_files_of(const Thread::EmptyCall* call, std::vector<VirtualFilePtr>& files) {
   if (call == nullptr) return;
   for (const std::weak_ptr<VirtualFile>& asked : call->files) {
     VirtualFilePtr file = asked.lock();
@@ -216,7 +216,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   parked.queues = std::move(*queues);
   if (takes_time) {
     parked.known_calls = known_places(known);
-    for (const Thread::Nothing* const call : known) add_files_of(call, parked.files);
+    for (const Thread::EmptyCall* const call : known) add_files_of(call, parked.files);
   }
   if (last_->grows() || takes_time) {
     parked.growing = last_;
@@ -370,17 +370,17 @@ spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t ge
   model.gettime_ps = host.costs.clock_read_ps;
   model.counter_ps = host.costs.timestamp_counter_ps;
   model.counter_hz = host.timestamp_counter_hz;
-  for (const Thread::Nothing* const nothing : known) {
-    if (nothing == nullptr) continue;
-    const std::uint32_t number = nothing->call.number;
+  for (const Thread::EmptyCall* const empty : known) {
+    if (empty == nullptr) continue;
+    const std::uint32_t number = empty->call.number;
     spin::KnownCall& call = model.calls.emplace_back();
     call.number = number;
     call.arguments = protocol::arguments_of(number);
-    std::copy_n(nothing->call.arguments, call.passed.size(), call.passed.begin());
-    call.address = protocol::memory_of_call(number, nothing->call.arguments).address;
-    call.bytes = nothing->memory;
-    call.result = static_cast<std::uint64_t>(nothing->result);
-    call.cost_ps = host.costs.system_call_ps + to_ps(nothing->slept);
+    std::copy_n(empty->call.arguments, call.passed.size(), call.passed.begin());
+    call.address = protocol::memory_of_call(number, empty->call.arguments).address;
+    call.bytes = empty->memory;
+    call.result = static_cast<std::uint64_t>(empty->result);
+    call.cost_ps = host.costs.system_call_ps + to_ps(empty->slept);
   }
   model.cost_in_row = protocol::cost_in_clock_row;
   model.base_ns = [epoch_ns = epoch_ns_](std::int64_t clock) -> std::optional<std::int64_t> {

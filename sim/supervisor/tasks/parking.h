@@ -18,7 +18,7 @@
 //   effort that skipped polls have earned.
 // - A turn may make system calls that find nothing, or sleep, any number of times with a few different calls.
 // Their results
-//   are known (Thread::Nothing), and changes of their files wake the thread too. Such calls take virtual time.
+//   are known (Thread::EmptyCall), and changes of their files wake the thread too. Such calls take virtual time.
 // - A turn may read clocks (sim/supervisor/spin/turn_clock.h). It then acts at several times, and a change
 // may fall between
 //   them. The thread resumes with the look before the change, in the past, and catches up to the time of the change with
@@ -158,12 +158,12 @@ class LoopAnalyst {
   void begin_slice() { pokes_in_vain_ = 0; }
   // Factor for the real time before a computing thread is poked: at least 1, doubled up to 256 while pokes
   // find computations only. An analysis costs as much as milliseconds of computation.
-  unsigned patience() const {
-    return 1U << std::min((has_proven_spin_ ? 0 : kFirstPatience) + pokes_without_proof_ / kPokesForPatience, kMostPatience);
+  unsigned poke_backoff() const {
+    return 1U << std::min((has_proven_spin_ ? 0 : kFirstBackoff) + pokes_without_proof_ / kPokesForBackoff, kMostBackoff);
   }
   // Initial value, before the first poke of a process. Most processes never spin. With thousands of
   // processes, cold caches make even a few calls as long as the usual period.
-  static unsigned first_patience() { return 1U << kFirstPatience; }
+  static unsigned first_poke_backoff() { return 1U << kFirstBackoff; }
 
   // After poll_loop() returned nothing: number of polls to pass before the next analysis. Zero if the loop
   // could be parked once every poll of its turn was seen. The number grows while proofs fail.
@@ -184,9 +184,9 @@ class LoopAnalyst {
  private:
   spin::CodeMemory& code_memory();
   unsigned effort_of_poke() const;
-  static constexpr unsigned kFirstPatience = 3;     // initial doublings, until a loop was proven
-  static constexpr unsigned kPokesForPatience = 2;  // failed pokes per doubling
-  static constexpr unsigned kMostPatience = 8;      // doublings
+  static constexpr unsigned kFirstBackoff = 3;     // initial doublings, until a loop was proven
+  static constexpr unsigned kPokesForBackoff = 2;  // failed pokes per doubling
+  static constexpr unsigned kMostBackoff = 8;      // doublings
 
   void refuse_poll_loop(std::string why);
   void note_own_end(const SeenPoll& seen);

@@ -194,65 +194,65 @@ Duration Thread::take_late_access(protocol::ThreadSlot& slot, const std::functio
   return Duration::zero();
 }
 
-std::size_t Thread::place_among_nothings() const {
-  const auto same = std::ranges::find_if(nothings_, [this](const Nothing& other) {
+std::size_t Thread::place_among_empty_calls() const {
+  const auto same = std::ranges::find_if(empty_calls_, [this](const EmptyCall& other) {
     return other.call.number == call_.number && protocol::ask_the_same(call_.number, call_.arguments, other.call.arguments);
   });
-  return static_cast<std::size_t>(same - nothings_.begin());
+  return static_cast<std::size_t>(same - empty_calls_.begin());
 }
 
-bool Thread::asks_once_more() const {
+bool Thread::is_repeated_poll() const {
   return call_.request == protocol::Request::kSystemCall && !protocol::is_sleep(call_.number, call_.arguments) &&
-         place_among_nothings() != nothings_.size();
+         place_among_empty_calls() != empty_calls_.size();
 }
 
-bool Thread::repeats_nothing(bool nothing) {
-  if (!nothing) {
-    nothings_.clear();
-    oldest_nothing_ = 0;
+bool Thread::repeats_empty_call(bool is_empty) {
+  if (!is_empty) {
+    empty_calls_.clear();
+    oldest_empty_call_ = 0;
     return false;
   }
-  const std::size_t place = place_among_nothings();
-  const bool again = place != nothings_.size();
+  const std::size_t place = place_among_empty_calls();
+  const bool again = place != empty_calls_.size();
   if (again) {
-    nothing_ = place;
-  } else if (nothings_.size() < protocol::kMostKnownCalls) {
-    nothing_ = nothings_.size();
-    nothings_.emplace_back();
+    last_empty_call_ = place;
+  } else if (empty_calls_.size() < protocol::kMostKnownCalls) {
+    last_empty_call_ = empty_calls_.size();
+    empty_calls_.emplace_back();
   } else {
-    nothing_ = std::exchange(oldest_nothing_, (oldest_nothing_ + 1) % nothings_.size());
+    last_empty_call_ = std::exchange(oldest_empty_call_, (oldest_empty_call_ + 1) % empty_calls_.size());
   }
-  nothings_[nothing_] = Nothing{.call = call_};
+  empty_calls_[last_empty_call_] = EmptyCall{.call = call_};
   return again;
 }
 
-std::uint32_t Thread::keep_nothing(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
+std::uint32_t Thread::keep_empty_call(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
                                    const std::vector<VirtualFilePtr>& files) {
-  Nothing& nothing = nothings_.at(nothing_);
-  nothing.result = result;
-  nothing.slept = slept;
-  nothing.memory = std::move(memory);
+  EmptyCall& call = empty_calls_.at(last_empty_call_);
+  call.result = result;
+  call.slept = slept;
+  call.memory = std::move(memory);
   for (const VirtualFilePtr& file : files) {
-    nothing.files.push_back(file);
-    nothing.generations.push_back(file->generation());
+    call.files.push_back(file);
+    call.generations.push_back(file->generation());
   }
-  nothing.repeats = true;
-  const auto place = static_cast<std::uint32_t>(nothing_ + 1);
-  return known_places(still_nothing(protocol::kAllKnownCalls)) | place << protocol::kKeptAtShift;
+  call.repeats = true;
+  const auto place = static_cast<std::uint32_t>(last_empty_call_ + 1);
+  return known_places(still_empty(protocol::kAllKnownCalls)) | place << protocol::kKeptAtShift;
 }
 
-bool Thread::is_still_so(const Nothing& nothing) {
-  for (std::size_t i = 0; i < nothing.files.size(); ++i) {
-    const VirtualFilePtr file = nothing.files[i].lock();
-    if (file == nullptr || file->generation() != nothing.generations[i]) return false;
+bool Thread::is_still_empty(const EmptyCall& call) {
+  for (std::size_t i = 0; i < call.files.size(); ++i) {
+    const VirtualFilePtr file = call.files[i].lock();
+    if (file == nullptr || file->generation() != call.generations[i]) return false;
   }
-  return nothing.repeats;
+  return call.repeats;
 }
 
-Thread::KnownCalls Thread::still_nothing(std::uint32_t places) const {
+Thread::KnownCalls Thread::still_empty(std::uint32_t places) const {
   KnownCalls known{};
-  for (std::size_t i = 0; i < nothings_.size(); ++i) {
-    if ((places >> i & 1) != 0 && is_still_so(nothings_[i])) known[i] = &nothings_[i];
+  for (std::size_t i = 0; i < empty_calls_.size(); ++i) {
+    if ((places >> i & 1) != 0 && is_still_empty(empty_calls_[i])) known[i] = &empty_calls_[i];
   }
   return known;
 }

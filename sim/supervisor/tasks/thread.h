@@ -205,15 +205,15 @@ class Thread final : public Waiter {
   Duration take_late_access(protocol::ThreadSlot& slot, const std::function<std::size_t()>& loads);
   // Number of these loads that precede the store. 0: the store does not wait.
   std::uint32_t loads_before_store() const { return loads_before_store_; }
-  // The current call is answered. `nothing`: it found nothing and changed nothing. Returns true if one of the
+  // The current call is answered. `is_empty`: it found nothing and changed nothing. Returns true if one of the
   // last few different calls of the current series of calls that found nothing was the same.
-  bool repeats_nothing(bool nothing);
+  bool repeats_empty_call(bool is_empty);
   // True if the current call, not yet made, repeats one of these calls and is no sleep. It is a repeated poll
   // and is never delayed.
-  bool asks_once_more() const;
+  bool is_repeated_poll() const;
   // A call that found nothing, with its result, and its sleep, which is the only cost beyond that of any
   // call.
-  struct Nothing {
+  struct EmptyCall {
     PendingCall call;
     std::int64_t result = 0;
     Duration slept{};
@@ -224,11 +224,11 @@ class Thread final : public Waiter {
   };
   // Stores the result of the current call. Returns the places of the calls whose results still hold, and its
   // own place, in the format of ThreadSlot::repeats.
-  std::uint32_t keep_nothing(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
+  std::uint32_t keep_empty_call(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
                              const std::vector<VirtualFilePtr>& files);
   // The calls at `places` whose results still hold, by place; nullptr for the others.
-  using KnownCalls = std::array<const Nothing*, protocol::kMostKnownCalls>;
-  KnownCalls still_nothing(std::uint32_t places) const;
+  using KnownCalls = std::array<const EmptyCall*, protocol::kMostKnownCalls>;
+  KnownCalls still_empty(std::uint32_t places) const;
   // Time of the current call: now, or earlier while a turn that was skipped is completed.
   Instant called_at() const { return called_at_; }
   void set_called_at(Instant when) { called_at_ = when; }
@@ -301,14 +301,14 @@ class Thread final : public Waiter {
   void on_doorbell();
   void on_telling();
   std::int64_t looks_of_parked() const;
-  static bool is_still_so(const Nothing& nothing);
-  std::size_t place_among_nothings() const;  // of the current call; nothings_.size(): not among them
+  static bool is_still_empty(const EmptyCall& call);
+  std::size_t place_among_empty_calls() const;  // of the current call; empty_calls_.size(): not among them
 
   Engine& engine_;
   Choices& choices_;
-  std::vector<Nothing> nothings_;  // the last few different calls of a series that found nothing
-  std::size_t nothing_ = 0;        // index of the last call
-  std::size_t oldest_nothing_ = 0;
+  std::vector<EmptyCall> empty_calls_;  // the last few different calls of a series that found nothing
+  std::size_t last_empty_call_ = 0;        // index of the last call
+  std::size_t oldest_empty_call_ = 0;
   Instant called_at_{};
   Process& process_;
   std::uint32_t slot_;
