@@ -193,7 +193,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   log_requests();
   for (const auto& process : processes_) {
     if (!process->alive) continue;
-    for (const auto& thread : process->threads()) thread->tell_wait();
+    for (const auto& thread : process->threads()) thread->report_wait();
   }
   kill_all();
   if (options_.terminal_user != nullptr) options_.terminal_user->on_run_end();
@@ -412,7 +412,7 @@ Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
   threads.push_back(std::make_unique<Thread>(engine_, choices_, horizon_.add_thread(process.host_index()), process,
                                              slot, tid, host.costs,
                                              [](Thread& t) { t.process().owner<Impl>().on_thread(t); }));
-  if (options_.on_wait) threads.back()->tell_waits_to(options_.on_wait);
+  if (options_.on_wait) threads.back()->report_waits_to(options_.on_wait);
   return threads.back().get();
 }
 
@@ -506,7 +506,7 @@ void Supervisor::Impl::output(Process& process, int fd, std::span<const std::byt
 
 void Supervisor::Impl::warn(Process& process, const std::string& text, bool weakens) {
   if (ahead_ != nullptr) {
-    ahead_->tell_at(engine_.now(), [this, &process, text, weakens] { warn(process, text, weakens); });
+    ahead_->emit_at(engine_.now(), [this, &process, text, weakens] { warn(process, text, weakens); });
     return;
   }
   if (weakens) result_.exact = false;

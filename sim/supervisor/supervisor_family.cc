@@ -232,7 +232,7 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   first->scheduling = scheduling;
   slice_start_ = engine_.now();
   first->credentials = credentials;
-  first->tell_credentials();
+  first->publish_credentials();
   take_request(process);
   if (process.family().first_of_program) listener_->on_start(process.program(), process.native_pid());
 }
@@ -312,7 +312,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   child.contexts() = parent.contexts();
   protocol::ThreadSlot& child_slot = child.region().slot(thread.slot());
   child_slot.virtual_tid = child.pid();
-  first->tell_credentials();
+  first->publish_credentials();
   child_slot.context_address = parent.region().slot(thread.slot()).context_address;
   child_slot.signal_mask = parent.region().slot(thread.slot()).signal_mask;
   first->set_clear_tid(static_cast<std::uint64_t>(a[4]));

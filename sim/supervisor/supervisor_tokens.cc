@@ -271,7 +271,7 @@ Supervisor::Impl::Taken Supervisor::Impl::answer_ahead(Thread& thread, Instant d
     granted_ = opened_ahead_ ? due : std::max(due, std::min(granted_, ahead.earliest_scheduled()));
   }
   for (HeldRecord& record : held) {
-    thread.tell_at(due, [this, record = std::move(record)] { tracer_.release(record); });
+    thread.emit_at(due, [this, record = std::move(record)] { tracer_.release(record); });
   }
   if (!answer) return Taken::kScheduled;  // it waits
   raise_signals(thread);
@@ -358,7 +358,7 @@ void Supervisor::Impl::tell_notes(Thread& thread, protocol::ThreadSlot& slot, In
       tracer_.diagnose({process.host().component, process.pid(), note.error, text}, when);
     };
     // Not before what the adapter does until then.
-    when > engine_.now() ? thread.tell_at(when, tell) : tell();
+    when > engine_.now() ? thread.emit_at(when, tell) : tell();
   }
 }
 
@@ -372,7 +372,7 @@ void Supervisor::Impl::ring(Thread& thread, protocol::DoorbellKind kind, std::ui
 
 void Supervisor::Impl::on_thread(Thread& thread) {
   Process& process = thread.process();
-  thread.tell_due();
+  thread.emit_due();
   if (died_ == &thread) {
     died_ = nullptr;
     end(process);

@@ -33,7 +33,7 @@ Kernel::Outcome Kernel::sys_user(Thread& thread) {
   Credentials& own = thread.credentials;
   ProcessMemory& memory = thread.process().memory();
   const auto done = [&](std::int64_t result) {
-    thread.tell_credentials();
+    thread.publish_credentials();
     return Answer{result};
   };
   switch (call.number) {
@@ -86,7 +86,7 @@ Kernel::Outcome Kernel::sys_groups(Thread& thread) {
   std::vector<UserId> groups(static_cast<std::size_t>(count));
   if (!memory.read(address, std::as_writable_bytes(std::span(groups))) && count != 0) return Answer{-EFAULT};
   const int result = thread.credentials.set_supplementary(std::move(groups));
-  thread.tell_credentials();
+  thread.publish_credentials();
   return Answer{result};
 }
 
@@ -128,7 +128,7 @@ Kernel::Outcome Kernel::sys_capabilities(Thread& thread) {
   const int result = thread.credentials.set_capabilities({joined(&__user_cap_data_struct::effective),
                                                           joined(&__user_cap_data_struct::permitted),
                                                           joined(&__user_cap_data_struct::inheritable)});
-  thread.tell_credentials();
+  thread.publish_credentials();
   return Answer{result};
 }
 

@@ -129,7 +129,7 @@ Kernel::Outcome Kernel::sys_signalfd(Thread& thread) {
   auto* signals = dynamic_cast<SignalFile*>(file.get());
   if (signals == nullptr) return Answer{file == nullptr && !process.natively_open(fd) ? -EBADF : -EINVAL};
   signals->replace_set(set);
-  process.tell_watched_signals();
+  process.publish_watched_signals();
   return Answer{fd};
 }
 

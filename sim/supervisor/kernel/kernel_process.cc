@@ -22,7 +22,7 @@ Kernel::Outcome Kernel::sys_clone(Thread& thread) {
   if (made == nullptr) return Answer{-EAGAIN};
   made->scheduling = thread.scheduling;
   made->credentials = thread.credentials;
-  made->tell_credentials();
+  made->publish_credentials();
   thread.process().thread_in_making = made;
   thread.process().region().slot(made->slot()).native_tid = 0;
   if ((a[0] & CLONE_CHILD_CLEARTID) != 0) made->set_clear_tid(static_cast<std::uint64_t>(a[3]));

@@ -1,7 +1,7 @@
 // Poll loops that deviate every so many polls: a time-out counted in iterations, a look elsewhere, an
 // allocator with cyclic addresses. A turn then includes the deviation and may have many polls. The program's
 // paths between polls show its length, because a rare path occurs once per turn. A path is identified by a
-// hash of its jumps (way_).
+// hash of its jumps (path_hash_).
 #include <algorithm>
 #include <unordered_map>
 
@@ -45,12 +45,12 @@ unsigned SpinProver::find_far_turn(const Registers& at_entry, const PollPredicat
   std::optional<PollEntry> poll = is_poll(at_entry.rip);
   memory_.begin_tracking();
   for (unsigned polls = 1; polls <= limits.polls; ++polls) {
-    way_ = interpreter_.state.registers.gpr[kRdi];
+    path_hash_ = interpreter_.state.registers.gpr[kRdi];
     const bool goes_on = reads_zeros(*poll) && return_empty(poll->empty_result, limits) &&
                          run_to_poll(is_poll, limits, poll) && arguments_known(*poll);
     if (!goes_on) return 0;
     clock_.poll();
-    Taken& taken = ways[way_];
+    Taken& taken = ways[path_hash_];
     if (++taken.times == 1) taken.first = polls;
     if (taken.times == 2 && polls - taken.first > longer_than) return polls - taken.first;
   }

@@ -130,8 +130,8 @@ bool SpinProver::step_to_poll(const PollPredicate& is_poll, const Limits& limits
       return true;
     }
     if (!interpreter_.jumped()) continue;
-    way_ = (way_ ^ interpreter_.state.registers.rip) * 0x9e37'79b9'7f4a'7c15;
-    way_ ^= way_ >> 29;
+    path_hash_ = (path_hash_ ^ interpreter_.state.registers.rip) * 0x9e37'79b9'7f4a'7c15;
+    path_hash_ ^= path_hash_ >> 29;
     if ((poll = is_poll(interpreter_.state.registers.rip))) return true;
   }
 }

@@ -308,7 +308,7 @@ class SpinProver {
   Growth growth_{memory_};
   bool follows_growth_ = false;
   unsigned ways_ = 0;  // nesting depth of jumps with both paths followed
-  std::uint64_t way_ = 0;  // hash of the jump targets since it was reset
+  std::uint64_t path_hash_ = 0;  // hash of the jump targets since it was reset
   TurnClock clock_;
   std::int64_t period_ps_ = 0;  // duration of a turn that reads clocks, once known
   unsigned steps_ = 0;

@@ -56,7 +56,7 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
   region_ = std::move(region);
   for (const auto& [fd, file] : files_) region_->set_virtual(fd, true);
   least_free_ = 0;
-  tell_watched_signals();
+  publish_watched_signals();
   timers_.clear();
   attached = false;
   ++executions_;
@@ -98,9 +98,9 @@ VirtualFilePtr Process::file(std::int64_t fd) const {
 
 // The value is written by the program; clamping it protects the other processes.
 int Process::own_descriptors() const {
-  const int told = std::atomic_ref(region_->header().own_descriptors).load(std::memory_order_relaxed);
+  const int claimed = std::atomic_ref(region_->header().own_descriptors).load(std::memory_order_relaxed);
   const OwnDescriptors own = supervisor::own_descriptors();
-  return std::clamp(told, own.at_first, own.later);
+  return std::clamp(claimed, own.at_first, own.later);
 }
 
 void Process::enforce_limits() {
@@ -216,10 +216,10 @@ void Process::install_at(int fd, VirtualFilePtr file) {
   files_[fd] = std::move(file);
   region_->set_virtual(fd, true);
   if (is_signal_file) signal_files_.insert(fd);
-  if (is_signal_file || !signal_files_.empty()) tell_watched_signals();
+  if (is_signal_file || !signal_files_.empty()) publish_watched_signals();
 }
 
-void Process::tell_watched_signals() {
+void Process::publish_watched_signals() {
   region_->header().watched_signals = watched_signals() | pending_.pending();
 }
 
@@ -229,7 +229,7 @@ std::uint64_t Process::watched_signals() const {
   return set;
 }
 
-void Process::tell_signal_files() {
+void Process::notify_signal_files() {
   for (const int fd : signal_files_) static_cast<SignalFile&>(*files_.at(fd)).changed();
 }
 

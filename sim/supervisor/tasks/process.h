@@ -128,9 +128,9 @@ class Process {
   // Signals of its signalfds, bit n - 1 for signal n.
   std::uint64_t watched_signals() const;
   // Passes these and the pending signals to the shim, which reports when a thread unmasks one of them.
-  void tell_watched_signals();
+  void publish_watched_signals();
   // Notifies its signalfds of changes to pending().
-  void tell_signal_files();
+  void notify_signal_files();
 
   // Timers of timer_create(2), by id.
   std::map<int, std::unique_ptr<PosixTimer>>& timers() { return timers_; }

@@ -11,7 +11,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-signalfd_siginfo told(const QueuedSignal& signal) {
+signalfd_siginfo siginfo_of(const QueuedSignal& signal) {
   signalfd_siginfo info{};
   const SignalOrigin& origin = signal.origin;
   info.ssi_signo = static_cast<std::uint32_t>(signal.signal);
@@ -40,7 +40,7 @@ IoResult SignalFile::read(std::size_t limit, std::vector<std::byte>& bytes) {
   while (bytes.size() + sizeof(signalfd_siginfo) <= limit) {
     const auto signal = process_.pending().take(set_);
     if (!signal) break;
-    const signalfd_siginfo info = told(*signal);
+    const signalfd_siginfo info = siginfo_of(*signal);
     const auto raw = std::as_bytes(std::span(&info, 1));
     bytes.insert(bytes.end(), raw.begin(), raw.end());
   }

@@ -38,8 +38,8 @@ bool is_watched(Process& process, int signal) { return (process.watched_signals(
 // Keeps the signal until a thread waits for it or unmasks it.
 void keep(Process& process, const QueuedSignal& signal) {
   process.pending().push(signal);
-  process.tell_watched_signals();
-  process.tell_signal_files();
+  process.publish_watched_signals();
+  process.notify_signal_files();
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ std::vector<QueuedSignal> take_signals(Thread& thread) {
   // those that it does not mask; its shim reports when it unmasks one.
   const bool first = thread.tid() == process.pid();
   take_all(process.pending(), ~mask_of(thread) | (first ? ~process.watched_signals() : 0));
-  process.tell_watched_signals();
+  process.publish_watched_signals();
   return taken;
 }
 

@@ -29,7 +29,7 @@ Thread::Thread(Engine& engine, Choices& choices, ComponentId source, Process& pr
 
 Thread::~Thread() = default;
 
-void Thread::tell_credentials() {
+void Thread::publish_credentials() {
   protocol::ThreadSlot& slot = process_.region().slot(slot_);
   const bool is_bound = !credentials.may(kCapDacOverride);
   slot.user = credentials.users().real;
@@ -56,10 +56,10 @@ void Thread::note_write(std::uint64_t address, std::uint64_t length) { parked_->
 void Thread::count_parked_time() {
   if (parked_ == nullptr) return;
   *parked_total_ += engine_.now() - parked_->since;
-  if (on_wait_ != nullptr) [[unlikely]] tell_wait();
+  if (on_wait_ != nullptr) [[unlikely]] report_wait();
 }
 
-void Thread::tell_wait() const {
+void Thread::report_wait() const {
   if (on_wait_ == nullptr) return;
   ThreadWait wait{process_.host().component, process_.pid(), tid_, {}, to_ps(engine_.now()), {}};
   if (parked_ != nullptr) {
@@ -279,23 +279,23 @@ void Thread::on_doorbell() {
   ring_(*this, doorbell);
 }
 
-void Thread::tell_at(Instant when, std::function<void()> tell) {
-  to_tell_.emplace_back(when, std::move(tell));
-  if (!telling_timer_.scheduled()) telling_timer_.schedule_at(when);
+void Thread::emit_at(Instant when, std::function<void()> emit) {
+  to_emit_.emplace_back(when, std::move(emit));
+  if (!emission_timer_.scheduled()) emission_timer_.schedule_at(when);
 }
 
-void Thread::tell_due() {
-  while (!to_tell_.empty() && to_tell_.front().first <= engine_.now()) {
-    telling_timer_.cancel();
-    on_telling();
+void Thread::emit_due() {
+  while (!to_emit_.empty() && to_emit_.front().first <= engine_.now()) {
+    emission_timer_.cancel();
+    on_emission();
   }
 }
 
-void Thread::on_telling() {
-  const auto tell = std::move(to_tell_.front().second);
-  to_tell_.pop_front();
-  if (!to_tell_.empty()) telling_timer_.schedule_at(to_tell_.front().first);
-  tell();
+void Thread::on_emission() {
+  const auto emit = std::move(to_emit_.front().second);
+  to_emit_.pop_front();
+  if (!to_emit_.empty()) emission_timer_.schedule_at(to_emit_.front().first);
+  emit();
 }
 
 void Thread::wake(bool by_adapter_event) {
@@ -337,7 +337,7 @@ void Thread::stop_waiting() {
 }
 
 void Thread::die() {
-  if (parked_ == nullptr) tell_wait();
+  if (parked_ == nullptr) report_wait();
   count_parked_time();
   parked_.reset();
   stop_waiting();

@@ -133,13 +133,13 @@ class Thread final : public Waiter {
   void queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
                        void (*ring)(Thread&, const protocol::QueuedDoorbell&));
 
-  // Emits records of work done ahead of time: calls `tell` at `when`. `when` must not decrease.
-  void tell_at(Instant when, std::function<void()> tell);
+  // Emits records of work done ahead of time: calls `emit` at `when`. `when` must not decrease.
+  void emit_at(Instant when, std::function<void()> emit);
   // Emits the records due by now, before the records of the thread's next action at this time.
-  void tell_due();
+  void emit_due();
 
   // Writes the credentials to the slot: for the sender fields of signals, and for access to files by name.
-  void tell_credentials();
+  void publish_credentials();
 
   // Parks the thread, see parking.h; its parked time is added to `*total`. unpark() resumes it.
   void park(Parked parked, Duration* total);
@@ -278,7 +278,7 @@ class Thread final : public Waiter {
   ArgumentCopies& arguments() { return arguments_; }
   Instant deadline() const { return deadline_; }
   void finish_call() {
-    if (retried_ && on_wait_ != nullptr) [[unlikely]] tell_wait();
+    if (retried_ && on_wait_ != nullptr) [[unlikely]] report_wait();
     retried_ = false;
     opening_.reset();
     arguments_.forget();
@@ -290,16 +290,16 @@ class Thread final : public Waiter {
   Instant blocked_since() const { return blocked_since_; }
   const std::vector<VirtualFilePtr>& waiting_on() const { return waiting_on_; }
   // Reports every wait of the thread to `on_wait` when it ends.
-  void tell_waits_to(const std::function<void(const ThreadWait&)>& on_wait) { on_wait_ = &on_wait; }
+  void report_waits_to(const std::function<void(const ThreadWait&)>& on_wait) { on_wait_ = &on_wait; }
   // Reports the current wait, if there is one, before it ends.
-  void tell_wait() const;
+  void report_wait() const;
 
  private:
   static constexpr int kSlicesAfterSpin = 64;
   static constexpr std::uint32_t kLongestPokeUs = 100'000;
 
   void on_doorbell();
-  void on_telling();
+  void on_emission();
   std::int64_t looks_of_parked() const;
   static bool is_still_empty(const EmptyCall& call);
   std::size_t place_among_empty_calls() const;  // of the current call; empty_calls_.size(): not among them
@@ -340,8 +340,8 @@ class Thread final : public Waiter {
   Timer timer_;
   Timer doorbell_timer_ = Timer::of<&Thread::on_doorbell>(engine_, source_, EventClass::kProgram, this);
   std::deque<protocol::QueuedDoorbell> doorbells_;
-  Timer telling_timer_ = Timer::of<&Thread::on_telling>(engine_, source_, EventClass::kProgram, this);
-  std::deque<std::pair<Instant, std::function<void()>>> to_tell_;
+  Timer emission_timer_ = Timer::of<&Thread::on_emission>(engine_, source_, EventClass::kProgram, this);
+  std::deque<std::pair<Instant, std::function<void()>>> to_emit_;
   void (*ring_)(Thread&, const protocol::QueuedDoorbell&) = nullptr;
   State state_ = State::kPending;
   PendingCall call_;
