@@ -50,7 +50,7 @@ class Horizon {
 
   struct Bounds {
     Instant until{};                    // events at or after it may concern the thread
-    // by time, all before `until`: DMA accesses that the thread executes for adapters
+    // By time, all before `until`: DMA accesses that the thread executes for adapters.
     std::vector<PlannedTouch> touches;
   };
   // Bounds of a thread of `host` whose process has `memory`; `until` is at most `limit`. `own` is the time at
@@ -72,10 +72,10 @@ class Horizon {
   struct Latencies {
     Duration to_memory;     // least latency from adapter to host memory, or to an event for a program
     Duration mmio;          // least latency from CPU to adapter
-    // least latency from a doorbell or command at the adapter to the first bit of its packet
+    // Least latency from a doorbell or command at the adapter to the first bit of its packet.
     Duration from_adapter;
     Duration before_use;    // additional latency until a program of the host has opened a device
-    // least latency from the first bit of another host to the end of the receive check here
+    // Least latency from the first bit of another host to the end of the receive check here.
     Duration over_wire;
     bool is_used = false;   // a program of the host has opened a device
   };

@@ -83,7 +83,7 @@ class SecondCore {
   static constexpr std::uint64_t kFirstReview = 16;  // token transfers before the first review, and
   static constexpr std::uint64_t kReviewed = 256;    // between later reviews
   static constexpr std::chrono::microseconds kLook{50};
-  // a processor must be idle for this long before a trial
+  // A processor must be idle for this long before a trial.
   static constexpr std::chrono::milliseconds kWatched{100};
   static constexpr std::chrono::milliseconds kJudged{20};    // interval between checks for contention
   static constexpr std::chrono::milliseconds kLeastPause{500}, kLongestPause{8000};  // between trials

@@ -57,7 +57,7 @@ class TokenWait {
   std::int64_t poke_period_us_;
   std::int64_t poke_us_ = 0;  // processor time until the next poke
   std::int64_t look_us_ = 0;  // real time until the process is checked
-  // processor time of the process at the last poke, or at the first check
+  // Processor time of the process at the last poke, or at the first check.
   std::optional<std::int64_t> processor_us_;
   std::int64_t silent_ms_ = 0;
   std::int64_t asleep_ms_ = 0;
@@ -66,7 +66,7 @@ class TokenWait {
   std::optional<std::uint64_t> calls_before_;  // calls counted at the first check after the token was passed
   std::int64_t kernel_before_ms_ = 0;          // kernel time of the thread at that check
   SecondCore* second_core_ = nullptr;
-  // region of the last token holder; compared only, it may be destroyed
+  // Region of the last token holder; compared only, it may be destroyed.
   const ProcessRegion* given_in_ = nullptr;
   std::uint32_t given_index_ = 0;            // slot of the last token holder
   Interruption::Watch watch_;  // makes these signals interrupt sleep

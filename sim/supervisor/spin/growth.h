@@ -79,9 +79,9 @@ class Growth final : public Observer {
   // it is at most `most`. False: see reason().
   bool set_register(unsigned index, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
   bool set_memory(std::uint64_t address, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
-  // Bounded values, which need a horizon. A clock reading has the time `ps` in the turn that is interpreted,
-  // in the clock's own units. All readings of one clock grow equally each turn, which makes their difference
-  // known within a turn.
+  // Bounded values, which need a horizon. `ps` is the time of the reading in the turn that is interpreted;
+  // `whole` has bounds of what the clock shows, in its own units. All readings of one clock grow equally each
+  // turn, which makes their difference known within a turn.
   enum class Clock : std::uint8_t { kNone, kCounter, kNanoseconds, kMicroseconds };
   struct Reading {
     Clock clock = Clock::kNone;
@@ -164,7 +164,7 @@ class Growth final : public Observer {
   struct Bounds {
     Range range;
     unsigned size = 8;  // bytes; with 4 the upper half of a register is zero
-    // registers: number of low bytes that are constant in every turn, regardless of the bounds
+    // Registers only: number of low bytes that are constant in every turn, regardless of the bounds.
     unsigned constant_low = 0;
     bool is_floating = false;
     double least = 0, most = 0;
@@ -226,7 +226,7 @@ class Growth final : public Observer {
   bool bounded_quotient(const Instruction& in);
   bool bounded_accumulator(const Instruction& in);
   bool bounded_condition(const Instruction& in);
-  // True if a condition is undecided and both outcomes are permitted.
+  // True, and noted for went_both_ways(), if a condition is undecided and both outcomes are permitted.
   bool may_be_either() {
     const bool may = reason_ == Reason::kUnsettled && may_go_both_ways_;
     went_both_ways_ |= may;
@@ -335,7 +335,7 @@ class Growth final : public Observer {
   std::vector<BoundedCell> bounded_;
   std::vector<Bounds> readings_;  // counter readings of this turn
   std::array<std::optional<std::int64_t>, 4> first_ps_{};  // first reading of each clock
-  // the low bytes of rdx that are known to be the sign of as many bytes of rax; 0: none
+  // The low bytes of rdx that are known to be the sign of as many bytes of rax; 0: none.
   unsigned sign_size_ = 0;
   bool flags_bounded_ = false;  // flags compare these:
   Range flags_range_a_, flags_range_b_;

@@ -211,7 +211,7 @@ struct Instruction {
   Op op = Op::kRefused;
   Condition condition = Condition::kO;
   std::uint8_t size = 0;         // of the operation, in bytes
-  // source of an extending move; element size or source size of a vector operation
+  // Source of an extending move; element size or source size of a vector operation.
   std::uint8_t source_size = 0;
   Operand destination;
   Operand source;

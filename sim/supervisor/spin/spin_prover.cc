@@ -179,7 +179,7 @@ SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, con
     proof.reads = memory_.reads();
     proof.writes = memory_.writes();
   } else {
-    // a computation: the next poke finds it in other code, hundreds of KiB of decoded instructions later
+    // A computation: the next poke finds it in other code, hundreds of KiB of decoded instructions later.
     code_.invalidate();
   }
   proof.steps = steps_;

@@ -128,7 +128,7 @@ struct PollPoint {
 struct PollLoopProof {
   bool proven = false;
   Refusal refusal;
-  // the instruction limit was reached in a search; with more steps a longer turn may be proven
+  // The instruction limit was reached in a search; with more steps a longer turn may be proven.
   bool ran_out = false;
 
   // In the order of the cycle. The analysis began at the first.

@@ -47,7 +47,7 @@ struct Family {
   bool holds_parent = false;  // vfork: the parent waits until this process has executed a program or ended
   bool shares_memory = false;     // until then it writes to the parent's memory
   std::vector<EndedChild> ended;  // in the order in which they ended
-  // stopped or continued children not yet reported: the latest state of each
+  // Stopped or continued children not yet reported: the latest state of each.
   std::vector<EndedChild> changed;
   std::shared_ptr<ProcessEvents> children = std::make_shared<ProcessEvents>("child processes");
   std::shared_ptr<ProcessEvents> released =

@@ -27,7 +27,7 @@ void LoopTraps::note_poked(const spin::LoopJump& jump) {
 
 void LoopTraps::note_trapped(std::uint64_t address, bool waits) {
   const auto trap = process_.patches()->trap_at(address);
-  // the address is the program's claim
+  // The address is the program's claim.
   if (!trap || trap->kind != protocol::DecidedInstruction::kLoopJump) return;
   Loop& loop = loops_[address];
   loop.vain = waits ? 0 : loop.vain + 1;

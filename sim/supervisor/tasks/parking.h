@@ -5,27 +5,25 @@
 // one period of the loop; a look is one poll of it.
 //
 // - A poll loop looks at t, t + c, t + 2c, … (c: cost of an empty poll). It resumes at the first look at or
-// after the
-//   change. A spin takes no virtual time and resumes at the time of the change. A turn that polls several queues may end
-//   with any of its looks: the earlier polls of that turn are made up for when the thread resumes (Thread::Turn).
+//   after the change. A spin takes no virtual time and resumes at the time of the change. A turn that polls
+//   several queues may end with any of its looks: when the thread resumes, it executes the earlier polls of
+//   that turn again (Thread::Turn).
 // - Growing values change by a constant each turn (sim/supervisor/spin/growth.h). Another thread or an
-// adapter that
-//   accesses the program's memory meanwhile finds the values of that time. The thread resumes with those of its turn; its
-//   registers are in the frame of the poll (protocol::kPollFrame). A loop proven for a limited number of turns resumes
-//   by itself after them.
-// - A turn may have thousands of looks at irregular times (spin/far_turn.cc). It is followed by interpreting
-// it once, with
-//   effort that skipped polls have earned.
+//   adapter that accesses the program's memory meanwhile finds the values of that time. The thread resumes
+//   with those of its turn; its registers are in the frame of the poll (protocol::kPollFrame). A loop proven
+//   for a limited number of turns resumes by itself after them.
+// - A turn may have thousands of looks at irregular times (spin/far_turn.cc). Its proof interprets it once,
+//   with effort that skipped polls have earned.
 // - A turn may make system calls that find nothing, or sleep, any number of times with a few different calls.
-// Their results
-//   are known (Thread::EmptyCall), and changes of their files wake the thread too. Such calls take virtual time.
+//   Their results are known (Thread::EmptyCall), and changes of their files wake the thread too. Such calls
+//   take virtual time.
 // - A turn may read clocks (sim/supervisor/spin/turn_clock.h). It then acts at several times, and a change
-// may fall between
-//   them. The thread resumes with the look before the change, in the past, and catches up to the time of the change with
-//   memory as it was. The same happens before another thread of its process runs, which must find memory as of that time
-//   (Supervisor::Impl::bring_to_present). Memory that the turn writes must not be registered, because adapters may read
-//   it at any time, and must not be shared with other processes. Only bounds may be known for values computed from clocks
-//   if the next turn recomputes them; the thread then resumes one turn earlier.
+//   may fall between them. The thread resumes with the look before the change, in the past, and catches up to
+//   the time of the change with memory as it was. The same happens before another thread of its process runs,
+//   which must find memory as of that time (Supervisor::Impl::bring_to_present). Memory that the turn writes
+//   must not be registered, because adapters may read it at any time, and must not be shared with other
+//   processes. Only bounds may be known for values computed from clocks if the next turn recomputes them; the
+//   thread then resumes one turn earlier.
 //
 // A thread is parked only while no other thread of its host is about to run (it may share memory), except a
 // thread that is about to look at a completion queue itself. If such a thread runs, its changes are noticed.
@@ -51,7 +49,7 @@ class ProcessMemory;
 struct Parked {
   enum class Kind : std::uint8_t { kPoll, kSpin };
   Kind kind = Kind::kPoll;
-  Instant since{};          // kPoll: time of the last executed look
+  Instant since{};          // time of the last executed look; kSpin: of the end of the slice
   // kPoll: duration of a turn, and the times of its looks from its beginning; the first is 0.
   Duration turn{};
   std::vector<Duration> looks{Duration::zero()};
@@ -66,7 +64,7 @@ struct Parked {
   std::shared_ptr<const spin::PollLoopProof> proof;
   // `proof` if values grow or clocks are read, else nullptr.
   std::shared_ptr<const spin::PollLoopProof> growing;
-  // first value of `watched`, saved when show() first changes it (loops with clocks)
+  // First value of `watched`, saved when show() first changes it (loops with clocks).
   std::vector<spin::ByteRun> as_parked;
   std::int64_t most_looks = 0;  // the thread resumes with this look at the latest; 0: no limit
   bool is_shown = false;        // show() is writing memory
@@ -233,7 +231,7 @@ class LoopAnalyst {
   };
   FollowedRow row_;
   std::unique_ptr<spin::SpinProver> follower_;  // created for the first series
-  // stack pointer of the last series, if its stack is private to the process
+  // Stack pointer of the last series, if its stack is private to the process.
   std::uint64_t private_stack_ = 0;
 
   spin::Limits limits_within(unsigned steps, unsigned effort = 0) const;

@@ -74,7 +74,7 @@ struct Answer {
   std::int64_t result = 0;
   protocol::Action action = protocol::Action::kReturn;
   std::int64_t arguments[2] = {0, 0};
-  // calls whose results the thread knows until its horizon, see ThreadSlot::repeats
+  // Calls whose results the thread knows until its horizon, see ThreadSlot::repeats.
   std::uint32_t repeats = 0;
 };
 
