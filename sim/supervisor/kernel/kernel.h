@@ -140,6 +140,7 @@ class Kernel {
   static void note_caller(Thread& thread);
 
   using Handler = Outcome (Kernel::*)(Thread&);
+  struct Handlers;
   static Handler handler_of(std::uint32_t number);
 
   // Files (kernel_io.cc)
@@ -202,6 +203,7 @@ class Kernel {
   Outcome sys_stat(Thread& thread);
   // Files of the host's own trees (kernel_path.cc)
   Outcome sys_path(Thread& thread);
+  Outcome sys_refused(Thread& thread) { return refuse(thread); }
   Outcome sys_file_numbers(Thread& thread);
   Outcome sys_descriptor_path(Thread& thread, const protocol::PathArgument& argument);
   Outcome answer_about(Thread& thread, const protocol::PathCall& row, const TreeWalk& found);
