@@ -9,7 +9,6 @@
 
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/kernel/async_io.h"
-#include "sim/supervisor/kernel/sysv_ipc.h"
 #include "sim/supervisor/tasks/interval_timer.h"
 #include "sim/supervisor/tasks/posix_timer.h"
 #include "sim/supervisor/net/udp.h"
@@ -42,11 +41,7 @@ Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& host
       report_(std::move(warn)),
       make_thread_(std::move(make_thread)),
       checks_(tracer, options) {
-  host_paths_.resize(hosts.size());
-  for (const HostSpec& host : hosts) {
-    huge_pages_.emplace_back(host.huge_pages);
-    sysv_ipc_.push_back(std::make_unique<SysvIpc>());
-  }
+  for (const HostSpec& host : hosts) host_kernels_.emplace_back(host.huge_pages);
   make_file_watches();
 }
 
@@ -213,7 +208,7 @@ void Kernel::release(Process& process) {
 void Kernel::forget_waits(Process& process) {
   futexes_.forget(process);
   end_async_contexts(process);
-  huge_pages_[process.host_index()].forget(process.pid());
+  host_of(process).huge_pages.forget(process.pid());
   ipc_of(process).detach_all(process.pid(), seconds());
 }
 
@@ -229,7 +224,7 @@ Kernel::Outcome Kernel::wait_for(Thread& thread, std::vector<VirtualFilePtr> fil
     what += " on " + files.front()->describe() + fmt::format(" and {} more", files.size() - 1);
   }
   checks_.before_sleep(thread, files, deadline, now());
-  if (!terminals_.empty()) note_waits_for_terminals(files);
+  if (!host_of(thread.process()).terminals.empty()) note_waits_for_terminals(files);
   thread.block(std::move(files), deadline, std::move(what));
   return std::nullopt;
 }
