@@ -19,6 +19,7 @@
 #include "sim/observe/race_windows.h"
 #include "sim/observe/recorder.h"
 #include "sim/observe/text_trace_sink.h"
+#include "sim/observe/watched.h"
 #include "tools/verbatim/calls/call_list.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/contact_checks.h"
@@ -60,6 +61,7 @@ struct Observers {
   std::optional<RunRecording> recording;
   RunSeries series;
   std::optional<Debugger> debugger;
+  std::optional<observe::Watched> watched_text, watched_recording, watched_packets;  // what the three files get
   observe::RaceWindows windows;
   observe::FailureFacts facts;
   std::optional<observe::Losses> losses;
