@@ -67,6 +67,8 @@ class Horizon {
   static constexpr Duration kFarthest{100'000'000'000};
 
   Instant earliest_effect(std::size_t host, std::optional<Instant> own, Instant limit) const;
+  // Adds the DMA accesses to `memory` that the thread executes. Lowers `until` to the first access that it cannot
+  // execute, or that has no room in the list of the process.
   void plan_touches(std::size_t host, const host::ProgramMemory& memory, Bounds& bounds);
 
   struct Latencies {

@@ -170,7 +170,8 @@ void SecondCore::review_free(Clock::time_point now) {
   move_to(!used_);
 }
 
-// True if the processor was idle for at least nine of ten ticks since the previous check.
+// True if the processor was idle for at least nine of ten ticks since the previous check. A check needs an
+// earlier one between kWatched and 10 kWatched ago.
 bool SecondCore::is_second_free(Clock::time_point now) {
   if (now - watched_ < kWatched) return false;
   const Ticks before = std::exchange(ticks_, ticks());
@@ -178,7 +179,8 @@ bool SecondCore::is_second_free(Clock::time_point now) {
   return recently && ticks_.all > before.all && (ticks_.idle - before.idle) * 10 >= (ticks_.all - before.all) * 9;
 }
 
-// True if other threads preempted the simulator more than four times per kJudged.
+// True if other threads preempted the simulator more than four times per kJudged since the last check, which
+// is at least kJudged ago.
 bool SecondCore::is_second_wanted(Clock::time_point now) {
   if (now - judged_ < kJudged) return false;
   const auto periods = (now - std::exchange(judged_, now)) / kJudged;
@@ -186,7 +188,8 @@ bool SecondCore::is_second_wanted(Clock::time_point now) {
   return now_interrupted - std::exchange(interruptions_, now_interrupted) > 4 * periods;
 }
 
-// The pause doubles as long as trials confirm the configuration.
+// Ends a trial, or the use of the second processor, with a decision. The pause until the next trial doubles
+// while decisions confirm the configuration.
 void SecondCore::end_trial(bool second, Clock::time_point now) {
   pause_ = second == second_before_ ? std::min(pause_ * 2, kLongestPause) : kLeastPause;
   tries_ = false;

@@ -94,6 +94,7 @@ class SecondCore {
   };
 
   void review();
+  // A window has ended: leaves a contended second processor, continues a trial, or begins one.
   void review_free(Clock::time_point now);
   bool is_second_free(Clock::time_point now);
   bool is_second_wanted(Clock::time_point now);

@@ -119,8 +119,8 @@ void TokenWait::give(ProcessRegion& region, std::uint32_t index, protocol::Threa
   if (before != nullptr) protocol::send_to_sleep(before->go);
 }
 
-// Wakes the token holder if the program has overwritten its word: hand_over() then took a sleeping thread for
-// a running one.
+// Wakes the token holder again while it has not taken the token. The program may have overwritten the word of
+// a sleeping thread, which hand_over() then took for a running one.
 void TokenWait::wake_again(ProcessRegion& region) {
   if (given_in_ != &region) return;
   auto& go = region.slot(given_index_).go;
@@ -210,8 +210,8 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
   }
 }
 
-// True if the process used enough processor time since the last poke. On a loaded machine a program may be
-// silent because it is not scheduled.
+// True if the process used enough processor time since the last poke; otherwise the interval of checks
+// doubles. On a loaded machine a program may be silent because it is not scheduled.
 bool TokenWait::has_computed(pid_t pid) {
   const auto now = processor_time_us(pid);
   if (!now) return true;

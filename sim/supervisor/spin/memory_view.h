@@ -185,6 +185,7 @@ class MemoryView {
   static std::uint64_t marked_bytes(const Page& page, unsigned line, Mark mark);
   template <class Visit>
   static void for_each_marked(const Page& page, Mark mark, Visit visit);
+  // Before the first store to a page since the anchor: saves its contents. False: the page is executed code.
   bool prepare_write(Page& page);
   bool note_read(Page& page, unsigned offset, unsigned n);
   void note_write(Page& page, unsigned offset, unsigned n);

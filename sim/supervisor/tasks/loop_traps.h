@@ -20,8 +20,8 @@ class LoopTraps {
  public:
   explicit LoopTraps(Process& process) : process_(process) {}
 
-  // A poke found the thread in a waiting loop that jumps back at `jump`; address 0: there is no single such
-  // jump.
+  // A poke found the thread in a waiting loop that jumps back at `jump`. After enough of these pokes the jump
+  // traps. Address 0: there is no single jump of this kind.
   void note_poked(const spin::LoopJump& jump);
   // The thread trapped at `address`. `waits`: the analysis proved that it waits.
   void note_trapped(std::uint64_t address, bool waits);

@@ -242,8 +242,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   return parked;
 }
 
-// Turns that repeatedly end by themselves are part of a longer turn. The interval between searches for it
-// doubles.
+// Counts consecutive ends of the parked turns at the predicted time: these turns are part of a longer one.
+// After own_ends_before_ of them the proof is dropped and a longer turn is searched; the number doubles each
+// time.
 void LoopAnalyst::note_own_end(const SeenPoll& seen) {
   constexpr unsigned kTries = 12;
   const bool has_come = own_end_ != Instant{} && seen.at >= own_end_ && seen.at <= own_end_ + kPollsOfAnEnd * seen.cost;

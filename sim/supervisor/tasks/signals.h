@@ -11,6 +11,8 @@ class Process;
 // Sends to the process: the first live thread that awaits or does not mask the signal receives it. It is
 // discarded if ignored, and kept while every thread masks it.
 void send_signal(Process& process, int signal, const SignalOrigin& origin = {});
+// Sends to one thread. A masked signal is kept for a signalfd of the process if one watches it, else for the
+// thread.
 void signal_thread(Thread& thread, int signal, const SignalOrigin& origin);
 
 // True if the program masks the signal in this thread.
