@@ -4,21 +4,25 @@
 //
 // Every future effect is a scheduled event or follows from one. The horizon is therefore the minimum over the
 // engine's queue of each event's time plus the least latency from the event to the thread's host:
-//   event                                   least latency
-//   a fault, a timeout of this adapter      0 (it may take something away)
-//   an effect that a program can see        0: Hca::next_effect()
-//   another event of this adapter           PCI Express one way and an access to host memory, because it must become a
-//                                           DMA request first; or the adapter's event latency if that is shorter
-//   a DMA request under way                 0, if a program can notice it and the thread cannot execute it itself
-//   an event of another adapter             wire latency, the receive check, then as an event of this adapter
-//   any other event of the fabric           as an event of this adapter
-//   a thread or program start elsewhere     the doorbell, the packet processing of that adapter (no WQE fetch: a WQE may
-//                                           be pushed), then as an event of another adapter. No doorbell while the
-//                                           thread is in a command. Two calls more before a program of that host has
-//                                           opened a device. At most the latency of the management network, and
-//                                           exactly that before a program of this host has opened a device.
-//   another thread of this host             0 (it may share memory)
-//   the management network                  0
+//   event                                least latency
+//   a fault or a timeout, except one of  0 (it may take something away)
+//   another adapter
+//   an effect that a program can see     0: Hca::next_effect()
+//   another event of this adapter        PCI Express one way and an access to host memory, because it
+//                                        must become a DMA request first; or the adapter's event latency
+//                                        if that is shorter
+//   a DMA request under way              0, if a program can notice it and the thread cannot execute it
+//                                        itself
+//   an event of another adapter          wire latency, the receive check, then as an event of this adapter
+//   any other event of the fabric        as an event of this adapter
+//   a thread or program start elsewhere  the doorbell, the packet processing of that adapter (no WQE
+//                                        fetch: a WQE may be pushed), then as an event of another adapter.
+//                                        No doorbell while the thread is in a command. Two calls more
+//                                        before a program of that host has opened a device. At most the
+//                                        latency of the management network, and exactly that before a
+//                                        program of this host has opened a device.
+//   another thread of this host          0 (it may share memory)
+//   the management network               0
 // Each doorbell of the thread itself lowers its horizon to RegionHeader::own_effect_ps after the doorbell;
 // the shim does this.
 //

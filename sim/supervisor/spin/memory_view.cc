@@ -73,7 +73,7 @@ MemoryView::Page* MemoryView::find_page(std::uint64_t number) {
     fault_ = Reason::kTooMuchMemory;
     return nullptr;
   }
-  // The anchor has the values at begin_tracking().
+  // Default-initialised: the arrays of a page are filled before they are read.
   if (used_ == pages_.size()) {
     auto& spare = spare_pages();
     pages_.push_back(spare.empty() ? std::unique_ptr<Page>(new Page) : std::move(spare.back()));

@@ -1,4 +1,4 @@
-// Which instructions are interpreted, and as which operation. Used by the decoder only, which is the only
+// The instructions that are interpreted, and their operation. Used by the decoder only, which is the only
 // other user of Zydis.
 #pragma once
 

@@ -210,7 +210,7 @@ class LoopAnalyst {
   bool has_far_times_ = true;  // spin::Limits::far_times
   bool may_be_far_ = false;  // recent refusals suggest a turn of many polls
   unsigned few_turns_ = 0;  // consecutive refusals because the loop does something else after a few turns
-  std::uint32_t polls_to_skip_ = 0;  // until it does so
+  std::uint32_t polls_to_skip_ = 0;  // polls to pass until that deviation
   unsigned turn_steps_;  // instruction limit for a turn of few polls
   unsigned short_polls_ = 1;  // polls of the last proven turn of few polls, else 1
   std::int64_t credit_;  // instructions available for turns of many polls

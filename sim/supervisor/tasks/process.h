@@ -190,7 +190,7 @@ class Process {
   pid_t native_pid_ = -1;
   pid_t calling_tid_ = -1;
   std::vector<std::unique_ptr<Thread>> threads_;
-  // Of earlier programs; one of them may be the caller.
+  // Threads of earlier programs; one of them may be the caller.
   std::vector<std::unique_ptr<Thread>> former_threads_;
   std::map<int, VirtualFilePtr> files_;
   std::set<int> signal_files_;  // the signalfds among them
