@@ -40,7 +40,7 @@ Growth::Uses Growth::uses_memory(std::uint64_t address, std::uint64_t length) co
   return grows || changes(address, length, nullptr) ? Uses::kRule : Uses::kConstant;
 }
 
-// The least regular value that the instruction reads.
+// The least specific kind of value that the instruction reads: constant, by rule, or within bounds.
 Growth::Uses Growth::uses(const Instruction& in) const {
   Uses most = Uses::kConstant;
   for (unsigned index = 0; index < 16; ++index) {

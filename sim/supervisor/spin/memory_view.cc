@@ -8,8 +8,8 @@
 
 namespace verbatim::spin {
 
-// Pages that no analysis of this thread uses at present. Reuse avoids allocations: each process is analysed
-// often, for a few microseconds.
+// Pages that no analysis of this thread uses at present. Reuse avoids allocations, because an analysis takes
+// only microseconds.
 std::vector<std::unique_ptr<MemoryView::Page>>& MemoryView::spare_pages() {
   static thread_local std::vector<std::unique_ptr<Page>> pages;
   return pages;

@@ -176,7 +176,8 @@ class Thread final : public Waiter {
 
   // The call waits for one of `files`, at most until `deadline`. `what` completes "waits in …".
   void block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what);
-  // A file has changed. The call is retried after the wake-up latency, plus the event latency if an adapter
+  // An event that the thread waits for may have happened, such as a change of one of the files. A parked
+  // thread resumes. A blocked call is retried after the wake-up latency, plus the event latency if an adapter
   // caused the wake-up. Later wake-ups and the deadline do not change that time.
   void wake(bool by_adapter_event = false) override;
   // Delay of the thread before a call or after a wait, chosen at `site`. It models the freedom of a
