@@ -24,10 +24,11 @@ namespace {
 using protocol::FileNumber;
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::int64_t kLatestSecond = std::int64_t{1} << 33;  // nanoseconds since 1970 have room for it
+constexpr std::int64_t kLatestSecond = std::int64_t{1} << 33;  // nanoseconds since 1970 up to it fit into 64
+                                                               // bits
 constexpr long kBlock = 4096;
 
-// As the file system keeps it.
+// Conversion between virtual time and the shifted time that the file system stores.
 timespec kept(timespec time) { return {time.tv_sec - protocol::kFileTimeShift, time.tv_nsec}; }
 timespec told(timespec time) { return {time.tv_sec + protocol::kFileTimeShift, time.tv_nsec}; }
 bool is_machines(const timespec& time) { return time.tv_sec >= protocol::kFirstMachineTime; }
@@ -37,19 +38,19 @@ timespec now() {
   return {ns / kNsPerSecond, ns % kNsPerSecond};
 }
 
-// Of access and change: only that of change ever shows.
+// Sets access and change time. Programs only ever see the change time.
 long set_native_times(const NativeFile& file, const timespec (&both)[2]) {
   return native(SYS_utimensat, file.path != nullptr ? AT_FDCWD : file.fd, file.path, both,
                 file.path != nullptr && !file.follow ? AT_SYMLINK_NOFOLLOW : 0);
 }
 
-// On behalf of the runtime.
+// Excluded from file events, because the runtime does it.
 void keep_times(const NativeFile& file, timespec time) {
   const OwnFileWork own_work;
   set_native_times(file, {kept(time), kept(time)});
 }
 
-// The supervisor's numbers of files, at most as many as the mailbox holds.
+// Asks the supervisor for inode numbers and owners; at most as many files as the mailbox holds.
 bool ask_numbers(FileNumber* numbers, long count, bool made) {
   memcpy(my_mailbox().bytes, numbers, static_cast<std::size_t>(count) * sizeof *numbers);
   if (exchange(protocol::Request::kSystemCall, protocol::kFileNumbersCall, {count, made ? 1 : 0, 0, 0, 0, 0}) != 0)
@@ -58,7 +59,8 @@ bool ask_numbers(FileNumber* numbers, long count, bool made) {
   return true;
 }
 
-// The time of the last change as programs see it; what the file system has set by itself becomes the present.
+// Time of the last change as programs see it. A time that the file system has set itself is replaced by the
+// present.
 timespec change_time(timespec native_time, const NativeFile& file) {
   if (!is_machines(native_time)) return told(native_time);
   const timespec time = now();
@@ -76,7 +78,8 @@ long stat_native(const NativeFile& file, struct stat& status) {
   return native(SYS_newfstatat, AT_FDCWD, file.path, &status, file.follow ? 0 : AT_SYMLINK_NOFOLLOW);
 }
 
-// Files of whoever runs the simulator, and of those whom the kernel has no number for, are root's.
+// Files of the user who runs the simulator, and of users unknown to the kernel's user namespace, belong to
+// root.
 std::uint32_t user_seen(std::uint32_t user) {
   const protocol::RegionHeader& header = region_header();
   return user == header.machine_user || user == header.unnamed_user ? 0 : user;
@@ -86,7 +89,8 @@ std::uint32_t group_seen(std::uint32_t group) {
   return group == header.machine_group || group == header.unnamed_group ? 0 : group;
 }
 
-// Without what only some file systems tell, and what Linux has added behind: the mount, alignments.
+// Clears the fields that only some file systems fill, and those that newer kernels append (mount id,
+// alignments).
 void leave_basic(struct statx& status) {
   status.stx_mask &= STATX_BASIC_STATS;
   status.stx_attributes = status.stx_attributes_mask = 0;
@@ -147,8 +151,8 @@ void tell_attributes(long number, long address, const NativeFile& file) {
 
 namespace {
 
-// The times of the machine's files that have changed since the run began would be others in each run: what they show is the
-// beginning of virtual time. A time in the future is one that somebody has set.
+// Whether a file of the machine has changed since the run began. Such times would differ between runs;
+// programs see the start of virtual time instead. A time in the future was set explicitly and stays.
 bool is_of_run(std::int64_t seconds, std::int64_t nanoseconds) {
   if (seconds < 0 || seconds >= kLatestSecond) return false;
   const std::int64_t changed = seconds * kNsPerSecond + nanoseconds;
@@ -203,7 +207,7 @@ long change_owner(const NativeFile& file, bool own, long user, long group) {
   memcpy(my_mailbox().bytes, &number, sizeof number);
   const long result =
       exchange(protocol::Request::kSystemCall, protocol::kFileOwnerCall, {user, group, own ? 1 : 0, 0, 0, 0});
-  // Who watches the file hears of a change of its attributes, which the kernel would otherwise not see.
+  // Reports IN_ATTRIB to watchers: the kernel does not see a change of the virtual owner.
   if (result == 0 && own && (static_cast<int>(user) != -1 || static_cast<int>(group) != -1) && files_are_watched())
     set_native_times(file, {status.st_mtim, status.st_mtim});
   return result;
@@ -297,7 +301,7 @@ long set_times(long number, long times, const NativeFile& file) {
         return -EINVAL;
     }
     of_access = both[0].tv_nsec != UTIME_OMIT;
-    if (both[1].tv_nsec == UTIME_OMIT) {  // times of access are those of change
+    if (both[1].tv_nsec == UTIME_OMIT) {  // the access time is the change time
       struct stat status;
       return of_access ? set_native_times(file, {kept(wanted), kOmitted}) : stat_native(file, status);
     }

@@ -33,7 +33,7 @@ std::int64_t use_of_open(long flags) {
   return use;
 }
 
-// Each disk has a size of its own for a folder that is new.
+// A new folder has the block size of its file system as its size.
 void take_size_of_new_folder(ViewedFile& file, std::uint32_t mode) {
   if (file.has_original != 0 || !S_ISDIR(mode)) return;
   file.seen_size = file.block_size;

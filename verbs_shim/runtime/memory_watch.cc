@@ -15,13 +15,13 @@ namespace verbatim::shim {
 
 namespace {
 
-constexpr int kDontNeedLocked = 24;  // later than some headers
+constexpr int kDontNeedLocked = 24;  // missing from some headers
 
 MemoryGone told = nullptr;
 
 unsigned long whole_pages(long size) { return (static_cast<unsigned long>(size) + 4095) & ~4095ul; }
 
-// As the filter looks at them (filter.cc).
+// The same comparisons as in the filter (filter.cc).
 bool may_be_own(long address) {
   const unsigned long high = static_cast<unsigned long>(address) >> 32;
   return high >= (protocol::kShimStart >> 32) - 1 && high < protocol::kShimEnd >> 32;
@@ -41,7 +41,7 @@ void tell_moved(const long (&a)[6], unsigned long there) {
   tell(start + after, start + before, "mremap");
 }
 
-// Behind a call: FF /2 with its addressing bytes, or E8 and four more.
+// Whether a call instruction ends at `address`: FF /2 with its addressing bytes, or E8 with four more.
 bool follows_call(unsigned long address) {
   constexpr unsigned kLongest = 7;
   unsigned char code[kLongest];
@@ -113,7 +113,7 @@ void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]) {
   for (std::uint64_t& frame : frames) frame = 0;
   const auto* const context = reinterpret_cast<const ucontext_t*>(my_slot->context_address);
   if (stack_of_call == 0 && context == nullptr) return;
-  constexpr unsigned kWords = 128;  // of the stack are looked at
+  constexpr unsigned kWords = 128;  // words of the stack that are examined
   const auto stack =
       stack_of_call != 0 ? stack_of_call : static_cast<unsigned long>(context->uc_mcontext.gregs[REG_RSP]);
   unsigned found = 0;

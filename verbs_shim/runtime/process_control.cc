@@ -18,7 +18,8 @@ using protocol::ControlOption;
 
 constexpr int kOptions = sizeof protocol::kControlOptions / sizeof protocol::kControlOptions[0];
 
-// What the process has set, by the option's place in the table. Copies have it too, and programs that are executed do not.
+// Settings of the process, by the option's index in the table. A forked copy inherits them, an executed
+// program does not.
 long settings[kOptions];
 bool is_set[kOptions];
 

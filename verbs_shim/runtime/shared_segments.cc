@@ -1,4 +1,4 @@
-// shmat and shmdt: the supervisor keeps the segments and counts who has attached them; the memory is mapped here.
+// shmat and shmdt. The supervisor keeps the segments and their attach counts; the process maps the memory.
 #include "verbs_shim/runtime/shared_segments.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
-// A process that was started and linked once, and is copied for each of many runs before it has asked the simulator for
-// anything: a copy is what a process would be that was started for the run. It is a child of the simulator (CLONE_PARENT) in a
-// session of its own, with what the kernel keeps of its first thread for the C library, and takes the region of its run before
-// it touches anything there.
+// A zygote: a process that is started and linked once, and copied for each of many runs before it has made a
+// request. A copy equals a process that was started for the run. It is a child of the simulator
+// (CLONE_PARENT) in a session of its own, and inherits what the kernel keeps of the first thread for the C
+// library. It maps the region of its run before it touches anything there.
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -17,7 +17,7 @@ namespace verbatim::shim {
 
 namespace {
 
-// What a copy does not inherit of what the C library has told the kernel of its first thread.
+// Registrations of the first thread with the kernel, made by the C library, that a copy does not inherit.
 struct ToldToKernel {
   long tid_address = 0, robust_list = 0, robust_list_size = 0;
   bool is_known = false;
@@ -30,7 +30,7 @@ ToldToKernel told_to_kernel() {
   return told;
 }
 
-// 0: in the copy; else its pid or -errno.
+// Returns 0 in the copy, else its pid or -errno.
 long copy_process(long simulator, const ToldToKernel& told) {
   if (!told.is_known) return -ENOSYS;
   const long region = fetch_passed_file(true);
