@@ -1,10 +1,10 @@
-// Protection domains, thread domains, and the parent domains that join them.
+// Protection domains, thread domains, and parent domains, which join the two.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
 namespace {
 
-// ibv_alloc_parent_domain(3): the driver in the upper half.
+// Resource type for the allocator, with the driver in the upper half (ibv_alloc_parent_domain(3)).
 std::uint64_t number_of(ResourceType type) {
   constexpr std::uint64_t kMlx5 = 1;  // RDMA_DRIVER_MLX5
   return kMlx5 << 32 | static_cast<std::uint64_t>(type);
@@ -26,7 +26,7 @@ void give_back(Pd& pd, ResourceType type, void** memory) {
 bool allocate_in_domain(ibv_pd* handle, ResourceType type, std::uint64_t ring_bytes, DomainMemory* memory) {
   auto* pd = object<Pd>(handle);
   if (pd == nullptr || pd->allocate == nullptr || ring_bytes == 0) return true;
-  // Rings in whole pages, records of two counters, as mlx5 asks for them.
+  // Whole pages for rings, and records of two counters, as mlx5 requests them.
   constexpr std::size_t kPage = 4096, kRecord = 8;
   if (!take(*pd, type, (ring_bytes + kPage - 1) / kPage * kPage, kPage, &memory->rings)) return false;
   if (take(*pd, ResourceType::kDoorbellRecord, kRecord, kRecord, &memory->record)) return true;
@@ -61,7 +61,7 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* a
   constexpr std::uint32_t kKnown = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
   auto* protection_domain = object<Pd>(attributes->pd);
   Td* const td = object<Td>(attributes->td);
-  // A parent domain has no parent; its parts are of one device; an allocator comes with what frees.
+  // A parent domain has no parent, its parts belong to one device, and an allocator needs a release function.
   if (protection_domain == nullptr || protection_domain->protection_domain != nullptr ||
       attributes->pd->context != context || (attributes->td != nullptr && (td == nullptr || td->base.context != context)) ||
       (attributes->comp_mask & ~kKnown) != 0 ||

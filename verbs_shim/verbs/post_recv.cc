@@ -1,8 +1,8 @@
-// Posting of receives, to a QP or an SRQ. There is no doorbell: the adapter reads the producer record when it
-// needs a WQE. A call takes post_recv_ps + n * post_recv_wqe_ps for a list of n, spent before the record
-// changes. In the error state the adapter needs none and would never look, and while a frame waits for a
-// receive it does not look all the time: it asks for a doorbell then (QueuePairRecord::recv_doorbell_wanted), whose MMIO
-// write takes doorbell_ps more.
+// Posting of receives to a QP, SRQ or WQ. No doorbell is rung by default: the adapter reads the producer
+// record when it needs a WQE. A call takes post_recv_ps + n * post_recv_wqe_ps for a list of n, spent before
+// the record changes. The adapter does not poll the record in the error state, where it needs no WQE, nor
+// while a frame waits for a receive. It requests a doorbell then (QueuePairRecord::recv_doorbell_wanted),
+// whose MMIO write takes doorbell_ps more.
 #include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/objects.h"
 #include "verbs_shim/verbs/thread_sanitizer.h"
@@ -26,7 +26,8 @@ int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number, std
   return 0;
 }
 
-// Why a queue pair takes no receives: with an SRQ, and with XRC, there is no receive queue, and one of no entries is full.
+// Error of a post to a queue pair without room. With an SRQ or XRC there is no receive queue; a queue without
+// entries is always full.
 [[gnu::cold, gnu::noinline]] int refuse_receives(const ibv_qp& handle, const ibv_recv_wr* wr) {
   const bool has_none = handle.srq != nullptr || handle.qp_type == IBV_QPT_XRC_SEND || handle.qp_type == IBV_QPT_XRC_RECV ||
                         handle.recv_cq == nullptr;
@@ -38,7 +39,7 @@ int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number, std
   return because(EINVAL, "ibv_post_recv: QP %u is in RESET; receives are accepted from INIT on", handle.qp_num);
 }
 
-// Time for the list, no longer than the queue is deep: a longer one is refused at that point anyway.
+// Time for the list, at most for as many requests as the queue has slots: the others are refused.
 void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
   std::int64_t count = 0;
   while (wr != nullptr && count < queue.max_wr) {
@@ -74,8 +75,9 @@ void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32
   return error;
 }
 
-// After a post. Nothing comes between the store of the record and this look in virtual time: the adapter looks at the record
-// again when its wish can be seen (RecordWriter), so it either saw the new number then or is asked now.
+// Called after a post. No virtual time passes between the store of the record and this load, and the adapter
+// reads the record again when its request becomes visible (RecordWriter). Therefore either the adapter has
+// seen the new number, or the doorbell is rung here.
 [[gnu::always_inline]] inline void ring_if_wanted(const protocol::QueuePairRecord& record, ibv_context* context,
                                                   std::uint32_t number, std::uint32_t producer) {
   if (record.recv_doorbell_wanted.load(std::memory_order_acquire) == 0) return;

@@ -1,5 +1,5 @@
-// ibv_post_send. A list costs post_send_ps + n * post_send_wqe_ps + lines of inline data * inline_line_ps +
-// doorbell_ps, for the n work requests that were accepted; one doorbell per call.
+// ibv_post_send. A list takes post_send_ps + n * post_send_wqe_ps + lines of inline data * inline_line_ps +
+// doorbell_ps for the n accepted work requests; one doorbell per call.
 #include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/send.h"
 #include "verbs_shim/verbs/thread_sanitizer.h"
@@ -84,8 +84,8 @@ void fill_operands(protocol::SendWqe* wqe, const ibv_send_wr& wr) {
   }
 }
 
-// Everything that can be refused is refused before a byte of the ring changes, except that a full queue comes
-// first.
+// All checks precede the first write to the ring. A full queue takes precedence over errors in the request's
+// operands.
 int encode(Qp& qp, const ibv_send_wr& wr, ibv_mw_type window, std::uint32_t number, std::int64_t* inline_lines,
            std::uint64_t caller) {
   const SendOperation* operation = send_operation(wr.opcode);

@@ -1,8 +1,9 @@
 // The wr_* calls: wr_start, a builder per work request, its setters, wr_complete or wr_abort
 // (ibv_wr_post(3)).
 //
-// The calls between wr_start and wr_complete return nothing, so the first error is kept for wr_complete,
-// which then posts none of the work requests. A complete costs what ibv_post_send of the same list would.
+// The calls between wr_start and wr_complete return nothing. The first error is therefore kept for
+// wr_complete, which then posts none of the work requests. wr_complete takes the time of ibv_post_send of the
+// same list.
 #include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/send.h"
 
@@ -18,7 +19,7 @@ void fail(Qp& qp, int error) {
   qp.session.current = nullptr;
 }
 
-// Opens the next WQE; nullptr (and an error kept) when it cannot be.
+// Opens the next WQE; nullptr, with an error stored, on failure.
 SendWqe* begin(ibv_qp_ex* handle, ibv_wr_opcode opcode) {
   Qp& qp = qp_of(handle);
   if (qp.session.error != 0) return nullptr;
@@ -97,7 +98,7 @@ void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind
   if (SendWqe* wqe = begin(qp, IBV_WR_BIND_MW)) put_binding(wqe, *mw, rkey, *info);
 }
 
-// Operations the QP was not made with, or that do not exist here.
+// Operations for which the QP was not created, or that do not exist here.
 void refuse_operation(ibv_qp_ex* qp, int error) {
   fail(qp_of(qp), because(error, "an ibv_wr_ operation that is not in the send_ops_flags of QP %u", qp->qp_base.qp_num));
 }
@@ -148,9 +149,9 @@ void wr_set_inline_data_list(ibv_qp_ex* handle, std::size_t count, const ibv_dat
   if (wqe == nullptr) return;
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    // Each summand is bounded first: the sum cannot wrap.
+    // Each summand is bounded first: the sum cannot overflow.
     if (buffers[i].length > qp.send.max_inline || (length += buffers[i].length) > qp.send.max_inline) {
-      // what the mlx5 provider answers
+      // the mlx5 provider returns ENOMEM
       fail(qp, because(ENOMEM, "ibv_wr_set_inline_data: more than the max_inline_data %u of the queue pair", qp.send.max_inline));
       return;
     }
@@ -181,7 +182,7 @@ void wr_set_sge_list(ibv_qp_ex* handle, std::size_t count, const ibv_sge* list) 
   SendWqe* wqe = qp.session.current;
   if (wqe == nullptr) return;
   if (count > qp.send.max_sge) {
-    // what the mlx5 provider answers
+    // the mlx5 provider returns ENOMEM
     fail(qp, because(ENOMEM, "ibv_wr_set_sge_list: %zu entries, the queue pair has max_send_sge %u", count, qp.send.max_sge));
     return;
   }
@@ -204,7 +205,7 @@ void wr_start(ibv_qp_ex* handle) {
                    name_of(handle->qp_base.state)));
 }
 
-// A datagram needs to know where to go.
+// Whether every datagram has an address handle.
 bool datagrams_addressed(const Qp& qp) {
   if (qp.base.qp_base.qp_type != IBV_QPT_UD) return true;
   for (std::uint32_t number = qp.send.producer; number != qp.session.next; ++number) {

@@ -118,7 +118,7 @@ extern "C" ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
 extern "C" int ibv_modify_srq(ibv_srq* handle, ibv_srq_attr* attributes, int mask) {
   auto* srq = verbs::object<Srq>(handle);
   if (srq == nullptr) return EINVAL;
-  // The ring was given at creation; limits change, sizes do not.
+  // The ring's size is fixed at creation; only limits change.
   if ((mask & IBV_SRQ_MAX_WR) != 0) return verbs::because(EOPNOTSUPP, "ibv_modify_srq: the device does not resize SRQs");
   protocol::SrqAttributes command{};
   command.handle = handle->handle;

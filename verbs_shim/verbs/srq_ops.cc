@@ -1,5 +1,5 @@
-// Operations on the list of tagged receives of an SRQ (ibv_post_srq_ops(3)): entries of a ring that the adapter fetches when
-// its doorbell comes. A call takes what a post of as many sends does.
+// Operations on an SRQ's list of tagged receives (ibv_post_srq_ops(3)): entries of a ring that the adapter
+// fetches on a doorbell. A call takes the time of a post of as many sends.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -58,7 +58,7 @@ int post_srq_ops(ibv_srq* handle, ibv_ops_wr* wr, ibv_ops_wr** bad_wr) {
     return because(EINVAL, "ibv_post_srq_ops: the SRQ is none of type TM");
   }
   VERBATIM_ENTER_VERB();
-  // First: what the adapter has done by then counts.
+  // Time passes first: operations that the adapter completes meanwhile release their slots.
   shim::spend(costs.post_send_ps);
   int error = 0;
   std::uint32_t count = 0;

@@ -1,4 +1,4 @@
-// Receive work queues, and tables of them for receive side scaling.
+// Receive work queues, and indirection tables of them for receive-side scaling.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
