@@ -76,8 +76,7 @@ std::uint64_t address_of_access(const AccessPlace& place, const void* context) {
 // behind it, and no other thread runs until then. Anything that lets another thread run ends this state
 // (drain_store()): memory is then as if the store had left the buffer.
 struct BufferedStore {
-  std::uint64_t behind_load = 0;  // address of the instruction behind that load, which traps; 0: no store
-                                  // waits
+  std::uint64_t behind_load = 0;  // address of the instruction behind that load, which traps; 0: no store waits
   unsigned char original = 0;     // the byte that the trap replaces
   const AccessPlace* place = nullptr;
   std::uint64_t address = 0;

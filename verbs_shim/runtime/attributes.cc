@@ -24,8 +24,7 @@ namespace {
 using protocol::FileNumber;
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::int64_t kLatestSecond = std::int64_t{1} << 33;  // nanoseconds since 1970 up to it fit into 64
-                                                               // bits
+constexpr std::int64_t kLatestSecond = std::int64_t{1} << 33;  // nanoseconds since 1970 up to it fit into 64 bits
 constexpr long kBlock = 4096;
 
 // Conversion between virtual time and the shifted time that the file system stores.

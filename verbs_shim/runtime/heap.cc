@@ -85,8 +85,7 @@ void release(void* memory) {
   if (memory == nullptr) return;
   char* block = static_cast<char*>(memory) - kHeaderSize;
   const int k = *reinterpret_cast<int*>(block);
-  if (k < 0 || k >= kClasses) __builtin_trap();  // the header was overwritten: the program wrote beyond an
-                                                 // object
+  if (k < 0 || k >= kClasses) __builtin_trap();  // the header was overwritten: the program wrote beyond an object
   const Guard guard;
   auto* free_block = reinterpret_cast<FreeBlock*>(block);
   free_block->next = heap()->free[k];

@@ -198,8 +198,7 @@ long call_by_argument(long number, const long (&a)[6]) {
       if (!came_to_be_watched(number, a)) spend(costs().system_call_ps);
       return passes(number, a) ? native(number, a[0], a[1], a[2]) : advise(a);
     case SYS_arch_prctl: {
-      constexpr int kShadowStackStatus = 0x3001, kShadowStackFeatures = 0x5005;  // queried at every start of the
-                                                                                 // C library
+      constexpr int kShadowStackStatus = 0x3001, kShadowStackFeatures = 0x5005;  // queried at every start of the C library
       const auto option = static_cast<int>(a[0]);
       if (option == ARCH_SET_FS) return set_storage_base(a[1]);
       if (option == kShadowStackStatus || option == kShadowStackFeatures) return -EINVAL;

@@ -389,8 +389,7 @@ void resolve_path(long folder, long address, bool follow, ResolvedPath& resolved
   bool own_base = false;
   resolved.where = Where::kReal;
   resolved.known = resolved.in_view = false;
-  if (load(address, path) != 0 || path.size == 0) {  // the kernel reports the error, or the descriptor itself
-                                                     // is meant
+  if (load(address, path) != 0 || path.size == 0) {  // the kernel reports the error, or the descriptor itself is meant
     if (static_cast<int>(folder) != AT_FDCWD && is_virtual_fd(static_cast<int>(folder)))
       resolved.where = Where::kFolder;
     return;

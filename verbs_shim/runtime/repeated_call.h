@@ -14,8 +14,7 @@ struct RepeatedCall {
   long arguments[6] = {};
   long result = 0;
   std::int64_t extra_ps = 0;                              // a sleep's time beyond the cost of a call
-  unsigned char memory[protocol::kMostCallMemory] = {};  // program memory that the call reads, as its answer
-                                                         // left it
+  unsigned char memory[protocol::kMostCallMemory] = {};  // program memory that the call reads, as its answer left it
 };
 
 class RepeatedCalls {

@@ -15,8 +15,7 @@ protocol::AddressVector address_vector(const ibv_ah_attr& in) {
   out.port = in.port_num;
   if (in.is_global != 0) {
     std::memcpy(out.dgid, in.grh.dgid.raw, sizeof(out.dgid));
-    out.flow_label = in.grh.flow_label & 0xfffff;  // 20 bits; adapters ignore the other bits, and UCX sets
-                                                   // all of them
+    out.flow_label = in.grh.flow_label & 0xfffff;  // 20 bits; adapters ignore the other bits, and UCX sets all of them
     out.sgid_index = in.grh.sgid_index;
     out.hop_limit = in.grh.hop_limit;
     out.traffic_class = in.grh.traffic_class;
