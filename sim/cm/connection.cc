@@ -12,13 +12,14 @@ using namespace mad::cm;
 
 namespace {
 
-// As Linux' rdma_cm sets them: 4.3 s for an answer, fifteen repetitions, and 68 s more for who asks for time.
+// The values of Linux's rdma_cm: 4.3 s for an answer, fifteen repetitions, and 68 s more after an MRA.
 constexpr std::uint8_t kResponseTimeout = 20;
 constexpr std::uint8_t kMaxRetries = 15;
 constexpr std::uint8_t kMraTimeout = 24;
 constexpr std::uint32_t kUnreliable = 1;
 
-// IBA 12.7.34: what a packet and its acknowledgement take, twice the packet's life and the adapter's own delay, as a code.
+// IBA 12.7.34: time for a packet and its acknowledgement, which is twice the packet life time plus the
+// adapter's delay, as a code.
 std::uint8_t ack_timeout_of(std::uint8_t ack_delay, std::uint8_t packet_life_time) {
   int timeout = packet_life_time + 1;
   if (timeout >= ack_delay) {
@@ -98,7 +99,7 @@ std::uint32_t Connection::remote_qpn() const {
   }
 }
 
-// With both identifiers.
+// Adds both communication identifiers.
 template <class Message>
 ib::ManagementDatagram Connection::named(Message message) const {
   message.local_comm_id = local_id_;
@@ -156,7 +157,7 @@ void Connection::on_timer() {
   }
 }
 
-// Until packets of the old connection can be no more under way.
+// Lasts until no packet of the old connection can be in flight.
 void Connection::enter_time_wait() {
   stop_retrying();
   state_ = ConnectionState::kTimeWait;
@@ -224,7 +225,7 @@ void Connection::begin_as_responder(const Req& request, const ib::ManagementData
   manager_.add_remote(*this);
   towards_peer_ = from;
   if (towards_peer_.grh) std::swap(towards_peer_.grh->source, towards_peer_.grh->destination);
-  // The way back; LIDs are those of the packet, which are true within the subnet.
+  // The reverse path. Its LIDs are those of the packet, which are valid within the subnet.
   const PathInfo& primary = request.primary;
   path_.sgid = primary.remote_gid;
   path_.dgid = primary.local_gid;
@@ -253,7 +254,7 @@ void Connection::begin_as_responder(const Req& request, const ib::ManagementData
   state_ = ConnectionState::kReqReceived;
 }
 
-// IBA 12.9.8.3.2, 12.9.8.7: who asks again is told that the answer takes its time, or gets the answer again.
+// IBA 12.9.8.3.2, 12.9.8.7: a duplicate request is answered by an MRA, or by the earlier answer.
 void Connection::on_duplicate_request() {
   if (state_ == ConnectionState::kReqReceived || state_ == ConnectionState::kMraReqSent) {
     Mra mra{};

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint16_t kFirstEphemeral = 32768, kLastEphemeral = 60999;
 constexpr std::uint32_t kMostBacklog = 1024;
 
-// Of ibv_qp_type; IBA 12.7.12.
+// IBA 12.7.12, from an ibv_qp_type.
 std::uint8_t transport_code(std::uint8_t qp_type) {
   constexpr std::uint8_t kReliable = 0, kUnreliable = 1, kExtended = 3;
   if (qp_type == static_cast<std::uint8_t>(ib::QpType::kUc)) return kUnreliable;
@@ -39,8 +39,8 @@ std::unique_ptr<RdmaId> RdmaCm::create(PortSpace space, std::uint8_t qp_type, Ev
   return std::make_unique<RdmaId>(*this, space, qp_type, sink);
 }
 
-// The service of an AF_IB address is one of a port space that the identifier may use, as far as the mask says anything of it
-// (cma_select_ib_ps in Linux). False: it is of none.
+// Chooses the port space of an AF_IB address from those of the identifier, as far as the mask constrains it
+// (cma_select_ib_ps in Linux). False: none matches.
 bool RdmaCm::select_service(PortSpace space, Address& own) {
   for (const PortSpace candidate : {PortSpace::kIb, PortSpace::kTcp, PortSpace::kUdp}) {
     if (space != PortSpace::kIb && space != candidate) continue;
@@ -53,7 +53,8 @@ bool RdmaCm::select_service(PortSpace space, Address& own) {
   return false;
 }
 
-// Two identifiers may share a service when both allow it, or when they are of different addresses (cma_check_port in Linux).
+// Two identifiers may share a service if both permit it, or if they have different addresses (cma_check_port
+// in Linux).
 int RdmaCm::take_port(RdmaId& id) {
   Address& own = id.source_;
   const bool is_ib = own.family == Family::kIb;
@@ -89,8 +90,8 @@ void RdmaCm::release_port(RdmaId& id) {
   if (found->second.empty()) bound_.erase(found);
 }
 
-// One that is bound to the very address goes before one of all addresses. A request for an IP service without IP addresses in it
-// comes from one of AF_IB, and is for one of AF_IB (cma_get_net_dev, cma_match_net_dev in Linux).
+// A listener on the exact address takes precedence over a wildcard. A request for an IP service without IP
+// addresses has an AF_IB sender, and is for an AF_IB listener (cma_get_net_dev, cma_match_net_dev in Linux).
 RdmaId* RdmaCm::find_listener(std::uint64_t service_id, const Address& destination, const Adapter& adapter) const {
   RdmaId* any = nullptr;
   for (const auto& [key, owners] : bound_) {
@@ -183,7 +184,7 @@ RdmaId::~RdmaId() {
   cm_.release_port(*this);
 }
 
-// A program that has gone is told nothing.
+// The sink is nullptr once the program has exited.
 void RdmaId::tell(Event event) {
   if (sink_ != nullptr) sink_->on_event(*this, std::move(event));
 }
@@ -210,7 +211,7 @@ int RdmaId::bind(const Address& address) {
 
 ib::Gid RdmaId::source_gid() const { return port().gids[gid_index()]; }
 
-// On Ethernet the entry of the address itself; that of the path where there is one.
+// The entry of the path's source GID, or of the address if there is no path; else 0.
 std::uint8_t RdmaId::gid_index() const {
   const auto& gids = port().gids;
   const ib::Gid& own = path_ ? path_->sgid : source_.ip;
@@ -292,7 +293,7 @@ int RdmaId::resolve_route(std::uint32_t timeout_ms) {
   return 0;
 }
 
-// As Linux makes it up (cma_resolve_iboe_route).
+// As in Linux (cma_resolve_iboe_route).
 Path RdmaId::ethernet_path() const {
   Path path;
   path.sgid = source_gid();
@@ -306,7 +307,7 @@ Path RdmaId::ethernet_path() const {
   return path;
 }
 
-// RDMA_OPTION_IB_PATH of rdma_set_option(3): the route, instead of one that is asked for (rdma_set_ib_path in Linux).
+// RDMA_OPTION_IB_PATH of rdma_set_option(3): sets the route instead of a query (rdma_set_ib_path in Linux).
 int RdmaId::set_path(const Path& path) {
   if (state_ != State::kAddressResolved) return -EINVAL;
   path_ = port().roce ? ethernet_path() : path;
@@ -340,7 +341,7 @@ int RdmaId::listen(std::uint32_t backlog) {
     if (const int error = bind(any); error != 0) return error;
   }
   if (state_ != State::kAddressBound) return -EINVAL;
-  if (reuse_) {  // one listener of an address (cma_bind_listen)
+  if (reuse_) {  // one listener per address (cma_bind_listen)
     for (const RdmaId* other : cm_.bound_.at({space_, source_.family == Family::kIb ? source_.service_id : source_.port})) {
       const bool same = other->source_.is_any() || source_.is_any() || other->source_.ip == source_.ip;
       if (other != this && other->state_ == State::kListen && same) return -EADDRINUSE;
@@ -407,7 +408,7 @@ void RdmaId::take(RdmaCm::Adapter& adapter, std::unique_ptr<Connection> connecti
   path_ = path;
   source_ = own;
   destination_ = peer;
-  if (own.family == Family::kNone) {  // nothing in the request tells of IP addresses
+  if (own.family == Family::kNone) {  // the request contains no IP addresses
     source_.family = destination_.family = Family::kIb;
     source_.ip = path.sgid;
     destination_.ip = path.dgid;
@@ -487,7 +488,7 @@ void RdmaId::on_connection_event(Connection& connection, const ConnectionEvent& 
       break;
     }
     case Kind::kReady:
-      told.parameters.private_data.clear();  // as Linux, which tells nothing of those of an RTU
+      told.parameters.private_data.clear();  // Linux does not report the private data of an RTU
       break;
     case Kind::kRejected:
       state_ = State::kDisconnect;
