@@ -17,7 +17,7 @@ enum class Family : std::uint8_t { kNone, kIpv4, kIpv6, kIb };
 struct Address {
   Family family = Family::kNone;
   ib::Gid ip;               // IPv4: mapped; AF_IB: the GID
-  std::uint16_t port = 0;   // of an IP address
+  std::uint16_t port = 0;   // IP addresses only
   std::uint64_t scope = 0;  // AF_IB; IPv6: the interface of a link-local address
   // AF_IB only.
   std::uint16_t pkey = 0;

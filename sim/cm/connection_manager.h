@@ -82,7 +82,7 @@ class ConnectionManager {
   std::uint32_t last_psn_ = 0;
   NumberSpace ids_;
   std::map<std::uint32_t, Connection*> connections_;  // by local id
-  std::map<RemoteEnd, Connection*> remote_ends_;      // of passive connections
+  std::map<RemoteEnd, Connection*> remote_ends_;      // passive connections only
 };
 
 }  // namespace verbatim::cm

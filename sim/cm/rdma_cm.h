@@ -71,7 +71,7 @@ class EventSink {
 class AddressBook {
  public:
   struct Station {
-    ib::Gid gid;                     // of the port with the address
+    ib::Gid gid;                     // GID of the port with the address
     std::optional<std::size_t> own;  // index of the host's own adapter with the address; groups belong to the first
   };
   virtual std::optional<Station> find(const Address& address) const = 0;
@@ -81,7 +81,7 @@ class AddressBook {
   virtual Duration round_trip() const = 0;
   // Index of the host's adapter that leads to the address.
   virtual std::size_t adapter_for(const Address& destination) const = 0;
-  // That adapter's source address for `destination`: of the same family, and link-local if `destination` is.
+  // The adapter's source address for `destination`: of the same family, and link-local if `destination` is.
   virtual Address own_for(const Address& destination, std::size_t adapter) const = 0;
 
  protected:
@@ -217,7 +217,7 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   const std::optional<Path>& path() const { return path_; }
   std::uint16_t pkey() const;
   ib::Gid source_gid() const;
-  std::uint8_t gid_index() const;  // of source_gid()
+  std::uint8_t gid_index() const;  // index of source_gid()
   ib::Gid destination_gid() const { return destination_gid_; }
   // Listeners: the program has taken the event of one request.
   void note_request_taken() { --pending_requests_; }

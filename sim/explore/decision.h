@@ -73,7 +73,7 @@ struct Questions {
 
   std::vector<Stream> streams;   // in the order of their first question
   std::vector<ChoicePoint> points;
-  std::string digest;  // of the run: equal digests mean that programs and fabric behaved equally; empty: unknown
+  std::string digest;  // digest of the run; equal ones mean that programs and fabric behaved equally; empty: unknown
   std::uint64_t asked() const;
 };
 

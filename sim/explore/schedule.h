@@ -29,7 +29,7 @@ struct Schedule {
   std::string site;
   std::vector<Decision> decisions;
   std::vector<std::string> always;  // names of sites
-  std::string name;           // of the strategy, for reports: "pct:3"
+  std::string name;           // name of the strategy, for reports: "pct:3"
   bool has_accesses = false;  // threads may be late before memory accesses as well
   bool wants_places = false;  // the places in the programs are to be reported
   bool wants_points = false;  // the strategy needs each question of the run, not only their number

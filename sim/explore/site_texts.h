@@ -9,7 +9,7 @@ namespace verbatim::explore {
 
 struct SiteText {
   std::string_view site;
-  std::string_view effect;   // of an answer other than the default
+  std::string_view effect;   // effect of an answer other than the default
   std::string_view rule;     // with its source
   std::string_view hidden;   // why everyday hardware does not show it
   std::string_view remedy;

@@ -27,7 +27,7 @@ struct AccessPlace {
   std::uint8_t base = kNoRegister;   // general register in encoding order, kNoRegister, or kNextInstruction (rip)
   std::uint8_t index = kNoRegister;  // the same
   std::uint8_t scale = 0;
-  std::uint8_t length = 0;   // of the instruction, bytes
+  std::uint8_t length = 0;   // bytes of the instruction
   std::uint8_t divided = 0;  // bytes that it reads and then writes non-atomically; 0: none
   std::uint8_t original = 0;  // the byte that the trap replaces
   std::uint16_t size = 0;     // bytes that it accesses

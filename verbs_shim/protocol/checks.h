@@ -64,7 +64,7 @@ enum class WaitingVerb : std::uint32_t {
 // acknowledged.
 struct VerbWait {
   WaitingVerb verb;
-  std::uint32_t number;           // of the object to be destroyed
+  std::uint32_t number;           // number of the object to be destroyed
   std::uint32_t is_completion;    // 1: completion events, 0: asynchronous events
   std::uint32_t unacknowledged;
   std::uint32_t taker;            // virtual id of the thread that read the last event
@@ -77,10 +77,10 @@ struct VerbWait {
 enum class PlacedCall : std::uint32_t { kPostSend, kPostReceive, kPostSharedReceive, kArm };
 struct CallNote {
   std::int64_t time_ps;
-  std::uint64_t wr_id;   // of a work request
+  std::uint64_t wr_id;   // work request, if any
   std::uint64_t caller;  // address in the program to which the verb returns
   std::uint64_t outer;   // return address of that function, by frame pointers; anything or 0 without them
-  std::uint32_t number;  // of the QP, SRQ or CQ
+  std::uint32_t number;  // QP, SRQ or CQ number
   std::uint32_t context;
   PlacedCall call;
   std::uint32_t reserved;

@@ -67,7 +67,7 @@ enum class CommandType : std::uint32_t {
 
 struct CommandHeader {
   CommandType type;
-  std::uint32_t size;     // of the whole command, bytes
+  std::uint32_t size;     // bytes of the whole command
   std::int32_t status;    // out: 0 or errno
   std::uint32_t context;  // handle of the opened device; for kListDevices and kOpenDevice: the device's index
 };
@@ -122,7 +122,7 @@ struct ImportObject {
   CommandHeader header;
   std::uint32_t kind;
   std::uint32_t handle;
-  std::uint32_t pd;          // of a memory region
+  std::uint32_t pd;          // for kMr
   std::uint32_t lkey, rkey;  // out
   std::uint32_t reserved;
   std::uint64_t length;  // out
@@ -453,7 +453,7 @@ struct AllocDm {
   static constexpr CommandType kType = CommandType::kAllocDm;
   CommandHeader header;
   std::uint64_t length;
-  std::uint32_t log_align;  // of its start
+  std::uint32_t log_align;  // alignment of its start
   std::uint32_t handle;     // out
 };
 

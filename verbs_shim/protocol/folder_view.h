@@ -38,14 +38,14 @@ inline constexpr std::int64_t kUseCopy = 0, kUseOriginal = 1;
 
 // Attributes of a file in a view in which the copy's file system differs from the original's.
 struct ViewedFile {
-  // of the copy, as reported by the kernel; `size` in bytes, `modified_ns` since 1970
+  // The copy, as reported by the kernel; `size` in bytes, `modified_ns` since 1970.
   std::uint64_t device, inode;
   std::int64_t size, modified_ns;
-  // result: of the original, or generated for a file that the run has created
+  // Result: from the original, or generated for a file that the run has created.
   std::uint64_t seen_device, seen_inode, links;
   std::int64_t blocks, block_size, changed_ns;
   std::int64_t seen_size;      // for folders; else as above
-  std::uint32_t user, group;   // of the original
+  std::uint32_t user, group;   // owner of the original
   std::uint32_t has_original;  // 1: there is an original
   std::uint32_t is_unchanged;  // 1: the file equals the original
 };

@@ -13,8 +13,8 @@ inline constexpr std::uint32_t kVersion = 28;
 // Data that every process touches is within one block of 2 MiB, which one page of page table covers: such a
 // page costs a process more than ten pages of memory.
 inline constexpr std::uint64_t kShimBlock = 0x2002'0000'0000;
-inline constexpr std::uint64_t kShimStackSize = 256 << 10;                // of one thread, see state.h
-inline constexpr std::uint64_t kShimStackEnd = kShimBlock + kShimStackSize;  // of the first thread; the others' are below
+inline constexpr std::uint64_t kShimStackSize = 256 << 10;                // bytes per thread, see state.h
+inline constexpr std::uint64_t kShimStackEnd = kShimBlock + kShimStackSize;  // the first thread's stack; the others' are below
 inline constexpr std::uint64_t kRuntimeImage = kShimBlock + 0x04'0000;    // libverbatim_runtime.so
 inline constexpr std::uint64_t kVerbsImage = kShimBlock + 0x0c'0000;      // libibverbs.so.1
 inline constexpr std::uint64_t kMlx5Image = kShimBlock + 0x10'0000;       // libmlx5.so.1

@@ -18,7 +18,7 @@ enum class DecidedInstruction : std::uint8_t {
   kRdrand,
   kRdseed,
   kRdpid,
-  kLsl,  // of a segment selector in a register: a method to read the processor's number
+  kLsl,  // with a segment selector in a register: a method to read the processor's number
   kCpuid,
   kXgetbv,
   // The direct jump at the end of a loop that was found to wait: the trap reports the next iteration.
@@ -87,7 +87,7 @@ constexpr std::uint32_t first_trap_slot(std::uint64_t address, std::uint32_t ent
 // program's. One stack suffices, because one thread of a process runs at a time.
 struct PatchAreaHeader {
   std::uint64_t saved_stack_pointer;
-  std::uint64_t entry;       // of the shim; of the area's first instructions until the shim is loaded
+  std::uint64_t entry;       // entry of the shim; until it is loaded, of the area's first instructions
   std::uint64_t call_entry;  // the same for system calls, which use the thread's own stack
 };
 

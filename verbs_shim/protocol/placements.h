@@ -11,7 +11,7 @@ namespace verbatim::protocol {
 struct Placement {
   std::uint64_t address;  // in the program
   std::uint32_t length;
-  std::uint32_t offset;  // of the bytes in PlacementList::bytes
+  std::uint32_t offset;  // position of the bytes in PlacementList::bytes
 };
 inline constexpr std::uint32_t kMostPlacements = 64;
 inline constexpr std::uint32_t kPlacedBytes = 16 << 10;

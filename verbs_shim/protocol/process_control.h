@@ -13,7 +13,7 @@ enum class ControlKind : std::uint8_t {
   kCredentials,  // answered by the supervisor (sim/supervisor/spec/credentials.h)
   kFixed,        // `value`, which may be -errno, for all arguments
   kSetting,      // stored without effect; arguments from 0 to `value` - 1 are valid, all if it is negative
-  kTold,         // what kSetting has stored for option `value`; `first` before that
+  kTold,         // the value stored by kSetting for option `value`; `first` before that
 };
 
 struct ControlOption {

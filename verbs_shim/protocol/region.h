@@ -220,7 +220,7 @@ struct alignas(64) ThreadSlot {
   std::uint32_t number;  // system call number
   Action action;
   std::int64_t arguments[6];
-  std::int64_t result;               // what the call returns: -errno on failure, as the kernel does
+  std::int64_t result;               // result of the call; -errno on failure
   std::int64_t action_arguments[2];
   std::int64_t clock_ps;    // the thread's own virtual clock; valid whenever the thread holds the token
   std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
@@ -386,7 +386,7 @@ inline constexpr std::uint64_t kHighDescriptorsOffset = 1020ull << 20;
 
 // Data that a process needs from its start, in pages that are prefaulted together.
 inline constexpr std::uint64_t kFirstPages = kPathViewOffset + offsetof(PathView, text) + 4096;  // from the region's start on
-inline constexpr std::uint64_t kThreadPages = offsetof(ThreadPart, mailbox) + 4096;              // of one thread
+inline constexpr std::uint64_t kThreadPages = offsetof(ThreadPart, mailbox) + 4096;              // pages of one thread
 
 static_assert(sizeof(RegionHeader) <= kPathViewOffset);
 static_assert(kThreadsOffset + sizeof(ThreadPart) <= kNearSize);

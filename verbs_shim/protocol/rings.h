@@ -47,7 +47,7 @@ struct SendWqe {
   std::uint64_t remote_va;
   std::uint64_t compare_add;
   std::uint64_t swap;
-  std::uint32_t rkey;              // of the remote side; the key to invalidate; or the new key of the window to bind
+  std::uint32_t rkey;              // remote key; the key to invalidate; or the new key of the window to bind
   std::uint32_t immediate;         // network byte order, as in ibv_send_wr; rkey for kSendWithInvalidate
   std::uint32_t inline_length;
   std::uint32_t address_handle;    // UD
@@ -85,7 +85,7 @@ struct TagOperationWqe {
   std::uint64_t recv_wr_id;
   std::uint64_t tag;
   std::uint64_t mask;
-  std::uint32_t handle;            // of the tagged receive
+  std::uint32_t handle;            // handle of the tagged receive
   std::uint32_t unexpected_count;  // with kTagSync: total number of unexpected messages that the program has handled
   TagOpcode opcode;
   std::uint8_t flags;
@@ -97,8 +97,8 @@ static_assert(sizeof(TagOperationWqe) == 48);
 // The ring whose slots the completion releases up to its entry.
 enum class CqeQueue : std::uint8_t {
   kSend = 0,
-  kReceive,  // of the QP, or of its SRQ
-  kNone,     // of a tag operation or a tagged receive, which are counted in SharedReceiveQueueRecord
+  kReceive,  // the QP's receive queue, or its SRQ
+  kNone,     // a tag operation or a tagged receive, which SharedReceiveQueueRecord counts
 };
 
 // A completion queue entry. The HCA writes `sequence` last: entry n of a ring of c entries is valid when
@@ -117,7 +117,7 @@ struct Cqe {
   std::uint32_t source_qp;      // UD
   std::uint32_t wqe_counter;    // number of the WQE: all send WQEs up to it are released
   std::uint32_t sequence;
-  std::uint16_t source_lid;     // of a frame: the VLAN tag stripped from it
+  std::uint16_t source_lid;     // for frames: the VLAN tag stripped from it
   std::uint16_t pkey_index;
   std::uint8_t status;          // ibv_wc_status
   std::uint8_t opcode;          // ibv_wc_opcode

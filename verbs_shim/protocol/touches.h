@@ -14,7 +14,7 @@ struct MemoryTouch {
   std::int64_t due_ps;    // after the time at which the thread got the token, and before its horizon
   std::uint64_t address;  // in the program
   std::uint32_t length;
-  std::uint32_t offset;   // of the bytes in TouchList::bytes
+  std::uint32_t offset;   // position of the bytes in TouchList::bytes
   std::uint32_t is_write;  // 1: the bytes are copied to the program; 0: from it
   std::uint32_t reserved;
 };

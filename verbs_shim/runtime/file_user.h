@@ -45,7 +45,7 @@ class AsFileUser {
   AsFileUser& operator=(const AsFileUser&) = delete;
 
  private:
-  static constexpr long kMostGroups = 64;  // of the user who runs the simulator; a user with more groups keeps them
+  static constexpr long kMostGroups = 64;  // limit for the simulator's user, who keeps all groups if there are more
   const bool is_other_;
   long user_before_ = 0, group_before_ = 0, groups_before_ = -1;
   std::uint32_t groups_[kMostGroups];

@@ -36,7 +36,7 @@ struct HugeRange {
   unsigned long start, end;
   unsigned kind;
   bool counted;                   // against the pool, for this process
-  unsigned long device, inode;    // of the file; 0: private memory of the process
+  unsigned long device, inode;    // the file's; 0: private memory of the process
   HugeRange* next;
 };
 HugeRange* ranges = nullptr;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr unsigned long kPage = 4096;
 
-int registered_barriers = 0;  // of the process; a forked copy inherits them
+int registered_barriers = 0;  // per process; a forked copy inherits them
 
 unsigned long whole_pages(unsigned long size) { return (size + kPage - 1) & ~(kPage - 1); }
 

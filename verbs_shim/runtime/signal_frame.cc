@@ -67,7 +67,7 @@ struct LegacyState {
   unsigned char registers[22];
   std::uint32_t sse_control;
   unsigned char more[436];
-  std::uint32_t magic;  // of struct _fpx_sw_bytes
+  std::uint32_t magic;  // in struct _fpx_sw_bytes
   std::uint32_t extended_size;
   unsigned char rest[40];
 };

@@ -11,7 +11,7 @@ namespace {
 
 using protocol::Check;
 
-bool has_translated = false;  // of the process, ever: some region has other addresses in work requests than in the program
+bool has_translated = false;  // per process, never reset: a region has other addresses in work requests than in the program
 
 constexpr std::int64_t kInCall = INT64_MAX;
 

@@ -83,7 +83,7 @@ struct Context {
   Kind kind;
   std::uint32_t handle;
   std::uint32_t process;         // that opened the device; only this process can use the device's objects
-  std::uint64_t core_clock_khz;  // of the HCA; 0 until queried
+  std::uint64_t core_clock_khz;  // the HCA's; 0 until queried
   Qp* qps[kBuckets];             // by number
   Srq* srqs;
   Wq* wqs;
@@ -147,7 +147,7 @@ struct Cq {
   std::uint32_t consumer;     // entries taken; stored in the record when the call that took them ends
   protocol::CompletionQueueRecord* record;
   SessionLock session;
-  protocol::Cqe current;  // of start_poll and next_poll
+  protocol::Cqe current;  // entry of start_poll and next_poll
   // Events that the program has read; the destruction of the CQ waits until as many are acknowledged.
   std::uint32_t completion_events;
   std::uint32_t async_events;

@@ -16,7 +16,7 @@ struct CreateRequest {
   bool signal_all;
   std::uint32_t create_flags;
   std::uint64_t caller;
-  ibv_rwq_ind_table* table;  // of an RSS queue pair, with its hash
+  ibv_rwq_ind_table* table;  // RSS queue pairs only, with the hash
   ibv_rx_hash_conf hash;
 };
 

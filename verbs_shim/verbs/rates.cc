@@ -5,7 +5,7 @@ namespace {
 
 struct Rate {
   ibv_rate rate;
-  int multiple;  // of 2.5 Gb/s; -1 where rdma-core defines none
+  int multiple;  // times 2.5 Gb/s; -1 where rdma-core defines none
   int mbps;
 };
 
