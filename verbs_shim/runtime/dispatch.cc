@@ -1,4 +1,4 @@
-// Dispatch of one system call by its class in the table (protocol/system_calls.h).
+// Dispatch of one system call by its class in the table (protocol/system_call_table.h).
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 // The seccomp filter: decides which system calls of the program reach the kernel without the shim. It is
-// generated from protocol/system_calls.h, protocol/passing_calls.h and protocol/gate_calls.h; every call that
-// these do not list traps.
+// generated from protocol/system_call_table.h, protocol/passing_calls.h and protocol/gate_calls.h; every call
+// that these do not list traps.
 //
 // A binary search on the call number comes first. A number that always passes is decided without further
 // loads: the kernel (5.11 and later) detects this and no longer runs the filter for it. Of the others, calls
