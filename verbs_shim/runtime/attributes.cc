@@ -98,7 +98,7 @@ void leave_basic(struct statx& status) {
   memset(reinterpret_cast<char*>(&status) + kBehind, 0, sizeof status - kBehind);
 }
 
-void tell_statx(long address, const NativeFile& file) {
+void replace_statx(long address, const NativeFile& file) {
   struct statx status;
   if (!read_program(address, status)) return;
   FileNumber number = {makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino, 0, 0};
@@ -128,8 +128,8 @@ void put_file_times(struct stat& status, timespec time) {
 
 }  // namespace
 
-void tell_attributes(long number, long address, const NativeFile& file) {
-  if (number == SYS_statx) return tell_statx(address, file);
+void replace_attributes(long number, long address, const NativeFile& file) {
+  if (number == SYS_statx) return replace_statx(address, file);
   struct stat status;
   if (!read_program(address, status)) return;
   FileNumber asked = {status.st_dev, status.st_ino, 0, 0};
@@ -160,29 +160,29 @@ bool is_of_run(std::int64_t seconds, std::int64_t nanoseconds) {
   return native(SYS_clock_gettime, CLOCK_REALTIME, &present) == 0 && changed <= present.tv_sec * kNsPerSecond + present.tv_nsec;
 }
 
-void tell_time_of_run(timespec& time) {
+void hide_time_of_run(timespec& time) {
   if (!is_of_run(time.tv_sec, time.tv_nsec)) return;
   const std::int64_t epoch = region_header().epoch_ns;
   time = {epoch / kNsPerSecond, epoch % kNsPerSecond};
 }
 
-void tell_time_of_run(statx_timestamp& time) {
+void hide_time_of_run(statx_timestamp& time) {
   timespec of_run{time.tv_sec, time.tv_nsec};
-  tell_time_of_run(of_run);
+  hide_time_of_run(of_run);
   time.tv_sec = of_run.tv_sec;
   time.tv_nsec = static_cast<std::uint32_t>(of_run.tv_nsec);
 }
 
 }  // namespace
 
-void tell_machine_attributes(long number, long address) {
+void replace_machine_attributes(long number, long address) {
   if (number == SYS_statx) {
     struct statx status;
     if (!read_program(address, status)) return;
     status.stx_uid = user_seen(status.stx_uid);
     status.stx_gid = group_seen(status.stx_gid);
-    tell_time_of_run(status.stx_mtime);
-    tell_time_of_run(status.stx_ctime);
+    hide_time_of_run(status.stx_mtime);
+    hide_time_of_run(status.stx_ctime);
     status.stx_atime = status.stx_mtime;
     leave_basic(status);
     write_program(address, status);
@@ -192,8 +192,8 @@ void tell_machine_attributes(long number, long address) {
   if (!read_program(address, status)) return;
   status.st_uid = user_seen(status.st_uid);
   status.st_gid = group_seen(status.st_gid);
-  tell_time_of_run(status.st_mtim);
-  tell_time_of_run(status.st_ctim);
+  hide_time_of_run(status.st_mtim);
+  hide_time_of_run(status.st_ctim);
   status.st_atim = status.st_mtim;
   write_program(address, status);
 }
@@ -230,7 +230,7 @@ bool open_to_owner(const char* path, std::uint32_t* mode) {
   return open != *mode && native(SYS_chmod, path, open) == 0;
 }
 
-bool tell_machine_device(long number, long address) {
+bool replace_device_attributes(long number, long address) {
   if (number != SYS_fstat && number != SYS_newfstatat) return false;
   struct stat status;
   if (!read_program(address, status) || !S_ISCHR(status.st_mode) || major(status.st_rdev) != 1) return false;
@@ -253,7 +253,7 @@ bool tell_machine_device(long number, long address) {
   return true;
 }
 
-void tell_file_system(long address, bool own, unsigned long huge_page) {
+void replace_file_system_status(long address, bool own, unsigned long huge_page) {
   constexpr long kTmpfs = 0x01021994, kHugetlbfs = 0x958458f6, kExt = 0xef53, kBlocks = 1l << 22;
   struct statfs status;
   memset(&status, 0, sizeof status);
@@ -318,7 +318,7 @@ long set_times(long number, long times, const NativeFile& file) {
   return set_native_times(file, {of_access ? kept(wanted) : kOmitted, kept(wanted)});
 }
 
-void tell_entry_numbers(long folder, std::uint64_t** entries, long count) {
+void replace_entry_numbers(long folder, std::uint64_t** entries, long count) {
   struct stat status;
   if (native(SYS_fstat, folder, &status) != 0) return;
   constexpr long kAtOnce = 64;

@@ -15,11 +15,11 @@ struct NativeFile {
 
 // Virtualizes the attributes that fstat, stat or a relative (`number`) has written to program memory at
 // `address`.
-void tell_attributes(long number, long address, const NativeFile& file);
+void replace_attributes(long number, long address, const NativeFile& file);
 // Replaces the result of fstatfs or statfs, since the free space of the machine's file systems changes from
 // run to run. `own`: of one of the host's own folders. `huge_page`: page size of hugetlbfs, 0: another file
 // system.
-void tell_file_system(long address, bool own, unsigned long huge_page);
+void replace_file_system_status(long address, bool own, unsigned long huge_page);
 // Sets the virtual change time of a changed file.
 void note_change(const NativeFile& file);
 // The same for a created file, which also gets its inode number.
@@ -29,11 +29,11 @@ void note_folder_of(const char* native_path);
 // utimensat and its relatives: `times` is the argument of the call `number`; 0: the present.
 long set_times(long number, long times, const NativeFile& file);
 // Replaces the inode numbers in `count` entries of getdents64 of `folder`; each entry begins with its number.
-void tell_entry_numbers(long folder, std::uint64_t** entries, long count);
-// As tell_attributes(), for a file of the machine. Hidden are the user who runs the simulator, access times,
+void replace_entry_numbers(long folder, std::uint64_t** entries, long count);
+// As replace_attributes(), for a file of the machine. Hidden are the user who runs the simulator, access times,
 // and the statx fields about the mount. A file that has changed since the run began shows the start of
 // virtual time.
-void tell_machine_attributes(long number, long address);
+void replace_machine_attributes(long number, long address);
 // chown and its relatives; -1 leaves an id unchanged. `own`: the file is in one of the host's own folders.
 long change_owner(const NativeFile& file, bool own, long user, long group);
 // access(2) as Linux answers root, for a file in one of the host's own folders.
@@ -42,6 +42,6 @@ long access_as_root(const char* path, long wanted);
 // permissions before. False: they were sufficient, or the file is of another type.
 bool open_to_owner(const char* path, std::uint32_t* mode);
 // Attributes of a device of the machine that programs share, such as /dev/null; false: the file is none.
-bool tell_machine_device(long number, long address);
+bool replace_device_attributes(long number, long address);
 
 }  // namespace verbatim::shim

@@ -143,18 +143,18 @@ long watch_signals(long number, const long (&a)[6]) {
   const long fd = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), {a[0], set_address, a[2], a[3], a[4], a[5]});
   if (fd < 0 || !is_there) return fd;
   siginfo_t info;
-  const auto tell = [&](long signal) {
+  const auto send = [&](long signal) {
     exchange(Request::kSystemCall, SYS_rt_tgsigqueueinfo,
              {static_cast<long>(region_header().virtual_pid), static_cast<long>(my_slot->virtual_tid), signal,
               reinterpret_cast<long>(&info), 0, 0});
   };
-  while (const int signal = take_kept(set, &info)) tell(signal);
+  while (const int signal = take_kept(set, &info)) send(signal);
   set &= pending_signals();
   const timespec no_time{0, 0};
   while (set != 0) {
     const long signal = native(SYS_rt_sigtimedwait, &set, &info, &no_time, sizeof set);
     if (signal < 0) break;
-    tell(signal);
+    send(signal);
   }
   return fd;
 }
@@ -193,14 +193,14 @@ long on_real_file(long number, const long (&a)[6]) {
                                                  : native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   if (number == SYS_close) note_closed(a[0]);
   if (result < 0) {
-    if (is_regular_file(a[0])) tell_refused_by_machine(number, result);  // /dev/full fails by itself
+    if (is_regular_file(a[0])) report_machine_error(number, result);  // /dev/full fails by itself
     return result;
   }
-  if (number == SYS_fstat && !tell_machine_device(number, a[1])) {
-    is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true})
-                      : tell_attributes_of_machine_file(number, a[0], a[1]);
+  if (number == SYS_fstat && !replace_device_attributes(number, a[1])) {
+    is_own_file(a[0]) ? replace_attributes(number, a[1], {a[0], nullptr, true})
+                      : replace_attributes_of_machine_file(number, a[0], a[1]);
   }
-  if (number == SYS_fstatfs) tell_file_system(a[1], is_own_file(a[0]), huge_page_of_file(a[0]));
+  if (number == SYS_fstatfs) replace_file_system_status(a[1], is_own_file(a[0]), huge_page_of_file(a[0]));
   if (changes_content(number) && is_own_file(a[0])) note_change({a[0], nullptr, true});
   return result;
 }
@@ -297,7 +297,7 @@ long local_call(long number, const long (&a)[6], void* context) {
   spend(costs().system_call_ps);
   switch (number) {
     case SYS_getcwd:
-      return tell_working_folder(a);
+      return get_working_folder(a);
     case SYS_getpid:
       return region_header().virtual_pid;
     case SYS_gettid:
@@ -325,7 +325,7 @@ long local_call(long number, const long (&a)[6], void* context) {
 bool may_touch_files(long number, const long (&arguments)[6], bool of_virtual) {
   switch (protocol::system_call(static_cast<std::uint64_t>(number)).call_class) {
     case CallClass::kPassing:  // munmap and mremap, where they trap
-      return !came_to_be_watched(number, arguments);
+      return !trapped_only_by_watch_filter(number, arguments);
     case CallClass::kByPath:
       return true;
     case CallClass::kByDescriptor:
@@ -389,8 +389,8 @@ long dispatch(long number, const long (&a)[6], void* context) {
   ToldScope told(protocol::ToldKind::kSystemCall, static_cast<std::uint32_t>(number), a[0], a[1], a[2], a[3], a[4], a[5]);
   const unsigned long heap_end = memory_is_watched() && number == SYS_brk ? end_of_heap() : 0;
   const long result = answer_call(number, a, context);
-  if (memory_is_watched()) [[unlikely]] tell_memory_gone(number, a, result, heap_end);
-  if (files_are_watched() && may_touch_files(number, a, of_virtual)) tell_file_events();
+  if (memory_is_watched()) [[unlikely]] report_memory_gone(number, a, result, heap_end);
+  if (files_are_watched() && may_touch_files(number, a, of_virtual)) report_file_events();
   return told.ended(result, result == kMakeCallAgain ? protocol::ToldStep::kIsMadeAgain : protocol::ToldStep::kHasEnded);
 }
 

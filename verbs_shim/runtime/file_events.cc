@@ -17,7 +17,7 @@ long keep_file_events(bool own_work) {
 
 bool files_are_watched() { return region_header().watches_files != 0; }
 
-void tell_file_events() {
+void report_file_events() {
   if (keep_file_events(false) == 0) return;
   exchange(protocol::Request::kSystemCall, protocol::kFileEventsCall, {0, 0, 0, 0, 0, 0});
 }

@@ -7,7 +7,7 @@ namespace verbatim::shim {
 // Whether a program on the host watches files.
 bool files_are_watched();
 // Reports the events of a call that may have accessed a file.
-void tell_file_events();
+void report_file_events();
 
 // Scope in which the runtime itself reads or sets attributes of files, and the program changes none.
 class OwnFileWork {

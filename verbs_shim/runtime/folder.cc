@@ -124,8 +124,8 @@ long read_folder(const long (&a)[6]) {
   std::size_t next = first;
   for (long room = a[2]; next < count && entries[next]->length <= room; ++next) room -= entries[next]->length;
   auto** const numbers = reinterpret_cast<std::uint64_t**>(entries) + first;
-  if (next > first && is_own_file(a[0])) tell_entry_numbers(a[0], numbers, static_cast<long>(next - first));
-  if (next > first && is_in_view(a[0])) tell_view_numbers(a[0], numbers, static_cast<long>(next - first));
+  if (next > first && is_own_file(a[0])) replace_entry_numbers(a[0], numbers, static_cast<long>(next - first));
+  if (next > first && is_in_view(a[0])) replace_view_numbers(a[0], numbers, static_cast<long>(next - first));
   const std::size_t end = next;
   long told = 0;
   for (next = first; next < end; ++next) {

@@ -25,11 +25,11 @@ bool is_in_view(long fd);
 // The program has just created the file open at `fd`, or the one at `native_path` if that is not nullptr.
 void note_made_in_view(long fd, const char* native_path);
 // Replaces the attributes that fstat, stat or a relative (`number`) has written to program memory at
-// `address` for a file in a view. Precedes tell_machine_attributes().
-void tell_view_attributes(long number, long address);
+// `address` for a file in a view. Precedes replace_machine_attributes().
+void replace_view_attributes(long number, long address);
 // Replaces the attributes of the machine's file `fd`, whether or not it is in a view.
-void tell_attributes_of_machine_file(long number, long fd, long address);
+void replace_attributes_of_machine_file(long number, long fd, long address);
 // Replaces the `count` inode numbers in entries of getdents64 of `folder`.
-void tell_view_numbers(long folder, std::uint64_t** entries, long count);
+void replace_view_numbers(long folder, std::uint64_t** entries, long count);
 
 }  // namespace verbatim::shim

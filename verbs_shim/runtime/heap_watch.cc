@@ -62,15 +62,15 @@ std::size_t size_of(void* block) {
   return malloc_usable_size(block);
 }
 
-[[gnu::cold, gnu::noinline]] void tell(std::uint64_t start, std::size_t size, const char* call, const void* frame) {
+[[gnu::cold, gnu::noinline]] void report_block(std::uint64_t start, std::size_t size, const char* call, const void* frame) {
   if (size == 0 || heap_gone == nullptr) return;
   stack_of_call = reinterpret_cast<std::uint64_t>(frame);
   heap_gone(start, size, call, false);
   stack_of_call = 0;
 }
 
-[[gnu::cold, gnu::noinline]] void tell_freed(void* block, const void* frame) {
-  tell(reinterpret_cast<std::uint64_t>(block), size_of(block), "free", frame);
+[[gnu::cold, gnu::noinline]] void report_freed(void* block, const void* frame) {
+  report_block(reinterpret_cast<std::uint64_t>(block), size_of(block), "free", frame);
 }
 
 [[gnu::cold, gnu::noinline]] void* reallocate(Realloc next, void* block, std::size_t size, const void* frame) {
@@ -80,9 +80,9 @@ std::size_t size_of(void* block) {
   const std::size_t has = now == nullptr ? 0 : size_of(now);
   if (now == nullptr && size != 0) return now;
   if (reinterpret_cast<std::uint64_t>(now) != before) {
-    tell(before, had, "realloc", frame);
+    report_block(before, had, "realloc", frame);
   } else if (has < had) {
-    tell(before + has, had - has, "realloc", frame);
+    report_block(before + has, had - has, "realloc", frame);
   }
   return now;
 }
@@ -116,7 +116,7 @@ extern "C" {
 
 VERBATIM_EXPORT void free(void* block) noexcept {
   using namespace verbatim::shim;
-  if (is_watched(block)) [[unlikely]] tell_freed(block, __builtin_frame_address(0));
+  if (is_watched(block)) [[unlikely]] report_freed(block, __builtin_frame_address(0));
   const Free next = next_free;
   (next != nullptr ? next : find_free())(block);
 }

@@ -195,7 +195,7 @@ long map_pages(const long (&a)[6], unsigned kind, bool of_file) {
   const long there = place(hint, size, page, a[2], flags, a[4], a[5]);
   if (is_error(there)) {
     if (range.counted && !shares_file) ask(HugePageStep::kGive, kind, size / page);
-    if (there == -ENOMEM) tell_refused_mapping(static_cast<long>(size), ENOMEM);
+    if (there == -ENOMEM) report_failed_mapping(static_cast<long>(size), ENOMEM);
     return there;
   }
   const auto start = static_cast<unsigned long>(there);

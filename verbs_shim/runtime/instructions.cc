@@ -64,7 +64,7 @@ void set_counter(Registers& registers, DecidedInstruction kind, std::uint64_t co
   if (kind == DecidedInstruction::kRdtscp) registers.gpr[kRcx] = 0;  // processor 0 of node 0
 }
 
-void tell_processor(Registers& registers) {
+void emulate_cpuid(Registers& registers) {
   const auto& data = *reinterpret_cast<const protocol::PatchData*>(protocol::kPatchDataAddress);
   const auto leaf = static_cast<std::uint32_t>(registers.gpr[kRax]);
   const auto subleaf = static_cast<std::uint32_t>(registers.gpr[kRcx]);
@@ -107,7 +107,7 @@ void answer(Registers& registers, PatchedInstruction instruction) {
       load_limit(registers, instruction);
       break;
     case DecidedInstruction::kCpuid:
-      tell_processor(registers);
+      emulate_cpuid(registers);
       break;
     case DecidedInstruction::kXgetbv:
       registers.gpr[kRax] = region_header().extended_control;
@@ -291,7 +291,7 @@ long map_code(long number, const long (&a)[6]) {
   const bool huge = maps && map_huge(a, result);
   if (!huge) result = maps ? change_mapping(number, a) : native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   constexpr long kHighestError = -4095;
-  if (maps && !huge && result == -ENOMEM) tell_refused_mapping(a[1], ENOMEM);
+  if (maps && !huge && result == -ENOMEM) report_failed_mapping(a[1], ENOMEM);
   if ((a[2] & PROT_EXEC) == 0 || (maps ? result < 0 && result >= kHighestError : result != 0)) return result;
   const bool of_file = maps && (a[3] & MAP_ANONYMOUS) == 0;
   constexpr long kPage = 4096;

@@ -68,7 +68,7 @@ long advise(const long (&a)[6]) {
 }
 
 // Every mapped page is reported as resident.
-long tell_resident(const long (&a)[6]) {
+long report_resident(const long (&a)[6]) {
   const auto start = static_cast<unsigned long>(a[0]), size = whole_pages(static_cast<unsigned long>(a[1]));
   if (start % kPage != 0) return -EINVAL;
   if (start + size < start) return -ENOMEM;
@@ -171,7 +171,7 @@ long refuse_own_memory(long number) {
   return exchange(protocol::Request::kSystemCall, protocol::kRefusedArgumentCall, {number, 0, EINVAL, 1, 0, 0});
 }
 
-void tell_refused_by_machine(long number, long result) {
+void report_machine_error(long number, long result) {
   switch (-result) {
     case ENOSPC:
     case EDQUOT:
@@ -185,7 +185,7 @@ void tell_refused_by_machine(long number, long result) {
   }
 }
 
-void tell_refused_mapping(long size, long error) {
+void report_failed_mapping(long size, long error) {
   exchange(protocol::Request::kMachine, SYS_mmap, {error, size, 0, 0, 0, 0});
 }
 
@@ -195,7 +195,7 @@ long call_by_argument(long number, const long (&a)[6]) {
       if (touches_shim(static_cast<unsigned long>(a[0]), static_cast<unsigned long>(a[1]))) {
         return refuse_own_memory(number);
       }
-      if (!came_to_be_watched(number, a)) spend(costs().system_call_ps);
+      if (!trapped_only_by_watch_filter(number, a)) spend(costs().system_call_ps);
       return passes(number, a) ? native(number, a[0], a[1], a[2]) : advise(a);
     case SYS_arch_prctl: {
       constexpr int kShadowStackStatus = 0x3001, kShadowStackFeatures = 0x5005;  // queried at every start of the C library
@@ -215,7 +215,7 @@ long memory_call(long number, const long (&a)[6]) {
   spend(costs().system_call_ps);
   switch (number) {
     case SYS_mincore:
-      return tell_resident(a);
+      return report_resident(a);
     case SYS_membarrier:
       return barrier(a);
     case SYS_pkey_alloc:  // the processor that programs see has no protection keys

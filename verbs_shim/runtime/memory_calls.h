@@ -18,8 +18,8 @@ long refuse_argument(long number, long value, long error);
 long refuse_own_memory(long number);
 // Reports to the supervisor a call about files whose `result` is an error of the machine, such as a full
 // disk.
-void tell_refused_by_machine(long number, long result);
+void report_machine_error(long number, long result);
 // Reports to the supervisor that the machine has no room for a mapping that the program may have.
-void tell_refused_mapping(long size, long error);
+void report_failed_mapping(long size, long error);
 
 }  // namespace verbatim::shim

@@ -56,7 +56,7 @@ bool asks(const ResolvedPath& resolved) {
 
 bool leads_to_own(const ResolvedPath& resolved) { return resolved.where == Where::kMoved; }
 
-bool tells_attributes(long number) {
+bool reads_attributes(long number) {
   return number == SYS_stat || number == SYS_lstat || number == SYS_newfstatat || number == SYS_statx;
 }
 
@@ -147,7 +147,7 @@ void settle_in_view(long number, const long (&a)[6], const PathCall& call, const
   if (made) note_made_in_view(result, nullptr);
   const bool makes_one = call.paths[1].path < 0 && call.paths[0].use == protocol::PathUse::kMake;
   if (makes_one) note_made_in_view(-1, resolved[0].native);
-  if (tells_attributes(number)) tell_view_attributes(number, a[number == SYS_statx ? 4 : call.paths[0].path + 1]);
+  if (reads_attributes(number)) replace_view_attributes(number, a[number == SYS_statx ? 4 : call.paths[0].path + 1]);
 }
 
 long look_and_execute(long number, const long (&a)[6], Arguments& arguments, ResolvedPath (&resolved)[2]) {
@@ -205,16 +205,16 @@ void settle(long number, const long (&a)[6], const PathCall& call, const Resolve
     note_shared_change(number, a, call, i, resolved[i]);
     if (i == 0 && resolved[0].in_view) settle_in_view(number, a, call, resolved, result, made);
     if (!leads_to_own(resolved[i])) {
-      if (number == SYS_statfs) tell_file_system(a[1], false, 0);
-      if (resolved[i].known && tells_attributes(number))
-        tell_machine_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1]);
+      if (number == SYS_statfs) replace_file_system_status(a[1], false, 0);
+      if (resolved[i].known && reads_attributes(number))
+        replace_machine_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1]);
       continue;
     }
     const NativeFile file = {-1, resolved[i].native, follows(call, call.paths[i], a)};
     switch (call.paths[i].use) {
       case protocol::PathUse::kLook:
-        if (tells_attributes(number)) tell_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1], file);
-        if (number == SYS_statfs) tell_file_system(a[1], true, huge_page_of_path(resolved[i].seen));
+        if (reads_attributes(number)) replace_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1], file);
+        if (number == SYS_statfs) replace_file_system_status(a[1], true, huge_page_of_path(resolved[i].seen));
         break;
       case protocol::PathUse::kOpen: {
         const long flags = number == SYS_creat ? O_TRUNC : a[call.flags];
@@ -243,12 +243,12 @@ void settle(long number, const long (&a)[6], const PathCall& call, const Resolve
 // The same if the path is empty or absent, so that the descriptor itself is meant.
 void settle_descriptor(long number, const long (&a)[6], const PathCall& call) {
   const PathArgument& argument = call.paths[0];
-  if (argument.folder < 0 || !tells_attributes(number)) return;
-  if (tell_machine_device(number, a[2])) return;
+  if (argument.folder < 0 || !reads_attributes(number)) return;
+  if (replace_device_attributes(number, a[2])) return;
   if (is_own_file(a[argument.folder]))
-    tell_attributes(number, a[number == SYS_statx ? 4 : 2], {a[argument.folder], nullptr, true});
+    replace_attributes(number, a[number == SYS_statx ? 4 : 2], {a[argument.folder], nullptr, true});
   else
-    tell_attributes_of_machine_file(number, a[argument.folder], a[number == SYS_statx ? 4 : 2]);
+    replace_attributes_of_machine_file(number, a[argument.folder], a[number == SYS_statx ? 4 : 2]);
 }
 
 }  // namespace
@@ -268,13 +268,13 @@ long call_by_path(long number, const long (&a)[6]) {
     settle(number, a, call, resolved, result, arguments.made);
     if (!resolved[0].known && call.paths[1].path < 0) settle_descriptor(number, a, call);
   }
-  if (result < 0 && arguments.paths.executed) tell_refused_by_machine(number, result);
+  if (result < 0 && arguments.paths.executed) report_machine_error(number, result);
   // If the folder is in a tree, the supervisor has set the working folder.
   if (number == SYS_chdir && result == 0 && arguments.paths.executed) path_view().working_folder[0] = 0;
   return result;
 }
 
-long tell_working_folder(const long (&a)[6]) {
+long get_working_folder(const long (&a)[6]) {
   char path[kPathRoom];
   const char* const working = path_view().working_folder;
   long size;

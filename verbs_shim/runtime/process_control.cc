@@ -34,7 +34,7 @@ long keep_setting(int at, const ControlOption& option, const long (&a)[6]) {
   return 0;
 }
 
-long tell_setting(const ControlOption& option, const long (&a)[6]) {
+long get_setting(const ControlOption& option, const long (&a)[6]) {
   const int at = protocol::control_index(option.value);
   const long value = at >= 0 && is_set[at] ? settings[at] : option.first;
   const bool by_address =
@@ -57,7 +57,7 @@ long process_control(const long (&a)[6]) {
     case ControlKind::kSetting:
       return keep_setting(at, option, a);
     case ControlKind::kTold:
-      return tell_setting(option, a);
+      return get_setting(option, a);
     default:
       return option.value;
   }

@@ -145,7 +145,7 @@ long copy_file_range(const long (&a)[6]) {
   }
   if (!from.finish() || !to.finish()) return -EFAULT;
   if (done > 0 && is_own_file(to.fd)) note_change({to.fd, nullptr, true});
-  if (result < 0) tell_refused_by_machine(SYS_copy_file_range, result);
+  if (result < 0) report_machine_error(SYS_copy_file_range, result);
   return done > 0 ? done : result;
 }
 

@@ -125,19 +125,19 @@ bool ask_whether_it_waits(ucontext_t* context, std::uint64_t jump) {
 // again after exponentially growing numbers of iterations.
 void go_round(ucontext_t* context, std::uint64_t jump) {
   ThreadState& state = thread_state();
-  if (state.vain_jump == jump && state.jumps_passed < state.jumps_to_pass) {
+  if (state.last_unproven_jump == jump && state.jumps_passed < state.jumps_to_pass) {
     ++state.jumps_passed;
     return;
   }
   if (expects_signal(context)) return;
   if (ask_whether_it_waits(context, jump)) {
-    state.vain_jump = 0;
+    state.last_unproven_jump = 0;
     return;
   }
   constexpr std::uint32_t kMost = 1024;
-  state.jumps_to_pass = state.vain_jump != jump ? 1 : state.jumps_to_pass < kMost ? 2 * state.jumps_to_pass : kMost;
+  state.jumps_to_pass = state.last_unproven_jump != jump ? 1 : state.jumps_to_pass < kMost ? 2 * state.jumps_to_pass : kMost;
   state.jumps_passed = 0;
-  state.vain_jump = jump;
+  state.last_unproven_jump = jump;
 }
 
 void on_sigsegv(int, siginfo_t* info, void* raw_context) {
@@ -259,7 +259,7 @@ long set_mask(const long (&a)[6], void* raw_context) {
   return told ? 0 : -EFAULT;
 }
 
-long tell_pending(const long (&a)[6]) {
+long report_pending(const long (&a)[6]) {
   if (static_cast<unsigned long>(a[1]) > sizeof(std::uint64_t)) return -EINVAL;
   spend(costs().system_call_ps);
   const std::uint64_t pending = (pending_signals() | kept_reserved()) & my_slot->signal_mask;
@@ -281,7 +281,7 @@ long signal_call(long number, const long (&a)[6], void* context) {
     case SYS_rt_sigprocmask:
       return set_mask(a, context);
     case SYS_rt_sigpending:
-      return tell_pending(a);
+      return report_pending(a);
     default:
       return set_program_stack(a, stack_pointer_of(context));
   }

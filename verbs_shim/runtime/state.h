@@ -122,7 +122,7 @@ std::uint64_t pending_signals();
 
 // Executes a call of path_calls.h.
 long call_by_path(long number, const long (&arguments)[6]);
-long tell_working_folder(const long (&arguments)[6]);  // getcwd
+long get_working_folder(const long (&arguments)[6]);  // getcwd
 
 // Executes one trapped or interposed system call. `context` is the trapped thread's ucontext_t, or nullptr.
 long dispatch(long number, const long (&arguments)[6], void* context);

@@ -40,7 +40,7 @@ struct ThreadState {
   std::uint32_t armed_us = 0;  // 0: not armed since the thread got the token
   // signals.cc: the last trapped jump of a loop that was not waiting, and how often it may be taken before
   // the supervisor is asked again
-  std::uint64_t vain_jump = 0;
+  std::uint64_t last_unproven_jump = 0;
   std::uint32_t jumps_to_pass = 0, jumps_passed = 0;
   // delivery.cc
   siginfo_t kept[kMostKept] = {};

@@ -88,7 +88,7 @@ std::uint64_t outer_caller(const protocol::ThreadSlot& slot) {
 
 }  // namespace
 
-void tell_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number, std::uint64_t wr_id) {
+void report_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number, std::uint64_t wr_id) {
   protocol::ThreadSlot* slot = verbatim_thread_slot;
   if (slot == nullptr) return;
   const protocol::CallNote note{shim::now_ps(), wr_id, slot->verb_caller, outer_caller(*slot), number, context, call, 0};
@@ -101,9 +101,9 @@ bool has_translated_regions() { return has_translated; }
 void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t caller) {
   const std::uint32_t outstanding = end - qp.send.reclaimed;
   if (outstanding > qp.record->send_most) qp.record->send_most = outstanding;
-  if (tells_places()) [[unlikely]] {
+  if (reports_places()) [[unlikely]] {
     for (std::uint32_t number = first; number != end; ++number) {
-      tell_place(protocol::PlacedCall::kPostSend, handle_of(public_qp(&qp)->context), public_qp(&qp)->qp_num,
+      report_place(protocol::PlacedCall::kPostSend, handle_of(public_qp(&qp)->context), public_qp(&qp)->qp_num,
                  wqe_of(qp.send, number).wr_id);
     }
   }

@@ -227,8 +227,8 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) {
   if (cq == nullptr) return EINVAL;
   VERBATIM_ENTER_VERB();
   shim::ToldScope told(protocol::ToldKind::kArm, cq->number, solicited_only);
-  if (tells_places()) [[unlikely]]
-    tell_place(protocol::PlacedCall::kArm, handle_of(handle->context), cq->number, 0);
+  if (reports_places()) [[unlikely]]
+    report_place(protocol::PlacedCall::kArm, handle_of(handle->context), cq->number, 0);
   check_process(handle->context, "ibv_req_notify_cq", "CQ", cq->number, address_of(__builtin_return_address(0)));
   cq->record->armed_by = own_virtual_tid();
   cq->record->armed_from = address_of(__builtin_return_address(0));

@@ -298,7 +298,7 @@ Object* object_if_alive(Public* handle) {
 template <typename Object, typename Public>
 Object* object(Public* handle, const char* function = __builtin_FUNCTION()) {
   Object* found = object_if_alive<Object>(handle);
-  if (found == nullptr && handle != nullptr) [[unlikely]] tell_bad_handle(function);
+  if (found == nullptr && handle != nullptr) [[unlikely]] report_bad_handle(function);
   return found;
 }
 

@@ -50,9 +50,9 @@ void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
   shim::spend(costs.post_recv_ps + count * costs.post_recv_wqe_ps);
 }
 
-void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32_t number, const ibv_recv_wr* wr,
+void report_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32_t number, const ibv_recv_wr* wr,
                     const ibv_recv_wr* end) {
-  for (; wr != end; wr = wr->next) tell_place(call, handle_of(context), number, wr->wr_id);
+  for (; wr != end; wr = wr->next) report_place(call, handle_of(context), number, wr->wr_id);
 }
 
 [[gnu::always_inline]] inline int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* wr,
@@ -67,8 +67,8 @@ void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32
     wr = wr->next;
   }
   if (error != 0) *bad_wr = wr;
-  if (tells_places()) [[unlikely]]
-    tell_places_of(call, context, handle_number, first, wr);
+  if (reports_places()) [[unlikely]]
+    report_places_of(call, context, handle_number, first, wr);
   note_receives(queue, begin, queue.producer);
   order_before_completions(queue);
   record.store(queue.producer, std::memory_order_release);

@@ -76,7 +76,7 @@ void found_of_request(protocol::Check check, std::uint64_t posted, std::uint64_t
   std::memcpy(made->frames, frames, sizeof made->frames);
 }
 
-void tell_bad_handle(const char* function) {
+void report_bad_handle(const char* function) {
   because(EINVAL, "%s: a handle that it was given is of no such object, or of one that has been destroyed", function);
 }
 

@@ -11,7 +11,7 @@ namespace verbatim::verbs {
 __attribute__((format(printf, 2, 3), cold)) int because(int error, const char* format, ...);
 
 // Notes that `function` was called with a handle of another kind, or of a destroyed object.
-__attribute__((cold)) void tell_bad_handle(const char* function);
+__attribute__((cold)) void report_bad_handle(const char* function);
 
 // For calls that return a pointer.
 inline std::nullptr_t refuse(int error) {
