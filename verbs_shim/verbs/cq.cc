@@ -91,9 +91,9 @@ void fill(ibv_wc* out, const protocol::Cqe& cqe) {
 Cq* create(ibv_context* handle, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
            std::uint32_t vector, std::uint64_t caller, bool ignores_overrun = false) {
   Context* context = context_of(handle);
-  if (context == nullptr || cqe == 0 || cqe > 0x7fffffff) return refuse(because(EINVAL, "ibv_create_cq: cqe %u", cqe));
+  if (context == nullptr || cqe == 0 || cqe > 0x7fffffff) return refuse(refuse_with(EINVAL, "ibv_create_cq: cqe %u", cqe));
   if (vector >= static_cast<std::uint32_t>(handle->num_comp_vectors)) {
-    return refuse(because(EINVAL, "ibv_create_cq: comp_vector %u, the device has %d", vector, handle->num_comp_vectors));
+    return refuse(refuse_with(EINVAL, "ibv_create_cq: comp_vector %u, the device has %d", vector, handle->num_comp_vectors));
   }
   if (channel != nullptr && object<Channel>(channel) == nullptr) return refuse(EINVAL);
   auto* cq = allocate_object<Cq>();
@@ -245,23 +245,23 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
                                        std::uint64_t{IBV_WC_EX_WITH_TM_INFO} |
                                        std::uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
   if ((attributes->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)) != 0) {
-    return refuse(because(EINVAL, "ibv_create_cq_ex: unknown bits in comp_mask %#x", attributes->comp_mask));
+    return refuse(refuse_with(EINVAL, "ibv_create_cq_ex: unknown bits in comp_mask %#x", attributes->comp_mask));
   }
   if ((attributes->wc_flags & ~kSupported) != 0) {
-    return refuse(because(EOPNOTSUPP, "ibv_create_cq_ex: of wc_flags %#llx the device does not have %#llx",
-                          static_cast<unsigned long long>(attributes->wc_flags),
-                          static_cast<unsigned long long>(attributes->wc_flags & ~kSupported)));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_cq_ex: of wc_flags %#llx the device does not have %#llx",
+                              static_cast<unsigned long long>(attributes->wc_flags),
+                              static_cast<unsigned long long>(attributes->wc_flags & ~kSupported)));
   }
   const bool in_domain = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0;
   auto* parent = in_domain ? object<Pd>(attributes->parent_domain) : nullptr;
   if (in_domain && (parent == nullptr || parent->protection_domain == nullptr)) {
-    return refuse(because(EINVAL, "ibv_create_cq_ex: parent_domain is no parent domain"));
+    return refuse(refuse_with(EINVAL, "ibv_create_cq_ex: parent_domain is no parent domain"));
   }
   // A single-threaded CQ is a promise of the program.
   const unsigned flags = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? attributes->flags : 0;
   constexpr unsigned kIgnoresOverrun = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
   if ((flags & ~(IBV_CREATE_CQ_ATTR_SINGLE_THREADED | kIgnoresOverrun)) != 0) {
-    return refuse(because(EOPNOTSUPP, "ibv_create_cq_ex: unknown flags %#x", flags));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_cq_ex: unknown flags %#x", flags));
   }
   Cq* cq =
       create(context, attributes->cqe, attributes->cq_context, attributes->channel, attributes->comp_vector,
@@ -271,7 +271,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
     const std::uint64_t ring_bytes = std::uint64_t{cq->entries} * sizeof(protocol::Cqe);
     if (!allocate_in_domain(attributes->parent_domain, ResourceType::kCq, ring_bytes, &cq->domain_memory)) {
       ibv_destroy_cq(public_cq(cq));
-      return refuse(because(ENOMEM, "ibv_create_cq_ex: the allocator of the parent domain gave no memory"));
+      return refuse(refuse_with(ENOMEM, "ibv_create_cq_ex: the allocator of the parent domain gave no memory"));
     }
     cq->parent_domain = attributes->parent_domain;
     cq->single.is_promised = parent->td != nullptr;
@@ -287,7 +287,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
 int modify_cq(ibv_cq* handle, ibv_modify_cq_attr* attributes) {
   if (object<Cq>(handle) == nullptr) return EINVAL;
   if ((attributes->attr_mask & ~static_cast<std::uint32_t>(IBV_CQ_ATTR_MODERATE)) != 0) {
-    return because(EINVAL, "ibv_modify_cq: unknown bits in attr_mask %#x", attributes->attr_mask);
+    return refuse_with(EINVAL, "ibv_modify_cq: unknown bits in attr_mask %#x", attributes->attr_mask);
   }
   if (attributes->attr_mask == 0) return 0;
   protocol::ModifyCq command{};
@@ -305,7 +305,7 @@ using verbs::Cq;
 extern "C" ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel,
                                  int vector) {
   if (cqe <= 0 || vector < 0) {
-    return verbs::refuse(verbs::because(EINVAL, "ibv_create_cq: cqe %d, comp_vector %d", cqe, vector));
+    return verbs::refuse(verbs::refuse_with(EINVAL, "ibv_create_cq: cqe %d, comp_vector %d", cqe, vector));
   }
   Cq* cq = verbs::create(context, static_cast<std::uint32_t>(cqe), cq_context, channel,
                          static_cast<std::uint32_t>(vector), verbs::address_of(__builtin_return_address(0)));
@@ -315,7 +315,7 @@ extern "C" ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context
 extern "C" int ibv_resize_cq(ibv_cq* handle, int cqe) {
   auto* cq = verbs::object<Cq>(handle);
   if (cq == nullptr) return EINVAL;
-  if (cqe <= 0) return verbs::because(EINVAL, "ibv_resize_cq: cqe %d", cqe);
+  if (cqe <= 0) return verbs::refuse_with(EINVAL, "ibv_resize_cq: cqe %d", cqe);
   cq->session.acquire();
   protocol::ResizeCq command{};
   command.handle = handle->handle;

@@ -93,7 +93,7 @@ int encode(const ibv_flow_attr& attributes, protocol::CreateFlow* command) {
     std::memcpy(&type, from, sizeof(type));
     std::memcpy(&size, from + sizeof(type), sizeof(size));
     if (const int error = encode(from, size, type, &command->specs[i]); error != 0) {
-      return because(error, "ibv_create_flow: spec %u of type %#x with %u bytes is not known, or too short", i, type, size);
+      return refuse_with(error, "ibv_create_flow: spec %u of type %#x with %u bytes is not known, or too short", i, type, size);
     }
     from += size;
   }
@@ -105,7 +105,7 @@ int encode(const ibv_flow_attr& attributes, protocol::CreateFlow* command) {
 
 ibv_flow* create_flow(ibv_qp* handle, ibv_flow_attr* attributes) {
   if (object<Qp>(handle) == nullptr || attributes->comp_mask != 0) {
-    return refuse(because(EINVAL, "ibv_create_flow: comp_mask %#x, or no queue pair", attributes->comp_mask));
+    return refuse(refuse_with(EINVAL, "ibv_create_flow: comp_mask %#x, or no queue pair", attributes->comp_mask));
   }
   protocol::CreateFlow command{};
   command.qp = handle->handle;

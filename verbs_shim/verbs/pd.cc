@@ -52,7 +52,7 @@ ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes) {
 int dealloc_td(ibv_td* handle) {
   auto* td = object<Td>(handle);
   if (td == nullptr) return EINVAL;
-  if (td->users != 0) return because(EBUSY, "ibv_dealloc_td: a parent domain uses it");
+  if (td->users != 0) return refuse_with(EBUSY, "ibv_dealloc_td: a parent domain uses it");
   release_object(td);
   return 0;
 }
@@ -67,7 +67,7 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* a
       (attributes->comp_mask & ~kKnown) != 0 ||
       ((attributes->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0 &&
        (attributes->alloc == nullptr || attributes->free == nullptr))) {
-    return refuse(because(EINVAL, "ibv_alloc_parent_domain: it needs a plain PD and perhaps a thread domain of the same device, "
+    return refuse(refuse_with(EINVAL, "ibv_alloc_parent_domain: it needs a plain PD and perhaps a thread domain of the same device, "
                                   "and alloc and free come together"));
   }
   auto* parent = allocate_object<Pd>();
@@ -108,7 +108,7 @@ extern "C" ibv_pd* ibv_alloc_pd(ibv_context* context) {
 extern "C" int ibv_dealloc_pd(ibv_pd* handle) {
   auto* pd = verbs::object<Pd>(handle);
   if (pd == nullptr) return EINVAL;
-  if (pd->users != 0) return verbs::because(EBUSY, "ibv_dealloc_pd: a parent domain uses it");
+  if (pd->users != 0) return verbs::refuse_with(EBUSY, "ibv_dealloc_pd: a parent domain uses it");
   if (pd->protection_domain != nullptr) {
     --pd->protection_domain->users;
     if (pd->td != nullptr) --pd->td->users;

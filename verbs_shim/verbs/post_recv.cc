@@ -13,7 +13,7 @@ namespace {
 int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number, std::uint64_t now_ps) {
   if (number - queue.reclaimed >= queue.max_wr) return ENOMEM;
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) {
-    return because(EINVAL, "ibv_post_recv: num_sge %d, the queue has max_sge %u", wr.num_sge, queue.max_sge);
+    return refuse_with(EINVAL, "ibv_post_recv: num_sge %d, the queue has max_sge %u", wr.num_sge, queue.max_sge);
   }
   std::byte* slot = queue.ring + std::size_t{number & (queue.entries - 1)} * queue.stride;
   const protocol::RecvWqe header{wr.wr_id, static_cast<std::uint8_t>(wr.num_sge), now_ps & protocol::RecvWqe::kPostedMask};
@@ -33,10 +33,10 @@ int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number, std
                         handle.recv_cq == nullptr;
   if (!has_none && handle.state != IBV_QPS_RESET) return wr == nullptr ? 0 : ENOMEM;
   if (has_none) {
-    return because(EINVAL, "ibv_post_recv: QP %u has no receive queue of its own (it has an SRQ, is XRC, or spreads frames)",
-                   handle.qp_num);
+    return refuse_with(EINVAL, "ibv_post_recv: QP %u has no receive queue of its own (it has an SRQ, is XRC, or spreads frames)",
+                       handle.qp_num);
   }
-  return because(EINVAL, "ibv_post_recv: QP %u is in RESET; receives are accepted from INIT on", handle.qp_num);
+  return refuse_with(EINVAL, "ibv_post_recv: QP %u is in RESET; receives are accepted from INIT on", handle.qp_num);
 }
 
 // Time for the list, at most for as many requests as the queue has slots: the others are refused.
@@ -123,7 +123,7 @@ int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   spend_for(wq->receive, wr);
   if (handle->state == IBV_WQS_RESET) {
     *bad_wr = wr;
-    return told.ended(because(EINVAL, "ibv_post_wq_recv: WQ %u is in RESET; receives are accepted from RDY on", handle->wq_num));
+    return told.ended(refuse_with(EINVAL, "ibv_post_wq_recv: WQ %u is in RESET; receives are accepted from RDY on", handle->wq_num));
   }
   const std::uint32_t before = wq->receive.producer;
   const int error = post(wq->receive, wq->record->recv_producer, wr, bad_wr, protocol::PlacedCall::kPostReceive,

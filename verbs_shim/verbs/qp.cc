@@ -85,11 +85,11 @@ void put_hash(const CreateRequest& request, protocol::ReceiveHash* to) {
 Qp* create(ibv_context* handle, const CreateRequest& request) {
   Context* context = context_of(handle);
   if (request.type == IBV_QPT_DRIVER) {
-    return refuse(because(EOPNOTSUPP, "ibv_create_qp: there are no queue pairs of a driver's own (IBV_QPT_DRIVER)"));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_qp: there are no queue pairs of a driver's own (IBV_QPT_DRIVER)"));
   }
   if (context == nullptr || !well_formed(request)) {
-    return refuse(because(EINVAL, "ibv_create_qp: a PD, CQ, SRQ or XRC domain that type %d needs is missing or destroyed",
-                          static_cast<int>(request.type)));
+    return refuse(refuse_with(EINVAL, "ibv_create_qp: a PD, CQ, SRQ or XRC domain that type %d needs is missing or destroyed",
+                              static_cast<int>(request.type)));
   }
   auto* qp = allocate_object<Qp>();
   if (qp == nullptr) return nullptr;
@@ -114,7 +114,7 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
   if (!allocate_in_domain(request.pd, ResourceType::kQp, ring_bytes, &qp->domain_memory)) {
     destroy(protocol::CommandType::kDestroyQp, handle, command.handle);
     release_object(qp);
-    return refuse(because(ENOMEM, "ibv_create_qp: the allocator of the parent domain gave no memory"));
+    return refuse(refuse_with(ENOMEM, "ibv_create_qp: the allocator of the parent domain gave no memory"));
   }
   attach_queues(*qp, command);
   if (qp->record != nullptr) qp->record->created_from = request.caller;
@@ -240,8 +240,8 @@ ibv_qp* open_qp(ibv_context* handle, ibv_qp_open_attr* attributes) {
   if (context == nullptr || (attributes->comp_mask & kNeeded) != kNeeded ||
       (attributes->comp_mask & ~kKnown) != 0 || attributes->qp_type != IBV_QPT_XRC_RECV ||
       object<Xrcd>(attributes->xrcd) == nullptr) {
-    return refuse(because(EINVAL, "ibv_open_qp: comp_mask %#x needs NUM, XRCD and TYPE, and the type IBV_QPT_XRC_RECV",
-                          attributes->comp_mask));
+    return refuse(refuse_with(EINVAL, "ibv_open_qp: comp_mask %#x needs NUM, XRCD and TYPE, and the type IBV_QPT_XRC_RECV",
+                              attributes->comp_mask));
   }
   auto* qp = allocate_object<Qp>();
   if (qp == nullptr) return nullptr;
@@ -272,20 +272,20 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
                                    IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   constexpr std::uint32_t kScales = IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
   std::uint32_t mask = attributes->comp_mask;
-  if ((mask & ~kKnown) != 0) return refuse(because(EINVAL, "ibv_create_qp_ex: unknown bits in comp_mask %#x", mask));
+  if ((mask & ~kKnown) != 0) return refuse(refuse_with(EINVAL, "ibv_create_qp_ex: unknown bits in comp_mask %#x", mask));
   if ((mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER) != 0) {
-    return refuse(because(EOPNOTSUPP, "ibv_create_qp_ex: the device has no TSO (max_tso_header)"));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_qp_ex: the device has no TSO (max_tso_header)"));
   }
   const bool scales = (mask & kScales) != 0;
   if (scales && ((mask & kScales) != kScales || object<RwqTable>(attributes->rwq_ind_tbl) == nullptr)) {
-    return refuse(because(EINVAL, "ibv_create_qp_ex: IND_TABLE and RX_HASH come together, with a table that is there"));
+    return refuse(refuse_with(EINVAL, "ibv_create_qp_ex: IND_TABLE and RX_HASH come together, with a table that is there"));
   }
   bool extended = (mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   std::uint64_t supported = supported_send_ops(attributes->qp_type);
   if (extended && (attributes->send_ops_flags & ~supported) != 0) {
-    return refuse(because(EOPNOTSUPP, "ibv_create_qp_ex: of send_ops_flags %#llx type %d does not have %#llx",
-                          static_cast<unsigned long long>(attributes->send_ops_flags), static_cast<int>(attributes->qp_type),
-                          static_cast<unsigned long long>(attributes->send_ops_flags & ~supported)));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_qp_ex: of send_ops_flags %#llx type %d does not have %#llx",
+                              static_cast<unsigned long long>(attributes->send_ops_flags), static_cast<int>(attributes->qp_type),
+                              static_cast<unsigned long long>(attributes->send_ops_flags & ~supported)));
   }
 
   CreateRequest request{};

@@ -92,7 +92,7 @@ void wr_local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
 
 void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
   if (!can_bind(mw, IBV_MW_TYPE_2, *info)) {
-    fail(qp_of(qp), because(EINVAL, "ibv_wr_bind_mw: the window is not of type 2, or bind_info names no region where it needs one"));
+    fail(qp_of(qp), refuse_with(EINVAL, "ibv_wr_bind_mw: the window is not of type 2, or bind_info names no region where it needs one"));
     return;
   }
   if (SendWqe* wqe = begin(qp, IBV_WR_BIND_MW)) put_binding(wqe, *mw, rkey, *info);
@@ -100,7 +100,7 @@ void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind
 
 // Operations for which the QP was not created, or that do not exist here.
 void refuse_operation(ibv_qp_ex* qp, int error) {
-  fail(qp_of(qp), because(error, "an ibv_wr_ operation that is not in the send_ops_flags of QP %u", qp->qp_base.qp_num));
+  fail(qp_of(qp), refuse_with(error, "an ibv_wr_ operation that is not in the send_ops_flags of QP %u", qp->qp_base.qp_num));
 }
 void no_send(ibv_qp_ex* qp) { refuse_operation(qp, EINVAL); }
 void no_send_imm(ibv_qp_ex* qp, __be32) { refuse_operation(qp, EINVAL); }
@@ -125,7 +125,7 @@ void wr_set_ud_addr(ibv_qp_ex* handle, ibv_ah* ah, std::uint32_t qpn, std::uint3
   Qp& qp = qp_of(handle);
   if (qp.session.current == nullptr) return;
   if (object<Ah>(ah) == nullptr) {
-    fail(qp, because(EINVAL, "ibv_wr_set_ud_addr: no address handle"));
+    fail(qp, refuse_with(EINVAL, "ibv_wr_set_ud_addr: no address handle"));
     return;
   }
   qp.session.current->address_handle = ah->handle;
@@ -152,12 +152,12 @@ void wr_set_inline_data_list(ibv_qp_ex* handle, std::size_t count, const ibv_dat
     // Each summand is bounded first: the sum cannot overflow.
     if (buffers[i].length > qp.send.max_inline || (length += buffers[i].length) > qp.send.max_inline) {
       // the mlx5 provider returns ENOMEM
-      fail(qp, because(ENOMEM, "ibv_wr_set_inline_data: more than the max_inline_data %u of the queue pair", qp.send.max_inline));
+      fail(qp, refuse_with(ENOMEM, "ibv_wr_set_inline_data: more than the max_inline_data %u of the queue pair", qp.send.max_inline));
       return;
     }
   }
   if (!takes_inline(*wqe)) {
-    fail(qp, because(EINVAL, "ibv_wr_set_inline_data: the operation receives data"));
+    fail(qp, refuse_with(EINVAL, "ibv_wr_set_inline_data: the operation receives data"));
     return;
   }
   std::byte* to = body_of(wqe);
@@ -183,7 +183,7 @@ void wr_set_sge_list(ibv_qp_ex* handle, std::size_t count, const ibv_sge* list) 
   if (wqe == nullptr) return;
   if (count > qp.send.max_sge) {
     // the mlx5 provider returns ENOMEM
-    fail(qp, because(ENOMEM, "ibv_wr_set_sge_list: %zu entries, the queue pair has max_send_sge %u", count, qp.send.max_sge));
+    fail(qp, refuse_with(ENOMEM, "ibv_wr_set_sge_list: %zu entries, the queue pair has max_send_sge %u", count, qp.send.max_sge));
     return;
   }
   wqe->sge_count = static_cast<std::uint8_t>(count);
@@ -201,7 +201,7 @@ void wr_start(ibv_qp_ex* handle) {
   qp.session = SendSession{};
   qp.session.next = qp.send.producer;
   if (accepts_sends(handle->qp_base)) return;
-  fail(qp, because(EINVAL, "ibv_wr_start: QP %u is in %s; work requests are accepted from RTS on", handle->qp_base.qp_num,
+  fail(qp, refuse_with(EINVAL, "ibv_wr_start: QP %u is in %s; work requests are accepted from RTS on", handle->qp_base.qp_num,
                    name_of(handle->qp_base.state)));
 }
 
@@ -220,14 +220,15 @@ int wr_complete(ibv_qp_ex* handle) {
   VERBATIM_ENTER_VERB();
   Qp& qp = qp_of(handle);
   if (qp.session.error == 0 && !datagrams_addressed(qp)) {
-    fail(qp, because(EINVAL, "ibv_wr_complete: a datagram has no address (ibv_wr_set_ud_addr)"));
+    fail(qp, refuse_with(EINVAL, "ibv_wr_complete: a datagram has no address (ibv_wr_set_ud_addr)"));
   }
   const SendSession ended = qp.session;
   shim::ToldScope told(protocol::ToldKind::kCompleteSends, handle->qp_base.qp_num, reinterpret_cast<std::int64_t>(qp.send.ring),
                        qp.send.entries, qp.send.stride, qp.send.producer, ended.next);
   qp.session = SendSession{};
   qp.session_lock.release();
-  hand_over(qp, ended.error == 0 ? ended.next : qp.send.producer, ended.inline_lines, address_of(__builtin_return_address(0)));
+  publish_and_ring(qp, ended.error == 0 ? ended.next : qp.send.producer, ended.inline_lines,
+                   address_of(__builtin_return_address(0)));
   return told.ended(ended.error);
 }
 

@@ -49,7 +49,7 @@ protocol::VerbNote* note(int error, protocol::Check check, std::uint64_t caller,
 
 }  // namespace
 
-int because(int error, const char* format, ...) {
+int refuse_with(int error, const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
   note(error, protocol::Check::kNone, 0, format, arguments);
@@ -77,7 +77,7 @@ void found_of_request(protocol::Check check, std::uint64_t posted, std::uint64_t
 }
 
 void report_bad_handle(const char* function) {
-  because(EINVAL, "%s: a handle that it was given is of no such object, or of one that has been destroyed", function);
+  refuse_with(EINVAL, "%s: a handle that it was given is of no such object, or of one that has been destroyed", function);
 }
 
 }  // namespace verbatim::verbs

@@ -8,7 +8,7 @@
 namespace verbatim::verbs {
 
 // Notes the explanation and returns `error`. `format` begins with the verb's name.
-__attribute__((format(printf, 2, 3), cold)) int because(int error, const char* format, ...);
+__attribute__((format(printf, 2, 3), cold)) int refuse_with(int error, const char* format, ...);
 
 // Notes that `function` was called with a handle of another kind, or of a destroyed object.
 __attribute__((cold)) void report_bad_handle(const char* function);

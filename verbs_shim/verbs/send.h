@@ -66,6 +66,6 @@ inline std::int64_t lines_of(std::uint64_t bytes) { return static_cast<std::int6
 
 // Publishes the WQEs up to `producer`: stores the record, lets the time of the whole call pass, then lets the
 // doorbell leave the CPU. Without WQEs only the call's own time passes. `caller`: return address of the verb.
-void hand_over(Qp& qp, std::uint32_t producer, std::int64_t inline_lines, std::uint64_t caller);
+void publish_and_ring(Qp& qp, std::uint32_t producer, std::int64_t inline_lines, std::uint64_t caller);
 
 }  // namespace verbatim::verbs
