@@ -104,7 +104,7 @@ void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t ca
   if (reports_places()) [[unlikely]] {
     for (std::uint32_t number = first; number != end; ++number) {
       report_place(protocol::PlacedCall::kPostSend, handle_of(public_qp(&qp)->context), public_qp(&qp)->qp_num,
-                 wqe_of(qp.send, number).wr_id);
+                   wqe_of(qp.send, number).wr_id);
     }
   }
   if (qp.fingerprints == nullptr) return;

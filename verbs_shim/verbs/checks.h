@@ -55,7 +55,7 @@ std::uint64_t poll_caller();
 
 // Reports the call site of the last entered verb, if call sites are traced (kTellsPlaces).
 __attribute__((cold)) void report_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number,
-                                      std::uint64_t wr_id);
+                                        std::uint64_t wr_id);
 inline bool reports_places() { return (shim::checks() & protocol::kTellsPlaces) != 0; }
 
 // The wait description of a verb that may block; `frame` is the verb's frame.
