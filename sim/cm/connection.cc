@@ -107,7 +107,7 @@ ib::ManagementDatagram Connection::named(Message message) const {
   return datagram_of(message);
 }
 
-void Connection::tell(ConnectionEvent event) {
+void Connection::notify_owner(ConnectionEvent event) {
   if (owner_ != nullptr) owner_->on_connection_event(*this, event);
 }
 
@@ -129,7 +129,7 @@ void Connection::on_timer() {
   if (state_ == ConnectionState::kTimeWait) {
     state_ = ConnectionState::kIdle;
     has_waited_ = true;
-    return tell(ConnectionEvent::Kind::kTimeWaitOver);
+    return notify_owner(ConnectionEvent::Kind::kTimeWaitOver);
   }
   if (!unanswered_) return;
   if (tries_left_ > 0) {
@@ -144,14 +144,14 @@ void Connection::on_timer() {
     case ConnectionState::kMraReqReceived:
     case ConnectionState::kSidrReqSent:
       state_ = ConnectionState::kIdle;
-      return tell(ConnectionEvent::Kind::kUnanswered);
+      return notify_owner(ConnectionEvent::Kind::kUnanswered);
     case ConnectionState::kRepSent:
     case ConnectionState::kMraRepReceived:
       state_ = ConnectionState::kIdle;
-      return tell(ConnectionEvent::Kind::kUnanswered);
+      return notify_owner(ConnectionEvent::Kind::kUnanswered);
     case ConnectionState::kDreqSent:
       enter_time_wait();
-      return tell(ConnectionEvent{.kind = ConnectionEvent::Kind::kDisconnected, .timed_out = true});
+      return notify_owner(ConnectionEvent{.kind = ConnectionEvent::Kind::kDisconnected, .timed_out = true});
     default:
       return;
   }
@@ -314,7 +314,7 @@ void Connection::on_reply(const Rep& reply) {
   negotiated_.rnr_retry_count = reply.rnr_retry_count;
   negotiated_.ack_timeout = ack_timeout_of(reply.target_ack_delay, static_cast<std::uint8_t>(negotiated_.ack_timeout - 1));
   state_ = ConnectionState::kRepReceived;
-  tell({.kind = ConnectionEvent::Kind::kReply, .private_data = all_of(reply.private_data)});
+  notify_owner({.kind = ConnectionEvent::Kind::kReply, .private_data = all_of(reply.private_data)});
 }
 
 int Connection::send_ready(const PrivateData& private_data) {
@@ -332,7 +332,7 @@ void Connection::on_ready(const Rtu& ready) {
   if (state_ != ConnectionState::kRepSent && state_ != ConnectionState::kMraRepReceived) return;
   stop_retrying();
   state_ = ConnectionState::kEstablished;
-  tell({.kind = ConnectionEvent::Kind::kReady, .private_data = all_of(ready.private_data)});
+  notify_owner({.kind = ConnectionEvent::Kind::kReady, .private_data = all_of(ready.private_data)});
 }
 
 int Connection::note_established() {
@@ -340,7 +340,7 @@ int Connection::note_established() {
   if (state_ != ConnectionState::kRepSent && state_ != ConnectionState::kMraRepReceived) return EINVAL;
   stop_retrying();
   state_ = ConnectionState::kEstablished;
-  tell(ConnectionEvent::Kind::kReady);
+  notify_owner(ConnectionEvent::Kind::kReady);
   return 0;
 }
 
@@ -410,9 +410,9 @@ void Connection::on_reject(const Rej& reject) {
     default:
       return;
   }
-  tell({.kind = ConnectionEvent::Kind::kRejected,
-        .reason = static_cast<std::uint32_t>(reject.reason),
-        .private_data = all_of(reject.private_data)});
+  notify_owner({.kind = ConnectionEvent::Kind::kRejected,
+                .reason = static_cast<std::uint32_t>(reject.reason),
+                .private_data = all_of(reject.private_data)});
 }
 
 int Connection::send_disconnect() {
@@ -435,7 +435,7 @@ void Connection::on_disconnect(const Dreq&) {
     case ConnectionState::kMraRepSent:
       stop_retrying();
       state_ = ConnectionState::kDreqReceived;
-      return tell(ConnectionEvent::Kind::kDisconnect);
+      return notify_owner(ConnectionEvent::Kind::kDisconnect);
     case ConnectionState::kTimeWait:
       if (last_answer_) manager_.port_.send(*last_answer_);
       return;
@@ -455,7 +455,7 @@ int Connection::send_disconnect_reply() {
 void Connection::on_disconnect_reply(const Drep&) {
   if (state_ != ConnectionState::kDreqSent && state_ != ConnectionState::kDreqReceived) return;
   enter_time_wait();
-  tell(ConnectionEvent::Kind::kDisconnected);
+  notify_owner(ConnectionEvent::Kind::kDisconnected);
 }
 
 int Connection::send_sidr_request(const Path& path, std::uint64_t service_id, const PrivateData& private_data) {
@@ -513,10 +513,10 @@ void Connection::on_sidr_reply(const SidrRep& reply) {
   if (state_ != ConnectionState::kSidrReqSent) return;
   stop_retrying();
   state_ = ConnectionState::kIdle;
-  tell({.kind = ConnectionEvent::Kind::kSidrReply,
-        .reason = static_cast<std::uint32_t>(reply.status),
-        .private_data = all_of(reply.private_data),
-        .sidr = reply});
+  notify_owner({.kind = ConnectionEvent::Kind::kSidrReply,
+                .reason = static_cast<std::uint32_t>(reply.status),
+                .private_data = all_of(reply.private_data),
+                .sidr = reply});
 }
 
 }  // namespace verbatim::cm

@@ -166,8 +166,8 @@ class Connection {
   void send_until_answered(ib::ManagementDatagram datagram, std::int64_t timeout_ms);
   void stop_retrying();
   void enter_time_wait();
-  void tell(ConnectionEvent event);
-  void tell(ConnectionEvent::Kind kind) { tell(ConnectionEvent{.kind = kind}); }
+  void notify_owner(ConnectionEvent event);
+  void notify_owner(ConnectionEvent::Kind kind) { notify_owner(ConnectionEvent{.kind = kind}); }
 
   ConnectionManager& manager_;
   ConnectionOwner* owner_;

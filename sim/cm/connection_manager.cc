@@ -105,11 +105,11 @@ void ConnectionManager::on_datagram(const ib::ManagementDatagram& datagram) {
     answer(datagram, reply);
   } else if (const auto disconnected = decode<Drep>(mad)) {
     to(disconnected->remote_comm_id, disconnected->local_comm_id, &Connection::on_disconnect_reply, *disconnected);
-  } else if (const auto asked = decode<SidrReq>(mad)) {
-    on_sidr_request(*asked, datagram);
-  } else if (const auto told = decode<SidrRep>(mad)) {
-    const auto found = connections_.find(told->request_id);
-    if (found != connections_.end()) found->second->on_sidr_reply(*told);
+  } else if (const auto sidr_request = decode<SidrReq>(mad)) {
+    on_sidr_request(*sidr_request, datagram);
+  } else if (const auto sidr_reply = decode<SidrRep>(mad)) {
+    const auto found = connections_.find(sidr_reply->request_id);
+    if (found != connections_.end()) found->second->on_sidr_reply(*sidr_reply);
   } else if (const auto load = decode<Lap>(mad)) {
     on_load_alternate(*load, datagram);
   }

@@ -68,7 +68,7 @@ void MulticastMember::on_answer(const ib::Mad* answer) {
   if (!joined) {
     Event failed{.type = EventType::kMulticastError, .status = answer == nullptr ? -ETIMEDOUT : -EINVAL};
     failed.group = number_;
-    return id_.tell(std::move(failed));
+    return id_.emit(std::move(failed));
   }
   is_member_ = true;
   group_ = joined->group;
@@ -89,7 +89,7 @@ void MulticastMember::on_answer(const ib::Mad* answer) {
   path.service_level = joined->service_level;
   path.mtu = joined->mtu;
   path.rate = joined->rate;
-  id_.tell(std::move(event));
+  id_.emit(std::move(event));
 }
 
 void MulticastMember::on_timer() {
@@ -100,7 +100,7 @@ void MulticastMember::on_timer() {
   Path& path = event.datagram_path.emplace(id_.ethernet_path());
   path.dgid = group_;
   path.hop_limit = 1;
-  id_.tell(std::move(event));
+  id_.emit(std::move(event));
 }
 
 }  // namespace verbatim::cm

@@ -126,22 +126,22 @@ std::optional<mad::cm::RejReason> RdmaCm::on_request(Adapter& adapter, std::uniq
   auto id = create(listener->space_, listener->qp_type_, nullptr);
   const mad::cm::Req& request = connection->request();
   Event event{.type = EventType::kConnectRequest};
-  ConnectionParameters& told = event.parameters;
+  ConnectionParameters& parameters = event.parameters;
   const std::size_t offset = header ? PrivateHeader::kBytes : 0;
-  told.private_data.assign(request.private_data.begin() + static_cast<std::ptrdiff_t>(offset), request.private_data.end());
-  told.qpn = request.local_qpn;
-  told.ece_vendor = request.vendor_id;
-  told.ece_options = request.ece_options;
-  told.srq = request.srq;
-  told.responder_resources = request.initiator_depth;
-  told.initiator_depth = request.responder_resources;
-  told.flow_control = request.end_to_end_flow_control;
-  told.retry_count = request.retry_count;
-  told.rnr_retry_count = request.rnr_retry_count;
+  parameters.private_data.assign(request.private_data.begin() + static_cast<std::ptrdiff_t>(offset), request.private_data.end());
+  parameters.qpn = request.local_qpn;
+  parameters.ece_vendor = request.vendor_id;
+  parameters.ece_options = request.ece_options;
+  parameters.srq = request.srq;
+  parameters.responder_resources = request.initiator_depth;
+  parameters.initiator_depth = request.responder_resources;
+  parameters.flow_control = request.end_to_end_flow_control;
+  parameters.retry_count = request.retry_count;
+  parameters.rnr_retry_count = request.rnr_retry_count;
   const Path path = connection->path();
   id->take(adapter, std::move(connection), path, own, peer);
   event.request = std::move(id);
-  listener->tell(std::move(event));
+  listener->emit(std::move(event));
   return std::nullopt;
 }
 
@@ -167,7 +167,7 @@ std::optional<mad::cm::SidrStatus> RdmaCm::on_sidr_request(Adapter& adapter, std
   const Path path = connection->path();
   id->take(adapter, std::move(connection), path, own, peer);
   event.request = std::move(id);
-  listener->tell(std::move(event));
+  listener->emit(std::move(event));
   return std::nullopt;
 }
 
@@ -185,7 +185,7 @@ RdmaId::~RdmaId() {
 }
 
 // The sink is nullptr once the program has exited.
-void RdmaId::tell(Event event) {
+void RdmaId::emit(Event event) {
   if (sink_ != nullptr) sink_->on_event(*this, std::move(event));
 }
 
@@ -272,13 +272,13 @@ void RdmaId::on_address_resolved() {
   }
   if (resolution_error_ != 0) {
     state_ = State::kAddressBound;
-    return tell(EventType::kAddrError, resolution_error_);
+    return emit(EventType::kAddrError, resolution_error_);
   }
   source_.ip = own.ip;
   destination_gid_ = station->gid;
   state_ = State::kAddressResolved;
   acquire_device(number);
-  tell(EventType::kAddrResolved);
+  emit(EventType::kAddrResolved);
 }
 
 int RdmaId::resolve_route(std::uint32_t timeout_ms) {
@@ -312,25 +312,25 @@ int RdmaId::set_path(const Path& path) {
   if (state_ != State::kAddressResolved) return -EINVAL;
   path_ = port().roce ? ethernet_path() : path;
   state_ = State::kRouteResolved;
-  tell(EventType::kRouteResolved);
+  emit(EventType::kRouteResolved);
   return 0;
 }
 
 void RdmaId::on_answer(const ib::Mad* answer) {
-  const auto told = answer != nullptr ? management::decode_path_answer(*answer) : std::nullopt;
-  told ? on_path(told->error, told->path) : on_path(ETIMEDOUT, {});
+  const auto route = answer != nullptr ? management::decode_path_answer(*answer) : std::nullopt;
+  route ? on_path(route->error, route->path) : on_path(ETIMEDOUT, {});
 }
 
 void RdmaId::on_path(int error, const Path& path) {
   if (state_ != State::kRouteQuery) return;
   if (error != 0) {
     state_ = State::kAddressResolved;
-    return tell(EventType::kRouteError, -error);
+    return emit(EventType::kRouteError, -error);
   }
   path_ = path;
   if (!port().roce) path_->traffic_class = type_of_service_;
   state_ = State::kRouteResolved;
-  tell(EventType::kRouteResolved);
+  emit(EventType::kRouteResolved);
 }
 
 int RdmaId::listen(std::uint32_t backlog) {
@@ -466,57 +466,57 @@ int RdmaId::notify_established() {
 
 void RdmaId::on_connection_event(Connection& connection, const ConnectionEvent& event) {
   using Kind = ConnectionEvent::Kind;
-  Event told{.type = EventType::kEstablished};
-  told.parameters.private_data = event.private_data;
+  Event emitted{.type = EventType::kEstablished};
+  emitted.parameters.private_data = event.private_data;
   switch (event.kind) {
     case Kind::kUnanswered:
       state_ = State::kDisconnect;
-      told.type = EventType::kUnreachable;
-      told.status = -ETIMEDOUT;
+      emitted.type = EventType::kUnreachable;
+      emitted.status = -ETIMEDOUT;
       break;
     case Kind::kReply: {
-      told.type = EventType::kConnectResponse;
+      emitted.type = EventType::kConnectResponse;
       const mad::cm::Rep& reply = connection.reply();
-      told.parameters.qpn = reply.local_qpn;
-      for (const std::uint8_t byte : reply.vendor_id) told.parameters.ece_vendor = told.parameters.ece_vendor << 8 | byte;
-      told.parameters.ece_options = reply.ece_options;
-      told.parameters.responder_resources = reply.initiator_depth;
-      told.parameters.initiator_depth = reply.responder_resources;
-      told.parameters.flow_control = reply.end_to_end_flow_control;
-      told.parameters.rnr_retry_count = reply.rnr_retry_count;
-      told.parameters.srq = reply.srq;
+      emitted.parameters.qpn = reply.local_qpn;
+      for (const std::uint8_t byte : reply.vendor_id) emitted.parameters.ece_vendor = emitted.parameters.ece_vendor << 8 | byte;
+      emitted.parameters.ece_options = reply.ece_options;
+      emitted.parameters.responder_resources = reply.initiator_depth;
+      emitted.parameters.initiator_depth = reply.responder_resources;
+      emitted.parameters.flow_control = reply.end_to_end_flow_control;
+      emitted.parameters.rnr_retry_count = reply.rnr_retry_count;
+      emitted.parameters.srq = reply.srq;
       break;
     }
     case Kind::kReady:
-      told.parameters.private_data.clear();  // Linux does not report the private data of an RTU
+      emitted.parameters.private_data.clear();  // Linux does not report the private data of an RTU
       break;
     case Kind::kRejected:
       state_ = State::kDisconnect;
-      told.type = EventType::kRejected;
-      told.status = static_cast<std::int32_t>(event.reason);
+      emitted.type = EventType::kRejected;
+      emitted.status = static_cast<std::int32_t>(event.reason);
       break;
     case Kind::kDisconnect:
     case Kind::kDisconnected:
       if (state_ != State::kConnect) return;
       state_ = State::kDisconnect;
-      told.type = EventType::kDisconnected;
-      if (event.timed_out) told.status = -ETIMEDOUT;
+      emitted.type = EventType::kDisconnected;
+      if (event.timed_out) emitted.status = -ETIMEDOUT;
       break;
     case Kind::kTimeWaitOver:
-      told.type = EventType::kTimeWaitExit;
+      emitted.type = EventType::kTimeWaitExit;
       break;
     case Kind::kSidrReply:
       if (event.reason != 0) {
-        told.type = EventType::kUnreachable;
-        told.status = static_cast<std::int32_t>(event.reason);
+        emitted.type = EventType::kUnreachable;
+        emitted.status = static_cast<std::int32_t>(event.reason);
         break;
       }
-      told.parameters.qpn = event.sidr.qpn;
-      told.parameters.qkey = qkey_ = event.sidr.qkey;
-      told.datagram_path = *path_;
+      emitted.parameters.qpn = event.sidr.qpn;
+      emitted.parameters.qkey = qkey_ = event.sidr.qkey;
+      emitted.datagram_path = *path_;
       break;
   }
-  tell(std::move(told));
+  emit(std::move(emitted));
 }
 
 int RdmaId::qp_setup(std::uint32_t state, QpSetup& setup) const {

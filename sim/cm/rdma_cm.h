@@ -243,8 +243,8 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   Path ethernet_path() const;
   PrivateData with_addresses(const PrivateData& own) const;
   int connect_datagram(const ConnectionParameters& parameters);
-  void tell(Event event);
-  void tell(EventType type, std::int32_t status = 0) { tell(Event{.type = type, .status = status}); }
+  void emit(Event event);
+  void emit(EventType type, std::int32_t status = 0) { emit(Event{.type = type, .status = status}); }
 
   RdmaCm& cm_;
   const PortSpace space_;

@@ -13,7 +13,7 @@ enum class ControlKind : std::uint8_t {
   kCredentials,  // answered by the supervisor (sim/supervisor/spec/credentials.h)
   kFixed,        // `value`, which may be -errno, for all arguments
   kSetting,      // stored without effect; arguments from 0 to `value` - 1 are valid, all if it is negative
-  kTold,         // the value stored by kSetting for option `value`; `first` before that
+  kStored,       // the value stored by kSetting for option `value`; `first` before that
 };
 
 struct ControlOption {
@@ -31,8 +31,8 @@ inline constexpr long kUsualSlackNs = 50'000;
 // clang-format off
 inline constexpr ControlOption kControlOptions[] = {
     {PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG", ControlKind::kSetting, 65},  // the shim's own setting stays in force
-    {PR_GET_PDEATHSIG, "PR_GET_PDEATHSIG", ControlKind::kTold, PR_SET_PDEATHSIG},
-    {PR_GET_DUMPABLE, "PR_GET_DUMPABLE", ControlKind::kTold, PR_SET_DUMPABLE, 1},
+    {PR_GET_PDEATHSIG, "PR_GET_PDEATHSIG", ControlKind::kStored, PR_SET_PDEATHSIG},
+    {PR_GET_DUMPABLE, "PR_GET_DUMPABLE", ControlKind::kStored, PR_SET_DUMPABLE, 1},
     {PR_SET_DUMPABLE, "PR_SET_DUMPABLE", ControlKind::kSetting, 2},  // the adapter's DMA needs the process readable
     {PR_GET_UNALIGN, "PR_GET_UNALIGN", ControlKind::kFixed, -EINVAL},
     {PR_SET_UNALIGN, "PR_SET_UNALIGN", ControlKind::kFixed, -EINVAL},
@@ -52,23 +52,23 @@ inline constexpr ControlOption kControlOptions[] = {
     {PR_SET_SECCOMP, "PR_SET_SECCOMP", ControlKind::kFixed, -EINVAL},
     {PR_CAPBSET_READ, "PR_CAPBSET_READ", ControlKind::kCredentials},
     {PR_CAPBSET_DROP, "PR_CAPBSET_DROP", ControlKind::kCredentials},
-    {PR_GET_TSC, "PR_GET_TSC", ControlKind::kTold, PR_SET_TSC, PR_TSC_ENABLE},
+    {PR_GET_TSC, "PR_GET_TSC", ControlKind::kStored, PR_SET_TSC, PR_TSC_ENABLE},
     {PR_SET_TSC, "PR_SET_TSC", ControlKind::kFixed, -EINVAL},  // counters are virtual already
     {PR_GET_SECUREBITS, "PR_GET_SECUREBITS", ControlKind::kCredentials},
     {PR_SET_SECUREBITS, "PR_SET_SECUREBITS", ControlKind::kCredentials},
     {PR_SET_TIMERSLACK, "PR_SET_TIMERSLACK", ControlKind::kSetting, -1},
-    {PR_GET_TIMERSLACK, "PR_GET_TIMERSLACK", ControlKind::kTold, PR_SET_TIMERSLACK, kUsualSlackNs},
+    {PR_GET_TIMERSLACK, "PR_GET_TIMERSLACK", ControlKind::kStored, PR_SET_TIMERSLACK, kUsualSlackNs},
     {PR_TASK_PERF_EVENTS_DISABLE, "PR_TASK_PERF_EVENTS_DISABLE", ControlKind::kFixed, 0},
     {PR_TASK_PERF_EVENTS_ENABLE, "PR_TASK_PERF_EVENTS_ENABLE", ControlKind::kFixed, 0},
     {PR_MCE_KILL, "PR_MCE_KILL", ControlKind::kSetting, 2},
     {PR_MCE_KILL_GET, "PR_MCE_KILL_GET", ControlKind::kFixed, PR_MCE_KILL_DEFAULT},
     {PR_SET_MM, "PR_SET_MM", ControlKind::kFixed, -EPERM},
-    {PR_GET_CHILD_SUBREAPER, "PR_GET_CHILD_SUBREAPER", ControlKind::kTold, PR_SET_CHILD_SUBREAPER},
+    {PR_GET_CHILD_SUBREAPER, "PR_GET_CHILD_SUBREAPER", ControlKind::kStored, PR_SET_CHILD_SUBREAPER},
     {PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", ControlKind::kFixed, 0},
     {PR_GET_NO_NEW_PRIVS, "PR_GET_NO_NEW_PRIVS", ControlKind::kFixed, 1},  // as for every simulated program
     {PR_GET_TID_ADDRESS, "PR_GET_TID_ADDRESS", ControlKind::kFixed, -EINVAL},
     {PR_SET_THP_DISABLE, "PR_SET_THP_DISABLE", ControlKind::kSetting, -1},
-    {PR_GET_THP_DISABLE, "PR_GET_THP_DISABLE", ControlKind::kTold, PR_SET_THP_DISABLE},
+    {PR_GET_THP_DISABLE, "PR_GET_THP_DISABLE", ControlKind::kStored, PR_SET_THP_DISABLE},
     {PR_SET_FP_MODE, "PR_SET_FP_MODE", ControlKind::kFixed, -EINVAL},
     {PR_GET_FP_MODE, "PR_GET_FP_MODE", ControlKind::kFixed, -EINVAL},
     {PR_CAP_AMBIENT, "PR_CAP_AMBIENT", ControlKind::kCredentials},

@@ -28,8 +28,8 @@ constexpr std::int64_t kLatestSecond = std::int64_t{1} << 33;  // nanoseconds si
 constexpr long kBlock = 4096;
 
 // Conversion between virtual time and the shifted time that the file system stores.
-timespec kept(timespec time) { return {time.tv_sec - protocol::kFileTimeShift, time.tv_nsec}; }
-timespec told(timespec time) { return {time.tv_sec + protocol::kFileTimeShift, time.tv_nsec}; }
+timespec to_file_time(timespec time) { return {time.tv_sec - protocol::kFileTimeShift, time.tv_nsec}; }
+timespec from_file_time(timespec time) { return {time.tv_sec + protocol::kFileTimeShift, time.tv_nsec}; }
 bool is_machines(const timespec& time) { return time.tv_sec >= protocol::kFirstMachineTime; }
 
 timespec now() {
@@ -46,7 +46,7 @@ long set_native_times(const NativeFile& file, const timespec (&both)[2]) {
 // Excluded from file events, because the runtime does it.
 void keep_times(const NativeFile& file, timespec time) {
   const OwnFileWork own_work;
-  set_native_times(file, {kept(time), kept(time)});
+  set_native_times(file, {to_file_time(time), to_file_time(time)});
 }
 
 // Asks the supervisor for inode numbers and owners; at most as many files as the mailbox holds.
@@ -61,7 +61,7 @@ bool ask_numbers(FileNumber* numbers, long count, bool made) {
 // Time of the last change as programs see it. A time that the file system has set itself is replaced by the
 // present.
 timespec change_time(timespec native_time, const NativeFile& file) {
-  if (!is_machines(native_time)) return told(native_time);
+  if (!is_machines(native_time)) return from_file_time(native_time);
   const timespec time = now();
   keep_times(file, time);
   return time;
@@ -302,7 +302,7 @@ long set_times(long number, long times, const NativeFile& file) {
     of_access = both[0].tv_nsec != UTIME_OMIT;
     if (both[1].tv_nsec == UTIME_OMIT) {  // the access time is the change time
       struct stat status;
-      return of_access ? set_native_times(file, {kept(wanted), kOmitted}) : stat_native(file, status);
+      return of_access ? set_native_times(file, {to_file_time(wanted), kOmitted}) : stat_native(file, status);
     }
     if (both[1].tv_nsec != UTIME_NOW) wanted = both[1];
   } else if (times != 0 && number == SYS_utime) {
@@ -315,7 +315,7 @@ long set_times(long number, long times, const NativeFile& file) {
     if (both[1].tv_usec < 0 || both[1].tv_usec >= 1'000'000) return -EINVAL;
     wanted = {both[1].tv_sec, both[1].tv_usec * 1000};
   }
-  return set_native_times(file, {of_access ? kept(wanted) : kOmitted, kept(wanted)});
+  return set_native_times(file, {of_access ? to_file_time(wanted) : kOmitted, to_file_time(wanted)});
 }
 
 void replace_entry_numbers(long folder, std::uint64_t** entries, long count) {

@@ -56,7 +56,7 @@ long process_control(const long (&a)[6]) {
       return native(SYS_prctl, a[0], a[1], a[2], a[3], a[4], a[5]);
     case ControlKind::kSetting:
       return keep_setting(at, option, a);
-    case ControlKind::kTold:
+    case ControlKind::kStored:
       return get_setting(option, a);
     default:
       return option.value;

@@ -18,29 +18,29 @@ namespace verbatim::shim {
 namespace {
 
 // Registrations of the first thread with the kernel, made by the C library, that a copy does not inherit.
-struct ToldToKernel {
+struct KernelRegistrations {
   long tid_address = 0, robust_list = 0, robust_list_size = 0;
   bool is_known = false;
 };
 
-ToldToKernel told_to_kernel() {
-  ToldToKernel told;
-  told.is_known = native(SYS_prctl, PR_GET_TID_ADDRESS, &told.tid_address, 0, 0, 0) == 0 &&
-                  native(SYS_get_robust_list, 0, &told.robust_list, &told.robust_list_size) == 0;
-  return told;
+KernelRegistrations read_registrations() {
+  KernelRegistrations registrations;
+  registrations.is_known = native(SYS_prctl, PR_GET_TID_ADDRESS, &registrations.tid_address, 0, 0, 0) == 0 &&
+                           native(SYS_get_robust_list, 0, &registrations.robust_list, &registrations.robust_list_size) == 0;
+  return registrations;
 }
 
 // Returns 0 in the copy, else its pid or -errno.
-long copy_process(long simulator, const ToldToKernel& told) {
-  if (!told.is_known) return -ENOSYS;
+long copy_process(long simulator, const KernelRegistrations& registrations) {
+  if (!registrations.is_known) return -ENOSYS;
   const long region = fetch_passed_file(true);
   if (region < 0) return region;
-  const long child = native(SYS_clone, CLONE_PARENT | CLONE_CHILD_CLEARTID, 0, 0, told.tid_address, 0);
+  const long child = native(SYS_clone, CLONE_PARENT | CLONE_CHILD_CLEARTID, 0, 0, registrations.tid_address, 0);
   if (child == 0) {
     take_region(region, simulator);
     ask_for_region_pages();
     native(SYS_setsid);
-    native(SYS_set_robust_list, told.robust_list, told.robust_list_size);
+    native(SYS_set_robust_list, registrations.robust_list, registrations.robust_list_size);
     introduce_process();
     return 0;
   }
@@ -52,7 +52,7 @@ long copy_process(long simulator, const ToldToKernel& told) {
 
 void serve_copies() {
   const long simulator = native(SYS_getppid);
-  const ToldToKernel told = told_to_kernel();
+  const KernelRegistrations registrations = read_registrations();
   protocol::ThreadSlot& slot = *my_slot;
   auto& message = region_header().message;
   while (true) {
@@ -61,7 +61,7 @@ void serve_copies() {
       native(SYS_futex, &slot.go, FUTEX_WAIT, static_cast<long>(protocol::Baton::kAsleep), 0, 0, 0);
       return true;
     });
-    const long copy = copy_process(simulator, told);
+    const long copy = copy_process(simulator, registrations);
     if (copy == 0) return;
     slot.result = copy;
   }
