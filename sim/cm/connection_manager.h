@@ -58,8 +58,8 @@ class ConnectionManager {
   // The peer's identifier becomes unknown: a request with it is a new one.
   void remove_remote(Connection& connection);
   Connection* find(std::uint32_t local_id, std::uint32_t remote_id) const;
-  // If the remote end of some connection is this queue pair, ends that connection and sends `reject`, with
-  // the reason kStaleConnection, to the sender of `datagram`. False: there is none.
+  // If this queue pair is the remote end of a connection, sends `reject`, with the reason kStaleConnection, to the
+  // sender of `datagram`, and disconnects that connection (DREQ). False: there is none.
   bool reject_as_stale(std::uint64_t remote_guid, std::uint32_t remote_qpn, mad::cm::Rej reject,
                        const ib::ManagementDatagram& datagram);
   void on_reply(const mad::cm::Rep& reply, const ib::ManagementDatagram& datagram);

@@ -27,7 +27,7 @@ struct Decision {
   std::uint64_t occurrence = 0;  // as counted by Occurrences
   std::uint32_t answer = 0;      // 1 … alternatives - 1
   std::uint32_t alternatives = 0;
-  std::int64_t time_ps = 0;      // virtual time of the question; for reports only, ignored otherwise
+  std::int64_t time_ps = 0;      // virtual time of the question; for reports only
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };

@@ -41,7 +41,7 @@ long access_as_root(const char* path, long wanted);
 // Adds the owner's permissions so that the machine user can open the file as root could; `mode` gets the
 // permissions before. False: they were sufficient, or the file is of another type.
 bool open_to_owner(const char* path, std::uint32_t* mode);
-// Attributes of a device of the machine that programs share, such as /dev/null; false: the file is none.
+// Replaces the attributes of /dev/null, /dev/zero and /dev/full; false: the file is none of them.
 bool replace_device_attributes(long number, long address);
 
 }  // namespace verbatim::shim

@@ -30,8 +30,8 @@ void close_descriptors(const long (&arguments)[6]);
 // The kernel has closed the number `fd`.
 void note_closed(long fd);
 
-// Moves a new descriptor `fd` of the shim above the program's range and returns its new number. Returns a
-// negative `fd` unchanged.
+// Moves a new descriptor `fd` of the shim above the program's range. Returns its new number, or `fd` if it could
+// not be moved or is negative.
 long move_out_of_the_way(long fd);
 // Raises the process's soft limit on descriptors to the hard limit during its lifetime.
 class AnyDescriptor {

@@ -32,8 +32,9 @@ VERBATIM_EXPORT std::uint32_t process_id();
 // `call` is its name. `shows_shared`: shared mappings in the range keep their content.
 using MemoryGone = void (*)(std::uint64_t start, std::uint64_t size, const char* call, bool shows_shared);
 VERBATIM_EXPORT void watch_memory(MemoryGone gone);
-// Calls `gone` before heap blocks on the pages of [start, start + size) are freed. Ranges accumulate until
-// forget_heap(). Blocks outside the ranges may be reported as well.
+// Calls `gone` for heap blocks on the pages of [start, start + size): before free(), and after a realloc() that
+// has moved or shrunk the block. Ranges accumulate until forget_heap(). Blocks outside the ranges may be
+// reported as well.
 VERBATIM_EXPORT void watch_heap(MemoryGone gone, std::uint64_t start, std::uint64_t size);
 VERBATIM_EXPORT void forget_heap();
 // Candidates for the return addresses on the stack of the trapped call, innermost first; 0 after the last.
