@@ -81,7 +81,7 @@ class AddressBook {
   virtual Duration round_trip() const = 0;
   // Index of the host's adapter that leads to the address.
   virtual std::size_t adapter_for(const Address& destination) const = 0;
-  // The adapter's source address for `destination`: of the same family, and link-local if `destination` is.
+  // The adapter's source address for `destination`: the same family, and link-local if `destination` is.
   virtual Address own_for(const Address& destination, std::size_t adapter) const = 0;
 
  protected:

@@ -31,8 +31,8 @@ inline constexpr std::uint64_t kShimStart = 0x2000'0000'0000, kShimEnd = 0x2100'
 
 // Addresses of a program's own memory. A position-independent program is at two thirds of the address space,
 // as on Linux without randomization; the stack, at most kStackLimit, is at the end. Libraries and mappings
-// without an address are below kLibrariesEnd. That is lower than any address at which Linux starts its
-// search, with any number of random bits (vm.mmap_rnd_bits, at most 32); free ranges in between are occupied.
+// without an address are below kLibrariesEnd. This limit is lower than any address at which Linux starts
+// its search, with any number of random bits (vm.mmap_rnd_bits, at most 32); free ranges in between are occupied.
 // If the machine's limit on address space leaves no room for that, libraries end at kTakenEnd, where they are
 // on Linux without randomization.
 inline constexpr std::uint64_t kAddressSpaceEnd = 0x7fff'ffff'f000;

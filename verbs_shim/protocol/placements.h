@@ -16,8 +16,8 @@ struct Placement {
 inline constexpr std::uint32_t kMostPlacements = 64;
 inline constexpr std::uint32_t kPlacedBytes = 16 << 10;
 
-// The first ThreadSlot::placements entries are valid, and are stored in order: of two that overlap the later
-// prevails.
+// The first ThreadSlot::placements entries are valid, and are stored in order, so that the later of two that
+// overlap prevails.
 struct PlacementList {
   Placement placements[kMostPlacements];
   alignas(64) std::uint8_t bytes[kPlacedBytes];

@@ -15,17 +15,17 @@ static_assert(kCheckCount <= 30);
 enum class ToldKind : std::uint32_t {
   kSystemCall,         // number; arguments: the call's
   kCommand,            // arguments: [0] address of the CommandHeader
-  kPostSend,           // number: of the QP; arguments: [0] address of the ibv_send_wr
-  kPostReceive,        // number: of the QP; arguments: [0] address of the ibv_recv_wr
+  kPostSend,           // number: the QP's; arguments: [0] address of the ibv_send_wr
+  kPostReceive,        // number: the QP's; arguments: [0] address of the ibv_recv_wr
   kPostSharedReceive,  // the same for an SRQ
   kPostWorkQueue,      // the same for a WQ
-  kCompleteSends,  // ibv_wr_complete. number: of the QP; arguments: [0] address of the ring, [1] its number
+  kCompleteSends,  // ibv_wr_complete. number: the QP's; arguments: [0] address of the ring, [1] its number
                    // of entries, [2] bytes of one, [3] number of the first request, [4] of the one behind the
                    // last
-  kPoll,  // number: of the CQ; arguments: [0] maximum number of completions, [1] address of the ibv_wc
-  kStartPoll,  // number: of the CQ; arguments: [0] address of its ibv_cq_ex
+  kPoll,  // number: the CQ's; arguments: [0] maximum number of completions, [1] address of the ibv_wc
+  kStartPoll,  // number: the CQ's; arguments: [0] address of its ibv_cq_ex
   kNextPoll,   // as kStartPoll
-  kArm,        // number: of the CQ; arguments: [0] solicited_only
+  kArm,        // number: the CQ's; arguments: [0] solicited_only
 };
 inline constexpr std::uint32_t kToldKinds = static_cast<std::uint32_t>(ToldKind::kArm) + 1;
 

@@ -17,7 +17,7 @@ struct NativeFile {
 // `address`.
 void replace_attributes(long number, long address, const NativeFile& file);
 // Replaces the result of fstatfs or statfs, since the free space of the machine's file systems changes from
-// run to run. `own`: of one of the host's own folders. `huge_page`: page size of hugetlbfs, 0: another file
+// run to run. `own`: the path is in one of the host's own folders. `huge_page`: page size of hugetlbfs, 0: another file
 // system.
 void replace_file_system_status(long address, bool own, unsigned long huge_page);
 // Sets the virtual change time of a changed file.

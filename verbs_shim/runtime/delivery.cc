@@ -21,7 +21,7 @@ const char interruption = 0;  // its address marks the signal
 
 unsigned long handler_of(int signal) { return reinterpret_cast<unsigned long>(program_action(signal).handler); }
 
-// `arch` and `number`: of the foreign call that caused it (protocol/foreign_call.h), else 0.
+// `arch` and `number` describe the foreign call that caused it (protocol/foreign_call.h), else they are 0.
 void die(int signal, const siginfo_t& info, long arch = 0, long number = 0) {
   const long address = info.si_code > 0 ? reinterpret_cast<long>(info.si_addr) : 0;
   exchange(protocol::Request::kFault, 0, {signal, address, arch, number, 0, 0});

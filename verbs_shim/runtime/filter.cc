@@ -3,9 +3,9 @@
 // that these do not list traps.
 //
 // A binary search on the call number comes first. A number that always passes is decided without further
-// loads: the kernel (5.11 and later) detects this and no longer runs the filter for it. Of the others, calls
-// that the gate may make pass from there; for the rest the arguments are compared. Numbers of the x32 ABI
-// match nothing, and trap.
+// loads: the kernel (5.11 and later) detects this and no longer runs the filter for it. Other
+// calls that the gate may make pass from there; for the rest the arguments are compared. Numbers of the x32
+// ABI match nothing, and trap.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
