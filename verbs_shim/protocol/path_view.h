@@ -43,13 +43,13 @@ struct FileNumber {
   std::uint64_t device, inode;  // as the kernel tells them; in the answer `inode` is the program's
   std::uint32_t user, group;    // only in the answer
 };
-// kFileOwnerCall: chown and its relatives. arguments: [0] user, [1] group, -1: leave it; [2] 1: the file is in a folder of the host's own,
-// which keeps its owner; 0: it is the machine's. The mailbox holds its FileNumber, of the machine's with the owner as
+// kFileOwnerCall: chown and its relatives. arguments: [0] user, [1] group, -1: leave it; [2] 1: the file is in a folder of the
+// host's own, which keeps its owner; 0: it is the machine's. The mailbox holds its FileNumber, of the machine's with the owner as
 // programs see it.
 
-// kFileRightsCall: whether the thread may do what a call does to files in the host's own folders; takes no time. arguments: [0] number of the
-// call, [1] its flags, of access and its relatives the mode, of what sets times 1: to the present; [2] 1: by the real user's
-// rights. The mailbox holds a FileRights.
+// kFileRightsCall: whether the thread may do what a call does to files in the host's own folders; takes no time. arguments: [0]
+// number of the call, [1] its flags, of access and its relatives the mode, of what sets times 1: to the present; [2] 1: by the real
+// user's rights. The mailbox holds a FileRights.
 struct FileRights {
   // Of the machine's name of each file: where the folder ends from which the way leads on; 0: no folder of the host's own.
   std::uint32_t begin[2];

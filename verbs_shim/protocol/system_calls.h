@@ -1,5 +1,5 @@
-// Every x86-64 system call: who answers it, and all else in which calls differ (system_call_table.h). A call without a row is refused
-// with ENOSYS.
+// Every x86-64 system call: who answers it, and all else in which calls differ (system_call_table.h). A call without a row is
+// refused with ENOSYS.
 //
 //   kPassing       executed by the kernel, never trapped: passing_calls.h says why it may
 //   kByArgument    the same with the arguments named there; the shim answers or refuses others
@@ -96,7 +96,8 @@ struct SystemCall {
 
 // Index of the argument with the flag, of a call that has one of kExecFlags.
 constexpr unsigned exec_flag_argument(const SystemCall& call) {
-  return static_cast<std::uint32_t>(call.traits & CallTraits::kExecFlags) / static_cast<std::uint32_t>(CallTraits::kExecFlag0) - 1;
+  constexpr auto kUnit = static_cast<std::uint32_t>(CallTraits::kExecFlag0);
+  return static_cast<std::uint32_t>(call.traits & CallTraits::kExecFlags) / kUnit - 1;
 }
 
 constexpr std::uint8_t count_letters(const char* letters) {
@@ -144,7 +145,8 @@ constexpr bool is_sound(const SystemCall& row) {
                            row.call_class != CallClass::kByProtection && row.call_class != CallClass::kRefused;
   const auto concerns = static_cast<std::uint32_t>(row.traits & kConcerns);
   const auto is_descriptor = [&](unsigned argument) { return row.arguments > argument && row.letters[argument] == 'f'; };
-  return row.arguments <= 6 && (is_answered || row.traits == kNone) && (row.refusal != 0) == (row.call_class == CallClass::kRefused) &&
+  const bool is_refused = row.call_class == CallClass::kRefused;
+  return row.arguments <= 6 && (is_answered || row.traits == kNone) && (row.refusal != 0) == is_refused &&
          (concerns & (concerns - 1)) == 0 && (!row.has(kOfFile | kOfTwoFiles | kOfUnixSocket) || is_descriptor(0)) &&
          (!row.has(kOfTwoFiles) || is_descriptor(1)) && (row.call_class != CallClass::kByDescriptor || is_descriptor(0)) &&
          (!row.has(kEmptyAtOnce | kEmptyIfEagain) || row.has(kEndedByHandler | kEndedByStop));
