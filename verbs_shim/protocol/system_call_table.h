@@ -8,7 +8,8 @@
 //   letters        how --calls shows each argument (tools/verbatim/calls/system_call_text.cc):
 //     numbers      d int, D of 64 bits, u without sign, x hexadecimal, I written by the call
 //     files        f descriptor or AT_FDCWD, p path, i two descriptors that the call writes
-//     bytes        B read by the call and b written by it, their number in the next argument; V and v the same in an iovec; s string
+//     bytes        B read by the call and b written by it, their number in the next argument; V and v the same in an iovec;
+//                  s string
 //     structures   A address of a socket, its length next; a written by the call; t timespec, T written; G array of strings;
 //                  E epoll_event, e those written; P pollfds, their number next; N set of signals
 //     constants    all other letters, see constant()
@@ -66,8 +67,8 @@
   X(43, accept, kVirtual, 0, sys_accept, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler, "fax")                 \
   X(44, sendto, kVirtual, 0, sys_sendto, kOfFile | kInPlace | kEndedByHandler, "fBuqAu")                               \
   X(45, recvfrom, kVirtual, 0, sys_recvfrom, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler, "fbuqax")          \
-  X(46, sendmsg, kVirtual, 0, sys_sendmsg, kInPlace | kEndedByHandler, "fxq")                                          \
-  X(47, recvmsg, kVirtual, 0, sys_recvmsg, kInPlace | kEndedByHandler | kMessageExecFlag2, "fxq")                      \
+  X(46, sendmsg, kVirtual, 0, sys_sendmsg, kOfFile | kInPlace | kEndedByHandler, "fxq")                                \
+  X(47, recvmsg, kVirtual, 0, sys_recvmsg, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler | kMessageExecFlag2, "fxq") \
   X(48, shutdown, kVirtual, 0, sys_shutdown, kNone, "fd")                                                              \
   X(49, bind, kVirtual, 0, sys_bind, kOfFile, "fAu")                                                                   \
   X(50, listen, kVirtual, 0, sys_listen, kOfFile, "fd")                                                                \
