@@ -1,9 +1,14 @@
-// The inside of Supervisor, shared by its parts:
-//   supervisor.cc           the loop, the start and the end of processes, reports
-//   supervisor_tokens.cc    handing the token over, and what a thread asks when it gives it back
+// Implementation of Supervisor, shared by its source files:
+//   supervisor.cc           main loop, start and end of processes and threads, reports
+//   supervisor_tokens.cc    hand-over of the token, requests of threads
 //   supervisor_parking.cc   threads that wait by running
-//   supervisor_terminal.cc  terminals that somebody outside sits at
-//   supervisor_family.cc    fork, exec, and the end of one process as others see it
+//   supervisor_terminal.cc  terminals with a user outside the run
+//   supervisor_family.cc    fork, exec, stops, effects of a process's end on its relatives
+//   supervisor_ends.cc      kills by the scenario, end of background programs
+//   supervisor_remote.cc    programs that programs start on other hosts
+//   supervisor_code.cc      search and replacement of instructions in new code
+//   supervisor_machine.cc   refusals and signals of the machine
+//   supervisor_waits.cc     waits of threads when a run hangs or a debugger holds it
 #pragma once
 
 #include <fmt/format.h>
@@ -44,7 +49,8 @@ class Supervisor::Impl final : public ProcessTable {
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
  private:
-  // The start of one program, and its end by SIGKILL. `asked`: for a program of `index` on another host, by `ssh`.
+  // Timers of one program: start, and kill by SIGKILL. `asked`: program that `ssh` starts on another host
+  // for program `index`.
   struct Start {
     Start(Impl& owner, std::size_t index, ComponentId component, std::optional<ProgramSpec> asked = std::nullopt)
         : impl(owner),
@@ -55,7 +61,7 @@ class Supervisor::Impl final : public ProcessTable {
                   auto* start = static_cast<Start*>(self);
                   start->spec ? start->impl.start_asked(*start) : start->impl.start(start->program);
                 }),
-          // Of the class that ends every slice before it, on whatever host.
+          // kSupervisor: this class ends every slice before its time, on every host.
           kill(owner.engine_, component, EventClass::kSupervisor, this, [](void* self) {
             auto* start = static_cast<Start*>(self);
             start->impl.kill_program(start->program);
@@ -68,23 +74,24 @@ class Supervisor::Impl final : public ProcessTable {
 
   void make_folders();
   void start(std::size_t program);
-  // The first process of `spec`, which counts as one of program `index`; nullptr: the run is over.
+  // Launches the first process of `spec`, a process of program `index`; nullptr: the run is over.
   Process* launch_program(const ProgramSpec& spec, std::size_t index, std::uint32_t pid, const std::string& random_stream);
   // supervisor_remote.cc
   int start_remote(Thread& asking, std::uint32_t address, std::uint16_t port) override;
   void start_asked(Start& start);
-  // A process of program `index`, when its time has come.
+  // Schedules a process of program `index` at spec.start.
   void start_later(ProgramSpec spec, std::size_t index);
   class Terminals;  // supervisor_terminal.h
   void show_remote_shell(std::size_t host);
-  // In the lowest free slot, or in `slot`; nullptr: no slot is left.
+  // Uses the lowest free slot from `slot` on; nullptr: none is left.
   Thread* make_thread(Process& process, std::uint32_t slot = 0);
 
-  // Processes that come from processes.
+  // Descriptors at exec.
   struct Inherited {
     std::vector<int> closed;                  // virtual descriptors that exec closes
-    std::vector<int> placeholders;            // virtual ones that it keeps
-    std::vector<std::pair<int, int>> real;    // number there, and a copy of our own
+    std::vector<int> placeholders;            // virtual descriptors that stay open
+    // real descriptors that stay open: number in the process, and the simulator's duplicate
+    std::vector<std::pair<int, int>> real;
   };
   std::uint32_t new_pid() override { return next_tid_++; }
   const std::vector<std::unique_ptr<Process>>& processes() const override { return processes_; }
@@ -102,7 +109,7 @@ class Supervisor::Impl final : public ProcessTable {
   void tell_parent(Process& process, int status);
   Process* parent_of(Process& process);
   void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
-  // What processes are to look for in their own calls, and to tell.
+  // Value of RegionHeader::checks: the checks that the shim makes, and what it reports.
   std::uint32_t wanted_of_processes() const {
     const std::uint32_t tells =
         (options_.on_place ? protocol::kTellsPlaces : 0) | (on_call_ ? protocol::kTellsCalls : 0) |
@@ -111,23 +118,25 @@ class Supervisor::Impl final : public ProcessTable {
   }
   void adopt(Process& process);
   LaunchedProcess start_process(const LaunchRequest& request);
-  // Landlock's ruleset for programs of the host, or -1.
+  // Landlock ruleset for programs of the host; -1 without --confine.
   int ruleset_of(std::size_t host);
-  // What a program is launched with besides its own: its processor, its random bytes, its patches.
+  // Adds what every launch needs: CPUID table, AT_RANDOM bytes, patches.
   void equip(LaunchRequest& request, std::size_t host, const std::string& random_stream, code::CodePatches& patches);
   void begin(Process& process, LaunchedProcess launched, std::unique_ptr<code::CodePatches> patches,
              const Scheduling& scheduling = {}, const Credentials& credentials = {});
-  // New code in the process's memory is searched. What could not be replaced weakens the run.
+  // Searches and patches new code in the process's memory. An instruction that cannot be replaced
+  // makes the run weak.
   void search_code(Thread& thread);
   void replace_call(Thread& thread);
-  // The process begins: where its threads may be late before accesses to memory is written where it says. How many places.
+  // Writes the instructions at which the starting program's threads may be late to the address that the
+  // request gives; returns their number.
   std::int64_t place_accesses(Thread& thread);
-  // Of a thread that is at a store, see store_buffer.h.
+  // For a thread at a store; see store_buffer.h.
   std::vector<std::uint64_t> loads_behind_store(Thread& thread);
-  // The address behind the load that the store is to wait for; 0: none.
+  // Address after the load until which the store stays in the store buffer; 0: it does not wait.
   std::int64_t load_behind_store(Thread& thread);
   void tell_unpatched(Process& process);
-  // supervisor_machine.cc: what the machine does to a run is no event of it.
+  // supervisor_machine.cc: effects of the machine, which are no events of the run.
   void note_refusal_of_machine(Thread& thread);
   void note_little_room(Process& process);
   void note_other_layout(Process& process);
@@ -149,7 +158,7 @@ class Supervisor::Impl final : public ProcessTable {
   void end_family(Process& process, int status);
   void on_thread(Thread& thread);
   void raise_signals(Thread& thread);
-  // The thread's answer is in place: it runs until its next request.
+  // The thread's call is answered: the thread runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void grant(Thread& thread, const Answer& answer, Instant start, const Horizon::Bounds& bounds);
   void give_token(Thread& thread, protocol::ThreadSlot* before);
@@ -157,15 +166,16 @@ class Supervisor::Impl final : public ProcessTable {
   void set_preempting(Thread& thread, bool preempts);
   void fill_slot(Thread& thread, const Answer& answer, Instant start);
   Horizon::Bounds horizon_of_slice(Process& process);
-  // When the next program of `host` starts or thread of it goes on, kNever if none does; nullopt: they are many.
+  // Time of the next start of a program or the next event of a thread on `host`; kNever: none; nullopt:
+  // too many to look at.
   std::optional<Instant> next_program_event_on(std::size_t host) const;
   void take_request(Process& process);
   void take_requests(Process& process);
   bool wait_for_message(Process& process);
   bool adopt_thread(Process& process);
   void stop_wild(Process& process);
-  // What has become of a request: it is looked at when its time has come; a poke that led to nothing, so that the thread goes on
-  // as if it had never been sent; it is answered already.
+  // Result of taking a request: it takes effect when its timer fires; it was a poke of a thread that does not
+  // wait, which continues as if it had not been poked; it is answered.
   enum class Taken : std::uint8_t { kScheduled, kVainPoke, kAnswered };
   Taken take_request_of(Thread& thread);
   void tell_call(Thread& thread, const protocol::ThreadSlot& slot) const;
@@ -209,10 +219,11 @@ class Supervisor::Impl final : public ProcessTable {
   // supervisor_ends.cc
   void kill_program(std::size_t program);
   void kill_process(Process& process);
-  // Tells what runs in the background to end when nothing else is left.
+  // Sends SIGTERM to background programs when all others have ended.
   void end_background();
   void reap(Process& process);
-  // Between two events: who has ended leaves the list that every hand-over visits, and the memory that was shared with it.
+  // Called between two events: removes ended processes from the lists that every hand-over visits, and
+  // unmaps their regions.
   void retire_ended();
   void log_requests() const;
   void log_loops(Process& process) const;
@@ -222,7 +233,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::string title(const Process& process) const {
     return fmt::format("{}: {} (pid {})", process.host().name, process.name(), process.pid());
   }
-  // Title of a program with all its processes: the name that it was started by.
+  // Title of a program with all its processes: host and the name it was started by.
   std::string title_of_program(std::size_t program) const {
     const ProgramSpec& spec = programs_->at(program);
     const std::string& path = spec.arguments.at(0);
@@ -238,19 +249,20 @@ class Supervisor::Impl final : public ProcessTable {
     result_.outcome = Outcome::kInterrupted;
   }
   void report_deadlock();
-  // When the run ends, as far as is known.
+  // Virtual time at which the run ends, as far as it is known.
   Instant virtual_end() const;
-  // What each thread waits for, a sentence each. `for_ever`: nothing will ever end it.
+  // One sentence for each waiting thread. `for_ever`: nothing will end the waits.
   std::vector<std::string> waits(bool for_ever);
   std::vector<BlockedThread> blocked_threads(bool for_ever);
-  void list_waits(bool for_ever);  // as findings of the run, with the cause that they show
+  void list_waits(bool for_ever);  // adds them to the findings of the run, with the cause of the hang
   class Held;
-  // A debugger holds `process`, whose turn it is; true: the run is to end.
+  // Calls SupervisorOptions::while_held: a debugger holds `process`, which has the token. True:
+  // the run is to end.
   bool tell_of_holding(Process& process);
   void count_parked_until(Instant end);
   bool program_alive(std::size_t program) const { return living_.at(program) > 0; }
   bool any_alive() const { return living_in_all_ > 0; }
-  // Into and out of the list of those alive. Asked after every event and every end, so nobody walks the list for it.
+  // Adds to, and counts off, the live processes. The counts replace a walk of the list after every event.
   Process& add_process(std::unique_ptr<Process> process);
   void count_end(const Process& process);
 
@@ -261,23 +273,24 @@ class Supervisor::Impl final : public ProcessTable {
   SupervisorOptions options_;
   Horizon horizon_;
   TokenWait token_;
-  PageCache page_cache_;  // of whoever is looked at
+  PageCache page_cache_;  // of the process whose memory is being read
   ReadAhead read_ahead_;
   WriteBehind write_behind_;
   std::vector<std::uint64_t> memory_epochs_;  // by host, see ProcessMemory::use()
-  std::optional<SecondCore> second_core_;  // while the run lasts
+  std::optional<SecondCore> second_core_;  // set during run()
   std::unique_ptr<RunFolder> own_folder_;
   RunFolder* folder_ = nullptr;
-  std::set<std::string> met_other_run_in_;  // folders
-  std::map<std::size_t, Confinement> confinements_;  // by host, of those that have started a program
+  std::set<std::string> met_other_run_in_;  // folders about which warn_of_other_run has warned
+  std::map<std::size_t, Confinement> confinements_;  // by host, once it has started a program
   Kernel kernel_;
   CallPlaces places_{options_};
-  std::map<std::pair<pid_t, std::uint64_t>, bool> are_in_header_;  // callers of verbs: whether in a header of verbs
+  // by pid and return address: whether the caller of a verb is inline code of a verbs header
+  std::map<std::pair<pid_t, std::uint64_t>, bool> are_in_header_;
   code::CodeFiles own_code_files_;
   code::CodeFiles& code_files_ = options_.run_after_run != nullptr ? options_.run_after_run->code_files()
                                  : options_.code_files != nullptr  ? *options_.code_files
                                                                    : own_code_files_;
-  std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: what CPUID answers
+  std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: CPUID answers
   const std::vector<ProgramSpec>* programs_ = nullptr;
   OutputListener* listener_ = nullptr;
   std::function<void(const ProgramCall&)> on_call_;
@@ -285,47 +298,50 @@ class Supervisor::Impl final : public ProcessTable {
   std::vector<std::vector<const Start*>> starts_on_host_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::vector<Process*>> on_host_;  // those of processes_, by host
-  std::vector<std::unique_ptr<Process>> ended_;  // what is on its way in the fabric may still name their memory
+  // ended processes whose memory packets in flight may still name
+  std::vector<std::unique_ptr<Process>> ended_;
   std::map<std::size_t, Ended> ended_on_;        // by host
-  bool someone_ended_ = false;                   // and is in processes_
+  bool someone_ended_ = false;                   // a process that has ended is still in processes_
   std::vector<std::size_t> living_;      // processes by program
   std::size_t living_in_all_ = 0;
   std::size_t foreground_left_ = 0;      // programs not in the background, not started yet or with a process alive
   std::size_t not_started_ = 0;
   std::uint32_t first_pid_ = 0, next_tid_ = 0;
   int core_ = 0;
-  std::int64_t machine_began_ns_ = 0;  // the machine's time when the run began
-  std::uint64_t heap_size_ = protocol::kShimHeapSize;  // of every process's shim
-  // Tried out when it is first needed.
+  std::int64_t machine_began_ns_ = 0;  // CLOCK_REALTIME of the machine at the start of the run, ns
+  std::uint64_t heap_size_ = protocol::kShimHeapSize;  // bytes of every process's shim heap
+  // Probed at the first call.
   bool timestamp_counter_traps();
   std::optional<bool> timestamp_counter_traps_;
-  std::uint64_t header_number_ = 0;  // of the regions described so far
-  Thread* running_ = nullptr;  // whoever got the token last
-  const Thread* ran_before_ = nullptr;  // whoever had it before; only compared, it may be gone
-  bool two_alternate_ = false;          // who has it now had it before that one, too
-  Thread* ahead_ = nullptr;    // its call is being executed before its time
-  bool opened_ahead_ = false;  // it has opened a way to the adapter
-  Thread* died_ = nullptr;     // its process has ended while it held the token
+  std::uint64_t header_number_ = 0;  // random stream number of the next region header
+  Thread* running_ = nullptr;  // thread that got the token last
+  const Thread* ran_before_ = nullptr;  // thread that got it before running_; only compared, may dangle
+  bool two_alternate_ = false;          // running_ also had the token before ran_before_
+  Thread* ahead_ = nullptr;    // thread whose call is being executed before its time
+  bool opened_ahead_ = false;  // that call has opened a path to the adapter
+  Thread* died_ = nullptr;     // thread that held the token when its process died
   Instant slice_start_{};
   Instant granted_{};          // horizon of the current slice
-  // Memory that a thread sees as it was before, while it finishes a turn: what is there now.
+  // Present content of memory that shows its former content to a thread that finishes a turn.
   std::vector<spin::ByteRun> changed_in_turn_;
-  std::vector<Instant> ran_until_;  // by host: its programs
-  Instant ran_ahead_{};             // all that has been done by now was before that
-  std::unique_ptr<Terminals> terminals_;  // nullptr: nobody sits at one
-  bool is_taking_request_ = false;  // of a thread that may have run ahead
-  Instant slice_end_{};        // clock of the thread that gave the token back
+  std::vector<Instant> ran_until_;  // by host: latest virtual time that a thread of it has reached
+  Instant ran_ahead_{};             // latest virtual time reached ahead of the engine by any thread or call
+  std::unique_ptr<Terminals> terminals_;  // nullptr: no terminal has a user
+  // a request is being taken, of a thread whose clock may be ahead of the engine's
+  bool is_taking_request_ = false;
+  Instant slice_end_{};        // clock of the thread that returned the token last
   WaitingTimes waiting_times_;
-  std::map<std::uint32_t, std::uint64_t> polls_to_place_;  // by thread: the return address of a poll that may have a line
-  Thread* polling_ = nullptr;  // gave the token back last and did nothing but poll
+  // by tid: return address of a poll whose source line is not looked up yet
+  std::map<std::uint32_t, std::uint64_t> polls_to_place_;
+  Thread* polling_ = nullptr;  // thread that returned the token last, if it did nothing but poll
   struct Computing {
-    double seconds = 0;    // real time
-    std::uint64_t at = 0;  // where it was when it was poked in vain
+    double seconds = 0;    // wall-clock time
+    std::uint64_t at = 0;  // instruction at its last poke, if it was not waiting
   };
-  std::map<std::uint32_t, Computing> computing_;  // by thread
-  std::chrono::steady_clock::time_point handed_back_{};  // when somebody gave it back last
-  std::chrono::steady_clock::time_point given_{};        // when it was given last
-  // For the log: requests by kind, those that were answered ahead of their time, system calls by number.
+  std::map<std::uint32_t, Computing> computing_;  // by tid
+  std::chrono::steady_clock::time_point handed_back_{};  // last return of the token
+  std::chrono::steady_clock::time_point given_{};        // last hand-out of the token
+  // For the log: requests by kind, calls answered before their time, system calls by number.
   std::uint64_t asked_[16] = {};
   std::uint64_t answered_ahead_ = 0;
   std::map<std::uint32_t, std::uint64_t> calls_asked_;
