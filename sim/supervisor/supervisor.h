@@ -72,7 +72,8 @@ class Supervisor {
   // Selects calls that fail although they could succeed; without this none does. Called before run();
   // `calls` outlives the run.
   void use_failing_calls(FailingCalls& calls);
-  // `listener` gets every call of a program that reaches the shim, at its begin and at its end. Complete only with Mode::kCallByCall: in slices the polls of a parked thread are not executed. Called before run().
+  // `listener` gets every call of a program that reaches the shim, at its begin and at its end. Complete only
+  // with Mode::kCallByCall: in slices the polls of a parked thread are not executed. Called before run().
   void tell_calls_to(std::function<void(const ProgramCall&)> listener);
 
   // Runs the programs until all have ended and SupervisorOptions::has_other_work returns false, no event is

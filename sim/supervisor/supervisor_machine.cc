@@ -231,7 +231,7 @@ void Supervisor::Impl::warn_of_fault(Process& process, Thread& thread) {
 
 namespace {
 
-// The program has overwritten the header of its region; the signal fields there are not valid.
+// Whether the program has overwritten the header of its region; the signal fields there are not valid.
 bool has_overwritten_header(Process& process) {
   const protocol::RegionHeader& header = process.region().header();
   return header.magic != protocol::kMagic || header.version != protocol::kVersion ||

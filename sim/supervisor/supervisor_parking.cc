@@ -213,7 +213,7 @@ bool Supervisor::Impl::wake_who_changes(Thread& thread, std::span<const spin::By
   return any;
 }
 
-// A parked thread watches a byte that the turns of `parked` change.
+// Whether a parked thread watches a byte that the turns of `parked` change.
 bool Supervisor::Impl::is_watched(Thread& thread, const Parked& parked) const {
   return std::ranges::any_of(thread.process().threads(), [&](const auto& other) {
     return other.get() != &thread && other->parked() != nullptr && parked.changes(other->parked()->watched);
@@ -278,7 +278,7 @@ void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& 
     time.place = place_of_call(thread.process().native_pid(), poll.mapped());
 }
 
-// The completion queue entry of the poll is visible.
+// Whether the completion queue entry of the poll is visible.
 bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
   if (poll.yields) return false;
   if (poll.entry % alignof(protocol::Cqe) != 0 || poll.entry > protocol::kArenaSize - sizeof(protocol::Cqe)) return true;
@@ -336,7 +336,8 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   changed_in_turn_.clear();
 }
 
-// `thread` is about to run. Threads of its process whose turns take virtual time, and whose memory it may read, first do what they would have done until now.
+// `thread` is about to run. Threads of its process whose turns take virtual time, and whose memory it may
+// read, first do what they would have done until now.
 void Supervisor::Impl::bring_to_present(Thread& thread) {
   for (const auto& other : thread.process().threads()) {
     if (other->parked() == nullptr || !other->parked()->reads_clocks()) continue;

@@ -23,7 +23,7 @@ Duration modelled_cost(std::int64_t ps) {
   return Duration(std::clamp<std::int64_t>(ps, 0, kLongest));
 }
 
-// The request is a clock read that follow_clock() may interpret.
+// Whether the request is a clock read that follow_clock() may interpret.
 bool is_followed_read(const PendingCall& call) {
   return call.request == protocol::Request::kSpend && call.number == protocol::kReadsClock;
 }
@@ -554,7 +554,7 @@ void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) 
   token_.give(region, thread.slot(), before);
 }
 
-// The thread waits at its hand-over and executes no other code before it continues, so it can
+// Whether the thread waits at its hand-over and executes no other code before it continues, so it can
 // carry out placements.
 bool Supervisor::Impl::takes_placements(Thread& thread) {
   const protocol::Request request = thread.call().request;
