@@ -267,7 +267,7 @@ void Supervisor::Impl::retire_ended() {
     std::erase(on_host_[process.host_index()], &process);
     log_loops(process);
     if (running_ != nullptr && &running_->process() == &process) running_ = nullptr;
-    if (died_ != nullptr && &died_->process() == &process) died_ = nullptr;
+    if (dead_token_holder_ != nullptr && &dead_token_holder_->process() == &process) dead_token_holder_ = nullptr;
     Ended& ended = ended_on_[process.host_index()];
     ++ended.count;
     ended.highest_pid = std::max(ended.highest_pid, process.pid());
@@ -508,8 +508,8 @@ void Supervisor::Impl::output(Process& process, int fd, std::span<const std::byt
 }
 
 void Supervisor::Impl::warn(Process& process, const std::string& text, bool weakens) {
-  if (ahead_ != nullptr) {
-    ahead_->emit_at(engine_.now(), [this, &process, text, weakens] { warn(process, text, weakens); });
+  if (early_call_thread_ != nullptr) {
+    early_call_thread_->emit_at(engine_.now(), [this, &process, text, weakens] { warn(process, text, weakens); });
     return;
   }
   if (weakens) result_.exact = false;

@@ -261,7 +261,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   }
   const auto native = static_cast<pid_t>(a[1]);
   const auto broken = [&] {
-    stop_wild(parent);
+    kill_corrupt_process(parent);
     return std::nullopt;
   };
   const bool known = std::ranges::any_of(

@@ -173,14 +173,14 @@ class Supervisor::Impl final : public ProcessTable {
   void take_requests(Process& process);
   bool wait_for_message(Process& process);
   bool adopt_thread(Process& process);
-  void stop_wild(Process& process);
+  void kill_corrupt_process(Process& process);
   // Result of taking a request: it takes effect when its timer fires; it was a poke of a thread that does not
   // wait, which continues as if it had not been poked; it is answered.
-  enum class Taken : std::uint8_t { kScheduled, kVainPoke, kAnswered };
+  enum class Taken : std::uint8_t { kScheduled, kNotWaiting, kAnswered };
   Taken take_request_of(Thread& thread);
   void tell_call(Thread& thread, const protocol::ThreadSlot& slot) const;
   bool may_answer_ahead(Thread& thread, Instant due) const;
-  bool someone_waits_beside(Thread& thread) const;
+  bool has_blocked_sibling(Thread& thread) const;
   Taken answer_ahead(Thread& thread, Instant due);
   bool take_poke(Thread& thread);
   std::optional<Answer> park_poll(Thread& thread);
@@ -191,9 +191,9 @@ class Supervisor::Impl final : public ProcessTable {
   void note_computing(Thread& thread, const protocol::ThreadSlot& slot);
   void add_computing(Thread& thread, std::chrono::duration<double> passed);
   bool shows_something(Process& process, const SeenPoll& poll);
-  bool show_past(Thread& thread, const Thread::Turn& turn);
+  bool restore_turn_start_memory(Thread& thread, const Thread::Turn& turn);
   void finish_turn(Thread& thread, Thread::Turn turn);
-  void bring_to_present(Thread& thread);
+  void catch_up_parked_siblings(Thread& thread);
   void end_turn(Process& process);
   LoopAnalyst& analyst_of(Process& process);
   bool follow_clock(Thread& thread);
@@ -317,11 +317,11 @@ class Supervisor::Impl final : public ProcessTable {
   Thread* running_ = nullptr;  // thread that got the token last
   const Thread* ran_before_ = nullptr;  // thread that got it before running_; only compared, may dangle
   bool two_alternate_ = false;          // running_ also had the token before ran_before_
-  Thread* ahead_ = nullptr;    // thread whose call is being executed before its time
+  Thread* early_call_thread_ = nullptr;    // thread whose call is being executed before its time
   bool opened_ahead_ = false;  // that call has opened a path to the adapter
-  Thread* died_ = nullptr;     // thread that held the token when its process died
+  Thread* dead_token_holder_ = nullptr;     // thread that held the token when its process died
   Instant slice_start_{};
-  Instant granted_{};          // horizon of the current slice
+  Instant slice_horizon_{};          // horizon of the current slice
   // Present content of memory that shows its former content to a thread that finishes a turn.
   std::vector<spin::ByteRun> changed_in_turn_;
   std::vector<Instant> ran_until_;  // by host: latest virtual time that a thread of it has reached
@@ -333,7 +333,7 @@ class Supervisor::Impl final : public ProcessTable {
   WaitingTimes waiting_times_;
   // by tid: return address of a poll whose source line is not looked up yet
   std::map<std::uint32_t, std::uint64_t> polls_to_place_;
-  Thread* polling_ = nullptr;  // thread that returned the token last, if it did nothing but poll
+  Thread* last_poller_ = nullptr;  // thread that returned the token last, if it did nothing but poll
   struct Computing {
     double seconds = 0;    // wall-clock time
     std::uint64_t at = 0;  // instruction at its last poke, if it was not waiting

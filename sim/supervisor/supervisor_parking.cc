@@ -51,7 +51,7 @@ void Supervisor::Impl::park(Thread& thread, Parked parked) {
   ++time.parks;
   parked.start(thread.process().memory());
   parked.epoch = thread.process().memory().epoch();
-  polling_ = nullptr;
+  last_poller_ = nullptr;
   thread.park(std::move(parked), &time.parked);
 }
 
@@ -269,7 +269,7 @@ void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& 
   if (running_ != &thread) return;
   if (!polls && now - given_ > kLongComputing) add_computing(thread, now - given_);
   if (!polls) return;
-  if (std::exchange(polling_, &thread) != &thread) return;
+  if (std::exchange(last_poller_, &thread) != &thread) return;
   WaitingTime& time = waiting_time(thread);
   time.polling_seconds += passed.count();
   // The lookup of a source line takes milliseconds: it is done only for threads that are reported.
@@ -289,7 +289,7 @@ bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
 
 // Restores, for the rest of the turn, the content that memory had when the turn began, where the rest of the
 // turn reads it. Keeps the present content in changed_in_turn_. Returns whether it wrote anything.
-bool Supervisor::Impl::show_past(Thread& thread, const Thread::Turn& turn) {
+bool Supervisor::Impl::restore_turn_start_memory(Thread& thread, const Thread::Turn& turn) {
   ProcessMemory& memory = thread.process().memory();
   std::vector<spin::ByteRun> as_it_began;
   const std::vector<spin::ByteRun>& watched = turn.parked->watched;
@@ -321,7 +321,7 @@ bool Supervisor::Impl::show_past(Thread& thread, const Thread::Turn& turn) {
 // memory the thread continues.
 void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   const bool is_as_parked = turn.parked->is_as_parked_before(turn.looks, thread.process().memory().epoch());
-  const bool shows_past = !is_as_parked && show_past(thread, turn);
+  const bool shows_past = !is_as_parked && restore_turn_start_memory(thread, turn);
   // signals are delivered with the poll that is due
   thread.process().region().slot(thread.slot()).raised_count = 0;
   // The thread must not return the token before: this covers the rest of the turn and one turn more.
@@ -338,7 +338,7 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
 
 // `thread` is about to run. Threads of its process whose turns take virtual time, and whose memory it may
 // read, first do what they would have done until now.
-void Supervisor::Impl::bring_to_present(Thread& thread) {
+void Supervisor::Impl::catch_up_parked_siblings(Thread& thread) {
   for (const auto& other : thread.process().threads()) {
     if (other->parked() == nullptr || !other->parked()->reads_clocks()) continue;
     other->unpark();

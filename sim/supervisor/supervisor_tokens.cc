@@ -50,7 +50,7 @@ void Supervisor::Impl::take_requests(Process& process) {
     }
     // Only the thread that got the token can return it.
     const bool first = running_ == nullptr || &running_->process() != &process;
-    if (thread == nullptr || (!first && thread != running_)) return stop_wild(process);
+    if (thread == nullptr || (!first && thread != running_)) return kill_corrupt_process(process);
     protocol::ThreadSlot& slot = process.region().slot(index);
     if (slot.request == protocol::Request::kPlace) write_behind_.finish_handed(process.memory());
     write_behind_.drop_handed();
@@ -77,7 +77,7 @@ void Supervisor::Impl::take_requests(Process& process) {
     } else {
       const Taken taken = take_request_of(*thread);
       if (taken == Taken::kScheduled) return;
-      if (taken == Taken::kVainPoke) {
+      if (taken == Taken::kNotWaiting) {
         slot.result = protocol::kVainPoke;
         if (slot.arguments[2] == 0) thread->spin_not_found();
       }
@@ -95,7 +95,7 @@ void Supervisor::Impl::tell_call(Thread& thread, const protocol::ThreadSlot& slo
   const ProcessMemory& memory = thread.process().memory();
   const auto read = [&memory](std::uint64_t address, std::span<std::byte> to) { return memory.read_present(address, to); };
   ProgramCall told{.host = thread.process().host().name, .pid = thread.process().pid(), .tid = thread.tid(), .read = read};
-  told.now = std::max(engine_.now(), std::min(instant_from_ps(slot.clock_ps), granted_));
+  told.now = std::max(engine_.now(), std::min(instant_from_ps(slot.clock_ps), slice_horizon_));
   told.place = static_cast<std::uint64_t>(slot.arguments[0]);
   const auto bytes = std::as_writable_bytes(std::span(&told.call, 1));
   if (read(told.place, bytes) != bytes.size() || static_cast<std::uint32_t>(told.call.kind) >= protocol::kToldKinds) return;
@@ -103,7 +103,7 @@ void Supervisor::Impl::tell_call(Thread& thread, const protocol::ThreadSlot& slo
 }
 
 // The program's requests make no sense, so none of its data can be relied on. Other programs continue.
-void Supervisor::Impl::stop_wild(Process& process) {
+void Supervisor::Impl::kill_corrupt_process(Process& process) {
   warn(process, "overwrote the memory that it shares with the simulator, and was ended");
   kill_process(process);
 }
@@ -126,7 +126,7 @@ bool Supervisor::Impl::adopt_thread(Process& process) {
     finish(Outcome::kMachine,
            title(process) + " got no new thread: the machine refused one (see ulimit -u and free memory)");
   } else {
-    stop_wild(process);
+    kill_corrupt_process(process);
   }
   return false;
 }
@@ -148,7 +148,7 @@ bool Supervisor::Impl::wait_for_message(Process& process) {
         check_was_ours(process);
       } else if (take_slice(*running_)) {
         running_->call().request = protocol::Request::kNone;
-        died_ = running_;
+        dead_token_holder_ = running_;
         running_->run_at(std::max(slice_end_, engine_.now()));
       }
       return false;
@@ -179,7 +179,7 @@ std::string Supervisor::Impl::why_not_parked(Process& process) {
 Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
   Process& process = thread.process();
   const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
-  if (slot.request == protocol::Request::kPoke) return take_poke(thread) ? Taken::kScheduled : Taken::kVainPoke;
+  if (slot.request == protocol::Request::kPoke) return take_poke(thread) ? Taken::kScheduled : Taken::kNotWaiting;
   note_polling(thread, slot);
   if (!take_slice(thread)) return Taken::kScheduled;
   PendingCall& call = thread.call();
@@ -210,7 +210,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
     case protocol::Request::kForked:
       break;
     default:
-      polling_ = nullptr;
+      last_poller_ = nullptr;
       cost = kernel_.cost(thread);
       if (!thread.is_repeated_poll()) cost += thread.scheduling_delay(kBeforeCall);
   }
@@ -227,14 +227,14 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
 // Before the horizon nothing outside the thread can affect its host: a call that concerns nobody else need
 // not wait for earlier events of other hosts, and the thread keeps the processor.
 bool Supervisor::Impl::may_answer_ahead(Thread& thread, Instant due) const {
-  if (running_ != &thread || due >= granted_ || due <= engine_.now()) return false;
+  if (running_ != &thread || due >= slice_horizon_ || due <= engine_.now()) return false;
   if (thread.has_signal() || thread.next_event_time() != kNever) return false;
   if (thread.process().memory().touches().next() <= due) return false;
   switch (kernel_.concerns(thread)) {
     case Kernel::Concerns::kCaller:
       return true;
     case Kernel::Concerns::kWaiting:
-      return !someone_waits_beside(thread);
+      return !has_blocked_sibling(thread);
     case Kernel::Concerns::kAnybody:
       return false;
   }
@@ -242,7 +242,7 @@ bool Supervisor::Impl::may_answer_ahead(Thread& thread, Instant due) const {
 }
 
 // A thread of the host that the call wakes may run at the very time of the call, after it.
-bool Supervisor::Impl::someone_waits_beside(Thread& thread) const {
+bool Supervisor::Impl::has_blocked_sibling(Thread& thread) const {
   std::size_t most = 16;
   for (Process* process : on_host_[thread.process().host_index()]) {
     for (const auto& other : process->threads()) {
@@ -261,16 +261,16 @@ Supervisor::Impl::Taken Supervisor::Impl::answer_ahead(Thread& thread, Instant d
     Engine::Ahead ahead(engine_, due);
     ran_ahead_ = std::max(ran_ahead_, due);
     tracer_.hold_back(&held);
-    ahead_ = &thread;
+    early_call_thread_ = &thread;
     opened_ahead_ = false;
     ++answered_ahead_;
     answer = kernel_.execute(thread);
-    ahead_ = nullptr;
+    early_call_thread_ = nullptr;
     tracer_.hold_back(nullptr);
     // The horizon shrinks to the first event that the call itself has scheduled, such as the wake-up of
     // another thread. If the call has opened a path to the adapter, the slice ends: from then on packets from
     // the fabric concern the host.
-    granted_ = opened_ahead_ ? due : std::max(due, std::min(granted_, ahead.earliest_scheduled()));
+    slice_horizon_ = opened_ahead_ ? due : std::max(due, std::min(slice_horizon_, ahead.earliest_scheduled()));
   }
   for (HeldRecord& record : held) {
     thread.emit_at(due, [this, record = std::move(record)] { tracer_.release(record); });
@@ -292,7 +292,7 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   TouchesAhead& touches = process.memory().touches();
   // The thread has made every memory access of adapters that was due before its clock.
   const bool touched = touches.collect(process.region()) && touches.next() > clock;
-  bool sound = touched && clock >= slice_start_ && clock <= std::max(engine_.now(), granted_) &&
+  bool sound = touched && clock >= slice_start_ && clock <= std::max(engine_.now(), slice_horizon_) &&
                count <= protocol::kMaxQueuedDoorbells;
   const std::size_t host = process.host_index();
   for (std::uint32_t i = 0; sound && i < count; ++i) {
@@ -303,7 +303,7 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
     doorbells[i].cost_ps = std::min(to_ps(modelled_cost(doorbells[i].cost_ps)), doorbells[i].time_ps);
   }
   if (!sound) {
-    stop_wild(process);
+    kill_corrupt_process(process);
     return false;
   }
   slot.doorbell_count = 0;
@@ -375,15 +375,15 @@ void Supervisor::Impl::ring(Thread& thread, protocol::DoorbellKind kind, std::ui
 void Supervisor::Impl::on_thread(Thread& thread) {
   Process& process = thread.process();
   thread.emit_due();
-  if (died_ == &thread) {
-    died_ = nullptr;
+  if (dead_token_holder_ == &thread) {
+    dead_token_holder_ = nullptr;
     end(process);
     return;
   }
   // the number of turns that were proven is reached
   if (thread.state() == Thread::State::kParked) return thread.unpark();
   if (process.stopped_by != 0) return thread.hold(std::nullopt);
-  bring_to_present(thread);
+  catch_up_parked_siblings(thread);
   if (!process.alive || finished_) return;
   if (!thread.clock_row) show_growth(process);  // a followed clock read does not run the thread yet
   if (const auto answer = thread.take_held_answer()) return resume(thread, *answer);
@@ -453,7 +453,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     case protocol::Request::kNone:
       break;
   }
-  stop_wild(process);
+  kill_corrupt_process(process);
 }
 
 // Puts due signals into the slot. One that ends the process takes effect as soon as the thread has the token.
@@ -518,7 +518,7 @@ std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host)
 // Gives the token to the thread at virtual time `start`; the thread may let time pass by itself up to its
 // horizon. Takes its next request.
 void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start, const Horizon::Bounds& bounds) {
-  granted_ = bounds.until;
+  slice_horizon_ = bounds.until;
   Process& process = thread.process();
   process.memory().touches().list(process.region(), bounds.touches);
   fill_slot(thread, answer, start);
@@ -586,7 +586,7 @@ void Supervisor::Impl::fill_slot(Thread& thread, const Answer& answer, Instant s
   thread.expect_lateness(slot);
   if (process.analyst() != nullptr) process.analyst()->begin_slice();
   slice_start_ = start;
-  slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;
+  slot.horizon_ps = slice_horizon_ > start ? to_ps(slice_horizon_) : 0;
   const Instant touch = process.memory().touches().next();
   slot.next_touch_ps = touch == kNever ? protocol::kNoTouch : to_ps(touch);
   thread.start_slice(options_.poke_period_us);
