@@ -42,7 +42,7 @@ CallPlace::Kind kind_of(protocol::PlacedCall call) {
 
 }  // namespace
 
-void CallPlaces::tell_calls(Thread& thread, protocol::ThreadSlot& slot) {
+void CallPlaces::report_calls(Thread& thread, protocol::ThreadSlot& slot) {
   Process& process = thread.process();
   const std::uint32_t count = slot.call_count;
   slot.call_count = 0;
@@ -60,9 +60,9 @@ void CallPlaces::tell_calls(Thread& thread, protocol::ThreadSlot& slot) {
   }
 }
 
-void CallPlaces::tell_lateness(Thread& thread, Instant now) {
+void CallPlaces::report_lateness(Thread& thread, Instant now) {
   if (!are_wanted()) return;
-  tell_change(thread);
+  report_change(thread);
   const auto late = thread.take_late();
   if (!late) return;
   options_.on_place({.kind = CallPlace::Kind::kLate,
@@ -143,7 +143,7 @@ void CallPlaces::note_access(Thread& thread, Instant due) {
   late_accesses_[&thread] = {place, value_there(thread)};
 }
 
-void CallPlaces::tell_change(Thread& thread) {
+void CallPlaces::report_change(Thread& thread) {
   const auto late = late_accesses_.extract(&thread);
   if (late.empty() || thread.call().request != protocol::Request::kAccess) return;
   auto& [told, before] = late.mapped();

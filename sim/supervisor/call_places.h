@@ -21,12 +21,12 @@ class CallPlaces {
 
   bool are_wanted() const { return static_cast<bool>(options_.on_place); }
   // Reports the last kMaxCallNotes posts and arms of the thread since it got the token.
-  void tell_calls(Thread& thread, protocol::ThreadSlot& slot);
+  void report_calls(Thread& thread, protocol::ThreadSlot& slot);
   // The thread is late before a memory access, until `due`. Reports its place, and again in report_lateness
   // if another thread or an adapter changes the accessed bytes meanwhile.
   void note_access(Thread& thread, Instant due);
   // The thread has given the token back. Reports a late call, or a late return from a wait.
-  void tell_lateness(Thread& thread, Instant now);
+  void report_lateness(Thread& thread, Instant now);
 
  private:
   // Text such as "app.c:88, from app.c:120" for a call that returns to `caller`, in a function that returns
@@ -34,7 +34,7 @@ class CallPlaces {
   std::string text_of(Process& process, std::uint64_t caller, std::uint64_t outer);
   std::string call_of(Thread& thread);
   std::string access_of(Thread& thread);
-  void tell_change(Thread& thread);
+  void report_change(Thread& thread);
   std::string on_stack(Process& process, std::uint64_t stack, std::uint64_t frame);
 
   const SupervisorOptions& options_;

@@ -477,7 +477,7 @@ void Supervisor::Impl::reap(Process& process) {
   someone_ended_ = true;
   const int status = await_status(process.native_pid());
   process.exit_status = status;
-  check_end_was_ours(process, status);
+  check_end_was_simulated(process, status);
   for (auto& thread : process.threads()) thread->die();
   kernel_.release(process);
   if (!finished_) kernel_.tell_file_events(process.host_index());  // of files that Linux closed at its end

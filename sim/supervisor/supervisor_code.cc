@@ -58,7 +58,7 @@ void Supervisor::Impl::search_code(Thread& thread) {
            true);
     }
   }
-  tell_unpatched(process);
+  report_unpatched(process);
 }
 
 void Supervisor::Impl::replace_call(Thread& thread) {
@@ -130,7 +130,7 @@ std::int64_t Supervisor::Impl::load_behind_store(Thread& thread) {
   return loads.empty() ? 0 : static_cast<std::int64_t>(loads[std::min<std::size_t>(wanted, loads.size()) - 1]);
 }
 
-void Supervisor::Impl::tell_unpatched(Process& process) {
+void Supervisor::Impl::report_unpatched(Process& process) {
   for (const code::Unpatched& left : process.patches()->take_unpatched()) {
     // The trap of the time-stamp counter catches RDTSC and RDTSCP, and no other instruction.
     if (is_counter(left.kind) && timestamp_counter_traps()) {

@@ -45,8 +45,8 @@ void Supervisor::Impl::count_end(const Process& process) {
 }
 
 void Supervisor::Impl::end_background() {
-  if (background_told_ || foreground_left_ > 0) return;
-  background_told_ = true;
+  if (background_terminated_ || foreground_left_ > 0) return;
+  background_terminated_ = true;
   for (const auto& process : processes_) {
     if (process->alive) send_signal(*process, SIGTERM);
   }

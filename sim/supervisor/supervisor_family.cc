@@ -174,7 +174,7 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.parent_virtual_pid = parent;
   header.thread_count = 1;
   header.epoch_ns = options_.epoch_ns;
-  header.checks = wanted_of_processes();
+  header.checks = requested_checks();
   header.late_accesses = options_.late_accesses && choices_.is_free();
   header.timestamp_counter_hz = hosts_[host].timestamp_counter_hz;
   header.costs = hosts_[host].costs;
@@ -214,7 +214,7 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
   request.ruleset_fd = ruleset_of(host);
   request.code_files = &code_files_;
   request.patches = &patches;
-  suit_sanitizers(request);
+  adapt_to_sanitizers(request);
 }
 
 // The process has been launched and is at its loader's first instructions; its first thread sends
@@ -229,7 +229,7 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   process.region().close_fd();
   tracer_.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
   for (const int fd : {1, 2}) output(process, fd, std::as_bytes(std::span(launched.early_output[fd - 1])));
-  tell_unpatched(process);
+  report_unpatched(process);
   note_other_layout(process);
   running_ = nullptr;
   Thread* const first = make_thread(process);
@@ -540,7 +540,7 @@ void Supervisor::Impl::stop_process(Process& process, int signal) {
   process.stopped_by = signal;
   // the next look of a parked thread is postponed until SIGCONT
   for (auto& thread : process.threads()) thread->unpark();
-  tell_parent(process, W_STOPCODE(signal));
+  notify_parent(process, W_STOPCODE(signal));
 }
 
 void Supervisor::Impl::continue_process(Process& process) {
@@ -548,11 +548,11 @@ void Supervisor::Impl::continue_process(Process& process) {
   process.stopped_by = 0;
   const Duration wake_up(process.host().costs.wake_up_ps);
   for (auto& thread : process.threads()) thread->go_on(engine_.now() + wake_up);
-  tell_parent(process, __W_CONTINUED);
+  notify_parent(process, __W_CONTINUED);
 }
 
 // Reports a stop or a continuation to the parent, for wait(2) and by SIGCHLD unless it set SA_NOCLDSTOP.
-void Supervisor::Impl::tell_parent(Process& process, int status) {
+void Supervisor::Impl::notify_parent(Process& process, int status) {
   Process* const parent = parent_of(process);
   if (parent == nullptr) return;
   auto& changed = parent->family().changed;

@@ -106,11 +106,11 @@ class Supervisor::Impl final : public ProcessTable {
   void signal_process(Process& process, int signal, const SignalOrigin& origin) override;
   void stop_process(Process& process, int signal);
   void continue_process(Process& process);
-  void tell_parent(Process& process, int status);
+  void notify_parent(Process& process, int status);
   Process* parent_of(Process& process);
   void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
   // Value of RegionHeader::checks: the checks that the shim makes, and what it reports.
-  std::uint32_t wanted_of_processes() const {
+  std::uint32_t requested_checks() const {
     const std::uint32_t tells =
         (options_.on_place ? protocol::kTellsPlaces : 0) | (on_call_ ? protocol::kTellsCalls : 0) |
         (options_.lets_unknown_calls_through ? protocol::kLetsUnknownCalls : 0);
@@ -135,10 +135,10 @@ class Supervisor::Impl final : public ProcessTable {
   std::vector<std::uint64_t> loads_behind_store(Thread& thread);
   // Address after the load until which the store stays in the store buffer; 0: it does not wait.
   std::int64_t load_behind_store(Thread& thread);
-  void tell_unpatched(Process& process);
+  void report_unpatched(Process& process);
   // supervisor_machine.cc: effects of the machine, which are no events of the run.
   void note_refusal_of_machine(Thread& thread);
-  void note_little_room(Process& process);
+  void note_memory_near_limit(Process& process);
   void note_other_layout(Process& process);
   void note_refused_heap(Process& process);
   void make_folders_of(Thread& thread);
@@ -146,7 +146,7 @@ class Supervisor::Impl final : public ProcessTable {
   void warn_of_other_run(const std::string& folder);
   void warn_of_fault(Process& process, Thread& thread);
   void note_outside_signals(Process& process);
-  void check_end_was_ours(Process& process, int status);
+  void check_end_was_simulated(Process& process, int status);
   bool ended_from_outside();
   std::optional<Answer> forked(Thread& thread);
   std::optional<Answer> hold(Thread& thread, Process& child);
@@ -178,7 +178,7 @@ class Supervisor::Impl final : public ProcessTable {
   // wait, which continues as if it had not been poked; it is answered.
   enum class Taken : std::uint8_t { kScheduled, kNotWaiting, kAnswered };
   Taken take_request_of(Thread& thread);
-  void tell_call(Thread& thread, const protocol::ThreadSlot& slot) const;
+  void report_call(Thread& thread, const protocol::ThreadSlot& slot) const;
   bool may_answer_ahead(Thread& thread, Instant due) const;
   bool has_blocked_sibling(Thread& thread) const;
   Taken answer_ahead(Thread& thread, Instant due);
@@ -197,7 +197,7 @@ class Supervisor::Impl final : public ProcessTable {
   void end_turn(Process& process);
   LoopAnalyst& analyst_of(Process& process);
   bool follow_clock(Thread& thread);
-  bool is_alone_for_long(Process& process);
+  bool has_distant_horizon(Process& process);
   void check_shared(Process& process);
   void check_watched(Process& ran);
   bool wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched);
@@ -206,12 +206,12 @@ class Supervisor::Impl final : public ProcessTable {
   void on_memory_written(Process& process, const ProcessMemory::Written& written);
   void check_reads_beside(Thread& thread, const ProcessMemory::Written& written);
   bool alone_on_host(const Thread& thread, std::size_t host) const;
-  bool someone_parked(std::size_t host) const;
-  void check_was_ours(const Process& process);
+  bool has_parked_thread(std::size_t host) const;
+  void check_ran_in_simulation(const Process& process);
   std::string why_not_parked(Process& process);
   bool take_slice(Thread& thread);
   std::uint64_t caller_of(Process& process, const protocol::VerbNote& note);
-  void tell_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end);
+  void report_verb_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end);
   void ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context, std::uint32_t number,
             std::uint64_t value, Duration call_time);
   void end_thread(Thread& thread);
@@ -258,7 +258,7 @@ class Supervisor::Impl final : public ProcessTable {
   class Held;
   // Calls SupervisorOptions::while_held: a debugger holds `process`, which has the token. True:
   // the run is to end.
-  bool tell_of_holding(Process& process);
+  bool report_holding(Process& process);
   void count_parked_until(Instant end);
   bool program_alive(std::size_t program) const { return living_.at(program) > 0; }
   bool any_alive() const { return living_in_all_ > 0; }
@@ -346,8 +346,8 @@ class Supervisor::Impl final : public ProcessTable {
   std::uint64_t answered_ahead_ = 0;
   std::map<std::uint32_t, std::uint64_t> calls_asked_;
   bool finished_ = false;
-  bool background_told_ = false;
-  bool told_of_layout_ = false;
+  bool background_terminated_ = false;
+  bool warned_of_layout_ = false;
   RunResult result_;
   std::map<std::size_t, WarningLog> warning_logs_;  // by program
 };

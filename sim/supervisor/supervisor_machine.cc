@@ -69,7 +69,7 @@ void Supervisor::Impl::note_refusal_of_machine(Thread& thread) {
 // Small allocations are not reported to the simulator. If the memory of a program that ends was this
 // close to the machine's limit, one may have been refused, and the program may have behaved
 // differently than elsewhere.
-void Supervisor::Impl::note_little_room(Process& process) {
+void Supervisor::Impl::note_memory_near_limit(Process& process) {
   constexpr std::uint64_t kSmall = 1 << 20;  // larger mappings are reported, see the shim's map_code()
   const auto limit_of = [&](int resource) {
     rlimit limit;
@@ -95,8 +95,8 @@ void Supervisor::Impl::note_little_room(Process& process) {
 
 // Warned about once, with the first program.
 void Supervisor::Impl::note_other_layout(Process& process) {
-  if (has_room_for_layout() || told_of_layout_) return;
-  told_of_layout_ = true;
+  if (has_room_for_layout() || warned_of_layout_) return;
+  warned_of_layout_ = true;
   warn(process,
        "has its libraries at other addresses than on other machines, because of the limit on address space (ulimit -Hv)", true);
 }
@@ -252,7 +252,7 @@ void Supervisor::Impl::note_outside_signals(Process& process) {
 }
 
 // Checks that the wait status of an ended process has a cause in the simulation.
-void Supervisor::Impl::check_end_was_ours(Process& process, int status) {
+void Supervisor::Impl::check_end_was_simulated(Process& process, int status) {
   if (finished_ || process.ended_by_us || !WIFSIGNALED(status)) return;
   const int signal = WTERMSIG(status);
   if (has_overwritten_header(process)) {

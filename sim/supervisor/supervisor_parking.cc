@@ -154,7 +154,7 @@ bool Supervisor::Impl::alone_on_host(const Thread& thread, std::size_t host) con
   return true;
 }
 
-bool Supervisor::Impl::someone_parked(std::size_t host) const {
+bool Supervisor::Impl::has_parked_thread(std::size_t host) const {
   for (Process* const process : on_host_[host]) {
     if (!process->alive) continue;
     for (const auto& thread : process->threads()) {
@@ -348,7 +348,7 @@ void Supervisor::Impl::catch_up_parked_siblings(Thread& thread) {
 }
 
 // If the next event is far off, running the loop is cheaper than interpreting it, despite the hand-over.
-bool Supervisor::Impl::is_alone_for_long(Process& process) {
+bool Supervisor::Impl::has_distant_horizon(Process& process) {
   constexpr auto kLong = std::chrono::microseconds(1600);  // at least 32 reads
   return horizon_of_slice(process).until - engine_.now() > kLong;
 }
@@ -375,7 +375,7 @@ bool Supervisor::Impl::follow_clock(Thread& thread) {
   const std::uint64_t place = row.at_entry.rip ^ row.at_entry.gpr[spin::kRsp] << 20;
   std::optional<spin::ClockStep> step;
   constexpr unsigned kReadsBetweenLooks = 16;
-  const bool is_alone = row.followed % kReadsBetweenLooks == 0 && is_alone_for_long(process);
+  const bool is_alone = row.followed % kReadsBetweenLooks == 0 && has_distant_horizon(process);
   if (is_alone) analyst.write_followed();
   const bool may_follow = options_.mode == Mode::kSlices && !is_alone && !thread.has_signal();
   if (may_follow && (!is_first || analyst.may_follow_clock(place))) {

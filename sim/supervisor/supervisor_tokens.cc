@@ -63,7 +63,7 @@ void Supervisor::Impl::take_requests(Process& process) {
     } else if (slot.request == protocol::Request::kMachine) {
       note_refusal_of_machine(*thread);
     } else if (slot.request == protocol::Request::kTellCall) {
-      tell_call(*thread, slot);
+      report_call(*thread, slot);
     } else if (slot.request == protocol::Request::kFolders) {
       make_folders_of(*thread);
     } else if (slot.request == protocol::Request::kView) {
@@ -90,7 +90,7 @@ void Supervisor::Impl::take_requests(Process& process) {
   }
 }
 
-void Supervisor::Impl::tell_call(Thread& thread, const protocol::ThreadSlot& slot) const {
+void Supervisor::Impl::report_call(Thread& thread, const protocol::ThreadSlot& slot) const {
   if (!on_call_) return;
   const ProcessMemory& memory = thread.process().memory();
   const auto read = [&memory](std::uint64_t address, std::span<std::byte> to) { return memory.read_present(address, to); };
@@ -138,14 +138,14 @@ bool Supervisor::Impl::wait_for_message(Process& process) {
   const auto tid =
       first ? process.native_pid() : running_->native_tid();
   std::function<bool()> while_held;
-  if (options_.while_held) while_held = [&] { return tell_of_holding(process); };
+  if (options_.while_held) while_held = [&] { return report_holding(process); };
   switch (token_.wait(process.region(), process.native_pid(), tid, process.attached, while_held)) {
     case TokenWait::Result::kMessage:
       return true;
     case TokenWait::Result::kDied:
       if (running_ == nullptr) {
         end(process);
-        check_was_ours(process);
+        check_ran_in_simulation(process);
       } else if (take_slice(*running_)) {
         running_->call().request = protocol::Request::kNone;
         dead_token_holder_ = running_;
@@ -164,7 +164,7 @@ bool Supervisor::Impl::wait_for_message(Process& process) {
 
 // A program whose loader did not find a library ends with 127 before the shim's constructor. One that ended
 // otherwise before it has run outside the simulation.
-void Supervisor::Impl::check_was_ours(const Process& process) {
+void Supervisor::Impl::check_ran_in_simulation(const Process& process) {
   constexpr int kLoaderFailed = 127;
   const int status = process.exit_status;
   if (process.attached || finished_ || !WIFEXITED(status) || WEXITSTATUS(status) == kLoaderFailed) return;
@@ -215,7 +215,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
       if (!thread.is_repeated_poll()) cost += thread.scheduling_delay(kBeforeCall);
   }
   const Instant due = slice_end_ + cost;
-  call.request == protocol::Request::kAccess ? places_.note_access(thread, due) : places_.tell_lateness(thread, due);
+  call.request == protocol::Request::kAccess ? places_.note_access(thread, due) : places_.report_lateness(thread, due);
   thread.set_called_at(due);
   horizon_.note_command(thread.source(), call.request == protocol::Request::kCommand);
   if (may_answer_ahead(thread, due)) return answer_ahead(thread, due);
@@ -307,8 +307,8 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
     return false;
   }
   slot.doorbell_count = 0;
-  if (slot.note_count != 0) [[unlikely]] tell_notes(thread, slot, clock);
-  if (slot.call_count != 0) [[unlikely]] places_.tell_calls(thread, slot);
+  if (slot.note_count != 0) [[unlikely]] report_verb_notes(thread, slot, clock);
+  if (slot.call_count != 0) [[unlikely]] places_.report_calls(thread, slot);
   slice_end_ = clock;
   ran_ahead_ = std::max(ran_ahead_, clock);
   ran_until_[process.host_index()] = std::max(clock, ran_until_[process.host_index()]);
@@ -335,7 +335,7 @@ std::uint64_t Supervisor::Impl::caller_of(Process& process, const protocol::Verb
 }
 
 // Records the calls that the verbs provider in the process refused, and findings of its checks.
-void Supervisor::Impl::tell_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end) {
+void Supervisor::Impl::report_verb_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end) {
   Process& process = thread.process();
   const std::uint32_t count = std::min(slot.note_count, protocol::kMaxVerbNotes);
   slot.note_count = 0;
@@ -388,7 +388,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
   if (!thread.clock_row) show_growth(process);  // a followed clock read does not run the thread yet
   if (const auto answer = thread.take_held_answer()) return resume(thread, *answer);
   const PendingCall& call = thread.call();
-  places_.tell_lateness(thread, engine_.now());
+  places_.report_lateness(thread, engine_.now());
   switch (call.request) {
     case protocol::Request::kPoll:
       if (auto turn = thread.take_turn()) return finish_turn(thread, std::move(*turn));
@@ -423,7 +423,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
         return;
       }
       if (call.number == SYS_exit_group || call.number == SYS_exit) {
-        note_little_room(process);
+        note_memory_near_limit(process);
         return_memory(process);
       }
       if (const Kernel::Outcome answer = kernel_.execute(thread); answer && process.alive)
@@ -495,7 +495,7 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
 // How far a thread that gets the token at the engine's time may run by itself.
 Horizon::Bounds Supervisor::Impl::horizon_of_slice(Process& process) {
   const std::size_t host = process.host_index();
-  if (options_.mode != Mode::kSlices || someone_parked(host)) return {engine_.now(), {}};
+  if (options_.mode != Mode::kSlices || has_parked_thread(host)) return {engine_.now(), {}};
   return horizon_.of(host, process.memory(), next_program_event_on(host), virtual_end());
 }
 

@@ -125,7 +125,7 @@ class Supervisor::Impl::Held final : public HeldRun {
   Process& process_;
 };
 
-bool Supervisor::Impl::tell_of_holding(Process& process) {
+bool Supervisor::Impl::report_holding(Process& process) {
   Held held(*this, process);
   return options_.while_held(held);
 }

@@ -28,19 +28,19 @@ constexpr int kCallStop = SIGTRAP | 0x80;
 // This part of the gate's page contains only filler.
 constexpr std::uint64_t kGateCode = 64, kRoomInGate = 2048;
 
-struct Letter {
+struct DescriptorMessage {
   msghdr header{};
   iovec part{};
   char byte = 0;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
 
   // Message as it will be stored at `address` in the program.
-  Letter(std::uint64_t address, int fd) {
+  DescriptorMessage(std::uint64_t address, int fd) {
     const auto there = [&](std::size_t offset) { return reinterpret_cast<char*>(address + offset); };
-    part = {there(offsetof(Letter, byte)), 1};
-    header.msg_iov = reinterpret_cast<iovec*>(there(offsetof(Letter, part)));
+    part = {there(offsetof(DescriptorMessage, byte)), 1};
+    header.msg_iov = reinterpret_cast<iovec*>(there(offsetof(DescriptorMessage, part)));
     header.msg_iovlen = 1;
-    header.msg_control = there(offsetof(Letter, control));
+    header.msg_control = there(offsetof(DescriptorMessage, control));
     header.msg_controllen = control.size();
     cmsghdr rights{};
     rights.cmsg_level = SOL_SOCKET;
@@ -140,9 +140,9 @@ int send_descriptor(const ParkedThread& thread, int socket, int fd) {
   const auto instruction = std::search(code.begin(), code.end(), kSystemCall.begin(), kSystemCall.end());
   if (instruction == code.end()) return EPERM;
   const std::uint64_t at = thread.gate + kRoomInGate;
-  const Letter letter(at, fd);
-  std::array<std::byte, sizeof letter> before;
-  if (!memory.read(at, before) || !memory.write_code(at, std::as_bytes(std::span(&letter, 1)))) return EPERM;
+  const DescriptorMessage message(at, fd);
+  std::array<std::byte, sizeof message> before;
+  if (!memory.read(at, before) || !memory.write_code(at, std::as_bytes(std::span(&message, 1)))) return EPERM;
   const auto sent = stopped.call(thread.gate + static_cast<std::uint64_t>(instruction - code.begin()), SYS_sendmsg,
                                  static_cast<std::uint64_t>(socket), at, MSG_DONTWAIT | MSG_NOSIGNAL);
   memory.write_code(at, before);

@@ -309,7 +309,7 @@ bool asks_for_privilege(const std::string& path) {
 }
 
 // LeakSanitizer stops the program by ptrace, and ends it with an error where that fails.
-void suit_sanitizers(LaunchRequest& request) {
+void adapt_to_sanitizers(LaunchRequest& request) {
   const DynamicNames names = dynamic_names_of(request.path);
   request.trace.has_thread_sanitizer = names.has_thread_sanitizer();
   if (!names.has_address_sanitizer()) return;

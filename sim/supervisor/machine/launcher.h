@@ -62,7 +62,7 @@ struct LaunchedProcess {
 
 // Adapts the request to sanitizers. AddressSanitizer: its runtime is preloaded first, and leak detection is
 // off unless the environment decides. ThreadSanitizer: libraries get other addresses.
-void suit_sanitizers(LaunchRequest& request);
+void adapt_to_sanitizers(LaunchRequest& request);
 
 // Returns when the shim is in place in the process, or the process has ended.
 LaunchedProcess launch(const LaunchRequest& request);

@@ -93,9 +93,9 @@ std::optional<LoaderTrace::FirstStack> LoaderTrace::read_stack(std::uint64_t sta
   }
   for (; word(at) != AT_NULL; at += 2) {
     if (at > kMostWords) return std::nullopt;
-    if (word(at) < stack.told.size()) stack.told[word(at)] = word(at + 1);
+    if (word(at) < stack.auxiliary.size()) stack.auxiliary[word(at)] = word(at + 1);
   }
-  if (stack.arrays[1] == 0 || stack.told[AT_ENTRY] == 0) return std::nullopt;
+  if (stack.arrays[1] == 0 || stack.auxiliary[AT_ENTRY] == 0) return std::nullopt;
   return stack;
 }
 
@@ -108,13 +108,13 @@ std::optional<std::vector<Elf64_Phdr>> LoaderTrace::program_headers(std::uint64_
 
 std::optional<Places> LoaderTrace::find_places(const std::vector<Mapping>& all, const FirstStack& stack,
                                                std::uint64_t stack_pointer) {
-  const std::uint64_t base = stack.told[AT_BASE];
+  const std::uint64_t base = stack.auxiliary[AT_BASE];
   Elf64_Ehdr loader;
   if (base == 0 || !memory_.read(base, std::as_writable_bytes(std::span(&loader, 1)))) return std::nullopt;
-  const auto of_program = program_headers(stack.told[AT_PHDR], stack.told[AT_PHNUM]);
+  const auto of_program = program_headers(stack.auxiliary[AT_PHDR], stack.auxiliary[AT_PHNUM]);
   const auto of_loader = program_headers(base + loader.e_phoff, loader.e_phnum);
   if (!of_program || !of_loader) return std::nullopt;
-  return places_of(all, {.program_headers_at = stack.told[AT_PHDR],
+  return places_of(all, {.program_headers_at = stack.auxiliary[AT_PHDR],
                          .loader_base = base,
                          .stack_pointer = stack_pointer,
                          .program = *of_program,
@@ -129,7 +129,7 @@ std::optional<Places> LoaderTrace::find_places(const std::vector<Mapping>& all, 
 // those after all parts have been moved.
 bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_struct& registers) {
   std::vector<std::uint64_t>& block = stack.arrays;
-  const auto& given = stack.told;
+  const auto& given = stack.auxiliary;
   const std::uint64_t first_string = block[1];
   for (std::size_t i = 1; i < block.size(); ++i) block[i] = places.stack.moved(block[i]);
   constexpr std::uint64_t kStringBytes = 32;  // for AT_PLATFORM and AT_RANDOM

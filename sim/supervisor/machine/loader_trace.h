@@ -56,7 +56,7 @@ class LoaderTrace {
   // Initial stack by the kernel: argc, argv and envp with their zeros, and the auxiliary vector by type.
   struct FirstStack {
     std::vector<std::uint64_t> arrays;
-    std::array<std::uint64_t, 64> told{};
+    std::array<std::uint64_t, 64> auxiliary{};
   };
 
   std::optional<FirstStack> read_stack(std::uint64_t stack_pointer);

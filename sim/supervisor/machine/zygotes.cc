@@ -24,7 +24,7 @@ namespace verbatim::supervisor {
 namespace {
 
 // Header and first slot of a new process's region.
-struct Described {
+struct RegionImage {
   std::vector<std::byte> header = std::vector<std::byte>(sizeof(protocol::RegionHeader));
   std::vector<std::byte> slot = std::vector<std::byte>(sizeof(protocol::ThreadSlot));
 
@@ -42,9 +42,9 @@ struct Described {
 
 // All inputs of a start. nullopt: a copy cannot be used.
 std::optional<std::string> key_of(const LaunchRequest& request) {
-  Described described;
+  RegionImage image;
   const bool brings_files = request.ruleset_fd >= 0 || !request.placeholders.empty() || !request.descriptors.empty();
-  if (brings_files || !described.read(request.region_fd)) return std::nullopt;
+  if (brings_files || !image.read(request.region_fd)) return std::nullopt;
   std::string key;
   const auto add = [&key](const void* bytes, std::size_t size) {
     key.append(reinterpret_cast<const char*>(&size), sizeof size);
@@ -74,12 +74,12 @@ std::optional<std::string> key_of(const LaunchRequest& request) {
         static_cast<std::uint64_t>(request.own_descriptors),
         static_cast<std::uint64_t>(request.core), static_cast<std::uint64_t>(request.passage_fd), std::uint64_t{request.umask},
         request.signal_mask, std::uint64_t{request.patches->replaces_calls()},
-        Described::field<std::uint64_t>(described.header, offsetof(Header, shim_heap_size)),
-        std::uint64_t{Described::field<std::uint32_t>(described.slot, offsetof(Slot, virtual_tid))},
-        Described::field<std::uint64_t>(described.slot, offsetof(Slot, signal_mask))}) {
+        RegionImage::field<std::uint64_t>(image.header, offsetof(Header, shim_heap_size)),
+        std::uint64_t{RegionImage::field<std::uint32_t>(image.slot, offsetof(Slot, virtual_tid))},
+        RegionImage::field<std::uint64_t>(image.slot, offsetof(Slot, signal_mask))}) {
     add_number(number);
   }
-  add(described.header.data() + offsetof(Header, dispositions), sizeof(Header::dispositions));
+  add(image.header.data() + offsetof(Header, dispositions), sizeof(Header::dispositions));
   return key;
 }
 
@@ -132,16 +132,16 @@ bool Zygotes::is_ready(Zygote& zygote) {
 
 Zygotes::Zygote* Zygotes::make(const std::string& key, const LaunchRequest& request) {
   if (zygotes_.size() >= kMost) return nullptr;
-  Described described;
+  RegionImage image;
   Zygote zygote;
   try {
     zygote.region = std::make_unique<ProcessRegion>();
   } catch (const std::system_error&) {
     return nullptr;
   }
-  if (!described.read(request.region_fd)) return nullptr;
-  std::memcpy(static_cast<void*>(&zygote.region->header()), described.header.data(), described.header.size());
-  std::memcpy(static_cast<void*>(&zygote.region->slot(0)), described.slot.data(), described.slot.size());
+  if (!image.read(request.region_fd)) return nullptr;
+  std::memcpy(static_cast<void*>(&zygote.region->header()), image.header.data(), image.header.size());
+  std::memcpy(static_cast<void*>(&zygote.region->slot(0)), image.slot.data(), image.slot.size());
   zygote.region->header().is_zygote = 1;
   LaunchRequest own = request;
   own.region_fd = zygote.region->fd();
