@@ -108,6 +108,7 @@ class Supervisor::Impl final : public ProcessTable {
   void continue_process(Process& process);
   void notify_parent(Process& process, int status);
   Process* parent_of(Process& process);
+  // Fills in the header of a new process's region.
   void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
   // Value of RegionHeader::checks: the checks that the shim makes, and what it reports.
   std::uint32_t requested_checks() const {
@@ -116,6 +117,7 @@ class Supervisor::Impl final : public ProcessTable {
         (options_.lets_unknown_calls_through ? protocol::kLetsUnknownCalls : 0);
     return (options_.checks & ~(protocol::kTellsPlaces | protocol::kTellsCalls | protocol::kLetsUnknownCalls)) | tells;
   }
+  // Connects the memory and the region of a new process to this run.
   void adopt(Process& process);
   LaunchedProcess start_process(const LaunchRequest& request);
   // Landlock ruleset for programs of the host; -1 without --confine.
@@ -149,6 +151,7 @@ class Supervisor::Impl final : public ProcessTable {
   void check_end_was_simulated(Process& process, int status);
   bool ended_from_outside();
   std::optional<Answer> forked(Thread& thread);
+  // Blocks the parent of a vfork until `child` releases it.
   std::optional<Answer> hold(Thread& thread, Process& child);
   void release_parent(Process& process);
   void return_memory(Process& child);
@@ -156,6 +159,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::optional<Answer> execute_program(Thread& thread);
   void show_execution(std::size_t host, const std::vector<std::string>& files);
   void end_family(Process& process, int status);
+  // The thread's timer has fired: attempts its call, or lets it continue.
   void on_thread(Thread& thread);
   void raise_signals(Thread& thread);
   // The thread's call is answered: the thread runs until its next request.
@@ -169,6 +173,7 @@ class Supervisor::Impl final : public ProcessTable {
   // Time of the next start of a program or the next event of a thread on `host`; kNever: none; nullopt:
   // too many to look at.
   std::optional<Instant> next_program_event_on(std::size_t host) const;
+  // A thread of the process has the token: takes its requests until one waits for its time or the process has ended.
   void take_request(Process& process);
   void take_requests(Process& process);
   bool wait_for_message(Process& process);
@@ -182,6 +187,7 @@ class Supervisor::Impl final : public ProcessTable {
   bool may_answer_ahead(Thread& thread, Instant due) const;
   bool has_blocked_sibling(Thread& thread) const;
   Taken answer_ahead(Thread& thread, Instant due);
+  // False: the thread does not wait. True: it is parked, or was killed for a corrupt region.
   bool take_poke(Thread& thread);
   std::optional<Answer> park_poll(Thread& thread);
   void park(Thread& thread, Parked parked);
@@ -194,6 +200,7 @@ class Supervisor::Impl final : public ProcessTable {
   bool restore_turn_start_memory(Thread& thread, const Thread::Turn& turn);
   void finish_turn(Thread& thread, Thread::Turn turn);
   void catch_up_parked_siblings(Thread& thread);
+  // Restores the present content of memory after a turn that was finished in the past.
   void end_turn(Process& process);
   LoopAnalyst& analyst_of(Process& process);
   bool follow_clock(Thread& thread);
@@ -209,6 +216,7 @@ class Supervisor::Impl final : public ProcessTable {
   bool has_parked_thread(std::size_t host) const;
   void check_ran_in_simulation(const Process& process);
   std::string why_not_parked(Process& process);
+  // Takes over the thread's clock and doorbells. False: they make no sense, and the process was killed.
   bool take_slice(Thread& thread);
   std::uint64_t caller_of(Process& process, const protocol::VerbNote& note);
   void report_verb_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end);

@@ -25,7 +25,7 @@ class Supervisor::Impl::Terminals {
   // The process leads the terminal's session and gets it as standard input, output and error.
   void seat(std::size_t terminal, Process& process);
   // Called between two events, when no thread has the token: waits for input or schedules it. True:
-  // something has changed.
+  // to be called again before the next event.
   bool attend();
   // A process has ended. True: it was the last session leader.
   bool note_end(const Process& process);
@@ -43,7 +43,7 @@ class Supervisor::Impl::Terminals {
   // A thread waits for its input; `alone`: and for nothing else, as a shell does.
   bool is_read(const Seat& seat, bool alone = false) const;
   bool all_are_read_alone() const;
-  std::uint64_t waits() const;
+  std::uint64_t waits() const;  // number of waits for input that programs have begun, on all terminals
   void schedule(TerminalInput input, Instant when);
   void on_timer();
   void on_check();
@@ -58,9 +58,9 @@ class Supervisor::Impl::Terminals {
   TerminalInput coming_;       // input of timer_, while scheduled
   Instant last_input_{};
   bool waits_for_reader_ = false;  // the next keys, of a file, wait for a reader
-  std::uint64_t waits_seen_ = 0;
-  std::uint64_t steps_ = 0;
-  std::chrono::steady_clock::time_point looked_{};
+  std::uint64_t waits_seen_ = 0;   // waits() when waits_for_reader_ was set or last checked
+  std::uint64_t steps_ = 0;        // engine steps: a person's input is looked for at every 64th only,
+  std::chrono::steady_clock::time_point looked_{};  // and not within 5 ms of the last look
 };
 
 }  // namespace verbatim::supervisor

@@ -40,6 +40,7 @@ class CodePatches {
   struct Entries {
     std::uint64_t instruction = 0, call = 0;
   };
+  // The shim is loaded: open areas and those opened later lead to its entry points. False: a header cannot be written.
   bool set_entries(host::ProgramMemory& memory, Entries entries);
 
   // `length` bytes at `address` are mapped from `file` at `offset`. Forgets previous data about the range.
@@ -48,7 +49,7 @@ class CodePatches {
   // The range contains code that was generated or changed at run time. Replacements that the program has
   // not overwritten stay.
   void patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
-  // The range has other contents.
+  // The range has other contents: forgets origins, replacements and traps there, without writing code.
   void forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
 
   // Origin of code. nullptr: no file, or unknown.

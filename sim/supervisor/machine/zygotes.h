@@ -54,6 +54,7 @@ class Zygotes {
 
   static Identity identity_of(const std::string& path);
   static std::vector<Identity> identities_of(const Zygote& zygote, const LaunchRequest& request);
+  // Starts a zygote and keeps it under `key`; nullptr: it cannot be made, and launch() starts the process itself.
   Zygote* make(const std::string& key, const LaunchRequest& request);
   // Waits until the zygote can be copied again. False: it has ended or does not answer.
   static bool is_ready(Zygote& zygote);
