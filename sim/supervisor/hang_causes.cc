@@ -182,7 +182,7 @@ HangCauses::Clause HangCauses::sleep_on(Process& process, const hca::CompletionQ
       return {fmt::format("{} was not armed again (ibv_req_notify_cq) after its last event, at {}", name, time_text(cq.last_event)), cause};
     }
     WaitReason reason;
-    explain_by(reason, nothing_comes(cq, all));
+    explain_by(reason, why_empty(cq, all));
     Clause clause{fmt::format("{} is armed{} and empty{}", name, cq.asked_solicited ? " for solicited completions" : "",
                               reason.explanation.empty() ? "" : ": " + reason.explanation),
                   reason.cause};
@@ -224,7 +224,7 @@ WaitReason HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> que
     const hca::Inspection all = context.hca().inspect(context.handle());
     const auto cq = std::ranges::find(all.cqs, polled.number, &hca::CompletionQueueState::number);
     if (cq == all.cqs.end() || cq->waiting != 0) continue;
-    std::vector<Clause> of_queue = nothing_comes(*cq, all);
+    std::vector<Clause> of_queue = why_empty(*cq, all);
     if (cq->has_overrun) of_queue = {{"it has overrun, so nothing completes on it any more", WaitCause::kOwn}};
     for (Clause& clause : of_queue) {
       if (queues.size() > 1) clause.text = fmt::format("CQ {}: {}", cq->number, clause.text);
@@ -327,7 +327,7 @@ HangCauses::Clause HangCauses::why_no_message(const hca::QueuePairState& qp) con
   return clause;
 }
 
-std::vector<HangCauses::Clause> HangCauses::nothing_comes(const hca::CompletionQueueState& cq, const hca::Inspection& all) const {
+std::vector<HangCauses::Clause> HangCauses::why_empty(const hca::CompletionQueueState& cq, const hca::Inspection& all) const {
   std::vector<Clause> wrong, usual;
   bool has_users = false;
   for (const hca::QueuePairState& qp : all.qps) {

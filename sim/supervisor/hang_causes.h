@@ -66,7 +66,7 @@ class HangCauses {
   std::string callers(Process& process, const StackStart& start) const;
   Clause sleep_on(Process& process, const hca::CompletionQueueState& cq, const hca::Inspection& all, bool is_awaited) const;
   // Why a completion queue stays empty.
-  std::vector<Clause> nothing_comes(const hca::CompletionQueueState& cq, const hca::Inspection& all) const;
+  std::vector<Clause> why_empty(const hca::CompletionQueueState& cq, const hca::Inspection& all) const;
   // Pid of the process at the other end of the TCP connection that the thread reads from; 0: it waits
   // for something else.
   std::uint32_t tcp_peer_of(Thread& thread) const;

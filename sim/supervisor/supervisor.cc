@@ -340,7 +340,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   }
   Process& process = add_process(std::make_unique<Process>(index, pid, host, spec.host, named.substr(named.rfind('/') + 1),
                                                            Rng(options_.seed, stream + "/random"), std::move(region)));
-  describe(process.region(), pid, Family::kInit, spec.host);
+  fill_header(process.region(), pid, Family::kInit, spec.host);
   process.region().slot(0).virtual_tid = pid;
   process.region().slot(0).clock_ps = to_ps(engine_.now());
   process.install_at(1, std::make_shared<OutputFile>(1));
@@ -366,7 +366,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   if (!launched.error.empty()) {
     process.alive = false;
     count_end(process);
-    return give_up(launched.is_machines ? Outcome::kMachine : Outcome::kNotStarted, launched.error);
+    return give_up(launched.is_refused_by_machine ? Outcome::kMachine : Outcome::kNotStarted, launched.error);
   }
   process.set_native_pid(launched.pid);
   process.outlives_its_end = true;

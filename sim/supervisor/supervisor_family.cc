@@ -165,7 +165,7 @@ void return_variables(Process& child, Process& parent) {
 
 }  // namespace
 
-void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host) {
+void Supervisor::Impl::fill_header(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host) {
   protocol::RegionHeader& header = region.header();
   header.magic = protocol::kMagic;
   header.version = protocol::kVersion;
@@ -280,7 +280,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
     return std::nullopt;
   }
   region->close_fd();
-  describe(*region, thread.copy_pid(), parent.pid(), parent.host_index());
+  fill_header(*region, thread.copy_pid(), parent.pid(), parent.host_index());
   std::copy(std::begin(parent.region().header().dispositions),
             std::end(parent.region().header().dispositions), std::begin(region->header().dispositions));
   region->header().traps_timestamp_counter = parent.region().header().traps_timestamp_counter;
@@ -452,7 +452,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   }
 
   auto region = std::make_unique<ProcessRegion>();
-  describe(*region, process.pid(), process.family().parent, process.host_index());
+  fill_header(*region, process.pid(), process.family().parent, process.host_index());
   for (int signal = 1; signal <= 64; ++signal) {
     if (process.disposition(signal) != protocol::kSignalIgnored) continue;
     region->header().dispositions[signal] = protocol::kSignalIgnored;
@@ -487,7 +487,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   request.trace.credentials = thread.credentials;
   request.trace.credentials.execute();
   LaunchedProcess launched = start_process(request);
-  if (launched.is_machines) {
+  if (launched.is_refused_by_machine) {
     finish(Outcome::kMachine, title(process) + " could not execute a program: " + launched.error);
     return std::nullopt;
   }

@@ -109,7 +109,7 @@ class Supervisor::Impl final : public ProcessTable {
   void notify_parent(Process& process, int status);
   Process* parent_of(Process& process);
   // Fills in the header of a new process's region.
-  void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
+  void fill_header(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
   // Value of RegionHeader::checks: the checks that the shim makes, and what it reports.
   std::uint32_t requested_checks() const {
     const std::uint32_t tells =

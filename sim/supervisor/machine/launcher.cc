@@ -377,7 +377,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
                      (launch_error == EAGAIN   ? "; raise the limit on processes (ulimit -u)"
                       : launch_error == EMFILE ? "; raise the limit on open files (ulimit -Hn)"
                                                : "");
-    launched.is_machines = true;
+    launched.is_refused_by_machine = true;
   } else {
     const int status = await_status(launched.pid);
     if (!WIFSTOPPED(status)) {

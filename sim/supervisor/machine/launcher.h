@@ -57,7 +57,7 @@ struct LaunchedProcess {
   // written to 1 and 2 before the shim was in place; later nobody reads these pipes
   std::string early_output[2];
   std::string error;            // not empty: no process was started
-  bool is_machines = false;  // the machine has no room for one more process
+  bool is_refused_by_machine = false;  // the machine has no room for one more process
 };
 
 // Adapts the request to sanitizers. AddressSanitizer: its runtime is preloaded first, and leak detection is
