@@ -64,6 +64,7 @@ class HangCauses {
   std::string place(Process& process, std::uint64_t address) const;
   // Call stack above the function that contains `start`.
   std::string callers(Process& process, const StackStart& start) const;
+  // Explains a sleep on a completion channel by one of its CQs; `is_awaited`: the thread is in ibv_get_cq_event.
   Clause sleep_on(Process& process, const hca::CompletionQueueState& cq, const hca::Inspection& all, bool is_awaited) const;
   // Why a completion queue stays empty.
   std::vector<Clause> why_empty(const hca::CompletionQueueState& cq, const hca::Inspection& all) const;
@@ -71,8 +72,11 @@ class HangCauses {
   // for something else.
   std::uint32_t tcp_peer_of(Thread& thread) const;
   Peer peer_of(const hca::QueuePairState& qp) const;
+  // Why no message arrives at the queue pair.
   Clause why_no_message(const hca::QueuePairState& qp) const;
+  // Why no send of the queue pair completes; empty: none is outstanding.
   Clause why_no_send(const hca::QueuePairState& qp) const;
+  // Fate of packets to the first of these addressees of whom it is known; "": none.
   std::string dropped_to(const std::vector<std::string>& names) const;
 
   const std::vector<std::unique_ptr<Process>>& processes_;

@@ -27,14 +27,15 @@
 //
 // Slices. In mode kCallByCall a thread has the token for one call. In mode kSlices it keeps the token until
 // its horizon, the earliest virtual time at which anything outside the thread could affect or observe it
-// (scheduling/horizon.h). Until then the shim answers clock reads, polls and posts from shared memory, and
-// the thread's clock runs ahead of the engine's. Calls that the Linux kernel or the shim answers by itself
-// (kPassing, kLocal, … in verbs_shim/protocol/system_calls.h) keep the token in both modes. A call that the
-// supervisor answers returns it, except a call that found nothing and is repeated before the horizon: the
-// shim knows the answer (verbs_shim/protocol/repeated_calls.h). A call that concerns its own host alone, and
-// is due before the horizon, is executed without stepping the engine up to its time (Impl::answer_ahead).
-// Nothing before the horizon can differ. Both modes therefore give the same trace, and the length of a slice
-// is no part of the result.
+// (scheduling/horizon.h). Until then the shim answers clock reads, polls, posts and the system calls that
+// need no supervisor (kLocal, … in verbs_shim/protocol/system_calls.h) by itself, and adds their cost to the
+// thread's clock, which runs ahead of the engine's. Calls of class kPassing do not trap: they keep the token
+// in both modes and take no virtual time. A call that the supervisor answers returns the token, with one
+// exception: if the same call found nothing before and the horizon is not reached, the shim repeats the
+// answer (verbs_shim/protocol/repeated_calls.h). A call that concerns its own host alone and is due before
+// the horizon is executed without stepping the engine up to its time, and the thread continues
+// (Impl::answer_ahead). Nothing before the horizon can differ. Both modes therefore give the same trace, and
+// the length of a slice is no part of the result.
 #pragma once
 
 #include <functional>

@@ -164,7 +164,7 @@ bool Supervisor::Impl::has_parked_thread(std::size_t host) const {
   return false;
 }
 
-// The poll's time has come. If it finds nothing and the program will only poll again, the turns in between
+// The poll is due. If it finds nothing and the program will only poll again, the turns in between
 // are skipped: returns nullopt, and the thread is parked. Otherwise returns the answer to the poll, which
 // also asks for the next poll where a proof needs to see it.
 std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {

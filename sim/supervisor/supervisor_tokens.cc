@@ -108,7 +108,7 @@ void Supervisor::Impl::kill_corrupt_process(Process& process) {
   kill_process(process);
 }
 
-// Adopts the thread that the program has been told to create. The shim reports its native id, which is
+// Adopts the thread that the program was instructed to create. The shim reports its native id, which is
 // accepted if the kernel confirms that it belongs to this process and it is not a known thread's. False:
 // there is none, and the program or the run has been ended.
 bool Supervisor::Impl::adopt_thread(Process& process) {

@@ -75,7 +75,7 @@ class CodeFiles {
   CodeTable table_;
   std::map<Key, std::unique_ptr<FileCode>> files_;
   std::set<std::string> asked_for_;
-  std::map<const FileCode*, Calls> calls_;  // never iterated in a way that matters
+  std::map<const FileCode*, Calls> calls_;  // the order of its entries does not affect results
   std::map<const FileCode*, std::vector<AccessSite>> accesses_;
   std::map<Key, std::shared_ptr<Ahead>> ahead_;
   std::jthread searcher_;

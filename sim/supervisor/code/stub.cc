@@ -142,7 +142,7 @@ std::optional<std::vector<std::uint8_t>> make_call_stub(const CallSite& site, st
   code.put({0xff, 0x25});        // jmp *call_entry(%rip)
   code.relative(area + offsetof(protocol::PatchAreaHeader, call_entry));
   code.put({0x0f, 0x05});        // call: syscall
-  code.put({0x48, 0x8d, 0x0d});  // lea next(%rip), %rcx      answered: the shim goes on here
+  code.put({0x48, 0x8d, 0x0d});  // lea next(%rip), %rcx      answered: the shim continues here
   code.relative(site.next());
   code.append({call + CallSite::kCallSize, site.bytes.end()});
   code.put({kJump});

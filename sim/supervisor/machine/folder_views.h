@@ -43,8 +43,9 @@ class FolderViews {
 
   // A new file of the program; it may reuse the inode number of a removed copy.
   void note_made(std::uint64_t device, std::uint64_t inode);
+  // A program has read the names in this folder.
   void note_listed(std::uint64_t device, std::uint64_t inode);
-  // Fills in the answer.
+  // Fills in the attributes of the file that programs see.
   void look(protocol::ViewedFile& file);
 
   // After the end of all programs: removes from the copies everything that equals its original. Returns the

@@ -1,6 +1,6 @@
 // Memory of another process. Accessed by process_vm_readv and process_vm_writev; where a container refuses
-// these, through /proc/PID/mem. That file ignores page protection, so the rights of the mappings are checked
-// first: both methods access the same bytes and fail at the same byte.
+// these, through /proc/PID/mem. /proc/PID/mem ignores page protection: the rights of the mappings are checked
+// first, and both methods access the same bytes and fail at the same byte.
 #pragma once
 
 #include <sys/types.h>
