@@ -57,7 +57,7 @@ void give_token_back() {
 
 // How a thread waits depends on real time, as do the contents of its stack frames; a program that reads
 // uninitialized stack would see them. The thread therefore waits on the stack on which the shim starts
-// threads. (A signal handler keeps its own stack, because the kernel must see that the stack is in use.)
+// threads. (A trap handler stays on its signal stack, because the kernel must see that the stack is in use.)
 void hand_over() {
   if (my_slot->request != Request::kPoke) time_passes();
   const unsigned long base = protocol::shim_stack(my_slot_index());
@@ -197,7 +197,7 @@ bool passes_locally(std::int64_t cost_ps) {
   return true;
 }
 
-// Explored delays: a call that the thread would answer itself may be delayed. It is identified by counting
+// Chosen delays: a call that the thread would answer itself may be delayed. It is identified by counting
 // calls, and the count must not depend on how the thread runs. Calls that a parked thread does not execute
 // (empty polls, yields, clock reads) are therefore not counted, except the first poll or yield after a call
 // of another kind.

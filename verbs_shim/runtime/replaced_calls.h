@@ -9,7 +9,8 @@
 
 namespace verbatim::shim {
 
-// Sets the stack for the thread's calls, below `top`; ignored for a thread without TLS of the C library.
+// Sets the stack for the thread's calls, below `top`; ignored if the process has threads without TLS of the C
+// library.
 void set_call_stack(std::uint64_t top);
 
 // All calls of the process trap from here on: some of its threads have no TLS of their own.

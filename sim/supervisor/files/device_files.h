@@ -107,6 +107,7 @@ class DeviceOpening {
 class DeviceContext final : public hca::EventListener {
  public:
   using Warn = std::function<void(const std::string&)>;
+  // Called when the adapter has written a completion.
   using Written = std::function<void(std::uint32_t cq_number)>;
 
   DeviceContext(std::shared_ptr<DeviceOpening> opening, const hca::ProgramPort& program, Warn warn, Written written);
@@ -115,7 +116,8 @@ class DeviceContext final : public hca::EventListener {
   hca::Hca& hca() { return hca_; }
   std::uint32_t handle() const { return handle_; }
   bool open() const { return opening_ != nullptr; }
-  // The process stops using the device. Its objects exist as long as the opening, which is returned.
+  // The process stops using the device. Its objects exist as long as the opening, which is returned
+  // (nullptr: already closed).
   std::shared_ptr<DeviceOpening> close();
   // The process ends, or has ended, and closes its descriptors unless it `keeps_descriptors` (exec).
   // Preserves the contents of registered memory if the opening continues to exist.

@@ -51,7 +51,7 @@ class Checks {
 
   // Maximum number of findings of one check in one program that are reported; further ones are counted.
   static constexpr std::size_t kMostOfKind = 100;
-  // One sentence for each check whose findings were only counted, with the program's index.
+  // One sentence for each check of a program with more than kMostOfKind findings, with the program's index.
   std::vector<std::pair<std::size_t, std::string>> rest() const;
 
  private:

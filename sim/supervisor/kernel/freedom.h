@@ -13,9 +13,9 @@ inline constexpr std::string_view kWouldBlock = "call-would-block";
 // and its size.
 inline constexpr std::string_view kShortTransfer = "short-transfer";
 inline constexpr std::string_view kShortBytes = "short-transfer/bytes";
-// A call that must wait ends with EINTR at once (signal(7)), as after a signal whose handler leaves no trace,
-// or after a stop of the process. Handler: only if an unmasked signal has a handler. Stop: always for calls
-// that a stop interrupts.
+// A call that must wait ends with EINTR at once (signal(7)), as after a signal whose handler leaves no trace, or
+// after a stop of the process. Handler: only if an unmasked signal has a handler without SA_RESTART. Stop: always
+// for calls that a stop interrupts.
 inline constexpr std::string_view kInterrupted = "call-interrupted";
 
 }  // namespace verbatim::supervisor::freedom

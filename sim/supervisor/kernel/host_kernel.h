@@ -44,7 +44,7 @@ class OwnFiles {
     if (own.number == 0) own.number = ++last_number_;
     return own;
   }
-  // For a file that was just created: a new number, no owners.
+  // For a file that was just created: a new number, owned by root.
   OwnFile& make(const MachineFile& file) {
     files_.erase(file);
     return meet(file);

@@ -79,7 +79,7 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
   return kHandlers.rows[std::min(number, protocol::kSystemCallLimit - 1)];
 }
 
-// Of equal empty calls in a row (a program that polls), only the first is recorded.
+// Only the first of equal empty calls in a row (a program that polls) is recorded.
 Kernel::Outcome Kernel::execute(Thread& thread) {
   thread.stop_waiting();
   note_caller(thread);

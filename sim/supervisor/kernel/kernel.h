@@ -127,9 +127,9 @@ class Kernel {
   // Number of calls denied because the host's trees lack the file or cannot be changed.
   std::uint64_t refused_files() const { return refused_files_; }
   Checks& checks() { return checks_; }
-  // A process has ended: closes its descriptors and devices.
+  // A process has ended: releases its timers, devices, descriptors and waits.
   void release(Process& process);
-  // `child` was just made as a copy of `parent`.
+  // `child` is a new copy of `parent`: it inherits System V attachments, unless both share memory (vfork).
   void inherit(Process& parent, Process& child);
 
  private:

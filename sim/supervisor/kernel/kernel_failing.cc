@@ -1,4 +1,4 @@
-// Calls that fail, or transfer less than possible, by choice of the explorer.
+// Calls that fail, or transfer less than possible, by choice (freedom.h).
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>

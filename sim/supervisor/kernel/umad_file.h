@@ -69,7 +69,7 @@ class UmadFile final : public VirtualFile, public management::MadClient, public 
   std::deque<Received> received_;
 };
 
-// Several programs may open it; the last close of any opening clears the bit.
+// There may be several openings; the end of any of them clears the bit.
 class IssmFile final : public VirtualFile {
  public:
   explicit IssmFile(management::PortManagement& port) : port_(port) { port_.set_subnet_manager(true); }

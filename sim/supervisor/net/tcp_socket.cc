@@ -242,7 +242,7 @@ std::vector<std::byte> TcpSocket::structured_option(int level, int option) const
   if (connection_ != nullptr) {
     const auto latency_us = static_cast<std::uint32_t>(to_ps(connection_->latency()) / 1'000'000);
     info.tcpi_rtt = info.tcpi_rcv_rtt = 2 * latency_us;
-    info.tcpi_rto = 200'000;  // minimum of Linux
+    info.tcpi_rto = 200'000;  // Linux's least
     const std::size_t segments =
         (outgoing().outstanding() + TcpStream::kSegmentBytes - 1) / TcpStream::kSegmentBytes;
     info.tcpi_unacked = static_cast<std::uint32_t>(segments);

@@ -92,7 +92,7 @@ struct TreeWalk {
   enum class End : std::uint8_t {
     kNode,        // `node`, at `path`
     kMissing,     // no node at `path`
-    kOut,         // left the trees: `path` is equivalent; links in the machine's files are not resolved
+    kOut,         // outside the trees, at `path`; links in the machine's files are not resolved
     kDescriptor,  // an open file: `descriptor` of process `owner`
     kNoFolder,    // a component follows a file that is not a folder (ENOTDIR)
     kLoop,        // too many links (ELOOP)
