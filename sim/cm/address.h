@@ -1,4 +1,4 @@
-// Addresses as programs of librdmacm give them.
+// Addresses as librdmacm programs pass them.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,16 @@ enum class Family : std::uint8_t { kNone, kIpv4, kIpv6, kIb };
 
 struct Address {
   Family family = Family::kNone;
-  ib::Gid ip;               // of IPv4: mapped; of AF_IB: the GID
-  std::uint16_t port = 0;   // of an IP address
-  std::uint64_t scope = 0;  // of AF_IB, and of IPv6: the interface that a link-local address belongs to
-  // AF_IB alone.
+  ib::Gid ip;               // IPv4: mapped; AF_IB: the GID
+  std::uint16_t port = 0;   // IP addresses only
+  std::uint64_t scope = 0;  // AF_IB; IPv6: the interface of a link-local address
+  // AF_IB only.
   std::uint16_t pkey = 0;
   std::uint32_t flow_info = 0;
   std::uint64_t service_id = 0, service_mask = 0;
 
-  // No adapter's in particular: for Linux's connection manager the loopback address is one of these, too (cma_any_addr).
+  // Whether the address belongs to no particular adapter. Linux's connection manager treats the loopback
+  // address as a wildcard as well (cma_any_addr).
   bool is_any() const { return is_zero() || is_loopback(); }
   bool is_zero() const {
     const std::uint8_t* begin = ip.raw + (family == Family::kIpv4 ? 12 : 0);

@@ -12,13 +12,14 @@ using namespace mad::cm;
 
 namespace {
 
-// As Linux' rdma_cm sets them: 4.3 s for an answer, fifteen repetitions, and 68 s more for who asks for time.
+// The values of Linux's rdma_cm: 4.3 s for an answer, fifteen repetitions, and 68 s more after an MRA.
 constexpr std::uint8_t kResponseTimeout = 20;
 constexpr std::uint8_t kMaxRetries = 15;
 constexpr std::uint8_t kMraTimeout = 24;
 constexpr std::uint32_t kUnreliable = 1;
 
-// IBA 12.7.34: what a packet and its acknowledgement take, twice the packet's life and the adapter's own delay, as a code.
+// IBA 12.7.34: time for a packet and its acknowledgement, which is twice the packet life time plus the
+// adapter's delay, as a code.
 std::uint8_t ack_timeout_of(std::uint8_t ack_delay, std::uint8_t packet_life_time) {
   int timeout = packet_life_time + 1;
   if (timeout >= ack_delay) {
@@ -98,7 +99,7 @@ std::uint32_t Connection::remote_qpn() const {
   }
 }
 
-// With both identifiers.
+// Adds both communication identifiers.
 template <class Message>
 ib::ManagementDatagram Connection::named(Message message) const {
   message.local_comm_id = local_id_;
@@ -106,7 +107,7 @@ ib::ManagementDatagram Connection::named(Message message) const {
   return datagram_of(message);
 }
 
-void Connection::tell(ConnectionEvent event) {
+void Connection::notify_owner(ConnectionEvent event) {
   if (owner_ != nullptr) owner_->on_connection_event(*this, event);
 }
 
@@ -128,7 +129,7 @@ void Connection::on_timer() {
   if (state_ == ConnectionState::kTimeWait) {
     state_ = ConnectionState::kIdle;
     has_waited_ = true;
-    return tell(ConnectionEvent::Kind::kTimeWaitOver);
+    return notify_owner(ConnectionEvent::Kind::kTimeWaitOver);
   }
   if (!unanswered_) return;
   if (tries_left_ > 0) {
@@ -143,20 +144,20 @@ void Connection::on_timer() {
     case ConnectionState::kMraReqReceived:
     case ConnectionState::kSidrReqSent:
       state_ = ConnectionState::kIdle;
-      return tell(ConnectionEvent::Kind::kUnanswered);
+      return notify_owner(ConnectionEvent::Kind::kUnanswered);
     case ConnectionState::kRepSent:
     case ConnectionState::kMraRepReceived:
       state_ = ConnectionState::kIdle;
-      return tell(ConnectionEvent::Kind::kUnanswered);
+      return notify_owner(ConnectionEvent::Kind::kUnanswered);
     case ConnectionState::kDreqSent:
       enter_time_wait();
-      return tell(ConnectionEvent{.kind = ConnectionEvent::Kind::kDisconnected, .timed_out = true});
+      return notify_owner(ConnectionEvent{.kind = ConnectionEvent::Kind::kDisconnected, .timed_out = true});
     default:
       return;
   }
 }
 
-// Until packets of the old connection can be no more under way.
+// Lasts until no packet of the old connection can be in flight.
 void Connection::enter_time_wait() {
   stop_retrying();
   state_ = ConnectionState::kTimeWait;
@@ -224,7 +225,7 @@ void Connection::begin_as_responder(const Req& request, const ib::ManagementData
   manager_.add_remote(*this);
   towards_peer_ = from;
   if (towards_peer_.grh) std::swap(towards_peer_.grh->source, towards_peer_.grh->destination);
-  // The way back; LIDs are those of the packet, which are true within the subnet.
+  // The reverse path. Its LIDs are those of the packet, which are valid within the subnet.
   const PathInfo& primary = request.primary;
   path_.sgid = primary.remote_gid;
   path_.dgid = primary.local_gid;
@@ -253,7 +254,7 @@ void Connection::begin_as_responder(const Req& request, const ib::ManagementData
   state_ = ConnectionState::kReqReceived;
 }
 
-// IBA 12.9.8.3.2, 12.9.8.7: who asks again is told that the answer takes its time, or gets the answer again.
+// IBA 12.9.8.3.2, 12.9.8.7: a duplicate request is answered by an MRA, or by the earlier answer.
 void Connection::on_duplicate_request() {
   if (state_ == ConnectionState::kReqReceived || state_ == ConnectionState::kMraReqSent) {
     Mra mra{};
@@ -313,7 +314,7 @@ void Connection::on_reply(const Rep& reply) {
   negotiated_.rnr_retry_count = reply.rnr_retry_count;
   negotiated_.ack_timeout = ack_timeout_of(reply.target_ack_delay, static_cast<std::uint8_t>(negotiated_.ack_timeout - 1));
   state_ = ConnectionState::kRepReceived;
-  tell({.kind = ConnectionEvent::Kind::kReply, .private_data = all_of(reply.private_data)});
+  notify_owner({.kind = ConnectionEvent::Kind::kReply, .private_data = all_of(reply.private_data)});
 }
 
 int Connection::send_ready(const PrivateData& private_data) {
@@ -331,7 +332,7 @@ void Connection::on_ready(const Rtu& ready) {
   if (state_ != ConnectionState::kRepSent && state_ != ConnectionState::kMraRepReceived) return;
   stop_retrying();
   state_ = ConnectionState::kEstablished;
-  tell({.kind = ConnectionEvent::Kind::kReady, .private_data = all_of(ready.private_data)});
+  notify_owner({.kind = ConnectionEvent::Kind::kReady, .private_data = all_of(ready.private_data)});
 }
 
 int Connection::note_established() {
@@ -339,7 +340,7 @@ int Connection::note_established() {
   if (state_ != ConnectionState::kRepSent && state_ != ConnectionState::kMraRepReceived) return EINVAL;
   stop_retrying();
   state_ = ConnectionState::kEstablished;
-  tell(ConnectionEvent::Kind::kReady);
+  notify_owner(ConnectionEvent::Kind::kReady);
   return 0;
 }
 
@@ -409,9 +410,9 @@ void Connection::on_reject(const Rej& reject) {
     default:
       return;
   }
-  tell({.kind = ConnectionEvent::Kind::kRejected,
-        .reason = static_cast<std::uint32_t>(reject.reason),
-        .private_data = all_of(reject.private_data)});
+  notify_owner({.kind = ConnectionEvent::Kind::kRejected,
+                .reason = static_cast<std::uint32_t>(reject.reason),
+                .private_data = all_of(reject.private_data)});
 }
 
 int Connection::send_disconnect() {
@@ -434,7 +435,7 @@ void Connection::on_disconnect(const Dreq&) {
     case ConnectionState::kMraRepSent:
       stop_retrying();
       state_ = ConnectionState::kDreqReceived;
-      return tell(ConnectionEvent::Kind::kDisconnect);
+      return notify_owner(ConnectionEvent::Kind::kDisconnect);
     case ConnectionState::kTimeWait:
       if (last_answer_) manager_.port_.send(*last_answer_);
       return;
@@ -454,7 +455,7 @@ int Connection::send_disconnect_reply() {
 void Connection::on_disconnect_reply(const Drep&) {
   if (state_ != ConnectionState::kDreqSent && state_ != ConnectionState::kDreqReceived) return;
   enter_time_wait();
-  tell(ConnectionEvent::Kind::kDisconnected);
+  notify_owner(ConnectionEvent::Kind::kDisconnected);
 }
 
 int Connection::send_sidr_request(const Path& path, std::uint64_t service_id, const PrivateData& private_data) {
@@ -512,10 +513,10 @@ void Connection::on_sidr_reply(const SidrRep& reply) {
   if (state_ != ConnectionState::kSidrReqSent) return;
   stop_retrying();
   state_ = ConnectionState::kIdle;
-  tell({.kind = ConnectionEvent::Kind::kSidrReply,
-        .reason = static_cast<std::uint32_t>(reply.status),
-        .private_data = all_of(reply.private_data),
-        .sidr = reply});
+  notify_owner({.kind = ConnectionEvent::Kind::kSidrReply,
+                .reason = static_cast<std::uint32_t>(reply.status),
+                .private_data = all_of(reply.private_data),
+                .sidr = reply});
 }
 
 }  // namespace verbatim::cm

@@ -1,6 +1,6 @@
-// One communication of the connection manager (IBA 12.9): what is established by REQ, REP and RTU between two queue pairs, or
-// asked by SIDR_REQ about one. Its messages are datagrams that may be lost, late or double; each is sent again
-// until it is answered, as often as the REQ said.
+// One communication of the connection manager (IBA 12.9): established by REQ, REP and RTU between two queue
+// pairs, or a SIDR_REQ query for one. Its messages are datagrams, which may be lost, delayed or duplicated.
+// Each is sent again until it is answered, as often as the REQ permits.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Connection;
 using management::Path;
 using PrivateData = std::vector<std::byte>;
 
-// IBA 12.9.5, 12.9.7, as one end sees itself.
+// IBA 12.9.5, 12.9.7: the state of this end.
 enum class ConnectionState : std::uint8_t {
   kIdle,
   kReqSent,
@@ -38,22 +38,22 @@ enum class ConnectionState : std::uint8_t {
   kSidrReqReceived,
 };
 
-// What an owner learns of its connection.
+// Notification of a connection's owner.
 struct ConnectionEvent {
   enum class Kind : std::uint8_t {
     kReply,         // REP
-    kReady,         // RTU, or the first packet of the peer told by the owner
+    kReady,         // RTU, or note_established() for the peer's first packet
     kRejected,      // REJ, `reason`
-    kUnanswered,    // REQ or REP, sent as often as allowed
+    kUnanswered,    // no answer to a REQ, REP or SIDR_REQ after all repetitions
     kDisconnect,    // DREQ
-    kDisconnected,  // DREP; `timed_out`: none came
+    kDisconnected,  // DREP; `timed_out`: none arrived
     kTimeWaitOver,
-    kSidrReply,  // `reason`: its status
+    kSidrReply,  // `reason`: SIDR status
   };
   Kind kind;
   std::uint32_t reason = 0;
   bool timed_out = false;
-  PrivateData private_data;  // all of the field, whatever the sender filled of it
+  PrivateData private_data;  // the whole field, regardless of how much the sender used
   mad::cm::SidrRep sidr{};
 };
 
@@ -66,7 +66,7 @@ class ConnectionOwner {
   ~ConnectionOwner() = default;
 };
 
-// Of a request, as its sender sets it.
+// Parameters of a request, set by its sender.
 struct RequestParameters {
   Path path;
   std::uint64_t service_id = 0;
@@ -92,7 +92,7 @@ struct ReplyParameters {
   std::uint32_t ece_vendor = 0, ece_options = 0;
 };
 
-// What a queue pair is moved to RTR and RTS with.
+// Attributes for the queue pair's transitions to RTR and RTS.
 struct Negotiated {
   std::uint32_t remote_qpn = 0;
   std::uint32_t receive_psn = 0, send_psn = 0;
@@ -104,9 +104,10 @@ struct Negotiated {
 
 class Connection {
  public:
-  // `owner` outlives it; without one nobody is told.
+  // `owner` outlives the connection; nullptr: nothing is notified.
   Connection(ConnectionManager& manager, ConnectionOwner* owner);
-  // Ends as the kernel ends the communication of a process that has gone: the peer is told once, and needs no answer.
+  // Ends the communication as the kernel does when a process exits: the peer gets one message, without
+  // repetition.
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -116,26 +117,26 @@ class Connection {
   const Path& path() const { return path_; }
   const Negotiated& negotiated() const { return negotiated_; }
   std::uint32_t local_id() const { return local_id_; }
-  // No message with its identifier is on its way or will be sent by the peer.
+  // No message with its identifier is in flight, nor will the peer send one.
   bool has_nothing_under_way() const { return state_ == ConnectionState::kIdle && (has_waited_ || transaction_ == 0); }
-  // Of the connection's end here.
+  // Queue pair number of this end.
   std::uint32_t local_qpn() const { return is_responder_ ? reply_.local_qpn : request_.local_qpn; }
-  // Of its end over there, from the peer's REQ or REP until the connection is over; else 0.
+  // Queue pair number of the peer, from its REQ or REP until the connection has ended; else 0.
   std::uint32_t remote_qpn() const;
   void set_owner(ConnectionOwner* owner) { owner_ = owner; }
-  // Of who has been asked.
+  // The REQ; for the passive end the received one.
   const mad::cm::Req& request() const { return request_; }
   const mad::cm::Rep& reply() const { return reply_; }
   const mad::cm::SidrReq& sidr_request() const { return sidr_request_; }
 
-  // Each: 0, or an errno when the state or a length does not allow it.
+  // Each returns 0, or an errno when the state or a length does not permit the message.
   int send_request(const RequestParameters& parameters);
   int send_reply(const ReplyParameters& parameters);
   int send_ready(const PrivateData& private_data);
   int send_reject(mad::cm::RejReason reason, const PrivateData& private_data);
   int send_disconnect();
   int send_disconnect_reply();
-  // The peer's first packet has come before its RTU.
+  // The peer's first packet has arrived before its RTU.
   int note_established();
   int send_sidr_request(const Path& path, std::uint64_t service_id, const PrivateData& private_data);
   int send_sidr_reply(mad::cm::SidrStatus status, std::uint32_t qpn, std::uint32_t qkey, const PrivateData& private_data);
@@ -143,7 +144,7 @@ class Connection {
  private:
   friend class ConnectionManager;
 
-  // From the manager, which knows that it is for this connection.
+  // Called by the manager, which has found this connection by the message's identifiers.
   void begin_as_responder(const mad::cm::Req& request, const ib::ManagementDatagram& from);
   void begin_as_sidr_responder(const mad::cm::SidrReq& request, const ib::ManagementDatagram& from);
   void on_duplicate_request();
@@ -156,17 +157,17 @@ class Connection {
   void on_sidr_reply(const mad::cm::SidrRep& reply);
   void on_timer();
 
-  // To the peer, in the transaction of the message that began the exchange.
+  // To the peer, with the transaction id of the first message of the exchange.
   template <class Message>
   ib::ManagementDatagram datagram_of(const Message& message) const;
   template <class Message>
   ib::ManagementDatagram named(Message message) const;
-  // Sent now, and again each `timeout_ms` until stop_retrying().
+  // Sends the datagram immediately, and again every `timeout_ms` until stop_retrying().
   void send_until_answered(ib::ManagementDatagram datagram, std::int64_t timeout_ms);
   void stop_retrying();
   void enter_time_wait();
-  void tell(ConnectionEvent event);
-  void tell(ConnectionEvent::Kind kind) { tell(ConnectionEvent{.kind = kind}); }
+  void notify_owner(ConnectionEvent event);
+  void notify_owner(ConnectionEvent::Kind kind) { notify_owner(ConnectionEvent{.kind = kind}); }
 
   ConnectionManager& manager_;
   ConnectionOwner* owner_;
@@ -176,18 +177,18 @@ class Connection {
   bool is_responder_ = false;
   ConnectionState state_ = ConnectionState::kIdle;
   Path path_;
-  ib::ManagementDatagram towards_peer_;  // where messages go
+  ib::ManagementDatagram towards_peer_;  // address of the peer
   std::uint64_t transaction_ = 0;
-  bool has_waited_ = false;  // kTimeWait is over
+  bool has_waited_ = false;  // kTimeWait has expired
   Negotiated negotiated_;
   mad::cm::Req request_{};
   mad::cm::Rep reply_{};
   mad::cm::SidrReq sidr_request_{};
   std::int64_t timeout_ms_ = 0;
   std::uint32_t retries_ = 0;
-  // The message that waits for an answer.
+  // The message that awaits an answer.
   std::optional<ib::ManagementDatagram> unanswered_;
-  std::optional<ib::ManagementDatagram> last_answer_;  // RTU or DREP or SIDR_REP, which a duplicate gets again
+  std::optional<ib::ManagementDatagram> last_answer_;  // RTU, DREP or SIDR_REP, sent again in answer to a duplicate
   std::uint32_t tries_left_ = 0;
   std::int64_t retry_ms_ = 0;
   Timer timer_;

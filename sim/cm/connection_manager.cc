@@ -61,7 +61,7 @@ void ConnectionManager::add_remote(Connection& connection) {
   remote_ends_[{connection.remote_guid_, connection.remote_id_}] = &connection;
 }
 
-// The peer names both ends; one that it does not know yet is 0.
+// The peer names both identifiers; `remote_id` is not compared while the connection does not know the peer's.
 Connection* ConnectionManager::find(std::uint32_t local_id, std::uint32_t remote_id) const {
   const auto found = connections_.find(local_id);
   if (found == connections_.end()) return nullptr;
@@ -91,31 +91,31 @@ void ConnectionManager::on_datagram(const ib::ManagementDatagram& datagram) {
   } else if (const auto ready = decode<Rtu>(mad)) {
     to(ready->remote_comm_id, ready->local_comm_id, &Connection::on_ready, *ready);
   } else if (const auto reject = decode<Rej>(mad)) {
-    // Who rejects a request may have no identifier of its own.
+    // The sender of a REJ to a REQ may have no identifier of its own.
     Connection* connection = find(reject->remote_comm_id, reject->local_comm_id);
     if (connection != nullptr) connection->on_reject(*reject);
   } else if (const auto mra = decode<Mra>(mad)) {
     to(mra->remote_comm_id, mra->local_comm_id, &Connection::on_mra, *mra);
   } else if (const auto disconnect = decode<Dreq>(mad)) {
     if (to(disconnect->remote_comm_id, disconnect->local_comm_id, &Connection::on_disconnect, *disconnect)) return;
-    // IBA 12.9.8.3.1: it has gone already, and the peer may, too.
+    // IBA 12.9.8.3.1: the connection has ended here, and the DREP lets the peer end it.
     Drep reply{};
     reply.local_comm_id = disconnect->remote_comm_id;
     reply.remote_comm_id = disconnect->local_comm_id;
     answer(datagram, reply);
   } else if (const auto disconnected = decode<Drep>(mad)) {
     to(disconnected->remote_comm_id, disconnected->local_comm_id, &Connection::on_disconnect_reply, *disconnected);
-  } else if (const auto asked = decode<SidrReq>(mad)) {
-    on_sidr_request(*asked, datagram);
-  } else if (const auto told = decode<SidrRep>(mad)) {
-    const auto found = connections_.find(told->request_id);
-    if (found != connections_.end()) found->second->on_sidr_reply(*told);
+  } else if (const auto sidr_request = decode<SidrReq>(mad)) {
+    on_sidr_request(*sidr_request, datagram);
+  } else if (const auto sidr_reply = decode<SidrRep>(mad)) {
+    const auto found = connections_.find(sidr_reply->request_id);
+    if (found != connections_.end()) found->second->on_sidr_reply(*sidr_reply);
   } else if (const auto load = decode<Lap>(mad)) {
     on_load_alternate(*load, datagram);
   }
 }
 
-// IBA 12.8.1: who cannot take an alternate path says so. Identifiers of librdmacm have none, and never ask for one.
+// IBA 12.8.1: alternate paths are refused. librdmacm neither supports nor requests them.
 void ConnectionManager::on_load_alternate(const Lap& request, const ib::ManagementDatagram& datagram) {
   Apr reply{};
   reply.local_comm_id = request.remote_comm_id;
@@ -129,11 +129,11 @@ void ConnectionManager::on_load_alternate(const Lap& request, const ib::Manageme
   answer(datagram, reply);
 }
 
-// IBA 12.9.8.3.1: the queue pair is about to get another connection, so of the one that is known here the peer knows nothing any
-// more.
+// IBA 12.9.8.3.1: the peer's queue pair asks for another connection, hence the peer no longer has the one
+// known here.
 bool ConnectionManager::reject_as_stale(std::uint64_t remote_guid, std::uint32_t remote_qpn, Rej reject,
                                         const ib::ManagementDatagram& datagram) {
-  if (remote_qpn == 0) return false;  // that of management: nobody connects it
+  if (remote_qpn == 0) return false;  // the management queue pair is never connected
   const auto stale = std::find_if(connections_.begin(), connections_.end(), [&](const auto& one) {
     return one.second->remote_guid_ == remote_guid && one.second->remote_qpn() == remote_qpn;
   });
@@ -144,7 +144,8 @@ bool ConnectionManager::reject_as_stale(std::uint64_t remote_guid, std::uint32_t
   return true;
 }
 
-// Who rejects a reply as stale goes on sending its request, as Linux does, and may get another reply then.
+// The sender of a REJ for a stale connection continues to send its REQ, as Linux does, and may then get
+// another REP.
 void ConnectionManager::on_reply(const Rep& reply, const ib::ManagementDatagram& datagram) {
   Connection* connection = find(reply.remote_comm_id, reply.local_comm_id);
   if (connection == nullptr) return;
@@ -178,7 +179,7 @@ void ConnectionManager::on_sidr_request(const SidrReq& request, const ib::Manage
   if (refusal && connection != nullptr) connection->send_sidr_reply(*refusal, 0, 0, {});
 }
 
-// Of requests that name no communication identifier.
+// Identifies the sender of requests without a communication identifier.
 std::uint64_t ConnectionManager::sender_of(const ib::ManagementDatagram& datagram) {
   std::uint64_t name = datagram.lid.value;
   if (!datagram.grh) return name;

@@ -1,4 +1,5 @@
-// The communication managers of one port: which message is for which connection, and what is answered where there is none.
+// The communication manager of one port: finds the connection of each message, and answers messages without
+// one.
 #pragma once
 
 #include <map>
@@ -15,10 +16,10 @@
 
 namespace verbatim::cm {
 
-// Who is asked for connections.
+// Receiver of connection requests.
 class RequestListener {
  public:
-  // Takes the connection, or leaves it and tells why nobody wants it.
+  // Takes the connection, or leaves it and returns the reason of the rejection.
   virtual std::optional<mad::cm::RejReason> on_request(std::unique_ptr<Connection>& connection) = 0;
   virtual std::optional<mad::cm::SidrStatus> on_sidr_request(std::unique_ptr<Connection>& connection) = 0;
 
@@ -28,20 +29,21 @@ class RequestListener {
 
 class ConnectionManager {
  public:
-  // `source`: of the timers' events, and who chooses. `ack_delay`: the adapter's local_ca_ack_delay. All outlive it.
+  // `source`: component of the timers' events and of choices. `ack_delay`: the adapter's local_ca_ack_delay.
+  // The references outlive the manager.
   ConnectionManager(Engine& engine, Choices& choices, ComponentId source, ib::ManagementPort& port, std::uint64_t guid,
                     std::uint8_t ack_delay, Rng random);
   ~ConnectionManager();
 
   void set_listener(RequestListener& listener) { listener_ = &listener; }
-  // Of class CommMgt.
+  // A datagram of class CommMgt.
   void on_datagram(const ib::ManagementDatagram& datagram);
 
   std::uint64_t guid() const { return guid_; }
   std::uint8_t ack_delay() const { return ack_delay_; }
-  // Where a direction of a new connection begins; 24 bits.
+  // Starting PSN for one direction of a new connection; 24 bits.
   std::uint32_t draw_psn();
-  // Of the host's numbers that are not the manager's own.
+  // For numbers of the host that the manager does not assign itself.
   NumberChoice choose_number(std::string_view site) {
     return static_cast<NumberChoice>(choices_.choose(site, source_, kNumberChoices));
   }
@@ -53,11 +55,11 @@ class ConnectionManager {
   std::uint32_t add(Connection& connection);
   void remove(Connection& connection);
   void add_remote(Connection& connection);
-  // The peer's identifier is nothing that is known any more: a request with it is a new one.
+  // The peer's identifier becomes unknown: a request with it is a new one.
   void remove_remote(Connection& connection);
   Connection* find(std::uint32_t local_id, std::uint32_t remote_id) const;
-  // Who has sent `datagram` gets `reject`, with the reason, if the end over there of a connection is this queue pair, as far as
-  // anybody here knows; that connection is ended. False: there is none.
+  // If this queue pair is the remote end of a connection, sends `reject`, with the reason kStaleConnection, to the
+  // sender of `datagram`, and disconnects that connection (DREQ). False: there is none.
   bool reject_as_stale(std::uint64_t remote_guid, std::uint32_t remote_qpn, mad::cm::Rej reject,
                        const ib::ManagementDatagram& datagram);
   void on_reply(const mad::cm::Rep& reply, const ib::ManagementDatagram& datagram);
@@ -65,7 +67,7 @@ class ConnectionManager {
   static std::uint64_t sender_of(const ib::ManagementDatagram& datagram);
   void on_load_alternate(const mad::cm::Lap& request, const ib::ManagementDatagram& datagram);
   void on_sidr_request(const mad::cm::SidrReq& request, const ib::ManagementDatagram& datagram);
-  // To who has sent `datagram`, without a connection.
+  // Answers the sender of `datagram`, without a connection.
   template <class Message>
   void answer(const ib::ManagementDatagram& datagram, Message message);
 
@@ -80,7 +82,7 @@ class ConnectionManager {
   std::uint32_t last_psn_ = 0;
   NumberSpace ids_;
   std::map<std::uint32_t, Connection*> connections_;  // by local id
-  std::map<RemoteEnd, Connection*> remote_ends_;      // of those who were asked
+  std::map<RemoteEnd, Connection*> remote_ends_;      // passive connections only
 };
 
 }  // namespace verbatim::cm

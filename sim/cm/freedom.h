@@ -1,4 +1,4 @@
-// Where a connection manager may choose. Index 0 of every site is what Linux does.
+// Choices of a connection manager. Index 0 of every site is the behaviour of Linux.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace verbatim::cm::freedom {
 
-// With which PSN each direction of a connection begins (IBA 12.7.31: any): one at random; one so near to the end of the numbers
-// that they begin anew within this connection; that of the connection before; 0.
+// Starting PSN of each direction of a connection (IBA 12.7.31: any): random; close to 2^24, so that it wraps
+// around within the connection; the same as in the connection before; 0.
 inline constexpr std::string_view kStartingPsn = "starting-psn";
 enum class PsnChoice : std::uint32_t { kRandom = 0, kBeforeWrap, kSameAgain, kZero };
 inline constexpr std::uint32_t kPsnChoices = 4;
-// How many PSNs are left before the first one comes again, less one.
+// Number of PSNs after the starting one before the wrap-around.
 inline constexpr std::string_view kPsnDistance = "starting-psn/distance";
 inline constexpr std::uint32_t kPsnDistances = 256;
 
-// Which communication identifier a connection gets (number_space.h). One is given back when nothing with it can be under way: its
-// time of waiting is over (IBA 12.9.8.4), or nobody was ever told of it.
+// Communication identifier of a connection (number_space.h). It is released when no message with it can be in
+// flight: its time-wait period is over (IBA 12.9.8.4), or it was never sent.
 inline constexpr std::string_view kCommunicationId = "communication-id";
-// Likewise the number by which librdmacm knows an rdma_cm_id or a membership of a group.
+// The number of an rdma_cm_id or of a multicast membership in librdmacm's interface.
 inline constexpr std::string_view kIdNumber = "connection-id-number";
 
 }  // namespace verbatim::cm::freedom

@@ -11,14 +11,14 @@ namespace verbatim::cm {
 
 namespace {
 
-constexpr std::uint32_t kJoinTimeout = 12'000;  // ms: four questions (cma_join_ib_multicast asks each 3 s)
+constexpr std::uint32_t kJoinTimeout = 12'000;  // ms: four requests of 3 s (cma_join_ib_multicast)
 constexpr std::uint32_t kUsualQkey = 0x0123'4567;
 constexpr std::uint32_t kAllQueuePairs = 0xffffff;
 
 }  // namespace
 
-// IPv4 and IPv6 over InfiniBand (RFC 4391, section 4): link-local scope, the partition, and the last bits of the address. The
-// datagram port space has a signature of its own, so that its groups are not IP's.
+// IPv4 and IPv6 over InfiniBand (RFC 4391, section 4): link-local scope, the partition, and the low bits of
+// the address. The UDP port space has a signature of its own, which separates its groups from those of IP.
 ib::Gid group_gid(const Address& address, PortSpace space, std::uint16_t pkey, bool roce) {
   ib::Gid gid;
   if (address.is_any()) return gid;
@@ -68,7 +68,7 @@ void MulticastMember::on_answer(const ib::Mad* answer) {
   if (!joined) {
     Event failed{.type = EventType::kMulticastError, .status = answer == nullptr ? -ETIMEDOUT : -EINVAL};
     failed.group = number_;
-    return id_.tell(std::move(failed));
+    return id_.emit(std::move(failed));
   }
   is_member_ = true;
   group_ = joined->group;
@@ -83,13 +83,13 @@ void MulticastMember::on_answer(const ib::Mad* answer) {
   path.dlid = joined->lid;
   path.flow_label = joined->flow_label;
   path.pkey = joined->pkey;
-  constexpr std::uint8_t kWithGrh = 2;  // a group's datagrams have one (IBA 10.5.2)
+  constexpr std::uint8_t kWithGrh = 2;  // multicast datagrams have one (IBA 10.5.2)
   path.hop_limit = std::max(joined->hop_limit, kWithGrh);
   path.traffic_class = joined->traffic_class;
   path.service_level = joined->service_level;
   path.mtu = joined->mtu;
   path.rate = joined->rate;
-  id_.tell(std::move(event));
+  id_.emit(std::move(event));
 }
 
 void MulticastMember::on_timer() {
@@ -100,7 +100,7 @@ void MulticastMember::on_timer() {
   Path& path = event.datagram_path.emplace(id_.ethernet_path());
   path.dgid = group_;
   path.hop_limit = 1;
-  id_.tell(std::move(event));
+  id_.emit(std::move(event));
 }
 
 }  // namespace verbatim::cm

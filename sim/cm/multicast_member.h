@@ -1,5 +1,5 @@
-// An identifier's membership of a multicast group: asked of the subnet administrator on InfiniBand; on Ethernet nobody is asked,
-// as switches flood what goes to groups.
+// An rdma_cm_id's membership of a multicast group. On InfiniBand the subnet administrator is asked. On
+// Ethernet no request is needed, because switches flood multicast frames.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,14 @@
 
 namespace verbatim::cm {
 
-// The GID of an address' group, as Linux makes it (cma_set_mgid, cma_iboe_set_mgid). Of an address of all zeros it is zero.
+// The GID of the group of `address`, as in Linux (cma_set_mgid, cma_iboe_set_mgid). Zero for an address of
+// zeros.
 ib::Gid group_gid(const Address& address, PortSpace space, std::uint16_t pkey, bool roce);
 
 class MulticastMember final : public management::SubnetQueryClient {
  public:
-  // Tells `id`, which outlives it, how joining went. Leaves when it ends.
+  // Joins the group, and leaves it at destruction. `id`, which outlives the member, gets an event with the
+  // result.
   MulticastMember(RdmaId& id, std::uint32_t number, const Address& address);
   ~MulticastMember();
 
@@ -24,7 +26,7 @@ class MulticastMember final : public management::SubnetQueryClient {
   RdmaId& id_;
   const std::uint32_t number_;
   ib::Gid group_;
-  bool is_member_ = false;  // as the administrator knows
+  bool is_member_ = false;  // the join has been confirmed
   Timer timer_;
 };
 

@@ -1,4 +1,4 @@
-// What connections between IP addresses begin their private data with, and which services are theirs (IBA annex A11).
+// The private data header and the service IDs of connections between IP addresses (IBA annex A11).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace verbatim::cm {
 
-// Bytes 4 and 5 of such a service are the protocol, which Linux takes the port space for.
+// Bytes 4 and 5 of a service ID are the protocol; Linux uses the port space.
 constexpr std::uint64_t ip_service_id(PortSpace space, std::uint16_t port) {
   return std::uint64_t{static_cast<std::uint16_t>(space)} << 16 | port;
 }
@@ -22,7 +22,7 @@ constexpr bool is_ip_service(std::uint64_t service) {
 
 struct PrivateHeader {
   static constexpr std::size_t kBytes = 36;
-  Address source, destination;  // the source's port alone is in it
+  Address source, destination;  // only the source has a port
 
   PrivateData encode() const;
   static std::optional<PrivateHeader> decode(std::span<const std::byte> private_data);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint16_t kFirstEphemeral = 32768, kLastEphemeral = 60999;
 constexpr std::uint32_t kMostBacklog = 1024;
 
-// Of ibv_qp_type; IBA 12.7.12.
+// IBA 12.7.12, from an ibv_qp_type.
 std::uint8_t transport_code(std::uint8_t qp_type) {
   constexpr std::uint8_t kReliable = 0, kUnreliable = 1, kExtended = 3;
   if (qp_type == static_cast<std::uint8_t>(ib::QpType::kUc)) return kUnreliable;
@@ -39,8 +39,8 @@ std::unique_ptr<RdmaId> RdmaCm::create(PortSpace space, std::uint8_t qp_type, Ev
   return std::make_unique<RdmaId>(*this, space, qp_type, sink);
 }
 
-// The service of an AF_IB address is one of a port space that the identifier may use, as far as the mask says anything of it
-// (cma_select_ib_ps in Linux). False: it is of none.
+// Chooses the port space of an AF_IB address from those of the identifier, as far as the mask constrains it
+// (cma_select_ib_ps in Linux). False: none matches.
 bool RdmaCm::select_service(PortSpace space, Address& own) {
   for (const PortSpace candidate : {PortSpace::kIb, PortSpace::kTcp, PortSpace::kUdp}) {
     if (space != PortSpace::kIb && space != candidate) continue;
@@ -53,7 +53,8 @@ bool RdmaCm::select_service(PortSpace space, Address& own) {
   return false;
 }
 
-// Two identifiers may share a service when both allow it, or when they are of different addresses (cma_check_port in Linux).
+// Two identifiers may share a service if both permit it, or if they have different addresses (cma_check_port
+// in Linux).
 int RdmaCm::take_port(RdmaId& id) {
   Address& own = id.source_;
   const bool is_ib = own.family == Family::kIb;
@@ -89,8 +90,8 @@ void RdmaCm::release_port(RdmaId& id) {
   if (found->second.empty()) bound_.erase(found);
 }
 
-// One that is bound to the very address goes before one of all addresses. A request for an IP service without IP addresses in it
-// comes from one of AF_IB, and is for one of AF_IB (cma_get_net_dev, cma_match_net_dev in Linux).
+// A listener on the exact address takes precedence over a wildcard. A request for an IP service without IP
+// addresses has an AF_IB sender, and is for an AF_IB listener (cma_get_net_dev, cma_match_net_dev in Linux).
 RdmaId* RdmaCm::find_listener(std::uint64_t service_id, const Address& destination, const Adapter& adapter) const {
   RdmaId* any = nullptr;
   for (const auto& [key, owners] : bound_) {
@@ -125,22 +126,22 @@ std::optional<mad::cm::RejReason> RdmaCm::on_request(Adapter& adapter, std::uniq
   auto id = create(listener->space_, listener->qp_type_, nullptr);
   const mad::cm::Req& request = connection->request();
   Event event{.type = EventType::kConnectRequest};
-  ConnectionParameters& told = event.parameters;
+  ConnectionParameters& parameters = event.parameters;
   const std::size_t offset = header ? PrivateHeader::kBytes : 0;
-  told.private_data.assign(request.private_data.begin() + static_cast<std::ptrdiff_t>(offset), request.private_data.end());
-  told.qpn = request.local_qpn;
-  told.ece_vendor = request.vendor_id;
-  told.ece_options = request.ece_options;
-  told.srq = request.srq;
-  told.responder_resources = request.initiator_depth;
-  told.initiator_depth = request.responder_resources;
-  told.flow_control = request.end_to_end_flow_control;
-  told.retry_count = request.retry_count;
-  told.rnr_retry_count = request.rnr_retry_count;
+  parameters.private_data.assign(request.private_data.begin() + static_cast<std::ptrdiff_t>(offset), request.private_data.end());
+  parameters.qpn = request.local_qpn;
+  parameters.ece_vendor = request.vendor_id;
+  parameters.ece_options = request.ece_options;
+  parameters.srq = request.srq;
+  parameters.responder_resources = request.initiator_depth;
+  parameters.initiator_depth = request.responder_resources;
+  parameters.flow_control = request.end_to_end_flow_control;
+  parameters.retry_count = request.retry_count;
+  parameters.rnr_retry_count = request.rnr_retry_count;
   const Path path = connection->path();
   id->take(adapter, std::move(connection), path, own, peer);
   event.request = std::move(id);
-  listener->tell(std::move(event));
+  listener->emit(std::move(event));
   return std::nullopt;
 }
 
@@ -166,7 +167,7 @@ std::optional<mad::cm::SidrStatus> RdmaCm::on_sidr_request(Adapter& adapter, std
   const Path path = connection->path();
   id->take(adapter, std::move(connection), path, own, peer);
   event.request = std::move(id);
-  listener->tell(std::move(event));
+  listener->emit(std::move(event));
   return std::nullopt;
 }
 
@@ -183,8 +184,8 @@ RdmaId::~RdmaId() {
   cm_.release_port(*this);
 }
 
-// A program that has gone is told nothing.
-void RdmaId::tell(Event event) {
+// The sink is nullptr once the program has exited.
+void RdmaId::emit(Event event) {
   if (sink_ != nullptr) sink_->on_event(*this, std::move(event));
 }
 
@@ -210,7 +211,7 @@ int RdmaId::bind(const Address& address) {
 
 ib::Gid RdmaId::source_gid() const { return port().gids[gid_index()]; }
 
-// On Ethernet the entry of the address itself; that of the path where there is one.
+// The entry of the path's source GID, or of the address if there is no path; else 0.
 std::uint8_t RdmaId::gid_index() const {
   const auto& gids = port().gids;
   const ib::Gid& own = path_ ? path_->sgid : source_.ip;
@@ -271,13 +272,13 @@ void RdmaId::on_address_resolved() {
   }
   if (resolution_error_ != 0) {
     state_ = State::kAddressBound;
-    return tell(EventType::kAddrError, resolution_error_);
+    return emit(EventType::kAddrError, resolution_error_);
   }
   source_.ip = own.ip;
   destination_gid_ = station->gid;
   state_ = State::kAddressResolved;
   acquire_device(number);
-  tell(EventType::kAddrResolved);
+  emit(EventType::kAddrResolved);
 }
 
 int RdmaId::resolve_route(std::uint32_t timeout_ms) {
@@ -292,7 +293,7 @@ int RdmaId::resolve_route(std::uint32_t timeout_ms) {
   return 0;
 }
 
-// As Linux makes it up (cma_resolve_iboe_route).
+// As in Linux (cma_resolve_iboe_route).
 Path RdmaId::ethernet_path() const {
   Path path;
   path.sgid = source_gid();
@@ -306,30 +307,30 @@ Path RdmaId::ethernet_path() const {
   return path;
 }
 
-// RDMA_OPTION_IB_PATH of rdma_set_option(3): the route, instead of one that is asked for (rdma_set_ib_path in Linux).
+// RDMA_OPTION_IB_PATH of rdma_set_option(3): sets the route instead of a query (rdma_set_ib_path in Linux).
 int RdmaId::set_path(const Path& path) {
   if (state_ != State::kAddressResolved) return -EINVAL;
   path_ = port().roce ? ethernet_path() : path;
   state_ = State::kRouteResolved;
-  tell(EventType::kRouteResolved);
+  emit(EventType::kRouteResolved);
   return 0;
 }
 
 void RdmaId::on_answer(const ib::Mad* answer) {
-  const auto told = answer != nullptr ? management::decode_path_answer(*answer) : std::nullopt;
-  told ? on_path(told->error, told->path) : on_path(ETIMEDOUT, {});
+  const auto route = answer != nullptr ? management::decode_path_answer(*answer) : std::nullopt;
+  route ? on_path(route->error, route->path) : on_path(ETIMEDOUT, {});
 }
 
 void RdmaId::on_path(int error, const Path& path) {
   if (state_ != State::kRouteQuery) return;
   if (error != 0) {
     state_ = State::kAddressResolved;
-    return tell(EventType::kRouteError, -error);
+    return emit(EventType::kRouteError, -error);
   }
   path_ = path;
   if (!port().roce) path_->traffic_class = type_of_service_;
   state_ = State::kRouteResolved;
-  tell(EventType::kRouteResolved);
+  emit(EventType::kRouteResolved);
 }
 
 int RdmaId::listen(std::uint32_t backlog) {
@@ -340,7 +341,7 @@ int RdmaId::listen(std::uint32_t backlog) {
     if (const int error = bind(any); error != 0) return error;
   }
   if (state_ != State::kAddressBound) return -EINVAL;
-  if (reuse_) {  // one listener of an address (cma_bind_listen)
+  if (reuse_) {  // one listener per address (cma_bind_listen)
     for (const RdmaId* other : cm_.bound_.at({space_, source_.family == Family::kIb ? source_.service_id : source_.port})) {
       const bool same = other->source_.is_any() || source_.is_any() || other->source_.ip == source_.ip;
       if (other != this && other->state_ == State::kListen && same) return -EADDRINUSE;
@@ -407,7 +408,7 @@ void RdmaId::take(RdmaCm::Adapter& adapter, std::unique_ptr<Connection> connecti
   path_ = path;
   source_ = own;
   destination_ = peer;
-  if (own.family == Family::kNone) {  // nothing in the request tells of IP addresses
+  if (own.family == Family::kNone) {  // the request contains no IP addresses
     source_.family = destination_.family = Family::kIb;
     source_.ip = path.sgid;
     destination_.ip = path.dgid;
@@ -465,57 +466,57 @@ int RdmaId::notify_established() {
 
 void RdmaId::on_connection_event(Connection& connection, const ConnectionEvent& event) {
   using Kind = ConnectionEvent::Kind;
-  Event told{.type = EventType::kEstablished};
-  told.parameters.private_data = event.private_data;
+  Event emitted{.type = EventType::kEstablished};
+  emitted.parameters.private_data = event.private_data;
   switch (event.kind) {
     case Kind::kUnanswered:
       state_ = State::kDisconnect;
-      told.type = EventType::kUnreachable;
-      told.status = -ETIMEDOUT;
+      emitted.type = EventType::kUnreachable;
+      emitted.status = -ETIMEDOUT;
       break;
     case Kind::kReply: {
-      told.type = EventType::kConnectResponse;
+      emitted.type = EventType::kConnectResponse;
       const mad::cm::Rep& reply = connection.reply();
-      told.parameters.qpn = reply.local_qpn;
-      for (const std::uint8_t byte : reply.vendor_id) told.parameters.ece_vendor = told.parameters.ece_vendor << 8 | byte;
-      told.parameters.ece_options = reply.ece_options;
-      told.parameters.responder_resources = reply.initiator_depth;
-      told.parameters.initiator_depth = reply.responder_resources;
-      told.parameters.flow_control = reply.end_to_end_flow_control;
-      told.parameters.rnr_retry_count = reply.rnr_retry_count;
-      told.parameters.srq = reply.srq;
+      emitted.parameters.qpn = reply.local_qpn;
+      for (const std::uint8_t byte : reply.vendor_id) emitted.parameters.ece_vendor = emitted.parameters.ece_vendor << 8 | byte;
+      emitted.parameters.ece_options = reply.ece_options;
+      emitted.parameters.responder_resources = reply.initiator_depth;
+      emitted.parameters.initiator_depth = reply.responder_resources;
+      emitted.parameters.flow_control = reply.end_to_end_flow_control;
+      emitted.parameters.rnr_retry_count = reply.rnr_retry_count;
+      emitted.parameters.srq = reply.srq;
       break;
     }
     case Kind::kReady:
-      told.parameters.private_data.clear();  // as Linux, which tells nothing of those of an RTU
+      emitted.parameters.private_data.clear();  // Linux does not report the private data of an RTU
       break;
     case Kind::kRejected:
       state_ = State::kDisconnect;
-      told.type = EventType::kRejected;
-      told.status = static_cast<std::int32_t>(event.reason);
+      emitted.type = EventType::kRejected;
+      emitted.status = static_cast<std::int32_t>(event.reason);
       break;
     case Kind::kDisconnect:
     case Kind::kDisconnected:
       if (state_ != State::kConnect) return;
       state_ = State::kDisconnect;
-      told.type = EventType::kDisconnected;
-      if (event.timed_out) told.status = -ETIMEDOUT;
+      emitted.type = EventType::kDisconnected;
+      if (event.timed_out) emitted.status = -ETIMEDOUT;
       break;
     case Kind::kTimeWaitOver:
-      told.type = EventType::kTimeWaitExit;
+      emitted.type = EventType::kTimeWaitExit;
       break;
     case Kind::kSidrReply:
       if (event.reason != 0) {
-        told.type = EventType::kUnreachable;
-        told.status = static_cast<std::int32_t>(event.reason);
+        emitted.type = EventType::kUnreachable;
+        emitted.status = static_cast<std::int32_t>(event.reason);
         break;
       }
-      told.parameters.qpn = event.sidr.qpn;
-      told.parameters.qkey = qkey_ = event.sidr.qkey;
-      told.datagram_path = *path_;
+      emitted.parameters.qpn = event.sidr.qpn;
+      emitted.parameters.qkey = qkey_ = event.sidr.qkey;
+      emitted.datagram_path = *path_;
       break;
   }
-  tell(std::move(told));
+  emit(std::move(emitted));
 }
 
 int RdmaId::qp_setup(std::uint32_t state, QpSetup& setup) const {

@@ -1,6 +1,6 @@
-// Connection management by IP address, as librdmacm's kernel side does it (rdma_cm(7), IBA annex A11): identifiers are bound
-// to addresses, resolve a peer's address and the route to it, and connect, listen and accept. What the program does with an
-// identifier comes in by its methods; what happens to it goes out as events.
+// Connection management by IP address, as the kernel side of librdmacm (rdma_cm(7), IBA annex A11):
+// identifiers are bound to addresses, resolve a peer's address and route, and connect, listen and accept. The
+// program's requests are calls of methods; results and incoming requests are events.
 #pragma once
 
 #include <cstdint>
@@ -53,12 +53,12 @@ struct Event {
   EventType type;
   std::int32_t status = 0;  // -errno, a reject reason or a SIDR status
   ConnectionParameters parameters;
-  std::optional<Path> datagram_path;  // of UD: how the peer is reached
-  std::unique_ptr<RdmaId> request;    // of kConnectRequest: the identifier of the new connection
-  std::uint32_t group = 0;            // of multicast: the number that join() was given
+  std::optional<Path> datagram_path;  // UD: path to the peer
+  std::unique_ptr<RdmaId> request;    // kConnectRequest: the identifier of the new connection
+  std::uint32_t group = 0;            // multicast: the number passed to join()
 };
 
-// Whom an identifier tells what happens to it.
+// Receiver of an identifier's events.
 class EventSink {
  public:
   virtual void on_event(RdmaId& id, Event&& event) = 0;
@@ -67,28 +67,28 @@ class EventSink {
   ~EventSink() = default;
 };
 
-// Who answers to an address: what ARP or neighbour discovery finds out.
+// Address resolution: the result of ARP or neighbour discovery.
 class AddressBook {
  public:
   struct Station {
-    ib::Gid gid;                     // of the port that the address belongs to
-    std::optional<std::size_t> own;  // the host's own adapter that has it; a group is of the first one
+    ib::Gid gid;                     // GID of the port with the address
+    std::optional<std::size_t> own;  // index of the host's own adapter with the address; groups belong to the first
   };
   virtual std::optional<Station> find(const Address& address) const = 0;
-  // Whether there is a route to the address at all.
+  // Whether there is a route to the address.
   virtual bool reaches(const Address& address) const = 0;
-  // How long a question and its answer take.
+  // Time for a request and its answer.
   virtual Duration round_trip() const = 0;
-  // Which of the host's adapters leads to the address.
+  // Index of the host's adapter that leads to the address.
   virtual std::size_t adapter_for(const Address& destination) const = 0;
-  // That adapter's address from which it reaches the other: of the same family, and link-local when that is.
+  // The adapter's source address for `destination`: the same family, and link-local if `destination` is.
   virtual Address own_for(const Address& destination, std::size_t adapter) const = 0;
 
  protected:
   ~AddressBook() = default;
 };
 
-// One port's facts.
+// Attributes of one port.
 struct PortFacts {
   std::uint64_t node_guid = 0;
   bool roce = false;
@@ -98,29 +98,29 @@ struct PortFacts {
   std::uint8_t mtu = 5, rate = 0;  // codes
 };
 
-// One adapter of a host, as its connections go through it.
+// One adapter of a host: the services that connections use.
 struct AdapterSide {
   const PortFacts& port;
   ConnectionManager& connections;
   management::SubnetQueries& queries;
 };
 
-// A host's: its identifiers share the services of all its adapters.
+// The connection manager of a host: its identifiers share the services of all its adapters.
 class RdmaCm final {
  public:
-  // `adapters`: the host's, at least one, by number. What they refer to outlives it.
+  // `adapters`: those of the host by number, at least one. The referenced objects outlive it.
   RdmaCm(Engine& engine, ComponentId source, const AddressBook& addresses, const std::vector<AdapterSide>& adapters);
 
-  // `qp_type`: of ibv_qp_type.
+  // `qp_type`: an ibv_qp_type.
   std::unique_ptr<RdmaId> create(PortSpace space, std::uint8_t qp_type, EventSink* sink);
-  // Of numbers that programs know identifiers by.
+  // For the numbers by which programs know identifiers.
   NumberChoice choose_number(std::string_view site) { return adapters_.front()->connections.choose_number(site); }
 
  private:
   friend class MulticastMember;
   friend class RdmaId;
 
-  // Where requests come in.
+  // Receives the requests of one adapter.
   struct Adapter final : RequestListener {
     Adapter(RdmaCm& cm, std::size_t number, const AdapterSide& side)
         : cm(cm), number(number), port(side.port), connections(side.connections), queries(side.queries) {}
@@ -140,10 +140,11 @@ class RdmaCm final {
 
   std::optional<mad::cm::RejReason> on_request(Adapter& adapter, std::unique_ptr<Connection>& connection);
   std::optional<mad::cm::SidrStatus> on_sidr_request(Adapter& adapter, std::unique_ptr<Connection>& connection);
-  // Of all addresses, or of one of the adapter that the request has come in by.
+  // The listener for the address on this adapter, or for all addresses.
   RdmaId* find_listener(std::uint64_t service_id, const Address& destination, const Adapter& adapter) const;
-  // 0 or -errno; a port of 0 becomes a free one.
+  // False if the service ID of an AF_IB address is in no port space of the identifier.
   static bool select_service(PortSpace space, Address& own);
+  // 0 or -errno; port 0 is replaced by a free one.
   int take_port(RdmaId& id);
   void release_port(RdmaId& id);
 
@@ -154,7 +155,7 @@ class RdmaCm final {
   std::map<std::pair<PortSpace, std::uint64_t>, std::vector<RdmaId*>> bound_;  // by service
 };
 
-// What one queue pair attribute query answers: the fields of ib_uverbs_qp_attr that concern a connection.
+// Result of a query for queue pair attributes: the fields of ib_uverbs_qp_attr about a connection.
 struct QpSetup {
   std::uint32_t mask = 0;  // ibv_qp_attr_mask
   std::uint32_t access_flags = 0, qkey = 0;
@@ -164,7 +165,7 @@ struct QpSetup {
   Negotiated negotiated;
 };
 
-// What rdma_cm_id stands for.
+// The kernel object behind an rdma_cm_id.
 class RdmaId final : public ConnectionOwner, public management::SubnetQueryClient {
  public:
   enum class State : std::uint8_t {
@@ -182,22 +183,23 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   RdmaId(RdmaCm& cm, PortSpace space, std::uint8_t qp_type, EventSink* sink);
   ~RdmaId();
 
-  // Each: 0 or -errno.
+  // Each returns 0 or -errno.
   int bind(const Address& address);
   int resolve_address(const Address& from, const Address& to, std::uint32_t timeout_ms);
   int resolve_route(std::uint32_t timeout_ms);
   int set_path(const Path& path);
   int listen(std::uint32_t backlog);
   int connect(const ConnectionParameters& parameters);
-  // Without parameters: the active side's queue pair is ready, the peer is told so.
+  // Without parameters: the active side's queue pair is ready, and the peer is notified (RTU).
   int accept(const std::optional<ConnectionParameters>& parameters);
   int reject(std::uint8_t reason, const PrivateData& private_data);
   int disconnect();
   int notify_established();
-  // Joins the group of an address, under a number that no other group of this identifier has; an event tells how it went.
+  // Joins the group of `address` under the number `group`, which no other group of this identifier has. An
+  // event reports the result.
   int join(std::uint32_t group, const Address& address);
   void leave(std::uint32_t group);
-  // For a move to `state` (ibv_qp_state).
+  // For a transition to `state` (ibv_qp_state).
   int qp_setup(std::uint32_t state, QpSetup& setup) const;
   int set_reuse(bool on);
   int set_v6_only(bool on);
@@ -207,17 +209,17 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   PortSpace space() const { return space_; }
   const Address& source() const { return source_; }
   const Address& destination() const { return destination_; }
-  // The adapter that it belongs to is known.
+  // Whether the identifier has an adapter.
   bool has_device() const { return adapter_ != nullptr; }
-  // That adapter's number on its host; the first one's as long as it is not known.
+  // The adapter's number on its host; the first one's while there is none.
   std::size_t device() const { return side().number; }
   const PortFacts& port() const { return side().port; }
   const std::optional<Path>& path() const { return path_; }
   std::uint16_t pkey() const;
   ib::Gid source_gid() const;
-  std::uint8_t gid_index() const;  // of the former
+  std::uint8_t gid_index() const;  // index of source_gid()
   ib::Gid destination_gid() const { return destination_gid_; }
-  // Of a listener: one of the requests that it was told of has been taken notice of.
+  // Listeners: the program has taken the event of one request.
   void note_request_taken() { --pending_requests_; }
   void set_sink(EventSink* sink) { sink_ = sink; }
 
@@ -227,7 +229,7 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
 
   bool is_datagram() const { return space_ == PortSpace::kUdp || space_ == PortSpace::kIpoib; }
   std::uint64_t service_id() const;
-  // As the passive end of a connection that is asked for.
+  // Becomes the passive end of a requested connection.
   void take(RdmaCm::Adapter& adapter, std::unique_ptr<Connection> connection, const Path& path, const Address& own,
             const Address& peer);
   void on_connection_event(Connection& connection, const ConnectionEvent& event) override;
@@ -241,8 +243,8 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   Path ethernet_path() const;
   PrivateData with_addresses(const PrivateData& own) const;
   int connect_datagram(const ConnectionParameters& parameters);
-  void tell(Event event);
-  void tell(EventType type, std::int32_t status = 0) { tell(Event{.type = type, .status = status}); }
+  void emit(Event event);
+  void emit(EventType type, std::int32_t status = 0) { emit(Event{.type = type, .status = status}); }
 
   RdmaCm& cm_;
   const PortSpace space_;

@@ -1,4 +1,4 @@
-// Whoever chooses: what was asked and what was answered is kept.
+// Records the questions to another chooser, and its answers.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace verbatim::explore {
 
 class RecordedChoices final : public Choices {
  public:
-  // `chooser` outlives it and answers; what it leaves at the default is not noted.
+  // `chooser` outlives it and answers. Default answers are not recorded as decisions.
   RecordedChoices(Choices& chooser, std::vector<std::string> component_names)
       : Choices(chooser.is_free()), chooser_(chooser), components_(std::move(component_names)) {}
 
-  // Decisions are noted with the time of `engine`, which outlives the questions.
+  // Decisions are stamped with the time of `engine`, which outlives the questions.
   void set_clock(const Engine& engine) { engine_ = &engine; }
 
   std::vector<Decision> decisions() const;
@@ -32,7 +32,7 @@ class RecordedChoices final : public Choices {
   const Engine* engine_ = nullptr;
   Occurrences occurrences_;
   ChoiceStreams<std::uint32_t> streams_;  // indices into questions_.streams
-  // A decision without the names of its stream: a long run makes very many.
+  // A decision without the names of its stream, because a long run makes very many.
   struct Noted {
     ChoicePoint point;
     std::uint32_t answer = 0;

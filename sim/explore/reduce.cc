@@ -17,13 +17,13 @@ namespace {
 
 using List = std::vector<Decision>;
 
-// The oracle until time is up.
+// The oracle with a time limit.
 class Search {
  public:
   Search(const Oracle& first_that_fails, const std::function<bool()>& is_over)
       : first_that_fails_(first_that_fails), asks_whether_over_(is_over) {}
 
-  // Once it is true it stays so, and nobody is asked any more.
+  // Once true, it stays true, and the oracle is not called any more.
   bool is_over() {
     is_over_ = is_over_ || (asks_whether_over_ && asks_whether_over_());
     return is_over_;
@@ -38,7 +38,7 @@ class Search {
   bool is_over_ = false;
 };
 
-// One site alone, else all but one, as often as that fails.
+// Tries each site alone first, then repeatedly all sites but one.
 List without_sites(List decisions, Search& search) {
   bool is_first = true;
   while (!search.is_over()) {
@@ -51,7 +51,7 @@ List without_sites(List decisions, Search& search) {
       for (const std::string& site : sites) {
         candidates.push_back([&decisions, &site, alone] {
           List rest;
-          // A detail of a site's choice is left out or kept together with it.
+          // The details of a site's choice are removed or kept together with it.
           const auto belongs = [&](const Decision& d) { return d.site == site || d.site.starts_with(site + "/"); };
           std::ranges::copy_if(decisions, std::back_inserter(rest), [&](const Decision& d) { return belongs(d) == alone; });
           return rest;
@@ -66,7 +66,8 @@ List without_sites(List decisions, Search& search) {
   return decisions;
 }
 
-// The delay of an answer, in sixteenths of the least one, and the answer with the longest delay that is no longer.
+// units_of: the delay of an answer, in sixteenths of the shortest one. answer_of: the answer with the longest
+// delay up to `units`.
 std::uint64_t units_of(std::uint32_t answer) {
   constexpr std::uint32_t kSteps = DelaySite::kSteps;
   return answer == 0 ? 0 : std::uint64_t{kSteps + (answer - 1) % kSteps} << (answer - 1) / kSteps;
@@ -77,13 +78,14 @@ std::uint32_t answer_of(std::uint64_t units, std::uint32_t alternatives) {
   return answer;
 }
 
-// Another answer of the decision at `place` of a list.
+// Another answer of the decision at index `place` of a list.
 struct Change {
   std::size_t place;
   std::uint32_t answer;
 };
 
-// The delays of a list by stream (site and actor), so that what a part of the list adds up to costs no look at the others.
+// The delays of a list by stream (site and actor), so that the sum over a part of the list needs no scan of
+// the rest.
 class Delays {
  public:
   explicit Delays(const List& decisions) : decisions_(decisions) {
@@ -99,8 +101,8 @@ class Delays {
     }
   }
 
-  // Changes that make up for [first, last): the delays of a stream there are added to its next one, so that what comes later
-  // comes about at its time. None where that one is as long as it can be.
+  // Changes that compensate for the removal of [first, last): the removed delays of a stream are added to its
+  // next delay, so that later events keep their times. There is none if that delay is already the longest.
   std::vector<Change> make_up_for(std::size_t first, std::size_t last) const {
     std::map<std::uint32_t, std::uint64_t> owed;
     for (std::size_t place = first; place < last; ++place) {
@@ -119,8 +121,8 @@ class Delays {
 
  private:
   const List& decisions_;
-  std::vector<std::uint32_t> streams_;            // of each decision
-  std::vector<std::vector<std::size_t>> places_;  // of the delays of each stream, ascending
+  std::vector<std::uint32_t> streams_;            // stream of each decision
+  std::vector<std::vector<std::size_t>> places_;  // indices of the delays of each stream, ascending
 };
 
 // `decisions` with `changes`, without [first, last).
@@ -131,12 +133,12 @@ List without(List decisions, std::size_t first, std::size_t last, const std::vec
   return decisions;
 }
 
-// Asks for the first candidate that fails, a few at a time.
+// Searches for the first candidate that fails, in batches.
 class Candidates {
  public:
   explicit Candidates(Search& search) : search_(search) {}
-  // `part`: which part of the list is left out, kAlone: all but one. Whether one that fails is found, or time is up: no other is
-  // tried then.
+  // `part`: index of the removed part of the list, kAlone: all other parts are removed. Returns true if a
+  // failing candidate has been found or time is up; further candidates are then ignored.
   bool add(Candidate candidate, std::size_t part) {
     if (found_ || search_.is_over()) return true;
     waiting_.push_back(std::move(candidate));
@@ -170,8 +172,8 @@ class Candidates {
   std::optional<Found> found_;
 };
 
-// Parts of the list alone, while they are few; else all but one, as it is and made up for, beginning behind the one that was left
-// out last.
+// Tries parts of the list alone, while there are few parts. Otherwise removes one part, without and with
+// compensation, beginning behind the part that was removed last.
 List delta_debug(List decisions, Search& search) {
   constexpr std::size_t kMostAlone = 4;
   std::size_t parts = 2, next = 0;
@@ -210,7 +212,8 @@ List delta_debug(List decisions, Search& search) {
   return decisions;
 }
 
-// Each of a few left out, with the delay of another longer by as much; sites differ in what a step is, so also by less and more.
+// Removes each decision of a short list and lengthens another delay by as much. Sites differ in the length of
+// a step, therefore also by a fraction and a multiple of it.
 List trade(List decisions, Search& search) {
   constexpr std::size_t kMost = 12;
   while (decisions.size() >= 2 && decisions.size() <= kMost && !search.is_over()) {
@@ -236,7 +239,7 @@ List trade(List decisions, Search& search) {
 
 List with_less(List decisions, Search& search) {
   for (std::size_t i = 0; i < decisions.size() && !search.is_over(); ++i) {
-    // The shortest first: what is found first is kept.
+    // The shortest first: the first that fails is kept.
     while (decisions[i].answer > 1) {
       std::vector<Candidate> candidates;
       for (std::uint32_t answer = 1; answer < decisions[i].answer;
@@ -261,7 +264,7 @@ std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& firs
   decisions = delta_debug(std::move(decisions), search);
   decisions = trade(std::move(decisions), search);
   decisions = with_less(std::move(decisions), search);
-  // With shorter delays others may have become idle.
+  // With shorter delays other decisions may have become unnecessary.
   return delta_debug(std::move(decisions), search);
 }
 

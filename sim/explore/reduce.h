@@ -1,4 +1,5 @@
-// Makes a failure small: as few decisions as still bring it about, each as little as does.
+// Reduction of a failing schedule: as few decisions as still fail, each with the shortest delay that still
+// fails.
 #pragma once
 
 #include <functional>
@@ -10,20 +11,23 @@
 
 namespace verbatim::explore {
 
-// A list of decisions that may fail. It is made when it is called for: a long list has thousands of candidates, and those behind
-// the first that fails are not needed.
+// A list of decisions that may fail. It is built on demand: a long list has thousands of candidates, and
+// those behind the first that fails are not needed.
 using Candidate = std::function<std::vector<Decision>()>;
 
-// Runs candidates, in whatever order and number at a time; the lowest index of those that fail the same way, nullopt when none
-// does.
+// Runs candidates, in any order and any number at a time. Returns the lowest index of those that fail in the
+// same way; nullopt: none.
 using Oracle = std::function<std::optional<std::size_t>(const std::vector<Candidate>& candidates)>;
 
-// `decisions` fails. Leaves out whole sites, then parts of the list (delta debugging: Zeller, Hildebrandt, IEEE TSE 2002),
-// until no single decision can be left out; then makes delays shorter, and looks again. A failure needs some delays at their
-// times, and each delay before them has moved those: what is left out is also tried with the next delay of its stream longer by
-// as much, and of a few also with that of another.
-// `is_over` is asked in every step of every loop, also where no candidate is run. Once it is true no candidate is made or run,
-// and the smallest list that has failed until then is returned. Empty: there is no limit.
+// `decisions` fails. Removes whole sites, then parts of the list (delta debugging: Zeller, Hildebrandt, IEEE
+// TSE 2002), until no single decision can be removed. Then shortens delays, and removes decisions again. A
+// failure needs some delays at their times, and every earlier delay has shifted those times. Therefore a
+// removal is also tried with the next delay of the same stream lengthened by as much, and, in short lists,
+// with another stream's delay lengthened.
+//
+// `is_over` is called in every step of every loop, also where no candidate is run. Once it returns true, no
+// candidate is built or run, and the smallest list that has failed so far is returned. Empty function: no
+// limit.
 std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails,
                              const std::function<bool()>& is_over = {});
 

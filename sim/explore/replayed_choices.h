@@ -1,4 +1,4 @@
-// Choices from a list: what it does not name is the default.
+// Choices from a list of decisions; all others are the default.
 #pragma once
 
 #include <map>
@@ -16,9 +16,9 @@ class ReplayedChoices final : public Choices {
  public:
   ReplayedChoices(const std::vector<Decision>& decisions, std::vector<std::string> component_names);
 
-  // Decisions whose question never came: of a program that has changed, or of a list that was made by hand.
+  // Decisions whose question was not asked: the program has changed, or the list was written by hand.
   std::vector<Decision> unused() const;
-  // Decisions whose answer had fewer alternatives than it needs: the last one was taken instead.
+  // Number of decisions whose question had too few alternatives; the last alternative was taken instead.
   std::uint64_t clamped() const { return clamped_; }
 
  private:

@@ -13,9 +13,9 @@ namespace verbatim::explore {
 
 namespace {
 
-constexpr std::uint32_t kFew = 6;  // more alternatives than these are the steps of a delay
+constexpr std::uint32_t kFew = 6;  // more alternatives are the steps of a delay
 
-// Decisions, and beside them what an adapter does that uses some freedom whenever it can.
+// Decisions, and in addition an adapter that uses some freedoms at every opportunity.
 class SteadyChoices final : public Choices {
  public:
   SteadyChoices(const std::vector<Decision>& decisions, std::vector<std::string> always,
@@ -42,8 +42,9 @@ class AlwaysChoices final : public Choices {
   const std::string site_;
 };
 
-// Every actor is fast, or as slow as one octave of delays, at all sites that are delays (PCT: Burckhardt et al., ASPLOS 2010,
-// with delays in the place of priorities, since all actors run at once here). At a change point its speed is drawn anew.
+// Every actor is fast, or slow by one octave of delays at all delay sites. A change point draws its speed
+// anew (PCT: Burckhardt et al., ASPLOS 2010, with delays in place of priorities, because all actors run
+// concurrently here).
 class PriorityChoices final : public Choices {
  public:
   PriorityChoices(std::uint64_t seed, const std::vector<Decision>& change_points, std::vector<std::string> component_names)
@@ -61,7 +62,7 @@ class PriorityChoices final : public Choices {
   std::uint32_t draw(std::string_view site, ComponentId id, std::uint32_t n) override {
     Actor& actor = actor_of(id);
     const std::uint64_t occurrence = occurrences_.next(site, id);
-    if (n == 1) return 0;  // a change point lies elsewhere in this run
+    if (n == 1) return 0;  // the change point is at another question in this run
     const std::set<std::uint64_t>* const points = points_.at(site, id, [&]() -> const std::set<std::uint64_t>* {
       const auto given = changes_.find({std::string(site), actor.name});
       return given == changes_.end() ? nullptr : &given->second;
@@ -71,7 +72,7 @@ class PriorityChoices final : public Choices {
     if (!is_delay(n)) return changes ? 1 + static_cast<std::uint32_t>(actor.rng.below(n - 1)) : 0;
     if (actor.octave == 0) return 0;
     const std::uint32_t answer = std::min(n - 1, 1 + DelaySite::kSteps * (actor.octave - 1));
-    // A speed lasts until the next change, but a change point is a push, not a new pace, every other time.
+    // At every second change point, on average, the new speed applies to this one delay only.
     if (changes && actor.rng.chance(1, 2)) actor.octave = 0;
     return answer;
   }
@@ -88,7 +89,7 @@ class PriorityChoices final : public Choices {
   const std::uint64_t seed_;
   const ComponentTable components_;
   std::map<std::pair<std::string, std::string>, std::set<std::uint64_t>> changes_;  // by site and actor
-  ChoiceStreams<const std::set<std::uint64_t>*> points_;                             // those of each stream; none: nullptr
+  ChoiceStreams<const std::set<std::uint64_t>*> points_;                             // per stream; nullptr: it has none
   std::map<ComponentId, Actor> actors_;
   Occurrences occurrences_;
 };

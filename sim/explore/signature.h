@@ -1,4 +1,4 @@
-// What is the same in two failures of one kind.
+// Comparison of failures: the part of a message that is common to failures of one kind.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace verbatim::explore {
 
-// `text` with every number and address in it replaced by "#", so that "QP 72 at 103.2 us" and "QP 73 at 99 us" are the same.
-// Letters around a number stay.
+// `text` with every number and address replaced by "#": "QP 72 at 103.2 us" and "QP 73 at 99 us" become
+// equal. Letters adjacent to a number stay.
 std::string without_numbers(std::string_view text);
 
 }  // namespace verbatim::explore

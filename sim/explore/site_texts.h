@@ -1,4 +1,5 @@
-// What each choice is, for people: what happens there, which rule allows it, why it is seldom seen, what to write instead.
+// Explanation of each choice for users: its effect, the rule that permits it, why it is rarely seen, and how
+// to write the program instead.
 #pragma once
 
 #include <span>
@@ -8,7 +9,7 @@ namespace verbatim::explore {
 
 struct SiteText {
   std::string_view site;
-  std::string_view effect;   // of another answer than the default
+  std::string_view effect;   // effect of an answer other than the default
   std::string_view rule;     // with its source
   std::string_view hidden;   // why everyday hardware does not show it
   std::string_view remedy;

@@ -21,7 +21,7 @@ Schedule plain(std::string name) {
   return schedule;
 }
 
-// The default everywhere, from whose questions others follow.
+// The default everywhere; other schedules are derived from its questions.
 Schedule first(std::string name) {
   Schedule schedule = plain(std::move(name));
   schedule.wants_points = true;
@@ -44,7 +44,7 @@ class Swarm final : public Strategy {
   std::uint64_t next_seed_;
 };
 
-// The same with threads that may be late before accesses to memory: as often as that is cheap.
+// The same with threads that may be late before memory accesses, as often as their cost permits.
 class WithAccesses final : public Strategy {
  public:
   explicit WithAccesses(std::uint64_t seed) : swarm_(seed) {}
@@ -63,7 +63,8 @@ class WithAccesses final : public Strategy {
     std::uint64_t of_accesses = 0, others = 1;
     for (const Questions::Stream& stream : questions.streams)
       (stream.site.starts_with(kAccessSites) ? of_accesses : others) += stream.asked;
-    // One takes a trap, some times as long as what another question stands for: these schedules take a fifth of the time.
+    // A question about an access takes a trap, several times as long as another question. These schedules get
+    // a fifth of the time.
     constexpr std::uint64_t kMostResting = 15;
     resting_ = std::min(2 * of_accesses / others, kMostResting);
   }
@@ -71,8 +72,8 @@ class WithAccesses final : public Strategy {
 
  private:
   Swarm swarm_;
-  std::uint64_t resting_ = 0;  // schedules without
-  bool is_under_way_ = false;  // one with
+  std::uint64_t resting_ = 0;  // number of schedules without accesses to return first
+  bool is_under_way_ = false;  // a schedule with accesses is running
 };
 
 class Near final : public Strategy {
@@ -95,7 +96,8 @@ class Near final : public Strategy {
   bool is_first_ = true;
 };
 
-// Those whose first schedule is the default everywhere, from whose questions the others follow.
+// Base of strategies whose first schedule is the default everywhere; the others are derived from its
+// questions.
 class AfterDefault : public Strategy {
  public:
   explicit AfterDefault(std::string name) : name_(std::move(name)) {}
@@ -106,7 +108,7 @@ class AfterDefault : public Strategy {
     }
     return has_default_ ? with_accesses(next_after_default()) : std::nullopt;
   }
-  // The first it learns of is the default, whoever ran it.
+  // The first result is that of the default, whichever strategy has returned that schedule.
   void learn(const Schedule& schedule, const Questions& questions) final {
     const bool is_default = !has_default_;
     has_default_ = true;
@@ -116,7 +118,7 @@ class AfterDefault : public Strategy {
 
  protected:
   const std::string& name() const { return name_; }
-  bool has_accesses_ = false;  // all of its schedules
+  bool has_accesses_ = false;  // applies to all of its schedules
 
  private:
   virtual std::optional<Schedule> next_after_default() = 0;
@@ -132,7 +134,7 @@ class AfterDefault : public Strategy {
   bool has_begun_ = false, has_default_ = false;
 };
 
-// Each site at its worst all the time, then families of sites, then all of them.
+// The last alternative at each site in turn, then at families of sites, then at all sites.
 class Nasty final : public AfterDefault {
  public:
   Nasty() : AfterDefault("nasty") {}
@@ -159,7 +161,7 @@ class Nasty final : public AfterDefault {
   std::deque<std::string> sites_;
 };
 
-// The question that stands at `index` of the points, with an answer to it.
+// The question at `index` of the points, with an answer.
 Decision decision_at(const Questions& questions, std::size_t index, std::uint32_t answer = 0) {
   const ChoicePoint& point = questions.points.at(index);
   const Questions::Stream& stream = questions.streams.at(point.stream);
@@ -182,7 +184,7 @@ class Priorities final : public AfterDefault {
     for (std::uint64_t i = 0, first = 0; size != 0 && i < depth_; ++i) {
       std::uint64_t at = rng.below(size);
       if (i == 0) {
-        // Sites that are seldom asked are as likely as those that are asked for every packet.
+        // Rarely asked sites are as likely as sites that are asked for every packet.
         if (rng.chance(1, 2)) at = point_of_stream(rng);
         first = at;
       } else if (are_near) {
@@ -210,15 +212,15 @@ class Priorities final : public AfterDefault {
   Questions questions_;
 };
 
-// All schedules with one decision more than `taken`, whose run asked `questions`: at each question after the last of `taken`,
-// each answer that stands for others. Only what they follow from is kept, until the first is asked for.
+// All schedules with one decision more than `taken`, whose run asked `questions`: for each question after the
+// last of `taken`, each representative answer. The list is built when the first is requested.
 class Extensions {
  public:
   Extensions(std::vector<Decision> taken, const Questions& questions, std::uint64_t seed)
       : taken_(std::move(taken)), questions_(questions), seed_(seed), first_(first_after(taken_, questions_)) {}
 
   std::size_t points() const { return questions_.points.size(); }
-  std::size_t first() const { return first_; }  // point that is varied
+  std::size_t first() const { return first_; }  // first point that is varied
   bool is_empty() const { return is_shuffled_ ? left_.empty() : first_ == questions_.points.size(); }
   std::vector<Decision> next() {
     if (!is_shuffled_) shuffle();
@@ -242,7 +244,7 @@ class Extensions {
     const auto found = std::ranges::find_if(questions.points, is_last);
     return static_cast<std::size_t>(found - questions.points.begin()) + (found == questions.points.end() ? 0 : 1);
   }
-  // In an order that does not begin with the first millisecond of every program.
+  // The order is random, so that it does not begin with the first millisecond of every program.
   void shuffle() {
     for (std::size_t i = first_; i < questions_.points.size(); ++i) {
       for (const std::uint32_t answer : representatives(questions_.points[i].alternatives))
@@ -259,10 +261,10 @@ class Extensions {
   std::uint64_t seed_;
   std::size_t first_;
   bool is_shuffled_ = false;
-  std::vector<Extension> left_;  // the next one last
+  std::vector<Extension> left_;  // the next one is the last
 };
 
-// Every set of at most `depth` decisions, those of one before those of two.
+// Every set of at most `depth` decisions, smaller sets first.
 class Systematic final : public AfterDefault {
  public:
   Systematic(std::uint64_t seed, std::uint64_t depth, std::string name)
@@ -312,8 +314,9 @@ class Systematic final : public AfterDefault {
     waiting_.push_back(std::move(added));
   }
 
-  // Whether a run with as many decisions or fewer has done the same and asked the same, and is varied from as early on: then what
-  // comes of one more decision comes of it there, too. Else this is such a run from now on.
+  // Whether a run with at most as many decisions had the same digest and questions, and is varied from a
+  // point at least as early: its extensions cover those of this run. If not, this run is stored for the
+  // comparison.
   bool is_varied_already(const Questions& questions, std::size_t first) {
     if (questions.digest.empty()) return false;
     const auto [varied, is_new] = varied_.try_emplace({questions.digest, fingerprint(questions)}, first);
@@ -341,11 +344,12 @@ class Systematic final : public AfterDefault {
   static constexpr std::size_t kMostKept = 24'000'000;  // points: 384 MB
   const std::uint64_t seed_, depth_;
   std::deque<Extensions> waiting_;  // none of them empty
-  std::size_t points_kept_ = 0;     // of all that wait
+  std::size_t points_kept_ = 0;     // sum over `waiting_`
   std::size_t under_way_ = 0;
-  std::uint64_t batches_ = 0;  // that came
+  std::uint64_t batches_ = 0;  // number of results
   std::uint64_t dropped_ = 0, repeated_ = 0;
-  std::map<std::pair<std::string, std::uint64_t>, std::size_t> varied_;  // runs, and from which point on
+  std::map<std::pair<std::string, std::uint64_t>, std::size_t> varied_;  // by digest and questions: first
+                                                                         // point that is varied
   bool is_cut_ = false;
 };
 
@@ -376,7 +380,7 @@ class Few final : public AfterDefault {
     }
     is_first_ = false;
     if (points_.empty()) return std::nullopt;
-    // Of many choices some may do; few are as easily found anew.
+    // A failure with many choices may need only some of them; with few choices, new ones are found as easily.
     constexpr std::size_t kMany = 8;
     const std::uint64_t way = rng_.below(6);
     if (way < (groups_.size() > kMany ? 3u : 1u)) add_some_varied(schedule);
@@ -386,25 +390,26 @@ class Few final : public AfterDefault {
     add(schedule, at);
     for (std::uint64_t more = rng_.below(kMost); more > 0; --more) {
       const std::size_t from = at > kNear ? at - kNear : 0;
-      // What makes two things meet is near; what has to have happened before may be anywhere.
+      // Two events that must coincide are near each other; a precondition may be anywhere.
       const bool is_near = rng_.chance(1, 2);
       add(schedule, is_near ? from + rng_.below(std::min<std::uint64_t>(points_.size() - from, 2 * kNear + 1)) : liked_point());
     }
     return schedule;
   }
-  // Where the failure has decided last, or at any of its streams: never by how often they are asked.
+  // A question in the stream of one of the failure's last decisions, or in any of its streams with equal
+  // probability, however often the streams are asked.
   std::size_t liked_point() {
     const std::size_t all = points_of_.size(), last = std::min(all, kNear);
     const auto& stream = rng_.chance(1, 2) ? points_of_[all - 1 - rng_.below(last)] : *streams_[rng_.below(streams_.size())];
     return stream.empty() ? rng_.below(points_.size()) : stream[rng_.below(stream.size())];
   }
-  // The last of the failure's decisions as they are, at another time: programs do the same thing again and again.
+  // The last decisions of the failure moved together to another time, because programs repeat what they do.
   void add_last_moved(Schedule& schedule) {
     constexpr std::size_t kMostMoved = 4;
     const std::size_t all = liked_.size(), first = all - 1 - rng_.below(std::min(all, kMostMoved));
     if (points_of_[first].empty()) return;
     const std::size_t at = points_of_[first][rng_.below(points_of_[first].size())];
-    // Of each stream which occurrence its first one was, and which it is now.
+    // By stream: the occurrence of its first moved decision before and after the move.
     std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, std::uint64_t>> moved;
     for (std::size_t i = first; i < all; ++i) {
       const std::vector<std::size_t>& stream = points_of_[i];
@@ -421,12 +426,13 @@ class Few final : public AfterDefault {
       schedule.decisions.push_back(decision_at(questions_, point, std::min(liked_[i].answer, most)));
     }
   }
-  // Some of the failure's choices with their details, now and then a little sooner or later, longer or shorter: where no single
-  // one can be left out, since that moves the others in time, several can when what is left moves, too.
+  // Some of the failure's choices with their details, some of them slightly earlier or later, shorter or
+  // longer. Where no single choice can be removed, because that shifts the others in time, several can be if
+  // the remaining ones move as well.
   void add_some_varied(Schedule& schedule) {
     constexpr std::uint64_t kMostPlaces = 4, kOctave = 16;
     schedule.always.clear();
-    const std::uint64_t measure = std::uint64_t{1} << rng_.below(4);  // of 16, how many are moved
+    const std::uint64_t measure = std::uint64_t{1} << rng_.below(4);  // how many of 16 are moved
     std::size_t wanted = 1 + rng_.below(groups_.size());
     for (std::size_t i = 0; i < groups_.size() && wanted > 0; ++i) {
       if (!rng_.chance(wanted, groups_.size() - i)) continue;
@@ -444,11 +450,11 @@ class Few final : public AfterDefault {
       }
     }
   }
-  // The choice that a decision is, or is a detail of: its site, and how many times the actor had chosen there.
+  // The choice of a decision or of its detail: site, and number of earlier choices of the actor at it.
   static std::pair<std::string, std::uint64_t> choice_of(const Decision& decision) {
     return {decision.site.substr(0, decision.site.find('/')), decision.occurrence / step_of(decision.site)};
   }
-  // By at most `by`, within the limits.
+  // `value` changed by at most `by`, within the limits.
   std::uint64_t moved(std::uint64_t value, std::uint64_t by, std::uint64_t least, std::uint64_t most) {
     const std::uint64_t up = value + rng_.below(2 * by + 1);
     return std::clamp(up - std::min(up, by), least, most);
@@ -487,16 +493,16 @@ class Few final : public AfterDefault {
   static constexpr std::uint64_t kAnywhere = std::numeric_limits<std::uint32_t>::max();
   Rng rng_;
   std::vector<std::vector<Decision>> groups_;  // the failure's choices, each with its details
-  std::vector<Decision> liked_;     // the failure's delays
-  std::vector<std::string> flags_;  // its other sites
+  std::vector<Decision> liked_;     // the delays of the failure
+  std::vector<std::string> flags_;  // the failure's other sites
   Questions questions_;
-  std::vector<std::size_t> points_;                  // indices of the questions that are liked
-  std::vector<std::vector<std::size_t>> points_of_;  // for each of `liked_`, the indices into `points_` of its stream
-  std::vector<const std::vector<std::size_t>*> streams_;  // one of them for each stream
+  std::vector<std::size_t> points_;                  // indices of the delay questions of the failure's streams
+  std::vector<std::vector<std::size_t>> points_of_;  // by index in `liked_`: indices into `points_` of its stream
+  std::vector<const std::vector<std::size_t>*> streams_;  // one entry of `points_of_` per stream
   bool is_first_ = true;
 };
 
-// All of them in turn. Whose turn it is follows from the number of the schedule alone.
+// All strategies in turn. The turn depends only on the number of the schedule.
 class Portfolio final : public Strategy {
  public:
   explicit Portfolio(std::uint64_t seed) {
@@ -518,7 +524,7 @@ class Portfolio final : public Strategy {
       Strategy& part = *parts_[turn_];
       if (!part.is_exhausted()) {
         auto schedule = part.next();
-        if (!schedule) return std::nullopt;  // it is this part's turn, and it does not know yet
+        if (!schedule) return std::nullopt;  // it is this strategy's turn, and it has to learn first
         given_.push_back(turn_);
         turn_ = (turn_ + 1) % parts_.size();
         return schedule;
@@ -540,12 +546,12 @@ class Portfolio final : public Strategy {
 
  private:
   std::vector<std::unique_ptr<Strategy>> parts_;
-  std::deque<std::size_t> given_;  // whose schedule each was that has not been learned of
+  std::deque<std::size_t> given_;  // by schedule whose result is outstanding: the part that returned it
   std::size_t turn_ = 0;
   bool has_begun_ = false, has_default_ = false;
 };
 
-// The number behind `prefix`, 1 … 16; 0: it is not one.
+// The number behind `prefix`, 1 … 16; 0: there is none.
 std::uint64_t depth_of(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return 0;
   text.remove_prefix(prefix.size());

@@ -100,7 +100,7 @@ std::string control_table() {
   return "Options of `prctl` (`verbs_shim/protocol/process_control.h`); any other is EINVAL, told by name.\n\n"
          "| who answers | options |\n|---|---|\n| the kernel | " +
          of_kind(ControlKind::kKernel) + " |\n| the supervisor | " + of_kind(ControlKind::kCredentials) +
-         " |\n| kept and told, without effect | " + of_kind(ControlKind::kSetting) + ", " + of_kind(ControlKind::kTold) +
+         " |\n| kept and told, without effect | " + of_kind(ControlKind::kSetting) + ", " + of_kind(ControlKind::kStored) +
          " |\n| always the same | " + of_kind(ControlKind::kFixed) + " |\n";
 }
 

@@ -1,13 +1,13 @@
-// The private node IBVERBS_PRIVATE_34: what rdma-core's own provider libraries (libmlx5, libefa, libmlx4)
-// import. Ordinary programs bring those libraries along, so every name must resolve; but no device of theirs
-// exists in a simulation, so nothing here is ever asked to do anything.
+// The private node IBVERBS_PRIVATE_34, which rdma-core's provider libraries (libmlx5, libefa, libmlx4)
+// import. Ordinary programs load these libraries, therefore every name must resolve. No device of theirs
+// exists in a simulation, so the functions are never called for one.
 #include <cerrno>
 #include <cstdint>
 
 #define VERBS_PRIVATE extern "C" __attribute__((visibility("default")))
 
-// Kernel commands: there is no kernel device behind this library. They return an errno value; their
-// parameters are of no interest.
+// Kernel commands. There is no kernel device behind this library: they return an errno value and ignore their
+// parameters.
 #define UNSUPPORTED_COMMAND(name) \
   VERBS_PRIVATE int name() { return EOPNOTSUPP; }
 
@@ -73,7 +73,7 @@ UNSUPPORTED_COMMAND(ibv_cmd_req_notify_cq)
 UNSUPPORTED_COMMAND(ibv_cmd_rereg_mr)
 UNSUPPORTED_COMMAND(ibv_cmd_resize_cq)
 
-// Called by the constructors of provider libraries: their drivers find no device.
+// Called by the constructors of provider libraries, whose drivers find no device.
 VERBS_PRIVATE void verbs_register_driver_34(const void*) {}
 
 VERBS_PRIVATE void verbs_set_ops(void*, const void*) {}

@@ -1,5 +1,5 @@
-// Every function of libmlx5 as an adapter of another maker answers it: programs that see a device called mlx5_0 ask
-// mlx5dv_is_supported, are told no, and read no structure that is not there.
+// All functions of libmlx5, with the results for an adapter of another vendor: programs that see a device
+// named mlx5_0 call mlx5dv_is_supported, get false, and do not use mlx5 structures.
 #pragma GCC visibility push(default)
 #include <infiniband/mlx5dv.h>
 #pragma GCC visibility pop
@@ -14,7 +14,7 @@ namespace {
 
 using namespace verbatim;
 
-// The run warns of it, once a process and function.
+// Makes the run warn of the call, once per process and function.
 void report(const char* function) {
   if (!shim::attached()) return;
   protocol::ReportRefusal command{};
@@ -23,7 +23,7 @@ void report(const char* function) {
   shim::command(&command.header);
 }
 
-// What a function that cannot do its work answers: a null pointer, -1 where bytes are counted, else the error itself.
+// Result of a function that fails: a null pointer, -1 for a byte count, else EOPNOTSUPP.
 struct Refusal {
   template <typename Type>
   operator Type*() const { return nullptr; }
@@ -41,7 +41,7 @@ Refusal refuse(const char* function) {
 
 extern "C" {
 
-// Headers before rdma-core 55 declare neither.
+// Headers before rdma-core 55 declare neither function.
 #pragma GCC visibility push(default)
 int mlx5dv_get_data_direct_sysfs_path(ibv_context*, char*, std::size_t) { return refuse(__func__); }
 ibv_mr* mlx5dv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int, int) { return refuse(__func__); }
@@ -212,7 +212,7 @@ void mlx5dv_free_var(mlx5dv_var*) { report(__func__); }
 int mlx5dv_get_clock_info(ibv_context*, mlx5dv_clock_info*) { return refuse(__func__); }
 ibv_device** mlx5dv_get_vfio_device_list(mlx5dv_vfio_context_attr*) { return refuse(__func__); }
 int mlx5dv_init_obj(mlx5dv_obj*, std::uint64_t) { return refuse(__func__); }
-// What a program asks first; nothing more needs to be said then.
+// Programs call this first; a negative answer needs no warning.
 bool mlx5dv_is_supported(ibv_device*) { return false; }
 int mlx5dv_map_ah_to_qp(ibv_ah*, std::uint32_t) { return refuse(__func__); }
 int _mlx5dv_mkey_check(mlx5dv_mkey*, mlx5dv_mkey_err*, std::size_t) { return refuse(__func__); }
@@ -226,7 +226,7 @@ mlx5dv_pp* mlx5dv_pp_alloc(ibv_context*, std::size_t, const void*, std::uint32_t
 void mlx5dv_pp_free(mlx5dv_pp*) { report(__func__); }
 int mlx5dv_qp_cancel_posted_send_wrs(mlx5dv_qp_ex*, std::uint64_t) { return refuse(__func__); }
 mlx5dv_qp_ex* mlx5dv_qp_ex_from_ibv_qp_ex(ibv_qp_ex*) { return refuse(__func__); }
-// Of what can be asked about, nothing is there. perftest of Debian 13 takes a refusal for a failure.
+// Succeeds without any capability, because perftest of Debian 13 treats an error as fatal.
 int mlx5dv_query_device(ibv_context* context, mlx5dv_context* attributes) {
   if (context == nullptr || attributes == nullptr) return refuse(__func__);
   attributes->version = 0;

@@ -1,6 +1,6 @@
-// Mistakes of programs that every run looks for, by name (--check NAME=off|warn|error), each as a clause.
-// tools/verbatim/check_levels.cc has the defaults and details. Besides, what the shim keeps to say where in a program something
-// was done.
+// Errors of programs that every run checks for, by name (--check NAME=off|warn|error), each with a
+// description. tools/verbatim/check_levels.cc has the defaults and details. Further below: call sites in the
+// program that the shim stores for reports.
 #pragma once
 
 #include <cstdint>
@@ -44,12 +44,12 @@ inline constexpr CheckInfo kChecks[] = {
 #undef VERBATIM_CHECK_INFO
 };
 inline constexpr std::uint32_t kCheckCount = sizeof kChecks / sizeof kChecks[0];
-// Beside the bits of checks: the run wants to know where in programs requests are posted and events are asked for.
+// Not a check: the run wants the call sites of posts and of event requests.
 inline constexpr std::uint32_t kTellsPlaces = 1u << 31;
 static_assert(kCheckCount <= 31);
 constexpr std::uint32_t check_bit(Check check) { return 1u << static_cast<std::uint32_t>(check); }
 
-// A verb in which a thread may wait for long.
+// A verb in which a thread may block.
 enum class WaitingVerb : std::uint32_t {
   kNone = 0,
   kGetCqEvent,
@@ -60,26 +60,27 @@ enum class WaitingVerb : std::uint32_t {
   kDestroyWq,
 };
 
-// The verb that a thread is in. Of one that destroys: whose events were taken and are not acknowledged yet.
+// The verb in which a thread is. For destroying verbs also the events that have been read but not
+// acknowledged.
 struct VerbWait {
   WaitingVerb verb;
-  std::uint32_t number;           // of the object that is destroyed
-  std::uint32_t is_completion;    // 1: of completion events, 0: of asynchronous ones
+  std::uint32_t number;           // number of the object to be destroyed
+  std::uint32_t is_completion;    // 1: completion events, 0: asynchronous events
   std::uint32_t unacknowledged;
-  std::uint32_t taker;            // virtual id of the thread that took the last one
+  std::uint32_t taker;            // virtual id of the thread that read the last event
   std::uint32_t reserved;
-  std::uint64_t caller;           // the address in the program to which the verb returns
-  std::uint64_t stack, frame;     // and the stack pointer and rbp there
+  std::uint64_t caller;           // address in the program to which the verb returns
+  std::uint64_t stack, frame;     // stack pointer and rbp at that address
 };
 
-// A call of verbs whose place in the program a decision of a run may be about.
+// A verb call to whose call site a decision of a run may refer.
 enum class PlacedCall : std::uint32_t { kPostSend, kPostReceive, kPostSharedReceive, kArm };
 struct CallNote {
   std::int64_t time_ps;
-  std::uint64_t wr_id;   // of a work request
-  std::uint64_t caller;  // the address in the program to which the verb returns
-  std::uint64_t outer;   // and to which its caller does, where frame pointers tell; else anything, or 0
-  std::uint32_t number;  // of the QP, SRQ or CQ
+  std::uint64_t wr_id;   // work request, if any
+  std::uint64_t caller;  // address in the program to which the verb returns
+  std::uint64_t outer;   // return address of that function, by frame pointers; anything or 0 without them
+  std::uint32_t number;  // QP, SRQ or CQ number
   std::uint32_t context;
   PlacedCall call;
   std::uint32_t reserved;

@@ -1,4 +1,4 @@
-// What the virtual clocks show: each counts from a base, in nanoseconds of virtual time, rounded down.
+// Values of the virtual clocks: each is a base plus the virtual time in nanoseconds, rounded down.
 #pragma once
 
 #include <time.h>
@@ -8,10 +8,11 @@
 namespace verbatim::protocol {
 
 inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-// CLOCK_MONOTONIC at virtual time 0: a machine that has been up for a while, so that a difference to zero shows.
+// CLOCK_MONOTONIC at virtual time 0. It is not 0, so that a confusion of the two shows.
 inline constexpr std::int64_t kUptimeNs = 1000 * kNsPerSecond;
 
-// What the clock shows at virtual time 0; false: there is no such clock. CPU-time clocks run with virtual time.
+// Value of the clock at virtual time 0; false: there is no such clock. CPU-time clocks advance with virtual
+// time.
 inline bool clock_base(long clock, std::int64_t epoch_ns, std::int64_t* base_ns) {
   switch (clock) {
     case CLOCK_REALTIME:
@@ -34,8 +35,9 @@ inline bool clock_base(long clock, std::int64_t epoch_ns, std::int64_t* base_ns)
   }
 }
 
-// A row of clock reads, with nothing else in between that takes time: each costs more than the one before, so that a loop
-// that waits for a time comes to it in few steps. The first costs what the profile says, a later one this, in picoseconds.
+// Clock reads in a row, without another call that takes time between them. Each read costs more than the one
+// before, so that a loop which waits for a time reaches it in few iterations. The first read costs what the
+// profile states, a later one this, in picoseconds.
 inline std::int64_t cost_in_clock_row(std::int64_t since_row_began_ps) {
   constexpr std::int64_t kLeast = 25'000, kMost = 50'000'000;  // 25 ns, 50 us
   const std::int64_t cost = since_row_began_ps / 16;

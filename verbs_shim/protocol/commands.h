@@ -1,6 +1,7 @@
-// The control path: one struct per verb, placed in the calling thread's mailbox, answered in place. `status` is
-// 0 or an errno value. Enumerations and bit masks are those of <infiniband/verbs.h>, stored as integers; keys are
-// host byte order; GIDs are 16 raw bytes. Handles are per device and process and never reused within a run.
+// The control path: one struct per verb, stored in the calling thread's mailbox, and answered in place.
+// `status` is 0 or an errno value. Enumerations and bit masks are those of <infiniband/verbs.h>, stored as
+// integers. Keys are in host byte order, GIDs are 16 raw bytes. Handles are per device and process and are
+// never reused within a run.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 namespace verbatim::protocol {
 
 enum class CommandType : std::uint32_t {
-  kListDevices = 1,  // answered by the supervisor, the rest by the HCA it names unless noted
+  kListDevices = 1,  // answered by the supervisor; the others by the HCA unless noted
   kOpenDevice,       // supervisor (descriptors) and HCA (context)
   kCloseDevice,      // supervisor and HCA
   kQueryDevice,
@@ -66,7 +67,7 @@ enum class CommandType : std::uint32_t {
 
 struct CommandHeader {
   CommandType type;
-  std::uint32_t size;     // of the whole command, bytes
+  std::uint32_t size;     // bytes of the whole command
   std::int32_t status;    // out: 0 or errno
   std::uint32_t context;  // handle of the opened device; for kListDevices and kOpenDevice: the device's index
 };
@@ -102,7 +103,7 @@ struct CloseDevice {
   CommandHeader header;
 };
 
-// Another way to a device that this process has open (ibv_import_device(3)).
+// A second handle of a device that this process has open (ibv_import_device(3)).
 struct ImportDevice {
   static constexpr CommandType kType = CommandType::kImportDevice;
   CommandHeader header;
@@ -114,20 +115,20 @@ struct ImportDevice {
   std::uint32_t reserved;
 };
 
-// Whether there is such an object, and what a program must know of it.
+// Whether the object exists, and the attributes that the program needs.
 struct ImportObject {
   static constexpr CommandType kType = CommandType::kImportObject;
   enum Kind : std::uint32_t { kPd, kMr, kDm };
   CommandHeader header;
   std::uint32_t kind;
   std::uint32_t handle;
-  std::uint32_t pd;          // of a memory region
+  std::uint32_t pd;          // for kMr
   std::uint32_t lkey, rkey;  // out
   std::uint32_t reserved;
   std::uint64_t length;  // out
 };
 
-// Fields of ibv_device_attr and ibv_device_attr_ex that have a meaning here; the rest is zero.
+// Fields of ibv_device_attr and ibv_device_attr_ex that are meaningful here; the others are zero.
 struct DeviceAttributes {
   char firmware_version[kNameSize];
   std::uint64_t node_guid;
@@ -240,27 +241,27 @@ struct RegMr {
   std::uint32_t reserved;
 };
 
-// A program has called what no adapter of a simulation has; the run warns of it.
+// Reports a call that no adapter of a simulation supports; the run warns of it.
 struct ReportRefusal {
   static constexpr CommandType kType = CommandType::kReportRefusal;
   CommandHeader header;
-  char function[kNameSize];  // its name, with a final 0
+  char function[kNameSize];  // name of the called function, null-terminated
 };
 
 struct CreateChannel {
   static constexpr CommandType kType = CommandType::kCreateChannel;
   CommandHeader header;
-  std::int32_t fd;  // out: the channel's descriptor, which also names it in CreateCq
+  std::int32_t fd;  // the channel's descriptor, which also identifies it in CreateCq
   std::uint32_t reserved;
 };
 
 struct CreateCq {
   static constexpr CommandType kType = CommandType::kCreateCq;
   CommandHeader header;
-  std::uint64_t cookie;      // delivered by events: the program's ibv_cq
+  std::uint64_t cookie;      // returned in events: the program's ibv_cq
   std::uint32_t cqe;         // in: asked for; out: granted
   std::int32_t channel_fd;   // -1: none
-  std::uint32_t channel;     // filled by the supervisor: the channel's number for the HCA
+  std::uint32_t channel;     // set by the supervisor: the channel's number for the HCA
   std::uint32_t completion_vector;
   std::uint32_t handle;      // out
   std::uint32_t number;      // out: CQN
@@ -281,7 +282,8 @@ struct AddressVector {
   std::uint8_t sgid_index, hop_limit, traffic_class, service_level, source_path_bits, static_rate, is_global, port;
 };
 
-// Receive side scaling: by the hash of which fields a queue pair gives its frames to the queues of a table.
+// Receive-side scaling: a queue pair distributes its frames to the queues of a table by a hash of these
+// fields.
 struct ReceiveHash {
   static constexpr std::uint32_t kKeyBytes = 40;
   std::uint64_t fields;  // ibv_rx_hash_fields
@@ -295,7 +297,7 @@ struct ReceiveHash {
 struct CreateQp {
   static constexpr CommandType kType = CommandType::kCreateQp;
   CommandHeader header;
-  std::uint64_t cookie;  // delivered by async events: the program's ibv_qp
+  std::uint64_t cookie;  // returned in async events: the program's ibv_qp
   std::uint32_t pd, send_cq, recv_cq, srq;  // handles; srq 0: none
   std::uint32_t type;                       // ibv_qp_type
   std::uint32_t signal_all;
@@ -349,8 +351,8 @@ struct CreateAh {
   AddressVector address;
 };
 
-// The HCA moves the entries not yet consumed to the new ring under the same numbers; `sequence` of each is that of
-// the new count of entries.
+// The HCA moves the unconsumed entries to the new ring with unchanged numbers; each `sequence` is recomputed
+// for the new number of entries.
 struct ResizeCq {
   static constexpr CommandType kType = CommandType::kResizeCq;
   CommandHeader header;
@@ -372,10 +374,10 @@ struct ModifyCq {
 struct CreateSrq {
   static constexpr CommandType kType = CommandType::kCreateSrq;
   CommandHeader header;
-  std::uint64_t cookie;  // delivered by async events: the program's ibv_srq
+  std::uint64_t cookie;  // returned in async events: the program's ibv_srq
   std::uint32_t pd;
   std::uint32_t srq_type;                      // ibv_srq_type
-  std::uint32_t xrcd, cq;                      // XRC; the latter also of tag matching
+  std::uint32_t xrcd, cq;                      // XRC; the CQ also for tag matching
   std::uint32_t max_wr, max_sge, srq_limit;    // in: asked for; out: granted
   std::uint32_t handle;                        // out
   std::uint32_t number;                        // out: SRQN
@@ -418,12 +420,12 @@ struct AllocMw {
 struct OpenXrcd {
   static constexpr CommandType kType = CommandType::kOpenXrcd;
   CommandHeader header;
-  std::uint64_t inode;   // identity of the file that names the domain; 0: private
+  std::uint64_t inode;   // identity of the file that identifies the domain; 0: private
   std::uint32_t flags;   // open flags: O_CREAT, O_EXCL
   std::uint32_t handle;  // out
 };
 
-// Another handle of an XRC receiver that exists in the domain.
+// A second handle of an existing XRC receiver in the domain.
 struct OpenQp {
   static constexpr CommandType kType = CommandType::kOpenQp;
   CommandHeader header;
@@ -434,7 +436,7 @@ struct OpenQp {
   std::uint32_t state;   // out: ibv_qp_state
 };
 
-// Changes a memory region in place; what `flags` (ibv_rereg_mr_flags) does not name stays as it is.
+// Changes a memory region in place; attributes not named in `flags` (ibv_rereg_mr_flags) are unchanged.
 struct ReregMr {
   static constexpr CommandType kType = CommandType::kReregMr;
   CommandHeader header;
@@ -451,16 +453,16 @@ struct AllocDm {
   static constexpr CommandType kType = CommandType::kAllocDm;
   CommandHeader header;
   std::uint64_t length;
-  std::uint32_t log_align;  // of where it begins
+  std::uint32_t log_align;  // alignment of its start
   std::uint32_t handle;     // out
 };
 
-// The processor reads or writes device memory: loads and stores, not a call of the kernel.
+// The CPU reads or writes device memory by loads and stores; no kernel call is made.
 struct CopyDm {
   static constexpr CommandType kType = CommandType::kCopyDm;
   CommandHeader header;
   std::uint64_t offset, length;
-  std::uint64_t address;  // of the bytes in the program
+  std::uint64_t address;  // in the program
   std::uint32_t handle;
   std::uint32_t to_device;  // 0 or 1
 };
@@ -486,7 +488,7 @@ struct AllocNullMr {
   std::uint32_t reserved;
 };
 
-// Of one range; the shim goes through the list.
+// One range; the shim iterates over the list.
 struct AdviseMr {
   static constexpr CommandType kType = CommandType::kAdviseMr;
   CommandHeader header;
@@ -498,7 +500,7 @@ struct AdviseMr {
   std::uint32_t reserved;
 };
 
-// What a flow rule looks at, or does. Values and masks are laid out as the filters of <infiniband/verbs.h>.
+// Match or action of a flow rule. Values and masks have the layout of the filters in <infiniband/verbs.h>.
 struct FlowSpec {
   static constexpr std::uint32_t kFilterBytes = 40;
   std::uint32_t type;      // ibv_flow_spec_type
@@ -508,7 +510,7 @@ struct FlowSpec {
 
 struct CreateFlow {
   static constexpr CommandType kType = CommandType::kCreateFlow;
-  static constexpr std::uint32_t kMaxSpecs = 10;  // as Linux has it (IB_FLOW_SPEC_SUPPORT_LAYERS)
+  static constexpr std::uint32_t kMaxSpecs = 10;  // the limit of Linux (IB_FLOW_SPEC_SUPPORT_LAYERS)
   CommandHeader header;
   std::uint32_t qp;
   std::uint32_t type;   // ibv_flow_attr_type
@@ -531,7 +533,7 @@ struct AttachCounter {
   static constexpr CommandType kType = CommandType::kAttachCounter;
   CommandHeader header;
   std::uint32_t counters;
-  std::uint32_t flow;         // 0: every flow that is made with the counters from now on
+  std::uint32_t flow;         // 0: every flow created later with the counters
   std::uint32_t description;  // ibv_counter_description
   std::uint32_t index;
 };
@@ -548,7 +550,7 @@ struct ReadCounters {
 struct CreateWq {
   static constexpr CommandType kType = CommandType::kCreateWq;
   CommandHeader header;
-  std::uint64_t cookie;  // delivered by async events: the program's ibv_wq
+  std::uint64_t cookie;  // returned in async events: the program's ibv_wq
   std::uint32_t pd, cq;
   std::uint32_t type;             // ibv_wq_type
   std::uint32_t flags;            // ibv_wq_flags
@@ -580,7 +582,7 @@ struct CreateRwqTable {
   std::uint32_t queues[kMostQueues];  // handles
 };
 
-// Read from a completion channel's or the async descriptor; the layout of the kernel's own ABI.
+// Read from the descriptor of a completion channel or of async events; layout of the kernel's ABI.
 struct CompletionEvent {
   std::uint64_t cookie;
 };

@@ -1,10 +1,9 @@
-// What the launcher and the shim's constructor agree on about the environment of a program.
+// Environment variables by which the launcher and the shim's constructor communicate.
 #pragma once
 
 namespace verbatim::protocol {
 
-// In front of a variable that the program was given and that the launcher had to give a value of its own for the
-// loader; the shim takes it off again.
+// Prefix of a variable of the program that the launcher has to override for the loader; the shim restores it.
 inline constexpr const char* kKeptVariable = "VERBATIM_KEPT_";
 
 }  // namespace verbatim::protocol

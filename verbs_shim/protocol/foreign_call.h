@@ -1,5 +1,6 @@
-// System calls that end the program, because none of them can be simulated: those by other entries than that of x86-64, which
-// have other numbers and registers, and those that only the shim may make, from the gate (gate_calls.h).
+// System calls that cannot be simulated and kill the program: those through other entries than that of
+// x86-64, which have other numbers and registers, and those from the gate that only the shim may make
+// (gate_calls.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ enum class ForeignCall { kNone, k32Bit, kX32, kOtherArchitecture };
 
 inline constexpr std::uint32_t kArchX86_64 = 0xc000'003e, kArchI386 = 0x4000'0003;  // AUDIT_ARCH_*, linux/audit.h
 
-// `arch` and `number` as SIGSYS has them (si_arch, si_syscall). A negative number is an unknown call of x86-64.
+// `arch` and `number` are si_arch and si_syscall of SIGSYS. A negative number is an unknown call of x86-64.
 constexpr ForeignCall foreign_call(std::uint32_t arch, std::int32_t number) {
   constexpr std::int32_t kX32Bit = 0x4000'0000;
   if (arch == kArchI386) return ForeignCall::k32Bit;
@@ -21,13 +22,14 @@ constexpr ForeignCall foreign_call(std::uint32_t arch, std::int32_t number) {
   return number >= 0 && (number & kX32Bit) != 0 ? ForeignCall::kX32 : ForeignCall::kNone;
 }
 
-// Why it ends the program, for people.
+// Explanation for the user.
 constexpr const char* reason_of_foreign_call(std::uint32_t arch, std::int32_t number) {
   return foreign_call(arch, number) == ForeignCall::kNone ? "this entry does not let it pass"
                                                           : "only system calls of x86-64 can be simulated";
 }
 
-// "a 32-bit system call (int 0x80), number 20", for people. A call that is none of these was made from the gate.
+// Description for the user: "a 32-bit system call (int 0x80), number 20". A call that is none of these was
+// made from the gate.
 struct ForeignCallText {
   char text[80];
 };

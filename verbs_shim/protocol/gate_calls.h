@@ -1,10 +1,11 @@
-// System calls that the shim makes for itself. They enter the kernel from one page, the gate (runtime/gate.h), and the seccomp
-// filter lets a call from there pass only if this table allows it: a program that jumps into the gate reaches the machine with
-// these calls and no others. The filter is made from this table, and so is the list in tests/process/TABLES.md.
+// System calls that the shim makes itself. They enter the kernel from one page, the gate (runtime/gate.h),
+// and the seccomp filter lets a call from there pass only if this table allows it. A program that jumps into
+// the gate can therefore make these calls and no others. The filter and the list in tests/process/TABLES.md
+// are generated from this table.
 //
-// Calls that the shim hands on for the program, about real files and the process's own memory, are allowed by their class
-// (system_calls.h); kGateClasses says why. All others have a row of their own in kGateCalls, as have those of a class of which
-// the shim uses some values only.
+// Calls that the shim makes on behalf of the program, on real files and on the process's own memory, are
+// allowed by their class (system_calls.h); kGateClasses states why. All others have a row in kGateCalls, as
+// have calls of these classes of which the shim uses some argument values only.
 #pragma once
 
 #include <asm/prctl.h>
@@ -22,12 +23,12 @@
 
 namespace verbatim::protocol {
 
-// Beside the bits of checks (checks.h): calls that the table refuses with ENOSYS reach the machine (--strict=warn).
+// Not a check (checks.h): calls that the table refuses with ENOSYS are passed to the kernel (--strict=warn).
 inline constexpr std::uint32_t kLetsUnknownCalls = 1u << 29;
 
 inline constexpr unsigned kMostGateValues = 16;
 
-// A condition on one argument, without which the call does not pass.
+// Condition on one argument under which the call passes.
 enum class GateRule : std::uint8_t {
   kAny,
   kOneOf,   // one of `values`
@@ -116,7 +117,7 @@ inline constexpr GateCall kGateCalls[] = {
     {SYS_exit_group, "the process ends"},
 };
 
-// nullptr: it has no row of its own.
+// nullptr: no row.
 constexpr const GateCall* gate_call(std::uint64_t number) {
   for (const GateCall& call : kGateCalls) {
     if (call.number == number) return &call;
@@ -124,7 +125,7 @@ constexpr const GateCall* gate_call(std::uint64_t number) {
   return nullptr;
 }
 
-// `lets_unknown_calls`: kLetsUnknownCalls.
+// `lets_unknown_calls`: kLetsUnknownCalls is set.
 constexpr bool gate_allows(std::uint64_t number, bool lets_unknown_calls) {
   if (gate_call(number) != nullptr) return true;
   const SystemCall& call = system_call(number);

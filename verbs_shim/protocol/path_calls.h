@@ -1,5 +1,5 @@
-// System calls that name files by paths: which arguments are paths, from which descriptors they start, and whether
-// a symbolic link at a path's end is followed. Shim and supervisor find every path of every call by this one table.
+// System calls that name files by paths: the arguments that are paths, the descriptors from which they start,
+// and whether a symbolic link at the end is followed. Shim and supervisor both find paths by this table.
 #pragma once
 
 #include <fcntl.h>
@@ -13,25 +13,25 @@ namespace verbatim::protocol {
 enum class Follow : std::uint8_t {
   kAlways,
   kNever,
-  kUnless,  // unless `flag` is among the flags
-  kIf,      // if `flag` is
-  kOpen,    // as open(2): neither O_NOFOLLOW nor O_CREAT with O_EXCL
+  kUnless,  // unless `flag` is set in the flags
+  kIf,      // if `flag` is set
+  kOpen,    // as open(2): unless O_NOFOLLOW, or O_CREAT with O_EXCL, is set
 };
 
-// What a call does with what a path leads to.
+// Effect of a call on the file at a path.
 enum class PathUse : std::uint8_t {
-  kLook,    // reads attributes, a link, the file system's figures
+  kLook,    // reads attributes, a link, or file system data
   kOpen,
   kExecute,
   kWorkIn,  // chdir
-  kChange,  // content or attributes of what is there
-  kMake,    // a new name
-  kRemove,  // a name that is there
+  kChange,  // changes content or attributes
+  kMake,    // creates a name
+  kRemove,  // removes a name
 };
 
 struct PathArgument {
   std::int8_t path = -1;    // index of the argument; -1: none
-  std::int8_t folder = -1;  // of the descriptor where a relative path starts; -1: the working directory
+  std::int8_t folder = -1;  // index of the directory descriptor for relative paths; -1: the working directory
   Follow follow = Follow::kAlways;
   PathUse use = PathUse::kLook;
 };
@@ -39,11 +39,11 @@ struct PathArgument {
 struct PathCall {
   std::uint16_t number;
   PathArgument paths[2];
-  std::int8_t flags = -1;  // index of the flags
-  std::int32_t flag = 0;   // what Follow::kUnless and kIf look at
+  std::int8_t flags = -1;  // index of the flags argument
+  std::int32_t flag = 0;   // for Follow::kUnless and kIf
 };
 
-inline constexpr std::uint16_t kFchmodat2 = 452;  // Linux 6.6, later than some headers
+inline constexpr std::uint16_t kFchmodat2 = 452;  // Linux 6.6, missing from some headers
 inline constexpr int kNoFollow = AT_SYMLINK_NOFOLLOW;
 
 inline constexpr PathCall kPathCalls[] = {

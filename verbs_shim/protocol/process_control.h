@@ -1,4 +1,4 @@
-// prctl(2): what each option is answered with. What is not in the table is EINVAL, by name in the log.
+// prctl(2): the result of each option. Options that the table lacks fail with EINVAL, and are logged by name.
 #pragma once
 
 #include <errno.h>
@@ -9,11 +9,11 @@
 namespace verbatim::protocol {
 
 enum class ControlKind : std::uint8_t {
-  kKernel,       // the machine's: the process's own names
-  kCredentials,  // the supervisor's (sim/supervisor/spec/credentials.h)
-  kFixed,        // `value`, or -errno, whatever the arguments
-  kSetting,      // kept by the shim for the option that tells it, without effect: one of `value` kinds from 0
-  kTold,         // what kSetting has kept for option `value`, or at first `first`
+  kKernel,       // passed to the kernel: the thread's own name
+  kCredentials,  // answered by the supervisor (sim/supervisor/spec/credentials.h)
+  kFixed,        // `value`, which may be -errno, for all arguments
+  kSetting,      // stored without effect; arguments from 0 to `value` - 1 are valid, all if it is negative
+  kStored,       // the value stored by kSetting for option `value`; `first` before that
 };
 
 struct ControlOption {
@@ -24,15 +24,15 @@ struct ControlOption {
   long first = 0;
 };
 
-inline constexpr int kControlAuxiliaryVector = 0x41555856;  // PR_GET_AUXV, later than some headers
+inline constexpr int kControlAuxiliaryVector = 0x41555856;  // PR_GET_AUXV, missing from some headers
 inline constexpr int kControlMdwe = 65, kControlMemoryMerge = 67;
 inline constexpr long kUsualSlackNs = 50'000;
 
 // clang-format off
 inline constexpr ControlOption kControlOptions[] = {
-    {PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG", ControlKind::kSetting, 65},  // the supervisor's own setting stays
-    {PR_GET_PDEATHSIG, "PR_GET_PDEATHSIG", ControlKind::kTold, PR_SET_PDEATHSIG},
-    {PR_GET_DUMPABLE, "PR_GET_DUMPABLE", ControlKind::kTold, PR_SET_DUMPABLE, 1},
+    {PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG", ControlKind::kSetting, 65},  // the shim's own setting stays in force
+    {PR_GET_PDEATHSIG, "PR_GET_PDEATHSIG", ControlKind::kStored, PR_SET_PDEATHSIG},
+    {PR_GET_DUMPABLE, "PR_GET_DUMPABLE", ControlKind::kStored, PR_SET_DUMPABLE, 1},
     {PR_SET_DUMPABLE, "PR_SET_DUMPABLE", ControlKind::kSetting, 2},  // the adapter's DMA needs the process readable
     {PR_GET_UNALIGN, "PR_GET_UNALIGN", ControlKind::kFixed, -EINVAL},
     {PR_SET_UNALIGN, "PR_SET_UNALIGN", ControlKind::kFixed, -EINVAL},
@@ -52,23 +52,23 @@ inline constexpr ControlOption kControlOptions[] = {
     {PR_SET_SECCOMP, "PR_SET_SECCOMP", ControlKind::kFixed, -EINVAL},
     {PR_CAPBSET_READ, "PR_CAPBSET_READ", ControlKind::kCredentials},
     {PR_CAPBSET_DROP, "PR_CAPBSET_DROP", ControlKind::kCredentials},
-    {PR_GET_TSC, "PR_GET_TSC", ControlKind::kTold, PR_SET_TSC, PR_TSC_ENABLE},
+    {PR_GET_TSC, "PR_GET_TSC", ControlKind::kStored, PR_SET_TSC, PR_TSC_ENABLE},
     {PR_SET_TSC, "PR_SET_TSC", ControlKind::kFixed, -EINVAL},  // counters are virtual already
     {PR_GET_SECUREBITS, "PR_GET_SECUREBITS", ControlKind::kCredentials},
     {PR_SET_SECUREBITS, "PR_SET_SECUREBITS", ControlKind::kCredentials},
     {PR_SET_TIMERSLACK, "PR_SET_TIMERSLACK", ControlKind::kSetting, -1},
-    {PR_GET_TIMERSLACK, "PR_GET_TIMERSLACK", ControlKind::kTold, PR_SET_TIMERSLACK, kUsualSlackNs},
+    {PR_GET_TIMERSLACK, "PR_GET_TIMERSLACK", ControlKind::kStored, PR_SET_TIMERSLACK, kUsualSlackNs},
     {PR_TASK_PERF_EVENTS_DISABLE, "PR_TASK_PERF_EVENTS_DISABLE", ControlKind::kFixed, 0},
     {PR_TASK_PERF_EVENTS_ENABLE, "PR_TASK_PERF_EVENTS_ENABLE", ControlKind::kFixed, 0},
     {PR_MCE_KILL, "PR_MCE_KILL", ControlKind::kSetting, 2},
     {PR_MCE_KILL_GET, "PR_MCE_KILL_GET", ControlKind::kFixed, PR_MCE_KILL_DEFAULT},
     {PR_SET_MM, "PR_SET_MM", ControlKind::kFixed, -EPERM},
-    {PR_GET_CHILD_SUBREAPER, "PR_GET_CHILD_SUBREAPER", ControlKind::kTold, PR_SET_CHILD_SUBREAPER},
+    {PR_GET_CHILD_SUBREAPER, "PR_GET_CHILD_SUBREAPER", ControlKind::kStored, PR_SET_CHILD_SUBREAPER},
     {PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", ControlKind::kFixed, 0},
-    {PR_GET_NO_NEW_PRIVS, "PR_GET_NO_NEW_PRIVS", ControlKind::kFixed, 1},  // of every simulated program
+    {PR_GET_NO_NEW_PRIVS, "PR_GET_NO_NEW_PRIVS", ControlKind::kFixed, 1},  // as for every simulated program
     {PR_GET_TID_ADDRESS, "PR_GET_TID_ADDRESS", ControlKind::kFixed, -EINVAL},
     {PR_SET_THP_DISABLE, "PR_SET_THP_DISABLE", ControlKind::kSetting, -1},
-    {PR_GET_THP_DISABLE, "PR_GET_THP_DISABLE", ControlKind::kTold, PR_SET_THP_DISABLE},
+    {PR_GET_THP_DISABLE, "PR_GET_THP_DISABLE", ControlKind::kStored, PR_SET_THP_DISABLE},
     {PR_SET_FP_MODE, "PR_SET_FP_MODE", ControlKind::kFixed, -EINVAL},
     {PR_GET_FP_MODE, "PR_GET_FP_MODE", ControlKind::kFixed, -EINVAL},
     {PR_CAP_AMBIENT, "PR_CAP_AMBIENT", ControlKind::kCredentials},
@@ -82,8 +82,8 @@ inline constexpr ControlOption kControlOptions[] = {
     {kControlMdwe + 1, "PR_GET_MDWE", ControlKind::kFixed, -EINVAL},
     {kControlMemoryMerge, "PR_SET_MEMORY_MERGE", ControlKind::kFixed, -EINVAL},
     {kControlMemoryMerge + 1, "PR_GET_MEMORY_MERGE", ControlKind::kFixed, -EINVAL},
-    {kControlAuxiliaryVector, "PR_GET_AUXV", ControlKind::kFixed, -EINVAL},  // of later kernels
-    {PR_SET_VMA, "PR_SET_VMA", ControlKind::kFixed, -EINVAL},  // as a kernel without names of mappings
+    {kControlAuxiliaryVector, "PR_GET_AUXV", ControlKind::kFixed, -EINVAL},  // later kernels only
+    {PR_SET_VMA, "PR_SET_VMA", ControlKind::kFixed, -EINVAL},  // as on a kernel without named mappings
     {PR_SET_PTRACER, "PR_SET_PTRACER", ControlKind::kFixed, 0},
 };
 // clang-format on

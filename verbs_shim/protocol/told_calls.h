@@ -1,5 +1,5 @@
-// Calls of a program that are told to whoever wants to see them, as they begin and when they have ended:
-// system calls that come to the shim, whoever answers them, commands, and the verbs that need no command.
+// Calls of a program that are reported at their begin and end, if calls are traced: system calls that enter
+// the shim, whoever answers them, commands, and the verbs that need no command.
 #pragma once
 
 #include <cstdint>
@@ -8,33 +8,34 @@
 
 namespace verbatim::protocol {
 
-// A bit of RegionHeader::checks beside those of checks: calls are told.
+// Not a check (RegionHeader::checks): calls are reported.
 inline constexpr std::uint32_t kTellsCalls = 1u << 30;
 static_assert(kCheckCount <= 30);
 
 enum class ToldKind : std::uint32_t {
   kSystemCall,         // number; arguments: the call's
   kCommand,            // arguments: [0] address of the CommandHeader
-  kPostSend,           // number: of the QP; arguments: [0] address of the ibv_send_wr
-  kPostReceive,        // number: of the QP; arguments: [0] address of the ibv_recv_wr
-  kPostSharedReceive,  // the same of an SRQ
-  kPostWorkQueue,      // the same of a WQ
-  kCompleteSends,  // ibv_wr_complete. number: of the QP; arguments: [0] address of the ring, [1] its entries,
-                   // [2] bytes of one, [3] number of the first request, [4] of the one behind the last
-  kPoll,  // number: of the CQ; arguments: [0] completions that there is room for, [1] address of the ibv_wc
-  kStartPoll,  // number: of the CQ; arguments: [0] address of its ibv_cq_ex
+  kPostSend,           // number: the QP's; arguments: [0] address of the ibv_send_wr
+  kPostReceive,        // number: the QP's; arguments: [0] address of the ibv_recv_wr
+  kPostSharedReceive,  // the same for an SRQ
+  kPostWorkQueue,      // the same for a WQ
+  kCompleteSends,  // ibv_wr_complete. number: the QP's; arguments: [0] address of the ring, [1] its number
+                   // of entries, [2] bytes of one, [3] number of the first request, [4] of the one behind the
+                   // last
+  kPoll,  // number: the CQ's; arguments: [0] maximum number of completions, [1] address of the ibv_wc
+  kStartPoll,  // number: the CQ's; arguments: [0] address of its ibv_cq_ex
   kNextPoll,   // as kStartPoll
-  kArm,        // number: of the CQ; arguments: [0] solicited_only
+  kArm,        // number: the CQ's; arguments: [0] solicited_only
 };
 inline constexpr std::uint32_t kToldKinds = static_cast<std::uint32_t>(ToldKind::kArm) + 1;
 
 enum class ToldStep : std::uint32_t {
   kBegins,
   kHasEnded,
-  kIsMadeAgain,  // a signal came first: the program makes the same call again when its handlers have run
+  kIsMadeAgain,  // interrupted by a signal: the program repeats the call when its handlers have run
 };
 
-// As it lies in the program's memory while it is told.
+// In the program's memory while it is reported.
 struct ToldCall {
   ToldKind kind;
   ToldStep step;
@@ -42,7 +43,7 @@ struct ToldCall {
   std::uint32_t reserved;
   std::int64_t arguments[6];
   std::int64_t
-      result;  // once it has ended: of system calls what the kernel would say, else what the verb returns
+      result;  // valid at the end: for system calls the kernel's result, else the verb's return value
 };
 
 }  // namespace verbatim::protocol

@@ -23,20 +23,20 @@ namespace {
 
 using protocol::AccessPlace;
 
-constexpr std::uint32_t kMostThreads = 128;  // that may be late so; of the others nothing traps
+constexpr std::uint32_t kMostThreads = 128;  // threads in higher slots are never late; nothing traps in them
 constexpr std::uint32_t kBits = 64, kWords = protocol::kMostAccessPlaces / kBits;
 constexpr unsigned char kHlt = 0xf4;
 
-// At kAccessTablesAddress, which few programs need.
+// At kAccessTablesAddress; mapped on demand, since few programs need it.
 struct Tables {
   AccessPlace places[protocol::kMostAccessPlaces];
-  // By slot and place: it has trapped.
+  // By slot and place: the place has trapped.
   std::uint64_t trapped[kMostThreads][kWords];
   std::uint32_t count_trapped[kMostThreads];
 };
 Tables& tables() { return *reinterpret_cast<Tables*>(protocol::kAccessTablesAddress); }
 
-std::uint32_t code_is_for;  // the slot of the thread for which the code is as it is
+std::uint32_t code_is_for;  // slot of the thread whose trap set the code has
 
 void set_byte(std::uint32_t place, bool traps) {
   auto* const byte = reinterpret_cast<volatile unsigned char*>(tables().places[place].address);
@@ -48,7 +48,7 @@ std::uint64_t word_of(std::uint32_t slot, std::uint32_t word) {
   return slot < kMostThreads ? tables().trapped[slot][word] : ~0ull;
 }
 
-// access_places: there is none.
+// First place at or after `address`; access_places: none.
 std::uint32_t first_place_from(std::uint64_t address) {
   std::uint32_t first = 0, end = access_places;
   while (first < end) {
@@ -58,7 +58,7 @@ std::uint32_t first_place_from(std::uint64_t address) {
   return first;
 }
 
-// Likewise.
+// The place at `address`; access_places: none.
 std::uint32_t place_at(std::uint64_t address) {
   const std::uint32_t place = first_place_from(address);
   return place < access_places && tables().places[place].address == address ? place : access_places;
@@ -72,14 +72,15 @@ std::uint64_t address_of_access(const AccessPlace& place, const void* context) {
   return address;
 }
 
-// A store that waits in the processor's store buffer: it is in memory until the thread has loaded what comes behind it. No other
-// thread runs till then; whatever lets one run ends this (drain_store), since memory is as if the store had left the buffer.
+// A store that waits in the processor's store buffer. Memory holds it until the thread has executed the load
+// behind it, and no other thread runs until then. Anything that lets another thread run ends this state
+// (drain_store()): memory is then as if the store had left the buffer.
 struct BufferedStore {
-  std::uint64_t behind_load = 0;  // address of the instruction behind that load, which traps; 0: none waits
-  unsigned char original = 0;     // its byte
+  std::uint64_t behind_load = 0;  // address of the instruction behind that load, which traps; 0: no store waits
+  unsigned char original = 0;     // the byte that the trap replaces
   const AccessPlace* place = nullptr;
   std::uint64_t address = 0;
-  unsigned char before[AccessPlace::kMostBuffered];  // what it stores takes the place of
+  unsigned char before[AccessPlace::kMostBuffered];  // memory content before the store
 };
 BufferedStore buffered;
 
@@ -94,14 +95,14 @@ bool hand_over_at(const AccessPlace& place, const ucontext_t& context, std::uint
                           mask_seen(mask));
 }
 
-// Memory of code that this may write: there is a place on its page.
+// Code memory that the runtime may write: its page has a place.
 bool has_place_on_page(std::uint64_t address) {
   constexpr std::uint64_t kPage = 4096;
   const std::uint32_t next = first_place_from(address & -kPage);
   return next < access_places && tables().places[next].address / kPage == address / kPage;
 }
 
-// The store is about to be executed, and waits until the thread comes to `behind`.
+// The store is about to be executed, and waits until the thread reaches `behind`.
 void buffer_store(const AccessPlace& place, std::uint64_t address, std::uint64_t behind) {
   if (!has_place_on_page(behind) || !copy_bytes(buffered.before, reinterpret_cast<const void*>(address), place.size)) return;
   buffered.behind_load = behind;
@@ -111,7 +112,7 @@ void buffer_store(const AccessPlace& place, std::uint64_t address, std::uint64_t
   set_trap_behind_load(true);
 }
 
-// The thread has loaded what comes behind the store: others run, and do not see it.
+// The thread has executed the load behind the store: others run, and do not see the store.
 void be_late_with_store(ucontext_t* context) {
   const AccessPlace& place = *buffered.place;
   auto* const address = reinterpret_cast<void*>(buffered.address);
@@ -123,7 +124,8 @@ void be_late_with_store(ucontext_t* context) {
   go_out_of_replaced(context->uc_mcontext.gregs);
 }
 
-// The thread is late at the place. What it has read before is what it goes on with, whoever has written there meanwhile.
+// The thread is late at the place. For a divided access it continues with the value that it read before,
+// whatever others have written meanwhile.
 void be_late(const AccessPlace& place, ucontext_t* context) {
   using protocol::AccessLateness;
   const std::uint64_t at = address_of_access(place, context);
@@ -136,7 +138,7 @@ void be_late(const AccessPlace& place, ucontext_t* context) {
   if (how == AccessLateness::kMayBeBuffered && my_slot->result != 0 && !is_interrupted)
     buffer_store(place, at, static_cast<std::uint64_t>(my_slot->result));
   go_out_of_replaced(context->uc_mcontext.gregs);  // others may have run
-  // A handler that runs now runs before the instruction, which has read nothing yet.
+  // A handler that runs at this point runs before the instruction, which has read nothing yet.
   if (!is_divided || is_interrupted || !copy_bytes(&after, reinterpret_cast<const void*>(at), place.divided)) return;
   if (after != before) copy_bytes(reinterpret_cast<void*>(at), &before, place.divided);
 }

@@ -1,34 +1,36 @@
-// A thread may be late before an access to memory (protocol/accesses.h): the instructions trap.
+// Lateness before memory accesses (protocol/accesses.h): the instructions at which a thread may be late trap.
 //
-// Which access that is must be known by its number however the thread runs. So an instruction that has trapped does so no more
-// until the thread's next call of those that count (exchange.cc): each turn of a loop without such a call executes the same
-// instructions, of which the first has trapped, whether or not the turns that follow are executed at all. An analysis of the
-// loop meets the trap, and proves nothing before all of them have been executed.
+// An access is identified by its ordinal number, which must be the same however the thread runs. Therefore an
+// instruction that has trapped does not trap again until the thread's next counted call (exchange.cc). Each
+// iteration of a loop without such a call executes the same instructions, and only the first iteration traps,
+// whether or not the following ones are executed at all. The loop analysis meets the traps, and proves
+// nothing until all of them have been executed.
 //
-// Each thread has its own instructions that do not trap, and the code follows whoever has the token.
+// The set of instructions that do not trap is per thread; the code is rewritten when the token passes to
+// another thread.
 #pragma once
 
 #include <cstdint>
 
 namespace verbatim::shim {
 
-extern std::uint32_t access_places;  // 0: none traps
+extern std::uint32_t access_places;  // number of places; 0: none traps
 
-// Where the supervisor is to write them; 0: nowhere.
+// Address for the table of places, which the supervisor fills; 0: none is wanted.
 long room_for_access_places();
-// It has written so many.
+// The supervisor has written `count` places.
 void arm_accesses(long count);
-// The trap in `context` is such an access: the instruction may be executed now.
+// Whether the trap in `context` is an access place. If so, the instruction may be executed on return.
 bool take_access(void* context);
 
-// A store of the calling thread that waits in the processor's store buffer leaves it: time passes, or others may run.
+// Ends the store-buffer state of the calling thread, if there is one: time passes, or others may run.
 void drain_store();
 
-// All that have trapped in the calling thread trap again.
+// All places that have trapped in the calling thread trap again.
 void rearm_accesses();
-// The calling thread has the token, and others may have run.
+// The calling thread has got the token, and others may have run.
 void follow_accesses();
-// In a copy of the process, whose only thread has another slot than the one that made it.
+// In a copy of the process, whose only thread has another slot than its parent thread.
 void begin_accesses_in_copy();
 
 inline void time_passes() {

@@ -17,8 +17,8 @@ constexpr long kPage = 4096;
 
 }  // namespace
 
-// A context's name is the address of a ring of events that libaio reads when it has Linux' mark. Here is a
-// page without.
+// A context id is the address of an event ring, which libaio reads directly if it has the kernel's magic
+// number. The page mapped here has none.
 long async_context_call(long number, const long (&a)[6]) {
   using protocol::Request;
   if (number == SYS_io_destroy) {

@@ -1,4 +1,4 @@
-// Linux' asynchronous input and output: what of it happens in the process.
+// Linux asynchronous I/O: the part that runs in the process.
 #pragma once
 
 #include <cstdint>

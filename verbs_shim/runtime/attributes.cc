@@ -24,12 +24,12 @@ namespace {
 using protocol::FileNumber;
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::int64_t kLatestSecond = std::int64_t{1} << 33;  // nanoseconds since 1970 have room for it
+constexpr std::int64_t kLatestSecond = std::int64_t{1} << 33;  // nanoseconds since 1970 up to it fit into 64 bits
 constexpr long kBlock = 4096;
 
-// As the file system keeps it.
-timespec kept(timespec time) { return {time.tv_sec - protocol::kFileTimeShift, time.tv_nsec}; }
-timespec told(timespec time) { return {time.tv_sec + protocol::kFileTimeShift, time.tv_nsec}; }
+// Conversion between virtual time and the shifted time that the file system stores.
+timespec to_file_time(timespec time) { return {time.tv_sec - protocol::kFileTimeShift, time.tv_nsec}; }
+timespec from_file_time(timespec time) { return {time.tv_sec + protocol::kFileTimeShift, time.tv_nsec}; }
 bool is_machines(const timespec& time) { return time.tv_sec >= protocol::kFirstMachineTime; }
 
 timespec now() {
@@ -37,19 +37,19 @@ timespec now() {
   return {ns / kNsPerSecond, ns % kNsPerSecond};
 }
 
-// Of access and change: only that of change ever shows.
+// Sets access and change time. Programs only ever see the change time.
 long set_native_times(const NativeFile& file, const timespec (&both)[2]) {
   return native(SYS_utimensat, file.path != nullptr ? AT_FDCWD : file.fd, file.path, both,
                 file.path != nullptr && !file.follow ? AT_SYMLINK_NOFOLLOW : 0);
 }
 
-// On behalf of the runtime.
+// Excluded from file events, because the runtime does it.
 void keep_times(const NativeFile& file, timespec time) {
   const OwnFileWork own_work;
-  set_native_times(file, {kept(time), kept(time)});
+  set_native_times(file, {to_file_time(time), to_file_time(time)});
 }
 
-// The supervisor's numbers of files, at most as many as the mailbox holds.
+// Asks the supervisor for inode numbers and owners; at most as many files as the mailbox holds.
 bool ask_numbers(FileNumber* numbers, long count, bool made) {
   memcpy(my_mailbox().bytes, numbers, static_cast<std::size_t>(count) * sizeof *numbers);
   if (exchange(protocol::Request::kSystemCall, protocol::kFileNumbersCall, {count, made ? 1 : 0, 0, 0, 0, 0}) != 0)
@@ -58,9 +58,10 @@ bool ask_numbers(FileNumber* numbers, long count, bool made) {
   return true;
 }
 
-// The time of the last change as programs see it; what the file system has set by itself becomes the present.
+// Time of the last change as programs see it. A time that the file system has set itself is replaced by the
+// present.
 timespec change_time(timespec native_time, const NativeFile& file) {
-  if (!is_machines(native_time)) return told(native_time);
+  if (!is_machines(native_time)) return from_file_time(native_time);
   const timespec time = now();
   keep_times(file, time);
   return time;
@@ -76,7 +77,8 @@ long stat_native(const NativeFile& file, struct stat& status) {
   return native(SYS_newfstatat, AT_FDCWD, file.path, &status, file.follow ? 0 : AT_SYMLINK_NOFOLLOW);
 }
 
-// Files of whoever runs the simulator, and of those whom the kernel has no number for, are root's.
+// Files of the user who runs the simulator, and of users unknown to the kernel's user namespace, belong to
+// root.
 std::uint32_t user_seen(std::uint32_t user) {
   const protocol::RegionHeader& header = region_header();
   return user == header.machine_user || user == header.unnamed_user ? 0 : user;
@@ -86,7 +88,8 @@ std::uint32_t group_seen(std::uint32_t group) {
   return group == header.machine_group || group == header.unnamed_group ? 0 : group;
 }
 
-// Without what only some file systems tell, and what Linux has added behind: the mount, alignments.
+// Clears the fields that only some file systems fill, and those that newer kernels append (mount id,
+// alignments).
 void leave_basic(struct statx& status) {
   status.stx_mask &= STATX_BASIC_STATS;
   status.stx_attributes = status.stx_attributes_mask = 0;
@@ -95,7 +98,7 @@ void leave_basic(struct statx& status) {
   memset(reinterpret_cast<char*>(&status) + kBehind, 0, sizeof status - kBehind);
 }
 
-void tell_statx(long address, const NativeFile& file) {
+void replace_statx(long address, const NativeFile& file) {
   struct statx status;
   if (!read_program(address, status)) return;
   FileNumber number = {makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino, 0, 0};
@@ -125,8 +128,8 @@ void put_file_times(struct stat& status, timespec time) {
 
 }  // namespace
 
-void tell_attributes(long number, long address, const NativeFile& file) {
-  if (number == SYS_statx) return tell_statx(address, file);
+void replace_attributes(long number, long address, const NativeFile& file) {
+  if (number == SYS_statx) return replace_statx(address, file);
   struct stat status;
   if (!read_program(address, status)) return;
   FileNumber asked = {status.st_dev, status.st_ino, 0, 0};
@@ -147,8 +150,8 @@ void tell_attributes(long number, long address, const NativeFile& file) {
 
 namespace {
 
-// The times of the machine's files that have changed since the run began would be others in each run: what they show is the
-// beginning of virtual time. A time in the future is one that somebody has set.
+// Whether a file of the machine has changed since the run began. Such times would differ between runs;
+// programs see the start of virtual time instead. A time in the future was set explicitly and stays.
 bool is_of_run(std::int64_t seconds, std::int64_t nanoseconds) {
   if (seconds < 0 || seconds >= kLatestSecond) return false;
   const std::int64_t changed = seconds * kNsPerSecond + nanoseconds;
@@ -157,29 +160,29 @@ bool is_of_run(std::int64_t seconds, std::int64_t nanoseconds) {
   return native(SYS_clock_gettime, CLOCK_REALTIME, &present) == 0 && changed <= present.tv_sec * kNsPerSecond + present.tv_nsec;
 }
 
-void tell_time_of_run(timespec& time) {
+void hide_time_of_run(timespec& time) {
   if (!is_of_run(time.tv_sec, time.tv_nsec)) return;
   const std::int64_t epoch = region_header().epoch_ns;
   time = {epoch / kNsPerSecond, epoch % kNsPerSecond};
 }
 
-void tell_time_of_run(statx_timestamp& time) {
+void hide_time_of_run(statx_timestamp& time) {
   timespec of_run{time.tv_sec, time.tv_nsec};
-  tell_time_of_run(of_run);
+  hide_time_of_run(of_run);
   time.tv_sec = of_run.tv_sec;
   time.tv_nsec = static_cast<std::uint32_t>(of_run.tv_nsec);
 }
 
 }  // namespace
 
-void tell_machine_attributes(long number, long address) {
+void replace_machine_attributes(long number, long address) {
   if (number == SYS_statx) {
     struct statx status;
     if (!read_program(address, status)) return;
     status.stx_uid = user_seen(status.stx_uid);
     status.stx_gid = group_seen(status.stx_gid);
-    tell_time_of_run(status.stx_mtime);
-    tell_time_of_run(status.stx_ctime);
+    hide_time_of_run(status.stx_mtime);
+    hide_time_of_run(status.stx_ctime);
     status.stx_atime = status.stx_mtime;
     leave_basic(status);
     write_program(address, status);
@@ -189,8 +192,8 @@ void tell_machine_attributes(long number, long address) {
   if (!read_program(address, status)) return;
   status.st_uid = user_seen(status.st_uid);
   status.st_gid = group_seen(status.st_gid);
-  tell_time_of_run(status.st_mtim);
-  tell_time_of_run(status.st_ctim);
+  hide_time_of_run(status.st_mtim);
+  hide_time_of_run(status.st_ctim);
   status.st_atim = status.st_mtim;
   write_program(address, status);
 }
@@ -203,7 +206,7 @@ long change_owner(const NativeFile& file, bool own, long user, long group) {
   memcpy(my_mailbox().bytes, &number, sizeof number);
   const long result =
       exchange(protocol::Request::kSystemCall, protocol::kFileOwnerCall, {user, group, own ? 1 : 0, 0, 0, 0});
-  // Who watches the file hears of a change of its attributes, which the kernel would otherwise not see.
+  // Reports IN_ATTRIB to watchers: the kernel does not see a change of the virtual owner.
   if (result == 0 && own && (static_cast<int>(user) != -1 || static_cast<int>(group) != -1) && files_are_watched())
     set_native_times(file, {status.st_mtim, status.st_mtim});
   return result;
@@ -227,7 +230,7 @@ bool open_to_owner(const char* path, std::uint32_t* mode) {
   return open != *mode && native(SYS_chmod, path, open) == 0;
 }
 
-bool tell_machine_device(long number, long address) {
+bool replace_device_attributes(long number, long address) {
   if (number != SYS_fstat && number != SYS_newfstatat) return false;
   struct stat status;
   if (!read_program(address, status) || !S_ISCHR(status.st_mode) || major(status.st_rdev) != 1) return false;
@@ -250,7 +253,7 @@ bool tell_machine_device(long number, long address) {
   return true;
 }
 
-void tell_file_system(long address, bool own, unsigned long huge_page) {
+void replace_file_system_status(long address, bool own, unsigned long huge_page) {
   constexpr long kTmpfs = 0x01021994, kHugetlbfs = 0x958458f6, kExt = 0xef53, kBlocks = 1l << 22;
   struct statfs status;
   memset(&status, 0, sizeof status);
@@ -297,9 +300,9 @@ long set_times(long number, long times, const NativeFile& file) {
         return -EINVAL;
     }
     of_access = both[0].tv_nsec != UTIME_OMIT;
-    if (both[1].tv_nsec == UTIME_OMIT) {  // times of access are those of change
+    if (both[1].tv_nsec == UTIME_OMIT) {  // the access time is the change time
       struct stat status;
-      return of_access ? set_native_times(file, {kept(wanted), kOmitted}) : stat_native(file, status);
+      return of_access ? set_native_times(file, {to_file_time(wanted), kOmitted}) : stat_native(file, status);
     }
     if (both[1].tv_nsec != UTIME_NOW) wanted = both[1];
   } else if (times != 0 && number == SYS_utime) {
@@ -312,10 +315,10 @@ long set_times(long number, long times, const NativeFile& file) {
     if (both[1].tv_usec < 0 || both[1].tv_usec >= 1'000'000) return -EINVAL;
     wanted = {both[1].tv_sec, both[1].tv_usec * 1000};
   }
-  return set_native_times(file, {of_access ? kept(wanted) : kOmitted, kept(wanted)});
+  return set_native_times(file, {of_access ? to_file_time(wanted) : kOmitted, to_file_time(wanted)});
 }
 
-void tell_entry_numbers(long folder, std::uint64_t** entries, long count) {
+void replace_entry_numbers(long folder, std::uint64_t** entries, long count) {
   struct stat status;
   if (native(SYS_fstat, folder, &status) != 0) return;
   constexpr long kAtOnce = 64;

@@ -1,39 +1,47 @@
-// Attributes of files in folders of the host's own: virtual times, numbers and figures in place of the machine's.
+// Attributes of files in the host's own folders: virtual times, inode numbers and sizes in place of the
+// machine's. ("The machine" is the computer that runs the simulator.)
 #pragma once
 
 #include <cstdint>
 
 namespace verbatim::shim {
 
-// A file as the kernel finds it: a descriptor, or a path when `path` is not nullptr.
+// A file for the kernel: a descriptor, or a path when `path` is not nullptr.
 struct NativeFile {
   long fd;
   const char* path;
   bool follow;
 };
 
-// After fstat, stat and their relatives (`number`) have filled the program's memory at `address`.
-void tell_attributes(long number, long address, const NativeFile& file);
-// After fstatfs or statfs; `own`: of a folder of the host's own. How full the machine's are changes from run to run.
-void tell_file_system(long address, bool own, unsigned long huge_page);
-// The file has just been changed, or made, and so has the folder it is in.
+// Virtualizes the attributes that fstat, stat or a relative (`number`) has written to program memory at
+// `address`.
+void replace_attributes(long number, long address, const NativeFile& file);
+// Replaces the result of fstatfs or statfs, since the free space of the machine's file systems changes from
+// run to run. `own`: the path is in one of the host's own folders. `huge_page`: page size of hugetlbfs, 0: another file
+// system.
+void replace_file_system_status(long address, bool own, unsigned long huge_page);
+// Sets the virtual change time of a changed file.
 void note_change(const NativeFile& file);
+// The same for a created file, which also gets its inode number.
 void note_made(const NativeFile& file);
+// The same for the folder that contains `native_path`.
 void note_folder_of(const char* native_path);
-// utimensat and its relatives: `times` as the call `number` has them, 0: now.
+// utimensat and its relatives: `times` is the argument of the call `number`; 0: the present.
 long set_times(long number, long times, const NativeFile& file);
-// The same of `count` entries of getdents64 of `folder`, each of which begins with its number.
-void tell_entry_numbers(long folder, std::uint64_t** entries, long count);
-// After the same of a file of the machine's: who runs the simulator does not show, nor when somebody has read the file last, nor
-// what Linux tells besides of its mount. What has changed since the run began has changed at the beginning of virtual time.
-void tell_machine_attributes(long number, long address);
-// chown and its relatives: -1 leaves it; `own`: the file is in a folder of the host's own.
+// Replaces the inode numbers in `count` entries of getdents64 of `folder`; each entry begins with its number.
+void replace_entry_numbers(long folder, std::uint64_t** entries, long count);
+// As replace_attributes(), for a file of the machine. Hidden are the user who runs the simulator, access times,
+// and the statx fields about the mount. A file that has changed since the run began shows the start of
+// virtual time.
+void replace_machine_attributes(long number, long address);
+// chown and its relatives; -1 leaves an id unchanged. `own`: the file is in one of the host's own folders.
 long change_owner(const NativeFile& file, bool own, long user, long group);
-// access(2) as Linux answers root, of a file in a folder of the host's own.
+// access(2) as Linux answers root, for a file in one of the host's own folders.
 long access_as_root(const char* path, long wanted);
-// The same file is made to be opened by its owner as root opens it; its permissions before are in `mode`. False: it was so.
+// Adds the owner's permissions so that the machine user can open the file as root could; `mode` gets the
+// permissions before. False: they were sufficient, or the file is of another type.
 bool open_to_owner(const char* path, std::uint32_t* mode);
-// Of a device that is the machine's, such as /dev/null; false: it is none.
-bool tell_machine_device(long number, long address);
+// Replaces the attributes of /dev/null, /dev/zero and /dev/full; false: the file is none of them.
+bool replace_device_attributes(long number, long address);
 
 }  // namespace verbatim::shim

@@ -23,7 +23,7 @@ using protocol::kUptimeNs;
 
 timespec to_timespec(std::int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
 
-// A clock of a process or thread that is named by its number, clock_getcpuclockid(3): of this one, or none.
+// A CPU clock of a process or thread, named by its id (clock_getcpuclockid(3)): this process's, or none.
 bool is_own_cpu_clock(long clock) {
   const auto id = static_cast<std::int32_t>(clock);
   constexpr std::int32_t kOfThread = 4, kKind = 3, kDescriptor = 3;
@@ -68,7 +68,7 @@ long clock_call(long number, const long (&a)[6], bool is_function) {
       if (!write_if_asked(a[0], tms{ticks, 0, 0, 0})) return -EFAULT;
       return kUptimeNs / 10'000'000 + ticks;
     }
-    default: {  // getrusage; children have used none, their computation takes no virtual time
+    default: {  // getrusage; children have used none, since computation takes no virtual time
       const auto who = static_cast<int>(a[0]);
       if (who != RUSAGE_SELF && who != RUSAGE_THREAD && who != RUSAGE_CHILDREN) return -EINVAL;
       const std::int64_t ns = who == RUSAGE_CHILDREN ? 0 : read_clock_ns();
@@ -82,9 +82,9 @@ long clock_call(long number, const long (&a)[6], bool is_function) {
 
 }  // namespace verbatim::shim
 
-// The calls that programs make most often are answered without a trap. What libc itself calls is trapped.
+// The most frequent calls are answered without a trap. Calls from within libc itself trap.
 namespace {
-// clock_gettime and gettimeofday by their symbols, which are no system calls on Linux either.
+// clock_gettime and gettimeofday by their symbols. On Linux these are no system calls either.
 long read_by_symbol(long number, long a0, long a1) {
   verbatim::shim::ToldScope told(verbatim::protocol::ToldKind::kSystemCall, static_cast<std::uint32_t>(number), a0, a1);
   return told.ended(verbatim::shim::clock_call(number, {a0, a1}, true));
@@ -99,7 +99,7 @@ int to_errno(long result) {
 
 extern "C" {
 
-// On Linux it comes from the vDSO: a wrong address is a fault of the program's own.
+// On Linux the vDSO answers: a wrong address is a fault of the program.
 __attribute__((used)) int verbatim_get_time(clockid_t clock, timespec* time) noexcept {
   if (!verbatim::shim::is_attached) {
     return to_errno(syscall(SYS_clock_gettime, clock, time) == 0 ? 0 : -errno);
@@ -110,15 +110,15 @@ __attribute__((used)) int verbatim_get_time(clockid_t clock, timespec* time) noe
   return to_errno(result);
 }
 
-// By a name that nobody interposes: what the program's calls lead to unless somebody does. The supervisor follows loops that do
-// nothing but read a clock.
+// Target of the program's calls unless another library interposes clock_gettime. It has a hidden name, so
+// that nothing interposes it. The supervisor follows loops that only read a clock.
 __attribute__((naked)) int verbatim_clock_gettime(clockid_t, timespec*) noexcept {
   POLL_ENTRY(verbatim_clock_gettime, "verbatim_get_time");
 }
 
 VERBATIM_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept __attribute__((alias("verbatim_clock_gettime")));
 
-// Loops that wait ask for seconds and give their processor away in every turn.
+// Loops that wait call time() and sched_yield() in every iteration.
 VERBATIM_EXPORT time_t time(time_t* seconds) noexcept {
   if (!verbatim::shim::is_attached) return syscall(SYS_time, seconds);
   const long result = verbatim::shim::system_call(SYS_time, 0);

@@ -14,14 +14,14 @@ namespace {
 
 KernelSigaction actions[65];
 
-// By signal: sent natively and not yet come. What was taken or ignored meanwhile still counts.
+// By signal: sent natively and not yet received. A signal that the program has taken or ignored still counts.
 std::atomic<std::uint32_t> expected[65];
 
 const char interruption = 0;  // its address marks the signal
 
 unsigned long handler_of(int signal) { return reinterpret_cast<unsigned long>(program_action(signal).handler); }
 
-// `arch` and `number`: the foreign call that it dies of (protocol/foreign_call.h), else 0.
+// `arch` and `number` describe the foreign call that caused it (protocol/foreign_call.h), else they are 0.
 void die(int signal, const siginfo_t& info, long arch = 0, long number = 0) {
   const long address = info.si_code > 0 ? reinterpret_cast<long>(info.si_addr) : 0;
   exchange(protocol::Request::kFault, 0, {signal, address, arch, number, 0, 0});
@@ -62,7 +62,7 @@ void deliver(int signal, const siginfo_t& info, ucontext_t* context, bool forced
     if (!is_reserved(signal)) native(SYS_rt_sigaction, signal, &standard, 0, sizeof(std::uint64_t));
   }
   if (enter_handler(signal, info, action, context)) return;
-  // As the kernel's signal_setup_done(): a frame that cannot be written is a fault.
+  // As signal_setup_done() of the kernel: a frame that cannot be written is a fault.
   siginfo_t fault{};
   fault.si_signo = SIGSEGV;
   fault.si_code = SI_KERNEL;
@@ -123,13 +123,13 @@ void expect_signal(int signal) {
 }
 
 bool was_expected(const siginfo_t& info) {
-  if (info.si_code > 0) return true;  // of the processor
+  if (info.si_code > 0) return true;  // from the processor
   auto& count = expected[info.si_signo];
   if (count.load(std::memory_order_relaxed) != 0) {
     count.fetch_sub(1, std::memory_order_relaxed);
     return true;
   }
-  // The kernel itself, of a limit: it names the process as the sender.
+  // The kernel itself, on a resource limit: it names the process as the sender.
   if (info.si_code == SI_USER && info.si_pid == native(SYS_getpid)) return true;
   region_header().outside_signals.fetch_or(signal_bit(info.si_signo), std::memory_order_relaxed);
   return false;

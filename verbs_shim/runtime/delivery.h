@@ -1,37 +1,40 @@
-// Signals that have arrived: what the program has set for each, and what becomes of it. The kernel delivers all but the
-// reserved ones (signal_frame.h), which never reach it blocked: those that the program blocks are kept here.
+// Delivery of signals: the program's actions, and the disposition of each signal that arrives. The kernel
+// delivers all signals but the reserved ones (signal_frame.h). Those are never blocked in the kernel; the
+// ones that the program blocks are kept here.
 #pragma once
 
 #include "verbs_shim/runtime/signal_frame.h"
 
 namespace verbatim::shim {
 
-// What the program has set, 1 … 64.
+// The program's action for signal 1 … 64.
 KernelSigaction& program_action(int signal);
-// Whether a program that has set nothing is not told of it, and goes on.
+// Whether the default action of the signal is to ignore it or to continue.
 bool is_without_default_effect(int signal);
 inline bool is_reserved(int signal) { return (kReservedSignals & signal_bit(signal)) != 0; }
 
-// The program ends by SIGSYS, and the supervisor says why: the call that `info` describes has another entry than that of x86-64.
+// Kills the program with SIGSYS: the call that `info` describes did not use the system-call entry of x86-64.
+// The supervisor reports why.
 void die_of_foreign_call(const siginfo_t& info);
 
-// The signal has found the program at `context`: its handler will run when the native handler returns, or the process dies.
-// `forced`: by the processor, so that it can neither be ignored nor wait.
+// The signal has interrupted the program at `context`: its handler runs when the native handler returns, or
+// the process dies. `forced`: raised by the processor, so that it can be neither ignored nor blocked.
 void deliver(int signal, const siginfo_t& info, ucontext_t* context, bool forced);
 
-// A reserved signal for the calling thread, which gets it by deliver_kept() when it does not block it.
+// Keeps a reserved signal for the calling thread until deliver_kept() finds it unblocked.
 void keep_reserved(const siginfo_t& info);
 void deliver_kept(ucontext_t* context);
-// The set of those kept.
+// Set of the kept signals.
 std::uint64_t kept_reserved();
-// The least of `set`, 0: none.
+// Takes the lowest-numbered kept signal in `set`; 0: none.
 int take_kept(std::uint64_t set, siginfo_t* info);
 void forget_kept(std::uint64_t set);
 
-// Lets the calling thread, which is in no trapped call, be interrupted natively for what is kept.
+// Interrupts the calling thread natively to deliver kept signals; it is in no trapped call.
 void interrupt_for_kept();
-// A signal within the simulation is about to be sent natively. Whether one that has come is such a one; what somebody outside
-// has sent is dropped: the thread may be waiting for its token.
+// expect_signal() announces a native signal of the simulation. was_expected() says whether a received signal
+// is such a one; a signal from outside the simulation is dropped, because the thread may be waiting for its
+// token.
 void expect_signal(int signal);
 bool was_expected(const siginfo_t& info);
 bool is_interruption_for_kept(const siginfo_t& info);

@@ -23,8 +23,8 @@ void limit_kernel(unsigned long soft, unsigned long hard) {
   native(SYS_setrlimit, RLIMIT_NOFILE, &limit);
 }
 
-// The program has more descriptors than usual: the shim's own go above them, once and for all. The kernel enlarges its table
-// for that, which takes it milliseconds in a process with threads, and some 600 KiB. False: there is no higher place.
+// Moves the shim's descriptors above the program's, once. The kernel enlarges its table for that, which takes
+// milliseconds in a process with threads, and some 600 KiB. False: no higher range is available.
 bool move_own_descriptors() {
   protocol::RegionHeader& header = region_header();
   const int from = own(), to = header.own_descriptors_later;
@@ -44,13 +44,13 @@ bool move_own_descriptors() {
   return true;
 }
 
-// Whether the kernel's table can hold number `fd`.
+// Whether the kernel's table has room for the number `fd`.
 bool has_place(long fd) {
   if (fd >= own()) move_own_descriptors();
   return fd < own();
 }
 
-// The machine lets a process have fewer than the program may.
+// The machine's descriptor limit is below the program's.
 long refused_by_machine(long number) {
   exchange(protocol::Request::kMachine, static_cast<std::uint32_t>(number), {EMFILE, 0, 0, 0, 0, 0});
   return -EMFILE;
@@ -159,7 +159,7 @@ void close_descriptors(const long (&a)[6]) {
   }
 }
 
-// One thread runs at a time.
+// A plain load and store suffice: one thread runs at a time.
 void note_closed(long fd) {
   auto& least = region_header().least_closed;
   if (fd >= 0 && fd < least.load(std::memory_order_relaxed)) {

@@ -1,4 +1,4 @@
-// One system call, by the class the table gives it.
+// Dispatch of one system call by its class in the table (protocol/system_call_table.h).
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -39,8 +39,9 @@ namespace {
 using protocol::CallClass;
 using protocol::Request;
 
-// Whether the kernel may have a signal that the program sends itself: it has a handler for it, or ignores it.
-// What ends or stops the process concerns others, and what a signalfd is there for is kept until it is read.
+// Whether a signal that the program sends itself can be left to the kernel: the program handles or ignores
+// it. A signal that ends or stops the process concerns other processes, and one that a signalfd watches is
+// kept until it is read.
 bool stays_within(long signal) {
   if (signal < 1 || signal > 64) return true;
   const protocol::RegionHeader& header = region_header();
@@ -48,8 +49,8 @@ bool stays_within(long signal) {
   return header.dispositions[signal] != protocol::kSignalDefault || signal == SIGSYS || signal == SIGSEGV;
 }
 
-// A signal to the thread itself that it handles is the kernel's business (raise()); any other is the
-// supervisor's.
+// A signal to the own thread or process is sent natively if stays_within() allows it; the supervisor sends
+// all others.
 long send_signal(long number, const long (&a)[6]) {
   const long pid = region_header().virtual_pid;
   const long tid = my_slot->virtual_tid;
@@ -71,7 +72,7 @@ long send_signal(long number, const long (&a)[6]) {
                     program_mask());
 }
 
-// Bytes of a real file go into a simulated one (or a real one) through the thread's mailbox.
+// sendfile to a simulated file copies through the thread's mailbox; to a real one the kernel copies.
 long send_file(const long (&a)[6]) {
   if (is_virtual_fd(a[1])) return -EINVAL;
   if (!is_virtual_fd(a[0])) {
@@ -108,13 +109,13 @@ long send_file(const long (&a)[6]) {
   return done > 0 ? done : result;
 }
 
-// A lock on a real file is the kernel's, tried without waiting: who finds it taken sleeps in virtual time and
-// tries again, ever less often. Nobody sleeps in the kernel.
+// A lock on a real file is the kernel's, and is tried without waiting. A thread that finds it taken sleeps in
+// virtual time with exponential backoff, because no thread may block in the kernel.
 long wait_for_lock(long number, const long (&a)[6]) {
   const bool whole_file = number == SYS_flock;
   const long waiting = whole_file ? a[1] : a[1] == F_SETLKW ? F_SETLK : F_OFD_SETLK;
   constexpr long kShortest = 20'000, kLongest = 5'000'000;  // nanoseconds
-  struct flock lock;  // as it is when the call begins: other threads may change the program's
+  struct flock lock;  // copied when the call begins: other threads may change the program's
   const bool copied = !whole_file && read_program(a[2], lock);
   const long argument = copied ? reinterpret_cast<long>(&lock) : a[2];
   for (long pause = kShortest;; pause = pause * 2 < kLongest ? pause * 2 : kLongest) {
@@ -133,8 +134,8 @@ bool waits_for_lock(long number, const long (&a)[6]) {
   return number == SYS_fcntl && (a[1] == F_SETLKW || a[1] == F_OFD_SETLKW);
 }
 
-// A signalfd also tells of what was sent before it was made; the kernel has kept that, the supervisor is told
-// again.
+// A signalfd also reports signals that were pending before it was created. The kernel holds those; they are
+// sent again through the supervisor.
 long watch_signals(long number, const long (&a)[6]) {
   std::uint64_t set;
   const bool is_there = read_program(a[1], set);
@@ -142,18 +143,18 @@ long watch_signals(long number, const long (&a)[6]) {
   const long fd = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), {a[0], set_address, a[2], a[3], a[4], a[5]});
   if (fd < 0 || !is_there) return fd;
   siginfo_t info;
-  const auto tell = [&](long signal) {
+  const auto send = [&](long signal) {
     exchange(Request::kSystemCall, SYS_rt_tgsigqueueinfo,
              {static_cast<long>(region_header().virtual_pid), static_cast<long>(my_slot->virtual_tid), signal,
               reinterpret_cast<long>(&info), 0, 0});
   };
-  while (const int signal = take_kept(set, &info)) tell(signal);
+  while (const int signal = take_kept(set, &info)) send(signal);
   set &= pending_signals();
   const timespec no_time{0, 0};
   while (set != 0) {
     const long signal = native(SYS_rt_sigtimedwait, &set, &info, &no_time, sizeof set);
     if (signal < 0) break;
-    tell(signal);
+    send(signal);
   }
   return fd;
 }
@@ -192,19 +193,19 @@ long on_real_file(long number, const long (&a)[6]) {
                                                  : native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   if (number == SYS_close) note_closed(a[0]);
   if (result < 0) {
-    if (is_regular_file(a[0])) tell_refused_by_machine(number, result);  // not of /dev/full
+    if (is_regular_file(a[0])) report_machine_error(number, result);  // /dev/full fails by itself
     return result;
   }
-  if (number == SYS_fstat && !tell_machine_device(number, a[1])) {
-    is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true})
-                      : tell_attributes_of_machine_file(number, a[0], a[1]);
+  if (number == SYS_fstat && !replace_device_attributes(number, a[1])) {
+    is_own_file(a[0]) ? replace_attributes(number, a[1], {a[0], nullptr, true})
+                      : replace_attributes_of_machine_file(number, a[0], a[1]);
   }
-  if (number == SYS_fstatfs) tell_file_system(a[1], is_own_file(a[0]), huge_page_of_file(a[0]));
+  if (number == SYS_fstatfs) replace_file_system_status(a[1], is_own_file(a[0]), huge_page_of_file(a[0]));
   if (changes_content(number) && is_own_file(a[0])) note_change({a[0], nullptr, true});
   return result;
 }
 
-// What the shim has mapped stays as it is: without it no call of the program would come back.
+// Mappings of the shim are refused: without them no call of the program would return.
 long change_own_mapping(long number, const long (&a)[6]) {
   const auto at = [&](int i) { return static_cast<unsigned long>(a[i]); };
   const bool moves = number == SYS_mremap && (a[3] & MREMAP_FIXED) != 0;
@@ -223,8 +224,8 @@ long work_in_descriptor(const long (&a)[6]) {
   return result;
 }
 
-// Pages are never swapped as far as a program can see, so that there is nothing to lock: the kernel only says what is not
-// mapped. Locking all of them natively would fill the shim's own mappings, which are reserved and hardly used.
+// Memory never appears swapped to a program, so locking has no visible effect but the error for unmapped
+// addresses. Locking natively (mlockall) would populate the shim's mappings, which are mostly unused.
 long lock_memory(long number, const long (&a)[6]) {
   constexpr long kCurrent = 1, kFuture = 2, kOnFault = 4;  // MCL_*
   constexpr long kPage = 4096;
@@ -296,7 +297,7 @@ long local_call(long number, const long (&a)[6], void* context) {
   spend(costs().system_call_ps);
   switch (number) {
     case SYS_getcwd:
-      return tell_working_folder(a);
+      return get_working_folder(a);
     case SYS_getpid:
       return region_header().virtual_pid;
     case SYS_gettid:
@@ -314,16 +315,17 @@ long local_call(long number, const long (&a)[6], void* context) {
     case SYS_sched_get_priority_max:
     case SYS_sched_get_priority_min:
       return bound_of_priority(a[0], number == SYS_sched_get_priority_max);
-    default:  // sync: what reaches the machine's disks when does not show
+    default:  // sync: when data reaches the machine's disks is invisible
       return 0;
   }
 }
 
-// Whether the kernel may have touched a file for a call whose first argument was a virtual descriptor or none.
+// Whether the kernel may have accessed a file for the call. `of_virtual`: its first argument is a virtual
+// descriptor.
 bool may_touch_files(long number, const long (&arguments)[6], bool of_virtual) {
   switch (protocol::system_call(static_cast<std::uint64_t>(number)).call_class) {
-    case CallClass::kPassing:  // munmap and mremap, where they come here
-      return !came_to_be_watched(number, arguments);
+    case CallClass::kPassing:  // munmap and mremap, where they trap
+      return !trapped_only_by_watch_filter(number, arguments);
     case CallClass::kByPath:
       return true;
     case CallClass::kByDescriptor:
@@ -387,8 +389,8 @@ long dispatch(long number, const long (&a)[6], void* context) {
   ToldScope told(protocol::ToldKind::kSystemCall, static_cast<std::uint32_t>(number), a[0], a[1], a[2], a[3], a[4], a[5]);
   const unsigned long heap_end = memory_is_watched() && number == SYS_brk ? end_of_heap() : 0;
   const long result = answer_call(number, a, context);
-  if (memory_is_watched()) [[unlikely]] tell_memory_gone(number, a, result, heap_end);
-  if (files_are_watched() && may_touch_files(number, a, of_virtual)) tell_file_events();
+  if (memory_is_watched()) [[unlikely]] report_memory_gone(number, a, result, heap_end);
+  if (files_are_watched() && may_touch_files(number, a, of_virtual)) report_file_events();
   return told.ended(result, result == kMakeCallAgain ? protocol::ToldStep::kIsMadeAgain : protocol::ToldStep::kHasEnded);
 }
 

@@ -7,7 +7,8 @@ namespace verbatim::shim {
 
 namespace {
 
-// How many events are kept.
+// Has the supervisor collect the kernel's file events; returns how many are kept. `own_work`: the runtime has
+// caused them, and they are discarded.
 long keep_file_events(bool own_work) {
   return exchange(protocol::Request::kFileEvents, 0, {own_work ? 1 : 0, 0, 0, 0, 0, 0});
 }
@@ -16,7 +17,7 @@ long keep_file_events(bool own_work) {
 
 bool files_are_watched() { return region_header().watches_files != 0; }
 
-void tell_file_events() {
+void report_file_events() {
   if (keep_file_events(false) == 0) return;
   exchange(protocol::Request::kSystemCall, protocol::kFileEventsCall, {0, 0, 0, 0, 0, 0});
 }

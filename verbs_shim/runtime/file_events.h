@@ -1,15 +1,15 @@
-// Events of files, for those who watch them (protocol/file_events.h): what calls of programs do to files of the host's own is
-// told, what the runtime does to them is not.
+// File events for inotify watches (protocol/file_events.h). Changes that programs make to files in the host's
+// own folders are reported, those that the runtime makes are not.
 #pragma once
 
 namespace verbatim::shim {
 
-// Whether somebody on the host does.
+// Whether a program on the host watches files.
 bool files_are_watched();
-// After a call that may have touched a file, where somebody does.
-void tell_file_events();
+// Reports the events of a call that may have accessed a file.
+void report_file_events();
 
-// As long as it lives, the runtime itself looks at files or sets their attributes, and the program changes none.
+// Scope in which the runtime itself reads or sets attributes of files, and the program changes none.
 class OwnFileWork {
  public:
   OwnFileWork();

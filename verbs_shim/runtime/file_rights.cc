@@ -21,7 +21,7 @@ using protocol::PathCall;
 using protocol::PathUse;
 using Where = ResolvedPath::Where;
 
-// Where the call has its array of times; -1: it has none.
+// Argument index of the times; -1: the call has none.
 int times_of(long number) {
   switch (number) {
     case SYS_utime:
@@ -35,14 +35,14 @@ int times_of(long number) {
   }
 }
 
-// Whether what is to be set is the present, which who may write may do, too.
+// Whether the call sets the present, for which write permission suffices.
 bool sets_present(long number, long times) {
   if (times == 0) return true;
   timespec both[2];
   return number == SYS_utimensat && read_program(times, both) && both[0].tv_nsec == UTIME_NOW && both[1].tv_nsec == UTIME_NOW;
 }
 
-// What the right depends on besides the file (FileRights).
+// Argument on which the permission depends besides the file (FileRights).
 long argument_of(long number, const long (&a)[6], const PathCall& call) {
   if (number == SYS_creat) return O_CREAT | O_WRONLY | O_TRUNC;
   if (number == SYS_access) return a[1];
@@ -62,7 +62,8 @@ long ask(long number, long argument, bool real) {
   return exchange(protocol::Request::kSystemCall, protocol::kFileRightsCall, {number, argument, real ? 1 : 0, 0, 0, 0});
 }
 
-// A program of the machine's: the kernel executes it for whoever runs the simulator.
+// A program file of the machine. The kernel would execute it with the permissions of the user who runs the
+// simulator.
 long error_of_executing(const ResolvedPath& program, const long (&a)[6], const PathCall& call) {
   const protocol::PathArgument& path = call.paths[0];
   if (!program.known || (program.where != Where::kReal && program.where != Where::kElsewhere)) return 0;
@@ -81,7 +82,7 @@ long error_of_rights(long number, const long (&a)[6], const PathCall& call, cons
   const bool has_second = call.paths[1].path >= 0;
   const bool first = resolved[0].where == Where::kMoved, second = has_second && resolved[1].where == Where::kMoved;
   if (!first && !second) return 0;
-  const long argument = argument_of(number, a, call);  // reads the program's memory
+  const long argument = argument_of(number, a, call);  // reads program memory, before the mailbox is filled
   FileRights& asked = question();
   asked.begin[0] = asked.begin[1] = 0;
   if (first) put_name(asked, 0, resolved[0].native, resolved[0].begin);

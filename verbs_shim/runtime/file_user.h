@@ -1,4 +1,4 @@
-// By whose rights the kernel decides about a file of the machine.
+// The user and groups by whose permissions the kernel decides about a file of the machine.
 #pragma once
 
 #include <fcntl.h>
@@ -11,16 +11,17 @@
 
 namespace verbatim::shim {
 
-// Whether the call answers by the rights of the real user: access(2), unless told otherwise.
+// Whether the call checks the real user's permissions: access(2), and faccessat without AT_EACCESS.
 inline bool asks_for_real_user(long number, long flags) {
   return number == SYS_access || number == SYS_faccessat || (number == SYS_faccessat2 && (flags & AT_EACCESS) == 0);
 }
 
-// While it lives, by the rights of the user that the thread has made itself; not in folders of the host's own, whose files
-// belong to whoever runs the simulator, and not for a program that is executed, which would keep them.
+// Scope in which the thread has the user and groups that it has set. No effect for files in the host's own
+// folders, which belong to the user who runs the simulator, nor for exec, because the new program would keep
+// them.
 class AsFileUser {
  public:
-  // `real`: by the real user's (asks_for_real_user()).
+  // `real`: the real user (asks_for_real_user()).
   AsFileUser(long number, bool names_own, bool real = false)
       : is_other_(!names_own && number != SYS_execve && number != SYS_execveat &&
                   (real ? my_slot->user : my_slot->file_user) != 0) {
@@ -36,7 +37,7 @@ class AsFileUser {
     native(SYS_setfsuid, user_before_);
     native(SYS_setfsgid, group_before_);
     if (groups_before_ >= 0) native(SYS_setgroups, groups_before_, groups_);
-    // Who changes these is no longer readable by others and no longer ends with its parent (prctl(2)).
+    // A change of these clears the dumpable flag and the parent-death signal (prctl(2)).
     native(SYS_prctl, PR_SET_DUMPABLE, 1);
     native(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
   }
@@ -44,7 +45,7 @@ class AsFileUser {
   AsFileUser& operator=(const AsFileUser&) = delete;
 
  private:
-  static constexpr long kMostGroups = 64;  // of whoever runs the simulator; who has more keeps them
+  static constexpr long kMostGroups = 64;  // limit for the simulator's user, who keeps all groups if there are more
   const bool is_other_;
   long user_before_ = 0, group_before_ = 0, groups_before_ = -1;
   std::uint32_t groups_[kMostGroups];

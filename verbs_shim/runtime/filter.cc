@@ -1,9 +1,11 @@
-// The seccomp filter: which system calls of the program reach the kernel untouched. It is made from the table in
-// protocol/system_calls.h, protocol/passing_calls.h and protocol/gate_calls.h; whatever it does not know traps.
+// The seccomp filter: decides which system calls of the program reach the kernel without the shim. It is
+// generated from protocol/system_call_table.h, protocol/passing_calls.h and protocol/gate_calls.h; every call
+// that these do not list traps.
 //
-// The number is looked for first, by halves. For one that always passes nothing else is read: the kernel (5.11 and later) sees
-// that and does not run the filter for it any more. Of the others those that the gate may make pass from there, then the
-// arguments are looked at. Numbers of x32 are none of these, and trap.
+// A binary search on the call number comes first. A number that always passes is decided without further
+// loads: the kernel (5.11 and later) detects this and no longer runs the filter for it. Other
+// calls that the gate may make pass from there; for the rest the arguments are compared. Numbers of the x32
+// ABI match nothing, and trap.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -24,9 +26,10 @@ namespace verbatim::shim {
 
 namespace {
 
-// What becomes of consecutive numbers.
+// The decision for a range of consecutive numbers, which ends at the next one's first.
 struct Numbers {
-  // kGate: the gate may make them, whatever their arguments; kByItself: one number, which has code of its own.
+  // kGate: passes from the gate page, whatever its arguments. kByItself: a single number with code of its
+  // own.
   enum class Fate : std::uint8_t { kOther, kGate, kPasses, kByItself };
   std::uint32_t first;
   Fate fate;
@@ -34,8 +37,8 @@ struct Numbers {
 
 class Filter {
  public:
-  // The 32-bit ABI gets `other_abi`, and numbers of Fate::kOther and kGate `others`; those of kGate pass from the gate.
-  // `limits_gate`: by the arguments in gate_calls.h.
+  // `other_abi` is the action for calls of the 32-bit ABI, `others` the action for Fate::kOther, and for
+  // Fate::kGate outside the gate. `limits_gate`: the arguments in gate_calls.h are compared.
   Filter(std::uint32_t other_abi, std::uint32_t others, bool limits_gate) : others_(others), limits_gate_(limits_gate) {
     load(offsetof(seccomp_data, arch));
     add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0));
@@ -43,7 +46,8 @@ class Filter {
     load(offsetof(seccomp_data, nr));
   }
 
-  // `parts` covers all numbers, in their order; for each of Fate::kByItself code follows, by begin_call() to end_call().
+  // `parts` covers all numbers in ascending order. For each Fate::kByItself the caller adds code after
+  // begin_call().
   void choose(const Numbers* parts, std::uint32_t count) {
     search(parts, count);
     const unsigned short gate = size_;
@@ -53,7 +57,7 @@ class Filter {
   }
 
   void answer(std::uint32_t what) { add(BPF_STMT(BPF_RET | BPF_K, what)); }
-  // What follows until the next one is for the call `number` alone, and ends with an answer.
+  // The code up to the next begin_call() is for the call `number` only, and ends with an answer.
   void begin_call(std::uint32_t number) {
     for (std::uint32_t i = 0; i < to_call_count_; ++i) {
       if (to_call_[i].number == number) lead(to_call_[i].at, size_);
@@ -82,14 +86,14 @@ class Filter {
     answer(SECCOMP_RET_TRAP);
     answer(SECCOMP_RET_ALLOW);
   }
-  // An address of the shim's own mappings, or less than 4 GiB below them.
+  // Traps an address in the shim's mappings, or less than 4 GiB below them.
   void trap_own(int address) {
     load_high(address);
     add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint32_t>(protocol::kShimStart >> 32) - 1, 0, 2));
     add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint32_t>(protocol::kShimEnd >> 32), 1, 0));
     answer(SECCOMP_RET_TRAP);
   }
-  // A range of 4 GiB and more may reach them from anywhere.
+  // Traps a range of 4 GiB or more, which may reach the shim's mappings from anywhere.
   void trap_large(int size) {
     load_high(size);
     trap_unless(BPF_JEQ, 0);
@@ -109,14 +113,14 @@ class Filter {
 
   void add(sock_filter instruction) { code_[size_++] = instruction; }
   void load(std::uint32_t offset) { add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); }
-  // The jump at `from` goes to `to`, which is behind it.
+  // Sets the target of the jump at `from` to `to`, which is behind it.
   void lead(unsigned short from, unsigned short to) { code_[from].k = static_cast<std::uint32_t>(to - from - 1); }
   unsigned short add_jump() {
     add(BPF_STMT(BPF_JMP | BPF_JA, 0));
     return static_cast<unsigned short>(size_ - 1);
   }
 
-  // The next `length` instructions are left out unless the call is made from the gate page.
+  // The next `length` instructions are skipped unless the call is made from the gate page.
   void only_from_gate(std::uint8_t length) {
     const auto skipped = [length](int before) { return static_cast<std::uint8_t>(length + before); };
     load(offsetof(seccomp_data, instruction_pointer) + 4);
@@ -160,7 +164,7 @@ class Filter {
       }
     }
     const std::uint32_t half = count / 2;
-    // A conditional jump reaches no further than 255 instructions.
+    // The offsets of a conditional jump are limited to 255 instructions.
     add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, parts[half].first, 0, 1));
     const unsigned short to_upper = add_jump();
     search(parts, half);
@@ -177,7 +181,7 @@ class Filter {
   unsigned short size_ = 0;
 };
 
-// What is consecutive and has one fate, but Fate::kByItself, is one part.
+// Merges consecutive numbers with the same fate into one part, except those with Fate::kByItself.
 class Parts {
  public:
   void add(std::uint32_t number, Numbers::Fate fate) {
@@ -214,7 +218,7 @@ void add_by_argument(Filter& filter, std::uint32_t number) {
   filter.allow_one_of(call.values, call.count);
 }
 
-// The third argument says what the memory is for.
+// The third argument is the protection.
 void add_by_protection(Filter& filter, std::uint32_t number) {
   filter.trap_own(0);
   filter.trap_large(1);
@@ -231,13 +235,13 @@ void add_by_protection(Filter& filter, std::uint32_t number) {
 
 Numbers::Fate fate_of(std::uint32_t number) {
   switch (protocol::system_call(number).call_class) {
-    // Where calls are told they come to the shim, which lets the kernel answer them.
+    // Where calls are reported, all go to the shim, which lets the kernel execute them.
     case protocol::CallClass::kPassing:
       if (tells_calls()) return Numbers::Fate::kGate;
       return changes_mappings(number) ? Numbers::Fate::kByItself : Numbers::Fate::kPasses;
     case protocol::CallClass::kByProtection:
       return tells_calls() ? Numbers::Fate::kGate : Numbers::Fate::kByItself;
-    case protocol::CallClass::kByArgument:  // which take time where they trap
+    case protocol::CallClass::kByArgument:  // these take virtual time where they trap
       return Numbers::Fate::kByItself;
     default:
       if (!protocol::gate_allows(number, (checks() & protocol::kLetsUnknownCalls) != 0)) return Numbers::Fate::kOther;
@@ -249,7 +253,7 @@ Numbers::Fate fate_of(std::uint32_t number) {
 }  // namespace
 
 bool install_filter() {
-  // A mapping of a virtual descriptor fails by itself, because the placeholder cannot be mapped.
+  // A mapping of a virtual descriptor fails natively, because the placeholder cannot be mapped.
   Filter filter(SECCOMP_RET_TRAP, SECCOMP_RET_TRAP, true);
   Parts parts;
   for (std::uint32_t number = 0; number < protocol::kSystemCallLimit; ++number) parts.add(number, fate_of(number));
@@ -268,7 +272,7 @@ bool install_filter() {
       case protocol::CallClass::kPassing:
         add_passing(filter, number);
         break;
-      default:  // the gate's alone
+      default:  // passes from the gate only
         filter.answer(SECCOMP_RET_TRAP);
         break;
     }
@@ -277,7 +281,7 @@ bool install_filter() {
   return filter.install(0);
 }
 
-// On top of the other one, in every thread, which has refused what the gate may not call.
+// A second filter in every thread, on top of the first one, which has refused what the gate may not call.
 bool watch_mappings() {
   static bool watches = false;
   if (watches) return true;

@@ -1,6 +1,6 @@
-// Folders of the real file system tell their names in the order of their bytes, whatever order the file
-// system keeps them in, and an entry's offset is its place in that order. Inode numbers are those that stat(2)
-// tells.
+// getdents64 on folders of the real file system: names are sorted by their bytes, whatever order the file
+// system has, and an entry's offset is its position in that order. Inode numbers are those that stat(2)
+// reports.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct Entry {  // struct linux_dirent64
   char name[1];
 };
 
-// Memory of the kernel's, which goes with the object.
+// Memory mapped from the kernel, unmapped by the destructor.
 struct Pages {
   explicit Pages(std::size_t bytes) : size(bytes) {
     const long made = native(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -48,7 +48,7 @@ struct Pages {
   std::size_t size;
 };
 
-// Everything in the folder `fd`; the bytes read, or -errno.
+// Reads all entries of the folder `fd`; returns the number of bytes, or -errno.
 long read_all(long fd, Pages& pages) {
   constexpr std::size_t kRoom = 32 * 1024;
   std::size_t used = 0;
@@ -61,7 +61,7 @@ long read_all(long fd, Pages& pages) {
   }
 }
 
-// Heap sort: no memory of its own, and never slow.
+// Heap sort: needs no memory, O(n log n) in the worst case.
 void sort(Entry** entries, std::size_t count) {
   const auto sift = [&](std::size_t root, std::size_t end) {
     for (std::size_t child; (child = 2 * root + 1) < end; root = child) {
@@ -81,8 +81,9 @@ void sort(Entry** entries, std::size_t count) {
   }
 }
 
-// The same of a descriptor of the program's, whose own place `at` is how far the program has come in the sorted names. One
-// that may not be opened again, by its permissions, is read through itself. -ESPIPE: it has no place.
+// The same for a descriptor of the program, whose file offset `at` counts the sorted names that the program
+// has read. A folder whose permissions forbid another open is read through `fd` itself. -ESPIPE: `fd` has no
+// offset.
 long read_whole(long fd, long at, Pages& pages) {
   const OwnFileWork own_work;
   const long again = native(SYS_openat, fd, reinterpret_cast<long>("."), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -92,7 +93,8 @@ long read_whole(long fd, long at, Pages& pages) {
   return bytes;
 }
 
-// Who watches the folder hears that the program reads it: of a call that has no room for an entry, too.
+// Reports the program's read to watchers (IN_ACCESS): the kernel does so even for a call without room for an
+// entry.
 void touch_folder(long fd, long at) {
   Entry entry;
   native(SYS_getdents64, fd, reinterpret_cast<long>(&entry), 1);
@@ -122,8 +124,8 @@ long read_folder(const long (&a)[6]) {
   std::size_t next = first;
   for (long room = a[2]; next < count && entries[next]->length <= room; ++next) room -= entries[next]->length;
   auto** const numbers = reinterpret_cast<std::uint64_t**>(entries) + first;
-  if (next > first && is_own_file(a[0])) tell_entry_numbers(a[0], numbers, static_cast<long>(next - first));
-  if (next > first && is_in_view(a[0])) tell_view_numbers(a[0], numbers, static_cast<long>(next - first));
+  if (next > first && is_own_file(a[0])) replace_entry_numbers(a[0], numbers, static_cast<long>(next - first));
+  if (next > first && is_in_view(a[0])) replace_view_numbers(a[0], numbers, static_cast<long>(next - first));
   const std::size_t end = next;
   long told = 0;
   for (next = first; next < end; ++next) {

@@ -33,7 +33,7 @@ std::int64_t use_of_open(long flags) {
   return use;
 }
 
-// Each disk has a size of its own for a folder that is new.
+// A new folder has the block size of its file system as its size.
 void take_size_of_new_folder(ViewedFile& file, std::uint32_t mode) {
   if (file.has_original != 0 || !S_ISDIR(mode)) return;
   file.seen_size = file.block_size;
@@ -106,7 +106,7 @@ void note_made_in_view(long fd, const char* native_path) {
   ask(ViewStep::kMade, 0);
 }
 
-void tell_view_attributes(long number, long address) {
+void replace_view_attributes(long number, long address) {
   if (number == SYS_statx) {
     struct statx status;
     if (!read_program(address, status)) return;
@@ -155,12 +155,12 @@ void tell_view_attributes(long number, long address) {
   write_program(address, status);
 }
 
-void tell_attributes_of_machine_file(long number, long fd, long address) {
-  if (is_in_view(fd)) tell_view_attributes(number, address);
-  tell_machine_attributes(number, address);
+void replace_attributes_of_machine_file(long number, long fd, long address) {
+  if (is_in_view(fd)) replace_view_attributes(number, address);
+  replace_machine_attributes(number, address);
 }
 
-void tell_view_numbers(long folder, std::uint64_t** entries, long count) {
+void replace_view_numbers(long folder, std::uint64_t** entries, long count) {
   struct stat status;
   if (native(SYS_fstat, folder, &status) != 0) return;
   const protocol::FileNumber listed = {status.st_dev, status.st_ino, 0, 0};

@@ -1,8 +1,8 @@
-// A process that splits. The kernel makes the copy inside the handler of the trapped call, as a child of the
-// simulator (CLONE_PARENT), which is thus told of its end and takes it along when it dies itself. The copy
-// maps a region of its own in place of the shared one before it touches anything, waits for its first token,
-// and returns from the trap. Rings and devices are not inherited: the arena of the copy is empty, as after
-// ibv_fork_init with MADV_DONTFORK.
+// fork, vfork and clone without CLONE_THREAD. The kernel makes the copy inside the handler of the trapped
+// call, as a child of the simulator (CLONE_PARENT), which is therefore notified of its end; the copy is
+// killed when the simulator dies. The copy maps a region of its own in place of the shared one before it
+// touches anything there, waits for its first token, and returns from the trap. Rings and devices are not
+// inherited: the arena of the copy is empty, as after ibv_fork_init with MADV_DONTFORK.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
@@ -30,7 +30,7 @@ namespace {
   while (true) native(SYS_exit_group, 70);
 }
 
-// Nothing before this may touch the region, which is still the parent's.
+// Code that runs before this must not touch the region, which is still the parent's.
 void begin_child(long region, long simulator, std::uint64_t context, ThreadState& state, bool has_own_storage) {
   take_region(region, simulator);
   protocol::ThreadSlot& slot = *my_slot;
@@ -51,14 +51,14 @@ long make_region() {
   const long region =
       move_out_of_the_way(native(SYS_memfd_create, "verbatim-region", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (region < 0) return region;
-  // The largest file that the program may write is none of the region's business.
+  // The program's limit on file sizes does not apply to the region.
   rlimit own = {};
   native(SYS_getrlimit, RLIMIT_FSIZE, &own);
   const rlimit any = {own.rlim_max, own.rlim_max};
   native(SYS_setrlimit, RLIMIT_FSIZE, &any);
   const long sized = native(SYS_ftruncate, region, static_cast<long>(protocol::kRegionSize));
   native(SYS_setrlimit, RLIMIT_FSIZE, &own);
-  // As the supervisor requires it.
+  // The supervisor requires these seals.
   if (sized == 0 && native(SYS_fcntl, region, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) return region;
   native(SYS_close, region);
   return sized != 0 ? sized : -EPERM;

@@ -1,4 +1,4 @@
-// The gate's code: as a page of the library's file it is the same one in all processes.
+// Code of the gate. It is a page of the library's file, therefore the same in all processes.
 #include "verbs_shim/runtime/gate.h"
 
 asm(R"(

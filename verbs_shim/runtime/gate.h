@@ -1,5 +1,5 @@
-// The system-call gate: one page of this library, the only code the seccomp filter lets into the
-// kernel with a trapped call. Never goes through the PLT and never touches errno.
+// The system-call gate: a page of this library, the only code that the seccomp filter lets enter the kernel
+// with a call that traps elsewhere. Never called through the PLT; never touches errno.
 #pragma once
 
 #include "verbs_shim/protocol/layout.h"
@@ -18,7 +18,7 @@ inline long native(long number, Arguments... arguments) {
   return reinterpret_cast<GateFunction>(gate())(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-// A system call from the shim's own text; only before the filter is in place.
+// A system call from the shim's own text, for use before the filter is installed.
 inline long raw_system_call(long number, long a0 = 0, long a1 = 0, long a2 = 0, long a3 = 0, long a4 = 0,
                             long a5 = 0) {
   long result;
@@ -38,7 +38,7 @@ using CloneFunction = long (*)(unsigned long flags, void* stack, long parent_tid
                                void (*entry)(void* argument));
 inline CloneFunction clone_gate() { return reinterpret_cast<CloneFunction>(gate() + kCloneOffset); }
 
-// Address of the signal-return trampoline on the gate page (a restorer of the shim's own).
+// Address of the sigreturn trampoline on the gate page, the restorer of the shim's handlers.
 inline constexpr unsigned long kRestorerOffset = 64;
 inline unsigned long restorer() { return gate() + kRestorerOffset; }
 

@@ -1,5 +1,6 @@
-// The shim's own heap, at a fixed address and private to the process (a forked child gets its copy): size classes in
-// powers of two, each with a free list. Objects never move and the program's malloc never sees them.
+// The shim's own heap, at a fixed address and private to the process (a forked child gets a copy):
+// power-of-two size classes, each with a free list. Objects never move and the program's malloc never sees
+// them.
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,9 +21,9 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-// All zeros at first, so that a program that asks for nothing has no page of it.
+// All zero at first: a process that allocates nothing touches no page of it.
 struct Heap {
-  uint64_t used;  // bytes handed out from the reserved range
+  uint64_t used;  // bytes allocated from the reserved range
   FreeBlock* free[kClasses];
   int lock;
 };
@@ -84,7 +85,7 @@ void release(void* memory) {
   if (memory == nullptr) return;
   char* block = static_cast<char*>(memory) - kHeaderSize;
   const int k = *reinterpret_cast<int*>(block);
-  if (k < 0 || k >= kClasses) __builtin_trap();  // the header was overwritten: the program ran past an object
+  if (k < 0 || k >= kClasses) __builtin_trap();  // the header was overwritten: the program wrote beyond an object
   const Guard guard;
   auto* free_block = reinterpret_cast<FreeBlock*>(block);
   free_block->next = heap()->free[k];

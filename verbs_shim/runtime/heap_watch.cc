@@ -1,7 +1,8 @@
-// Blocks of the program's heap that it gives back while somebody wants to know of it (runtime.h: watch_heap): free and realloc of
-// programs come through here, on their way to those that they would reach without us. Looked at are blocks on pages that
-// somebody has named, and of the C library's allocator alone: of another nothing is known but that it goes on. A program that
-// brings its own functions of these names never comes here. Nothing is allocated, and the stack is as it was for who comes next.
+// Reports heap blocks that the program frees while watch_heap() is active (runtime.h). This file interposes
+// free and realloc and calls the functions that the program would reach without it. Only blocks on watched
+// pages are examined, and only those of the C library's allocator, because the layout of others is unknown. A
+// program that defines free or realloc itself is not observed. Nothing is allocated, and the callee finds the
+// stack as the program left it.
 #include <dlfcn.h>
 #include <malloc.h>
 
@@ -26,13 +27,14 @@ constexpr std::uint64_t kPages = kWords << kWordBits;
 Free next_free = nullptr;
 Realloc next_realloc = nullptr;
 MemoryGone heap_gone = nullptr;
-std::uint64_t watched[kWords];  // a bit for each page, by the lower bits of its number
-// All of them lie there: where registered memory is mapped by itself, blocks of the heap are passed by with one comparison.
+std::uint64_t watched[kWords];  // one bit per page, indexed by the low bits of its number
+// Range that contains all watched pages. If registered memory is mapped separately, one comparison suffices
+// for blocks of the heap.
 std::uint64_t watched_from = ~0ull, watched_length = 0;
 
 void keep(void*) {}
 
-// To look for it may free what the last look has left, an error in words: that is kept.
+// dlsym() may free the error text of an earlier call; that memory is leaked.
 [[gnu::cold, gnu::noinline]] Free find_free() {
   next_free = &keep;
   Free found = reinterpret_cast<Free>(dlsym(RTLD_NEXT, "free"));
@@ -60,15 +62,15 @@ std::size_t size_of(void* block) {
   return malloc_usable_size(block);
 }
 
-[[gnu::cold, gnu::noinline]] void tell(std::uint64_t start, std::size_t size, const char* call, const void* frame) {
+[[gnu::cold, gnu::noinline]] void report_block(std::uint64_t start, std::size_t size, const char* call, const void* frame) {
   if (size == 0 || heap_gone == nullptr) return;
   stack_of_call = reinterpret_cast<std::uint64_t>(frame);
   heap_gone(start, size, call, false);
   stack_of_call = 0;
 }
 
-[[gnu::cold, gnu::noinline]] void tell_freed(void* block, const void* frame) {
-  tell(reinterpret_cast<std::uint64_t>(block), size_of(block), "free", frame);
+[[gnu::cold, gnu::noinline]] void report_freed(void* block, const void* frame) {
+  report_block(reinterpret_cast<std::uint64_t>(block), size_of(block), "free", frame);
 }
 
 [[gnu::cold, gnu::noinline]] void* reallocate(Realloc next, void* block, std::size_t size, const void* frame) {
@@ -78,9 +80,9 @@ std::size_t size_of(void* block) {
   const std::size_t has = now == nullptr ? 0 : size_of(now);
   if (now == nullptr && size != 0) return now;
   if (reinterpret_cast<std::uint64_t>(now) != before) {
-    tell(before, had, "realloc", frame);
+    report_block(before, had, "realloc", frame);
   } else if (has < had) {
-    tell(before + has, had - has, "realloc", frame);
+    report_block(before + has, had - has, "realloc", frame);
   }
   return now;
 }
@@ -91,7 +93,7 @@ void watch_heap(MemoryGone gone, std::uint64_t start, std::uint64_t size) {
   heap_gone = gone;
   if (size == 0) return;
   const std::uint64_t first = start >> kPageBits, last = (start + (size - 1)) >> kPageBits;
-  // A block may begin on its region's first page, before the region.
+  // A block may begin before the region, on the region's first page.
   const std::uint64_t from = first << kPageBits, to = (last + 1) << kPageBits;
   const std::uint64_t end = watched_length == 0 ? to : std::max(to, watched_from + watched_length);
   watched_from = std::min(from, watched_from);
@@ -114,7 +116,7 @@ extern "C" {
 
 VERBATIM_EXPORT void free(void* block) noexcept {
   using namespace verbatim::shim;
-  if (is_watched(block)) [[unlikely]] tell_freed(block, __builtin_frame_address(0));
+  if (is_watched(block)) [[unlikely]] report_freed(block, __builtin_frame_address(0));
   const Free next = next_free;
   (next != nullptr ? next : find_free())(block);
 }

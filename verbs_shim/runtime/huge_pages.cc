@@ -1,5 +1,6 @@
-// Huge pages are ordinary memory that is aligned as they are: what a program can tell them by are addresses, errors, and the
-// pool of its host. Each mapping of them stands in a list, so that the rules of mm/hugetlb.c hold where one is changed.
+// Emulation of huge pages by ordinary memory with their alignment. A program can distinguish huge pages only
+// by addresses, errors, and its host's pool. Each such mapping is in a list, so that the rules of
+// mm/hugetlb.c apply when a mapping is changed.
 #include "verbs_shim/runtime/huge_pages.h"
 
 #include <errno.h>
@@ -34,8 +35,8 @@ constexpr unsigned kSizeShift = 26, kSizeMask = 0x3f;  // MAP_HUGE_SHIFT and MFD
 struct HugeRange {
   unsigned long start, end;
   unsigned kind;
-  bool counted;                   // for this process
-  unsigned long device, inode;    // of the file, 0: memory of the process's own
+  bool counted;                   // against the pool, for this process
+  unsigned long device, inode;    // the file's; 0: private memory of the process
   HugeRange* next;
 };
 HugeRange* ranges = nullptr;
@@ -45,7 +46,7 @@ unsigned long page_of(const HugeRange& range) { return kHugePageSize[range.kind]
 unsigned long align_up(unsigned long value, unsigned long to) { return (value + to - 1) & ~(to - 1); }
 bool is_error(long result) { return result < 0 && result >= -4095; }
 
-// By the logarithm in flags, 0: the default; false: there are none of that size.
+// Page kind for the log2 of the size in `flags`, 0: the default size; false: there are no pages of that size.
 bool kind_of(unsigned long flags, unsigned& kind) {
   const unsigned logarithm = flags >> kSizeShift & kSizeMask;
   kind = 0;
@@ -71,7 +72,7 @@ bool overlaps(const HugeRange& range, unsigned long start, unsigned long end) {
   return range.start < end && start < range.end;
 }
 
-// Whether the borders lie where a mapping of huge pages can be cut.
+// Whether [start, end) cuts mappings of huge pages only at page boundaries.
 bool cuts_well(unsigned long start, unsigned long end) {
   for (const HugeRange* range = ranges; range != nullptr; range = range->next) {
     if (!overlaps(*range, start, end)) continue;
@@ -81,7 +82,8 @@ bool cuts_well(unsigned long start, unsigned long end) {
   return true;
 }
 
-// Nothing is there any more: who asks in between finds the list as memory is.
+// Removes [start, end), which has been unmapped, from the list. The list is complete before ask() gives pages
+// back, because other threads may run then.
 void forget(unsigned long start, unsigned long end, bool gives_back = true) {
   HugeRange* gone = nullptr;
   for (HugeRange** at = &ranges; *at != nullptr;) {
@@ -117,7 +119,7 @@ void forget(unsigned long start, unsigned long end, bool gives_back = true) {
   }
 }
 
-// Where Linux would look: at a multiple of the page's size.
+// Maps at the address that Linux would choose, a multiple of the page size.
 long place(unsigned long hint, unsigned long size, unsigned long page, long protection, unsigned long flags, long fd,
            long offset) {
   constexpr unsigned long kSizeBits = static_cast<unsigned long>(kSizeMask) << kSizeShift;
@@ -142,13 +144,13 @@ long place(unsigned long hint, unsigned long size, unsigned long page, long prot
   return there;
 }
 
-// Half of the machine's memory is free.
+// Whether at least half of the machine's memory is free.
 bool has_much_memory() {
   struct sysinfo machine = {};
   return native(SYS_sysinfo, &machine) == 0 && machine.freeram > machine.totalram / 2;
 }
 
-// Of the machine's own time, for what shows in nothing but how long it takes.
+// Duration of `work` in the machine's time. It influences nothing but how long the run takes.
 template <typename Work>
 unsigned long nanoseconds_of(Work&& work) {
   struct timespec before = {}, after = {};
@@ -158,7 +160,7 @@ unsigned long nanoseconds_of(Work&& work) {
   return static_cast<unsigned long>((after.tv_sec - before.tv_sec) * 1'000'000'000 + after.tv_nsec - before.tv_nsec);
 }
 
-// Linux lets a mapping that may be written make the file as long as itself.
+// Linux extends the file to the length of a writable mapping.
 void lengthen(long fd, long protection, unsigned long size) {
   struct stat status = {};
   if ((protection & PROT_WRITE) == 0 || native(SYS_fstat, fd, &status) != 0) return;
@@ -193,7 +195,7 @@ long map_pages(const long (&a)[6], unsigned kind, bool of_file) {
   const long there = place(hint, size, page, a[2], flags, a[4], a[5]);
   if (is_error(there)) {
     if (range.counted && !shares_file) ask(HugePageStep::kGive, kind, size / page);
-    if (there == -ENOMEM) tell_refused_mapping(static_cast<long>(size), ENOMEM);
+    if (there == -ENOMEM) report_failed_mapping(static_cast<long>(size), ENOMEM);
     return there;
   }
   const auto start = static_cast<unsigned long>(there);
@@ -210,7 +212,7 @@ long remap_huge(const HugeRange& range, const long (&a)[6]) {
   const auto flags = static_cast<unsigned long>(a[3]);
   constexpr unsigned long kDontUnmap = 4;
   if (start % page != 0 || ((flags & MREMAP_FIXED) != 0 && to % page != 0)) return -EINVAL;
-  if (after > before || after == 0 || (flags & kDontUnmap) != 0) return -EINVAL;  // they do not grow
+  if (after > before || after == 0 || (flags & kDontUnmap) != 0) return -EINVAL;  // huge pages cannot grow
   if (start + before > range.end) return -EFAULT;
   const HugeRange like = range;
   if (after < before) {
@@ -241,7 +243,7 @@ long remap(const long (&a)[6]) {
   return there;
 }
 
-// "/proc/self/fd/" and the number.
+// Writes "/proc/self/fd/" and the number.
 void name_descriptor(char (&name)[32], long fd) {
   memcpy(name, "/proc/self/fd/", 14);
   char digits[20];
@@ -291,14 +293,15 @@ void bring_whole_pages(unsigned long start, unsigned long size, bool shared) {
   constexpr long kCollapse = 25;  // MADV_COLLAPSE, Linux 6.1 and later
   native(SYS_madvise, start, size, MADV_HUGEPAGE);
   if (!shared || size < kWorthATrial || size > kMost || !has_much_memory()) return;
-  // Shared memory seldom gets huge pages of the machine's as it is touched, but it can collapse into them. Where the machine has
-  // the memory at hand that is ten times as quick as faults of 4 KiB. Where a hypervisor has to find it first each byte costs
-  // the same either way, and programs do not touch all of it. A trial shows which of both it is.
+  // Shared memory seldom gets huge pages of the machine on a fault, but MADV_COLLAPSE can provide them. If the
+  // machine has free huge pages, a collapse is ten times faster than 4 KiB faults. If a hypervisor has to back
+  // them first, each byte costs the same either way, and programs do not touch all of it. The measured time of
+  // each collapse decides whether the next one is tried.
   const unsigned long by_page = nanoseconds_of([&] { ask_for_pages(start, kSample); }) * (kHuge / kSample);
   for (unsigned long at = start + kHuge; at < start + size; at += kHuge) {
     bool has_collapsed = false;
     const unsigned long took = nanoseconds_of([&] {
-      ask_for_pages(at, kPage);  // Linux does not collapse what is empty
+      ask_for_pages(at, kPage);  // Linux does not collapse an empty range
       has_collapsed = native(SYS_madvise, at, kHuge, kCollapse) == 0;
     });
     if (!has_collapsed || took > by_page / 2) return;

@@ -1,6 +1,7 @@
-// Answers instructions that were replaced in the program's memory because the machine would decide their result. A stub
-// calls verbatim_patched_entry() on the patch area's stack, with the program's registers to be kept; what cannot be
-// answered there without giving the token back, and what had no room for a jump, arrives as a trap.
+// Emulates instructions that were replaced in the program's memory because their result depends on the
+// machine. A stub calls verbatim_patched_entry() on the patch area's stack, with the program's registers to
+// be preserved. Instructions without room for a jump trap; so do those for which the token has to be given
+// back.
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -23,9 +24,10 @@ namespace {
 using protocol::DecidedInstruction;
 using protocol::PatchedInstruction;
 
-// General registers in encoding order, and the flags, as verbatim_patched_entry() pushes them.
+// General registers in encoding order, and the flags, in the order in which verbatim_patched_entry() pushes
+// them.
 struct Registers {
-  std::uint64_t gpr[16];  // that of rsp is not the program's
+  std::uint64_t gpr[16];  // the entry for rsp is not the program's
   std::uint64_t flags;
 };
 enum : unsigned { kRax, kRcx, kRdx, kRbx };
@@ -33,13 +35,13 @@ enum : unsigned { kRax, kRcx, kRdx, kRbx };
 constexpr std::uint64_t kCarry = 1, kZero = 1 << 6;
 constexpr std::uint64_t kArithmeticFlags = 0x8d5;  // OF, SF, ZF, AF, PF, CF
 
-// Virtual time as a counter of the frequency that the virtual /proc/cpuinfo states.
+// Virtual time as a counter with the frequency in the virtual /proc/cpuinfo.
 std::uint64_t counter_at(std::int64_t now_ps) {
   const auto hz = region_header().timestamp_counter_hz;
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(now_ps) * hz / 1'000'000'000'000ull);
 }
 
-// A stream of its own for each process and each program in it.
+// SplitMix64. Each process, and each program executed in it, has a stream of its own.
 std::uint64_t random_number() {
   protocol::RegionHeader& header = region_header();
   std::uint64_t z = header.random_seed + ++header.random_draws * 0x9e37'79b9'7f4a'7c15ull;
@@ -48,7 +50,7 @@ std::uint64_t random_number() {
   return z ^ (z >> 31);
 }
 
-// A register of 32 bits is extended with zeros, one of 16 keeps the others.
+// A 32-bit destination is zero-extended, a 16-bit one keeps the upper bits.
 void set(Registers& registers, PatchedInstruction instruction, std::uint64_t value) {
   std::uint64_t& to = registers.gpr[instruction.destination];
   to = instruction.size == 8   ? value
@@ -62,7 +64,7 @@ void set_counter(Registers& registers, DecidedInstruction kind, std::uint64_t co
   if (kind == DecidedInstruction::kRdtscp) registers.gpr[kRcx] = 0;  // processor 0 of node 0
 }
 
-void tell_processor(Registers& registers) {
+void emulate_cpuid(Registers& registers) {
   const auto& data = *reinterpret_cast<const protocol::PatchData*>(protocol::kPatchDataAddress);
   const auto leaf = static_cast<std::uint32_t>(registers.gpr[kRax]);
   const auto subleaf = static_cast<std::uint32_t>(registers.gpr[kRcx]);
@@ -76,7 +78,8 @@ void tell_processor(Registers& registers) {
   registers.gpr[kRdx] = entry->edx;
 }
 
-// LSL of the segment whose limit is the processor's and node's number; of another one as the processor answers.
+// LSL. The limit of one segment encodes the processor's and node's number; for other segments the processor
+// is asked.
 void load_limit(Registers& registers, PatchedInstruction instruction) {
   constexpr std::uint16_t kProcessorNode = 0x7b;
   const auto selector = static_cast<std::uint16_t>(registers.gpr[instruction.source]);
@@ -89,7 +92,7 @@ void load_limit(Registers& registers, PatchedInstruction instruction) {
   if (valid) set(registers, instruction, limit);
 }
 
-// What takes no virtual time.
+// Instructions that take no virtual time.
 void answer(Registers& registers, PatchedInstruction instruction) {
   switch (instruction.kind) {
     case DecidedInstruction::kRdrand:
@@ -104,7 +107,7 @@ void answer(Registers& registers, PatchedInstruction instruction) {
       load_limit(registers, instruction);
       break;
     case DecidedInstruction::kCpuid:
-      tell_processor(registers);
+      emulate_cpuid(registers);
       break;
     case DecidedInstruction::kXgetbv:
       registers.gpr[kRax] = region_header().extended_control;
@@ -120,7 +123,8 @@ bool reads_counter(DecidedInstruction kind) {
          kind == DecidedInstruction::kRdpru;
 }
 
-// kNone: nothing was replaced there. The second net: instructions that were not found, trapped by PR_SET_TSC.
+// kNone: nothing was replaced at `rip`. Counter reads that the code search missed trap by PR_SET_TSC and are
+// recognized by their bytes.
 PatchedInstruction instruction_at(std::uint64_t rip) {
   const auto& data = *reinterpret_cast<const protocol::PatchData*>(protocol::kPatchDataAddress);
   const std::uint32_t entries = data.has_many_traps != 0 ? protocol::kTrapEntries : protocol::kFewTrapEntries;
@@ -141,7 +145,8 @@ constexpr int kOrder[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP
 
 }  // namespace
 
-// 0: it has to trap. Runs on a stack of one page; the registers of vectors and of floating point are the program's.
+// Returns 0 if the instruction has to trap. Runs on a stack of one page; vector and floating-point registers
+// are the program's.
 extern "C" __attribute__((used)) std::uint64_t verbatim_answer_patched(
     Registers* registers, std::uint32_t word) {
   const PatchedInstruction instruction = PatchedInstruction::of(word);
@@ -154,8 +159,8 @@ extern "C" __attribute__((used)) std::uint64_t verbatim_answer_patched(
   return 1;
 }
 
-// On the stack: where to go on in the stub, and the instruction. Unanswered, the stub goes on 9 bytes further. The
-// second register pushed stands where rsp is in encoding order.
+// On entry the stack holds the return address in the stub and the instruction word. If unanswered, the stub
+// continues 9 bytes further. rsp is pushed at its position in encoding order.
 asm(R"(
   .text
   .globl verbatim_patched_entry
@@ -222,7 +227,7 @@ TrappedJump follow_trapped_jump(void* raw_context) {
   if (jump.kind != DecidedInstruction::kLoopJump) return TrappedJump::kNone;
   const bool is_taken = jump.source == protocol::kJumpsAlways ||
                         protocol::condition_holds(jump.destination, static_cast<std::uint64_t>(saved[REG_EFL]));
-  // The opcode is replaced; what it adds to the address stands at the end, in one byte or in four.
+  // The opcode is replaced; the displacement is the last byte, or the last four.
   constexpr unsigned kShort = 2;
   const std::uint64_t next = rip + jump.length;
   std::int64_t distance = 0;
@@ -258,8 +263,8 @@ bool answer_trapped_instruction(void* raw_context) {
   return true;
 }
 
-// Who makes addresses unusable that nobody but the shim is known to have, as ThreadSanitizer does with all that it leaves
-// free, gets all of them but the shim's.
+// A program such as ThreadSanitizer makes all unused addresses inaccessible. The call is split to leave out
+// the shim's.
 bool closes_around_shim(const long (&a)[6]) {
   const auto start = static_cast<unsigned long>(a[0]), end = start + static_cast<unsigned long>(a[1]);
   return a[2] == PROT_NONE && (a[3] & MAP_FIXED) != 0 && (a[3] & MAP_ANONYMOUS) != 0 && start <= protocol::kShimStart &&
@@ -274,7 +279,7 @@ long close_around_shim(const long (&a)[6]) {
   return a[0];
 }
 
-// Nothing of it runs before this returns.
+// New code cannot run before this function returns.
 long map_code(long number, const long (&a)[6]) {
   const bool maps = number == SYS_mmap;
   if (maps && closes_around_shim(a)) return close_around_shim(a);
@@ -286,7 +291,7 @@ long map_code(long number, const long (&a)[6]) {
   const bool huge = maps && map_huge(a, result);
   if (!huge) result = maps ? change_mapping(number, a) : native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   constexpr long kHighestError = -4095;
-  if (maps && !huge && result == -ENOMEM) tell_refused_mapping(a[1], ENOMEM);
+  if (maps && !huge && result == -ENOMEM) report_failed_mapping(a[1], ENOMEM);
   if ((a[2] & PROT_EXEC) == 0 || (maps ? result < 0 && result >= kHighestError : result != 0)) return result;
   const bool of_file = maps && (a[3] & MAP_ANONYMOUS) == 0;
   constexpr long kPage = 4096;

@@ -1,6 +1,6 @@
-// First contact: runs before every other constructor of the process (DF_1_INITFIRST), maps what the process shares
-// with the supervisor, takes the first token, and closes the door: from here on no system call of the program reaches
-// the kernel unseen. Outside a simulation it does nothing.
+// Start of the shim in a process: runs before every other constructor (DF_1_INITFIRST), maps the region that
+// the process shares with the supervisor, takes the first token, and installs the system-call filter. After
+// that no system call of the program reaches the kernel unfiltered. Outside a simulation it does nothing.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -19,13 +19,14 @@ namespace {
 
 constexpr long kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14 and later
 
-// Ends the process with a sentence for the supervisor to pass on; the exit code is that of a broken simulator.
+// Ends the process with a sentence that the supervisor reports; the exit code is that of an internal error.
 [[noreturn]] void give_up(const char* sentence) {
   raw_system_call(SYS_write, 2, reinterpret_cast<long>(sentence), static_cast<long>(strlen(sentence)));
   while (true) raw_system_call(SYS_exit_group, 70);
 }
 
-// Where the shim's own descriptors lie, told by the path through which it is preloaded; -1: outside a simulation.
+// First of the shim's own descriptors, derived from the path through which it is preloaded; -1: outside a
+// simulation.
 int find_own_descriptors(char** environment) {
   constexpr char kPreload[] = "LD_PRELOAD=", kThrough[] = "/proc/self/fd/";
   for (; *environment != nullptr; ++environment) {
@@ -54,8 +55,8 @@ bool map_region(int own_descriptors) {
   return false;
 }
 
-// glibc keeps the thread's id in its descriptor; programs see the virtual one everywhere. The word is found by its
-// value, so another glibc at worst keeps the real id.
+// glibc stores the thread id in its thread descriptor; programs must see the virtual one everywhere. The word
+// is changed only if it holds the native id, so that an unknown glibc at worst keeps that.
 void set_glibc_tid(std::uint32_t native_tid, std::uint32_t virtual_tid) {
   constexpr unsigned long kTidOffset = 0x2d0;  // struct pthread::tid, glibc 2.34 to 2.40 on x86-64
   unsigned long self;
@@ -64,8 +65,8 @@ void set_glibc_tid(std::uint32_t native_tid, std::uint32_t virtual_tid) {
   if (*word == native_tid) *word = virtual_tid;
 }
 
-// The program sees the environment it was given, not the launcher's additions. The array keeps its length with
-// null pointers at the end, so that code which looks for the auxiliary vector behind it finds AT_NULL.
+// Removes the launcher's additions from the environment. The array keeps its length with null pointers at the
+// end, so that code which looks for the auxiliary vector behind it finds AT_NULL.
 void scrub_environment(char** environment) {
   static constexpr const char* kOwn[] = {"LD_PRELOAD=", "GLIBC_TUNABLES=", "VERBATIM_PAD="};
   const auto starts_with = [](const char* text, const char* start) { return strncmp(text, start, strlen(start)) == 0; };
@@ -103,13 +104,13 @@ void introduce_process() {
 
 namespace {
 
-// The lowest page of the stack that has been touched, at most 64 KiB below the caller's frame. Where the kernel does not even
-// know of the frame's own page, which is being used, it is taken to be all of them.
+// The lowest touched page of the stack, at most 64 KiB below the caller's frame. If mincore() does not report
+// the frame's own page, which is in use, its answer is distrusted and the full 64 KiB are assumed.
 unsigned long lowest_touched_page() {
   constexpr unsigned long kPage = 4096, kMost = 16;
   const unsigned long here = reinterpret_cast<unsigned long>(__builtin_frame_address(0)) & ~(kPage - 1);
   unsigned char touched[kMost + 1] = {};
-  // The stack need not reach that far yet.
+  // The stack mapping may not extend that far.
   for (unsigned long pages = kMost; pages > 0; --pages) {
     const unsigned long lowest = here - pages * kPage;
     const long asked = native(SYS_mincore, lowest, (pages + 1) * kPage, touched);
@@ -140,7 +141,7 @@ bool attach(char** environment) {
   set_glibc_tid(my_slot->native_tid, my_slot->virtual_tid);
   scrub_environment(environment);
   is_attached = true;
-  // The last that may have to be said: from the mark on nobody reads what is written at 2.
+  // The last possible message: the supervisor reads descriptor 2 only up to the mark below.
   if (!install_filter()) give_up("verbatim: this kernel refuses the system-call filter (seccomp)\n");
   if (header.traced_start != 0) {
     asm volatile("int3" : : "a"(protocol::kAttachMark), "D"(verbatim_patched_entry), "S"(verbatim_call_entry) : "memory");
@@ -152,7 +153,8 @@ bool attach(char** environment) {
 
 }  // namespace
 
-// Called by the library's constructor (start.cc), which clears the stack from the address returned on; ~0: nothing.
+// Called by the library's constructor (start.cc), which clears the stack from the returned address up; ~0:
+// nothing to clear.
 extern "C" unsigned long verbatim_attach(int, char**, char** environment) {
   return attach(environment) ? lowest_touched_page() : ~0ul;
 }

@@ -20,13 +20,13 @@ namespace {
 
 constexpr unsigned long kPage = 4096;
 
-int registered_barriers = 0;  // of the process; copies have them too
+int registered_barriers = 0;  // per process; a forked copy inherits them
 
 unsigned long whole_pages(unsigned long size) { return (size + kPage - 1) & ~(kPage - 1); }
 
 constexpr long kHugeFileFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB | 0x3fl << 26;
 
-// With these arguments the kernel answers: the call came because of where the memory lies.
+// The call trapped because of its address range, and may pass with these arguments.
 bool passes(long number, const long (&a)[6]) {
   const protocol::PassingCall& call = *protocol::passing_call(static_cast<std::uint64_t>(number));
   for (std::uint8_t i = 0; i < call.count; ++i) {
@@ -35,13 +35,13 @@ bool passes(long number, const long (&a)[6]) {
   return false;
 }
 
-// Whether there are huge pages, page merging or swap is the machine's business, and nothing of it shows.
+// Whether the machine has huge pages, page merging or swap is hidden from programs.
 long advise(const long (&a)[6]) {
   const auto start = static_cast<unsigned long>(a[0]), size = whole_pages(static_cast<unsigned long>(a[1]));
   const auto advice = static_cast<int>(a[2]);
-  constexpr int kDontNeedLocked = 24, kCollapse = 25, kSoftOffline = 101;  // later than some headers
+  constexpr int kDontNeedLocked = 24, kCollapse = 25, kSoftOffline = 101;  // missing from some headers
   switch (advice) {
-    case MADV_FREE: {  // whether what was there is still read would be up to the machine's memory
+    case MADV_FREE: {  // whether the old content is still read would depend on the machine's free memory
       const long found = native(SYS_madvise, a[0], a[1], MADV_FREE);
       return found < 0 ? found : native(SYS_madvise, a[0], a[1], MADV_DONTNEED);
     }
@@ -59,7 +59,7 @@ long advise(const long (&a)[6]) {
     case kCollapse:
       if (start % kPage != 0 || start + size < start) return -EINVAL;
       return size == 0 ? 0 : mapped(start, size);
-    case MADV_HWPOISON:  // a page of the machine's would be gone
+    case MADV_HWPOISON:  // a page of the machine would be lost
     case kSoftOffline:
       return refuse_argument(SYS_madvise, advice, EPERM);
     default:
@@ -67,8 +67,8 @@ long advise(const long (&a)[6]) {
   }
 }
 
-// All of it is in memory, as far as a program can see.
-long tell_resident(const long (&a)[6]) {
+// Every mapped page is reported as resident.
+long report_resident(const long (&a)[6]) {
   const auto start = static_cast<unsigned long>(a[0]), size = whole_pages(static_cast<unsigned long>(a[1]));
   if (start % kPage != 0) return -EINVAL;
   if (start + size < start) return -ENOMEM;
@@ -84,7 +84,7 @@ long tell_resident(const long (&a)[6]) {
   return 0;
 }
 
-// One thread runs at a time, and handing over is a barrier: there is nothing to do but to keep account.
+// One thread runs at a time, and giving the token away is a barrier: only the registrations matter.
 long barrier(const long (&a)[6]) {
   constexpr int kRegistrations = MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED |
                                  MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE;
@@ -102,7 +102,7 @@ long barrier(const long (&a)[6]) {
   return (registered_barriers & needs) != 0 ? 0 : -EPERM;
 }
 
-// Memory of the process's own under a name that nobody sees. As little of time passes as in mmap.
+// An anonymous file of the process. It takes as little virtual time as mmap.
 long create_memory_file(const long (&a)[6]) {
   constexpr long kOrdinary = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const auto flags = static_cast<long>(static_cast<unsigned>(a[1]));
@@ -114,13 +114,13 @@ long create_memory_file(const long (&a)[6]) {
   return refuse_argument(SYS_memfd_create, flags, EINVAL);
 }
 
-// Takes the addresses if nothing lies there.
+// Reserves the addresses if nothing is mapped there.
 bool take(unsigned long address, unsigned long size) {
   constexpr long kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
   return native(SYS_mmap, address, size, PROT_NONE, kFlags, -1, 0) == static_cast<long>(address);
 }
 
-// From `at` on, where something is mapped, the first page where nothing is.
+// The first unmapped page behind `at`, which is mapped.
 unsigned long end_of_mapped(unsigned long at) {
   unsigned long step = kPage;
   for (; mapped(at, step) == 0; step *= 2) at += step;
@@ -130,8 +130,8 @@ unsigned long end_of_mapped(unsigned long at) {
   return at;
 }
 
-// The lowest room in the second GiB, as Linux finds it where it has not drawn with which address to begin; 0: there is none.
-// It is taken.
+// Reserves the lowest free range in the second GiB, where Linux places MAP_32BIT mappings without address
+// randomization. 0: there is none.
 unsigned long take_low_room(unsigned long hint, unsigned long size) {
   constexpr unsigned long kBegin = 0x4000'0000, kEnd = 0x8000'0000, kLowest = 0x1'0000;  // vm.mmap_min_addr
   if (size > kEnd) return 0;
@@ -171,7 +171,7 @@ long refuse_own_memory(long number) {
   return exchange(protocol::Request::kSystemCall, protocol::kRefusedArgumentCall, {number, 0, EINVAL, 1, 0, 0});
 }
 
-void tell_refused_by_machine(long number, long result) {
+void report_machine_error(long number, long result) {
   switch (-result) {
     case ENOSPC:
     case EDQUOT:
@@ -185,7 +185,7 @@ void tell_refused_by_machine(long number, long result) {
   }
 }
 
-void tell_refused_mapping(long size, long error) {
+void report_failed_mapping(long size, long error) {
   exchange(protocol::Request::kMachine, SYS_mmap, {error, size, 0, 0, 0, 0});
 }
 
@@ -195,10 +195,10 @@ long call_by_argument(long number, const long (&a)[6]) {
       if (touches_shim(static_cast<unsigned long>(a[0]), static_cast<unsigned long>(a[1]))) {
         return refuse_own_memory(number);
       }
-      if (!came_to_be_watched(number, a)) spend(costs().system_call_ps);
+      if (!trapped_only_by_watch_filter(number, a)) spend(costs().system_call_ps);
       return passes(number, a) ? native(number, a[0], a[1], a[2]) : advise(a);
     case SYS_arch_prctl: {
-      constexpr int kShadowStackStatus = 0x3001, kShadowStackFeatures = 0x5005;  // asked by every start of a C library
+      constexpr int kShadowStackStatus = 0x3001, kShadowStackFeatures = 0x5005;  // queried at every start of the C library
       const auto option = static_cast<int>(a[0]);
       if (option == ARCH_SET_FS) return set_storage_base(a[1]);
       if (option == kShadowStackStatus || option == kShadowStackFeatures) return -EINVAL;
@@ -215,7 +215,7 @@ long memory_call(long number, const long (&a)[6]) {
   spend(costs().system_call_ps);
   switch (number) {
     case SYS_mincore:
-      return tell_resident(a);
+      return report_resident(a);
     case SYS_membarrier:
       return barrier(a);
     case SYS_pkey_alloc:  // the processor that programs see has no protection keys

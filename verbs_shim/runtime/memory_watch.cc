@@ -15,33 +15,33 @@ namespace verbatim::shim {
 
 namespace {
 
-constexpr int kDontNeedLocked = 24;  // later than some headers
+constexpr int kDontNeedLocked = 24;  // missing from some headers
 
-MemoryGone told = nullptr;
+MemoryGone memory_gone = nullptr;
 
 unsigned long whole_pages(long size) { return (static_cast<unsigned long>(size) + 4095) & ~4095ul; }
 
-// As the filter looks at them (filter.cc).
+// The same comparisons as in the filter (filter.cc).
 bool may_be_own(long address) {
   const unsigned long high = static_cast<unsigned long>(address) >> 32;
   return high >= (protocol::kShimStart >> 32) - 1 && high < protocol::kShimEnd >> 32;
 }
 bool is_large(long size) { return static_cast<unsigned long>(size) >> 32 != 0; }
 
-void tell(unsigned long start, unsigned long end, const char* call, bool shows_shared = false) {
-  if (start < end) told(start, end - start, call, shows_shared);
+void report_range(unsigned long start, unsigned long end, const char* call, bool shows_shared = false) {
+  if (start < end) memory_gone(start, end - start, call, shows_shared);
 }
 
-void tell_moved(const long (&a)[6], unsigned long there) {
+void report_moved(const long (&a)[6], unsigned long there) {
   constexpr long kDontUnmap = 4;  // MREMAP_DONTUNMAP
   const auto start = static_cast<unsigned long>(a[0]);
   const unsigned long before = whole_pages(a[1]), after = whole_pages(a[2]);
-  if ((a[3] & MREMAP_FIXED) != 0) tell(there, there + after, "mremap");
-  if (there != start || (a[3] & kDontUnmap) != 0) return tell(start, start + before, "mremap");
-  tell(start + after, start + before, "mremap");
+  if ((a[3] & MREMAP_FIXED) != 0) report_range(there, there + after, "mremap");
+  if (there != start || (a[3] & kDontUnmap) != 0) return report_range(start, start + before, "mremap");
+  report_range(start + after, start + before, "mremap");
 }
 
-// Behind a call: FF /2 with its addressing bytes, or E8 and four more.
+// Whether a call instruction ends at `address`: FF /2 with its addressing bytes, or E8 with four more.
 bool follows_call(unsigned long address) {
   constexpr unsigned kLongest = 7;
   unsigned char code[kLongest];
@@ -56,9 +56,9 @@ bool follows_call(unsigned long address) {
 
 }  // namespace
 
-bool memory_is_watched() { return told != nullptr; }
+bool memory_is_watched() { return memory_gone != nullptr; }
 
-bool came_to_be_watched(long number, const long (&a)[6]) {
+bool trapped_only_by_watch_filter(long number, const long (&a)[6]) {
   if (!memory_is_watched()) return false;
   const bool comes_anyway = may_be_own(a[0]) || is_large(a[1]);
   switch (number) {
@@ -77,43 +77,43 @@ bool came_to_be_watched(long number, const long (&a)[6]) {
 
 unsigned long end_of_heap() { return static_cast<unsigned long>(native(SYS_brk, 0)); }
 
-void tell_memory_gone(long number, const long (&a)[6], long result, unsigned long heap_end) {
+void report_memory_gone(long number, const long (&a)[6], long result, unsigned long heap_end) {
   constexpr long kHighestError = -4095;
   if (result < 0 && result >= kHighestError) return;
   const auto start = static_cast<unsigned long>(a[0]);
   switch (number) {
     case SYS_brk:
-      return tell(static_cast<unsigned long>(result), heap_end, "brk");
+      return report_range(static_cast<unsigned long>(result), heap_end, "brk");
     case SYS_munmap:
-      return tell(start, start + whole_pages(a[1]), "munmap");
+      return report_range(start, start + whole_pages(a[1]), "munmap");
     case SYS_mremap:
-      return tell_moved(a, static_cast<unsigned long>(result));
+      return report_moved(a, static_cast<unsigned long>(result));
     case SYS_mmap:
-      if ((a[3] & MAP_FIXED) != 0) tell(start, start + whole_pages(a[1]), "mmap");
+      if ((a[3] & MAP_FIXED) != 0) report_range(start, start + whole_pages(a[1]), "mmap");
       return;
     case SYS_madvise:
-      if (a[2] == MADV_DONTNEED || a[2] == kDontNeedLocked) tell(start, start + whole_pages(a[1]), "madvise(MADV_DONTNEED)", true);
-      if (a[2] == MADV_FREE) tell(start, start + whole_pages(a[1]), "madvise(MADV_FREE)");
-      if (a[2] == MADV_REMOVE) tell(start, start + whole_pages(a[1]), "madvise(MADV_REMOVE)");
+      if (a[2] == MADV_DONTNEED || a[2] == kDontNeedLocked) report_range(start, start + whole_pages(a[1]), "madvise(MADV_DONTNEED)", true);
+      if (a[2] == MADV_FREE) report_range(start, start + whole_pages(a[1]), "madvise(MADV_FREE)");
+      if (a[2] == MADV_REMOVE) report_range(start, start + whole_pages(a[1]), "madvise(MADV_REMOVE)");
       return;
     default:
       return;
   }
 }
 
-void tell_segment_gone(unsigned long start, unsigned long size) {
-  if (memory_is_watched()) tell(start, start + size, "shmdt");
+void report_segment_gone(unsigned long start, unsigned long size) {
+  if (memory_is_watched()) report_range(start, start + size, "shmdt");
 }
 
 void watch_memory(MemoryGone gone) {
-  if (watch_mappings()) told = gone;
+  if (watch_mappings()) memory_gone = gone;
 }
 
 void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]) {
   for (std::uint64_t& frame : frames) frame = 0;
   const auto* const context = reinterpret_cast<const ucontext_t*>(my_slot->context_address);
   if (stack_of_call == 0 && context == nullptr) return;
-  constexpr unsigned kWords = 128;  // of the stack are looked at
+  constexpr unsigned kWords = 128;  // words of the stack that are examined
   const auto stack =
       stack_of_call != 0 ? stack_of_call : static_cast<unsigned long>(context->uc_mcontext.gregs[REG_RSP]);
   unsigned found = 0;

@@ -1,5 +1,5 @@
-// Memory that the program takes away while somebody wants to know of it (runtime.h: watch_memory). A call that comes here for
-// that alone does what it would do by itself: it takes no time, and nothing else shows of it.
+// Reports memory that the program takes away while watch_memory() is active (runtime.h). A call that traps
+// only for this has the same effect as untrapped: it takes no virtual time.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 namespace verbatim::shim {
 
 bool memory_is_watched();
-// The call would have passed (filter.cc) if memory were not watched.
-bool came_to_be_watched(long number, const long (&arguments)[6]);
+// Whether the call trapped only because memory is watched (filter.cc).
+bool trapped_only_by_watch_filter(long number, const long (&arguments)[6]);
 unsigned long end_of_heap();
-// The call has been answered with `result`; `heap_end` is where the heap ended before, of brk.
-void tell_memory_gone(long number, const long (&arguments)[6], long result, unsigned long heap_end);
-// Where the stack begins that fill_frames() looks at; 0: in a trapped call, where that call's does.
+// Reports the effect of a call that has returned `result`. `heap_end`: end of the heap before a brk.
+void report_memory_gone(long number, const long (&arguments)[6], long result, unsigned long heap_end);
+// Stack address at which fill_frames() starts; 0: the stack pointer of the trapped call.
 inline __thread std::uint64_t stack_of_call __attribute__((visibility("hidden"))) = 0;
-// A segment has been detached.
-void tell_segment_gone(unsigned long start, unsigned long size);
+// Reports a detached System V segment.
+void report_segment_gone(unsigned long start, unsigned long size);
 
 }  // namespace verbatim::shim

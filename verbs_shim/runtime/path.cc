@@ -1,6 +1,6 @@
-// A path is first taken by its words alone: where nothing on the way is a symbolic link, which one call to the kernel
-// tells, that is where it leads. Otherwise it is walked link by link. Trees and moved folders are met on the way by
-// their names, wherever the walk began and whatever links it came by.
+// A path is first resolved lexically. If no component is a symbolic link, which one call to the kernel
+// answers, the result is valid. Otherwise the path is walked component by component. Trees and moved folders
+// are recognized by their names during the walk, wherever it started and whichever links it followed.
 #include "verbs_shim/runtime/path.h"
 
 #include <errno.h>
@@ -22,9 +22,9 @@ namespace {
 using protocol::PathRow;
 using Where = ResolvedPath::Where;
 
-constexpr int kMostLinks = 40;  // as Linux follows them
+constexpr int kMostLinks = 40;  // the limit of Linux
 
-// A string of limited length; what does not fit makes it `overflown`.
+// A string with a fixed limit; text that does not fit sets `overflown`.
 struct Text {
   char bytes[kPathRoom];
   std::size_t size = 0;
@@ -48,7 +48,7 @@ struct Text {
   }
 };
 
-// The program's string; a name that is too long counts as none.
+// Copies the program's string; an error if it is not terminated within the limit.
 long load(long address, Text& text) {
   constexpr long kPage = 4096;
   while (text.size < kPathRoom - 1) {
@@ -67,7 +67,7 @@ long load(long address, Text& text) {
   return -ENAMETOOLONG;
 }
 
-// The row that `path` is at or below; rows with longer names come first.
+// The row whose folder `path` is at or below; rows with longer names precede.
 const PathRow* row_of(const char* path, bool by_seen) {
   const protocol::PathView& view = path_view();
   const std::uint32_t rows = view.rows < protocol::kMostPathRows ? view.rows : protocol::kMostPathRows;
@@ -82,7 +82,7 @@ const PathRow* row_of(const char* path, bool by_seen) {
   return found;
 }
 
-// Not one through which the machine's files show, or copies of them.
+// Excludes rows that show the machine's files or copies of them.
 bool is_own(const PathRow& row) {
   if (row.is_view != 0) return false;
   const char* const text = path_view().text;
@@ -93,7 +93,7 @@ bool is_in_tree(const char* path) {
   return protocol::path_is_in_tree(path) && row_of(path, true) == nullptr;
 }
 
-// `from` with the beginning that a row replaces; false: it has become too long.
+// `from` with the beginning that a row replaces; false: the result is too long.
 bool replaced(const char* from, const PathRow& row, bool by_seen, char (&to)[kPathRoom]) {
   const std::uint32_t length = by_seen ? row.real_length : row.seen_length;
   const char* const rest = from + (by_seen ? row.seen_length : row.real_length);
@@ -104,7 +104,7 @@ bool replaced(const char* from, const PathRow& row, bool by_seen, char (&to)[kPa
   return true;
 }
 
-// The first path of the process that leads into `row`: what the host has of its own is there from now on.
+// Has the host's own folders created at the first path of the process that leads into `row`.
 void make_folders_of(const PathRow& row) {
   if (path_view().has_no_folders == 0 || !is_own(row)) return;
   path_view().has_no_folders = 0;
@@ -121,7 +121,7 @@ const char* native_name(const char* seen, char (&room)[kPathRoom]) {
   return room;
 }
 
-// What the kernel calls the open file; the length or -errno.
+// Target of /proc/self/fd/`fd`; returns its length or -errno.
 long read_link_of(int fd, char (&link)[kPathRoom]) {
   char name[32] = "/proc/self/fd/";
   std::size_t at = strlen(name);
@@ -135,8 +135,8 @@ long read_link_of(int fd, char (&link)[kPathRoom]) {
   return native(SYS_readlink, name, link, sizeof link - 1);
 }
 
-// Where relative paths start: 0 and the folder, 1 when the descriptor is virtual, or -errno.
-// `own`: the kernel knows the folder by another name, or not at all.
+// Start of a relative path: 0 and the folder, 1 when the descriptor is virtual, or -errno. `own`: the kernel
+// has another name for the folder, or none.
 long load_folder(long folder, Text& text, bool& own) {
   char link[kPathRoom];
   long n;
@@ -155,7 +155,7 @@ long load_folder(long folder, Text& text, bool& own) {
   }
   if (n <= 0) return n < 0 ? n : -ENOENT;
   link[n] = 0;
-  // Of a folder that is gone, or that no path leads to, only the kernel knows.
+  // Only the kernel can resolve from a deleted or unreachable folder.
   const PathRow* const row = row_of(link, false);
   own = row != nullptr && is_own(*row);
   if (link[0] != '/' || !seen_from_real(link)) return -ENOENT;
@@ -164,7 +164,7 @@ long load_folder(long folder, Text& text, bool& own) {
   return 0;
 }
 
-// The next word of `path` from `at` on; its length 0: there is none.
+// Length of the next component of `path` from `at` on; 0: there is none.
 std::size_t next_word(const char* path, std::size_t& at) {
   while (path[at] == '/') ++at;
   std::size_t length = 0;
@@ -188,7 +188,7 @@ void copy_out(const Text& done, ResolvedPath& resolved) {
   resolved.known = true;
 }
 
-// A folder of the host's own may lie in a tree: /dev/shm. Whether `rest` leads on from `done` into one.
+// A tree may contain a host's own folder: /dev/shm. Whether `rest`, relative to `done`, leads into one.
 bool leads_to_row(const Text& done, const char* rest) {
   Text ahead;
   ahead.set(done.bytes, done.size);
@@ -204,7 +204,7 @@ bool leads_to_row(const Text& done, const char* rest) {
 
 enum class Step { kDone, kEntersTree, kAmbiguous };
 
-// `path` from `done` on by its words: where ".." follows a name, links decide.
+// Resolves `path` lexically from `done` on. kAmbiguous: ".." follows a name, which may be a link.
 Step take_words(Text& done, const char* path) {
   bool named = false;
   for (std::size_t at = 0, length; (length = next_word(path, at)) > 0; at += length) {
@@ -226,18 +226,18 @@ Step take_words(Text& done, const char* path) {
   return is_in_tree(done.bytes) ? Step::kEntersTree : Step::kDone;
 }
 
-// Whether a symbolic link lies on the way to `native`, which the kernel tells when it goes there.
+// Whether a component of `native_path` is a symbolic link.
 bool has_links(const char* native_path, bool follow) {
   open_how how = {};
   how.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
   how.resolve = RESOLVE_NO_SYMLINKS;
-  const OwnFileWork own_work;  // of which some kernels tell
+  const OwnFileWork own_work;  // some kernels report it to watchers
   const long fd = native(SYS_openat2, AT_FDCWD, native_path, &how, sizeof how);
   if (fd >= 0) native(SYS_close, fd);
   return fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES;
 }
 
-// As the kernel walks, with the names that the program sees. `rest` is used up.
+// Walks `rest` as the kernel does, by the names that the program sees. Modifies `rest`.
 Step take_links(Text& done, Text& rest, bool follow, char (&room)[kPathRoom], long& error) {
   char target[kPathRoom];
   int links = 0;
@@ -264,7 +264,7 @@ Step take_links(Text& done, Text& rest, bool follow, char (&room)[kPathRoom], lo
     if (last && !follow && rest.bytes[at] != '/') return Step::kDone;
     const long n = native(SYS_readlink, native_name(done.bytes, room), target, sizeof target - 1);
     if (n == -EINVAL) continue;  // no link
-    if (n < 0) {                 // nothing is there, or nobody may look: the kernel will say the same
+    if (n < 0) {                 // missing or unreadable: the kernel will report the same error
       done.append(rest.bytes + at);
       return Step::kDone;
     }
@@ -337,7 +337,7 @@ void resolve_from(const Text& base, bool own_base, Text& path, bool follow, Reso
   resolved.where = Where::kMoved;
 }
 
-// Of `size` bytes that the kernel has told of a link.
+// `target` holds `size` bytes that readlink has returned.
 bool lies_in_own(char (&target)[kPathRoom], long size) {
   if (size <= 0 || target[0] != '/') return false;
   target[size] = 0;
@@ -389,7 +389,7 @@ void resolve_path(long folder, long address, bool follow, ResolvedPath& resolved
   bool own_base = false;
   resolved.where = Where::kReal;
   resolved.known = resolved.in_view = false;
-  if (load(address, path) != 0 || path.size == 0) {  // the kernel says what is wrong with it, or it is the descriptor's
+  if (load(address, path) != 0 || path.size == 0) {  // the kernel reports the error, or the descriptor itself is meant
     if (static_cast<int>(folder) != AT_FDCWD && is_virtual_fd(static_cast<int>(folder)))
       resolved.where = Where::kFolder;
     return;

@@ -1,5 +1,6 @@
-// Calls that name files. Those that lead out of every tree are the kernel's; the supervisor answers the others, opens
-// and executes included, and may say that a path leads on: through /proc/self/cwd, say, to a folder of the machine.
+// Calls that name files. The kernel executes those that lead outside every tree; the supervisor answers the
+// others, including opens and executes, and may redirect a path, for example from /proc/self/cwd to a folder
+// of the machine.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -29,13 +30,13 @@ using protocol::PathArgument;
 using protocol::PathCall;
 using Where = ResolvedPath::Where;
 
-constexpr int kMostTurns = 40;  // through trees and out of them again
+constexpr int kMostTurns = 40;  // redirections, out of trees and into them
 
-// The arguments of a call as the supervisor is to see them and as the kernel is.
+// The arguments of a call for the supervisor and for the kernel.
 struct Arguments {
   long seen[6];
   PathExchange paths;
-  bool made = false;  // a file, by opening it
+  bool made = false;  // an open is about to create the file
 };
 
 void put_path(long (&a)[6], const PathArgument& argument, const char* path) {
@@ -55,7 +56,7 @@ bool asks(const ResolvedPath& resolved) {
 
 bool leads_to_own(const ResolvedPath& resolved) { return resolved.where == Where::kMoved; }
 
-bool tells_attributes(long number) {
+bool reads_attributes(long number) {
   return number == SYS_stat || number == SYS_lstat || number == SYS_newfstatat || number == SYS_statx;
 }
 
@@ -63,7 +64,7 @@ bool sets_times(long number) {
   return number == SYS_utimensat || number == SYS_utime || number == SYS_utimes || number == SYS_futimesat;
 }
 
-// Whether an open is to make the file at `path`.
+// Whether the open will create the file at `path`.
 bool makes(long number, const PathCall& call, const long (&a)[6], const char* path) {
   if (number == SYS_creat) return native(SYS_access, path, 0) == -ENOENT;
   if (call.paths[0].use != protocol::PathUse::kOpen) return false;
@@ -71,7 +72,8 @@ bool makes(long number, const PathCall& call, const long (&a)[6], const char* pa
   return (flags & O_TMPFILE) == O_TMPFILE || ((flags & O_CREAT) != 0 && native(SYS_access, path, 0) == -ENOENT);
 }
 
-// Times are not the kernel's to set where they are virtual.
+// Whether the call sets the virtual times of a file in the host's own folders, which the kernel must not
+// execute.
 bool is_own_times_call(long number, const long (&a)[6], const ResolvedPath& resolved) {
   if (!sets_times(number)) return false;
   if (leads_to_own(resolved)) return true;
@@ -81,7 +83,7 @@ bool is_own_times_call(long number, const long (&a)[6], const ResolvedPath& reso
 
 bool sets_owner(long number) { return number == SYS_chown || number == SYS_lchown || number == SYS_fchownat; }
 
-// Owners are virtual, in folders of the host's own; those of the machine's files stay.
+// Owners are virtual in the host's own folders; those of the machine's files never change.
 long set_owner(long number, const Arguments& arguments, const PathCall& call, const ResolvedPath& resolved) {
   const long(&n)[6] = arguments.paths.native;
   const PathArgument& path = call.paths[0];
@@ -94,7 +96,7 @@ long set_owner(long number, const Arguments& arguments, const PathCall& call, co
   char first;
   if (!read_program(n[path.path], first)) return -EFAULT;
   const long folder = path.folder >= 0 ? n[path.folder] : AT_FDCWD;
-  if (first != 0) {  // the kernel says what is wrong with it
+  if (first != 0) {  // the kernel reports the error
     const long found = native(SYS_faccessat, folder, n[path.path], F_OK);
     return found < 0 ? found : -EPERM;
   }
@@ -104,7 +106,8 @@ long set_owner(long number, const Arguments& arguments, const PathCall& call, co
   return change_owner({n[0], nullptr, true}, is_own_file(n[0]), user, group);
 }
 
-// Whoever runs the simulator, a program opens and looks at its host's own files as root does.
+// The program opens and checks files in its host's own folders with root's permissions, whichever user runs
+// the simulator.
 long execute_as_root(long number, const long (&n)[6], const PathCall& call, const char* path) {
   const bool looks = number == SYS_access || number == SYS_faccessat || number == SYS_faccessat2;
   if (looks) return access_as_root(path, n[call.paths[0].path + 1]);
@@ -116,7 +119,7 @@ long execute_as_root(long number, const long (&n)[6], const PathCall& call, cons
   return result;
 }
 
-// The call with what the kernel is to get of it, by the rights of the user that asks.
+// Executes the call with the kernel's arguments, by the permissions of the program's user.
 long execute(long number, Arguments& arguments, const PathCall& call, const ResolvedPath& resolved) {
   if (sets_owner(number)) return set_owner(number, arguments, call, resolved);
   const long(&n)[6] = arguments.paths.native;
@@ -124,13 +127,13 @@ long execute(long number, Arguments& arguments, const PathCall& call, const Reso
   const bool real = asks_for_real_user(number, n[3]);
   const AsFileUser user(number, arguments.paths.names_own, real);
   if (!real) return call_with_room(number, n);
-  // The kernel's own answer would be about whoever runs the simulator, who is the real user natively.
+  // access(2) would check the native real user, who runs the simulator.
   const bool by_path = number == SYS_access;
   const long flags = number == SYS_faccessat2 ? n[3] : 0;
   return native(SYS_faccessat2, by_path ? AT_FDCWD : n[0], n[by_path ? 0 : 1], n[by_path ? 1 : 2], flags | AT_EACCESS);
 }
 
-// Makes what the call needs of the view that its path number `i` leads into. -errno, else 0.
+// Copies into the view what the call needs, if its path number `i` leads into one. -errno, else 0.
 long enter_view(long number, const long (&a)[6], const PathCall& call, int i, ResolvedPath& resolved) {
   if (!resolved.in_view) return 0;
   const long result = prepare_in_view(number, a, call, i, resolved.native);
@@ -138,13 +141,13 @@ long enter_view(long number, const long (&a)[6], const PathCall& call, int i, Re
   return result < 0 ? result : 0;
 }
 
-// The call has made files in a view, or has looked at one.
+// Virtualizes the results of a call that has created files in a view, or read attributes there.
 void settle_in_view(long number, const long (&a)[6], const PathCall& call, const ResolvedPath (&resolved)[2], long result,
                     bool made) {
   if (made) note_made_in_view(result, nullptr);
   const bool makes_one = call.paths[1].path < 0 && call.paths[0].use == protocol::PathUse::kMake;
   if (makes_one) note_made_in_view(-1, resolved[0].native);
-  if (tells_attributes(number)) tell_view_attributes(number, a[number == SYS_statx ? 4 : call.paths[0].path + 1]);
+  if (reads_attributes(number)) replace_view_attributes(number, a[number == SYS_statx ? 4 : call.paths[0].path + 1]);
 }
 
 long look_and_execute(long number, const long (&a)[6], Arguments& arguments, ResolvedPath (&resolved)[2]) {
@@ -194,24 +197,24 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
   return -ELOOP;
 }
 
-// What the call has done to a folder of the host's own gets its virtual time and number, and what it tells of one is made
-// up.
+// After a native call: files in the host's own folders get their virtual times and inode numbers, and
+// reported attributes are replaced.
 void settle(long number, const long (&a)[6], const PathCall& call, const ResolvedPath (&resolved)[2], long result,
             bool made) {
   for (int i = 0; i < 2 && call.paths[i].path >= 0; ++i) {
     note_shared_change(number, a, call, i, resolved[i]);
     if (i == 0 && resolved[0].in_view) settle_in_view(number, a, call, resolved, result, made);
     if (!leads_to_own(resolved[i])) {
-      if (number == SYS_statfs) tell_file_system(a[1], false, 0);
-      if (resolved[i].known && tells_attributes(number))
-        tell_machine_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1]);
+      if (number == SYS_statfs) replace_file_system_status(a[1], false, 0);
+      if (resolved[i].known && reads_attributes(number))
+        replace_machine_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1]);
       continue;
     }
     const NativeFile file = {-1, resolved[i].native, follows(call, call.paths[i], a)};
     switch (call.paths[i].use) {
       case protocol::PathUse::kLook:
-        if (tells_attributes(number)) tell_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1], file);
-        if (number == SYS_statfs) tell_file_system(a[1], true, huge_page_of_path(resolved[i].seen));
+        if (reads_attributes(number)) replace_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1], file);
+        if (number == SYS_statfs) replace_file_system_status(a[1], true, huge_page_of_path(resolved[i].seen));
         break;
       case protocol::PathUse::kOpen: {
         const long flags = number == SYS_creat ? O_TRUNC : a[call.flags];
@@ -237,15 +240,15 @@ void settle(long number, const long (&a)[6], const PathCall& call, const Resolve
   }
 }
 
-// The descriptor itself is meant: the path is empty, or there is none.
+// The same if the path is empty or absent, so that the descriptor itself is meant.
 void settle_descriptor(long number, const long (&a)[6], const PathCall& call) {
   const PathArgument& argument = call.paths[0];
-  if (argument.folder < 0 || !tells_attributes(number)) return;
-  if (tell_machine_device(number, a[2])) return;
+  if (argument.folder < 0 || !reads_attributes(number)) return;
+  if (replace_device_attributes(number, a[2])) return;
   if (is_own_file(a[argument.folder]))
-    tell_attributes(number, a[number == SYS_statx ? 4 : 2], {a[argument.folder], nullptr, true});
+    replace_attributes(number, a[number == SYS_statx ? 4 : 2], {a[argument.folder], nullptr, true});
   else
-    tell_attributes_of_machine_file(number, a[argument.folder], a[number == SYS_statx ? 4 : 2]);
+    replace_attributes_of_machine_file(number, a[argument.folder], a[number == SYS_statx ? 4 : 2]);
 }
 
 }  // namespace
@@ -265,13 +268,13 @@ long call_by_path(long number, const long (&a)[6]) {
     settle(number, a, call, resolved, result, arguments.made);
     if (!resolved[0].known && call.paths[1].path < 0) settle_descriptor(number, a, call);
   }
-  if (result < 0 && arguments.paths.executed) tell_refused_by_machine(number, result);
-  // The supervisor has told where the program works when that is in a tree.
+  if (result < 0 && arguments.paths.executed) report_machine_error(number, result);
+  // If the folder is in a tree, the supervisor has set the working folder.
   if (number == SYS_chdir && result == 0 && arguments.paths.executed) path_view().working_folder[0] = 0;
   return result;
 }
 
-long tell_working_folder(const long (&a)[6]) {
+long get_working_folder(const long (&a)[6]) {
   char path[kPathRoom];
   const char* const working = path_view().working_folder;
   long size;

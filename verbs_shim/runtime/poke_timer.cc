@@ -1,6 +1,6 @@
-// A thread that waits by spinning shares its core with the supervisor, which gets to run, and to poke it,
-// only when Linux takes the core from the thread: often a whole tick later. A thread that is known to wait
-// like this pokes itself, by a timer interrupt on its own core.
+// A thread that waits by spinning shares its core with the supervisor. The supervisor runs, and can poke the
+// thread, only when Linux preempts the thread, often a whole tick later. Therefore a thread that is known to
+// spin pokes itself, by a timer interrupt on its own core.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -23,7 +23,7 @@ void start_timer() {
 
 }  // namespace
 
-// On a loaded machine a period can be over before the thread has run at all: each further one is longer.
+// On a loaded machine a period may pass before the thread has run at all: each further one is twice as long.
 void rearm_poke_timer() {
   ThreadState& state = thread_state();
   if (state.armed_us == 0) return;
@@ -38,7 +38,7 @@ void arm_poke_timer(std::uint32_t period_us) {
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = protocol::kPokeSignal;
     event._sigev_un._tid = static_cast<int>(native(SYS_gettid));
-    // Without a timer the supervisor's own poke comes, later.
+    // Without a timer the supervisor's own poke arrives later.
     if (native(SYS_timer_create, CLOCK_MONOTONIC, &event, &state.timer) != 0) {
       state.timer = kNoTimer;
       return;

@@ -1,14 +1,15 @@
-// The entries of the calls by which a loop waits: looks at a completion queue, sched_yield(), and clocks.
+// Entry code of the calls by which a loop waits: polls of a completion queue, sched_yield(), and clock reads.
 #pragma once
 
 #include <stddef.h>
 
 #include "verbs_shim/protocol/region.h"
 
-// Where programs call. The registers of the caller go into the thread's slot first, so that the supervisor can tell
-// what the program will do when the poll returns nothing. Those that a call keeps lie in its frame (protocol::kPollFrame):
-// when turns of a loop have been skipped, the supervisor gives them the values there that they have after those turns.
-// The body of the naked function `entry`, which goes on in `target`, a string.
+// Body of the naked function `entry`, which programs call and which calls `target` (a string). It first
+// stores the caller's registers in the thread's slot, from which the supervisor predicts the loop when the
+// poll returns nothing. The callee-saved registers are also in its frame (protocol::kPollFrame): when
+// iterations of a loop are skipped, the supervisor writes the values there that the registers have after
+// these iterations.
 #define POLL_ENTRY(entry, target)                                                                               \
   asm volatile(                                                                                                 \
       "movq verbatim_thread_slot@gottpoff(%%rip), %%r11\n"                                                      \

@@ -1,4 +1,4 @@
-// ibv_start_poll looks at a queue as ibv_poll_cq does, see spend_on_poll().
+// ibv_start_poll spends its time as ibv_poll_cq does, see spend_on_poll().
 #pragma once
 
 #include <cstdint>

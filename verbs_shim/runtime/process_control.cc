@@ -18,7 +18,8 @@ using protocol::ControlOption;
 
 constexpr int kOptions = sizeof protocol::kControlOptions / sizeof protocol::kControlOptions[0];
 
-// What the process has set, by the option's place in the table. Copies have it too, and programs that are executed do not.
+// Settings of the process, by the option's index in the table. A forked copy inherits them, an executed
+// program does not.
 long settings[kOptions];
 bool is_set[kOptions];
 
@@ -33,7 +34,7 @@ long keep_setting(int at, const ControlOption& option, const long (&a)[6]) {
   return 0;
 }
 
-long tell_setting(const ControlOption& option, const long (&a)[6]) {
+long get_setting(const ControlOption& option, const long (&a)[6]) {
   const int at = protocol::control_index(option.value);
   const long value = at >= 0 && is_set[at] ? settings[at] : option.first;
   const bool by_address =
@@ -55,8 +56,8 @@ long process_control(const long (&a)[6]) {
       return native(SYS_prctl, a[0], a[1], a[2], a[3], a[4], a[5]);
     case ControlKind::kSetting:
       return keep_setting(at, option, a);
-    case ControlKind::kTold:
-      return tell_setting(option, a);
+    case ControlKind::kStored:
+      return get_setting(option, a);
     default:
       return option.value;
   }

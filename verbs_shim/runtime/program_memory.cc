@@ -10,7 +10,7 @@ __attribute__((visibility("hidden"))) bool verbatim_copy_lines(void* to, const v
 __attribute__((visibility("hidden"))) extern const char verbatim_line_loads[], verbatim_line_loads_end[];
 }
 
-// Few instructions may fault, and the handler knows which.
+// Only the instructions between the labels may fault; the fault handler compares their addresses.
 asm(R"(
   .pushsection .text
   .hidden verbatim_copy
@@ -93,7 +93,7 @@ bool copy_lines(void* to, const protocol::PageLines* pages, std::uint64_t count)
   return verbatim_copy_lines(to, pages, count);
 }
 
-// Both copies give up in the same way: neither keeps anything on the stack.
+// Both copies have the same failure exit, because neither keeps anything on the stack.
 bool is_failed_copy(std::uint64_t rip, std::uint64_t* goes_on) {
   *goes_on = reinterpret_cast<std::uint64_t>(verbatim_copy_failed);
   return rip == reinterpret_cast<std::uint64_t>(verbatim_copy_moves) ||

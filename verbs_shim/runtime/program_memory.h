@@ -1,5 +1,5 @@
-// Memory at addresses that the program has given with a call, which may be wrong: a call answers EFAULT then, as the kernel
-// does, where a plain access would be a fault of the shim's.
+// Access to memory at addresses that the program has passed. A wrong address makes the call fail with EFAULT,
+// as in the kernel, where a plain access would fault in the shim.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace verbatim::shim {
 
-// False: not all of it is there, or may be written.
+// False: not all of the memory is mapped with the needed permission.
 bool copy_bytes(void* to, const void* from, std::size_t size);
 
 template <class T>
@@ -20,16 +20,17 @@ template <class T>
 bool write_program(long address, const T& value) {
   return copy_bytes(reinterpret_cast<void*>(address), &value, sizeof value);
 }
-// What is optional and not asked for has been written.
+// Writes an optional result; true also if `address` is null.
 template <class T>
 bool write_if_asked(long address, const T& value) {
   return address == 0 || write_program(address, value);
 }
 
-// Copies lines of `count` pages, one after the other. False: one of them is not mapped.
+// Copies the marked lines of `count` pages, concatenated. False: one of them is not mapped.
 bool copy_lines(void* to, const protocol::PageLines* pages, std::uint64_t count);
 
-// For the handler of faults: whether the instruction at `rip` is a copy's, and where it goes on then.
+// For the fault handler: whether the instruction at `rip` belongs to a copy, and where execution continues
+// then.
 bool is_failed_copy(std::uint64_t rip, std::uint64_t* goes_on);
 
 }  // namespace verbatim::shim

@@ -24,7 +24,7 @@ namespace {
 
 long native_call(long number, const long (&a)[6]) { return native(number, a[0], a[1], a[2], a[3], a[4], a[5]); }
 
-// F_GETLK: the kernel names the holder by its own number.
+// F_GETLK: replaces the native pid of the lock's holder by the virtual one.
 long ask_lock(const long (&a)[6]) {
   const long result = native_call(SYS_fcntl, a);
   struct flock lock;
@@ -64,7 +64,7 @@ long control_by_fcntl(const long (&a)[6]) {
       return F_UNLCK;
     default:
       if (command >= kReadWriteHint && command <= kLastHint) return -EINVAL;
-      return refuse_argument(SYS_fcntl, command, EINVAL);  // F_SETOWN and what else sends signals
+      return refuse_argument(SYS_fcntl, command, EINVAL);  // F_SETOWN and others that send signals
   }
 }
 
@@ -80,7 +80,7 @@ long control_by_ioctl(const long (&a)[6]) {
     case FICLONERANGE:
     case FIDEDUPERANGE:
     case FS_IOC_FIEMAP:
-      return -EOPNOTSUPP;  // as of a file system that cannot
+      return -EOPNOTSUPP;  // as on a file system without support
     case FS_IOC_GETFLAGS:
       return -ENOTTY;
     default:
@@ -89,7 +89,7 @@ long control_by_ioctl(const long (&a)[6]) {
   }
 }
 
-// Where one end of a copy is, and how far it has come.
+// One end of a copy: its file and offset.
 struct CopyEnd {
   long fd, offset_address, offset;
   bool begin() {
@@ -104,7 +104,7 @@ struct CopyEnd {
   }
 };
 
-// The kernel copies only on the same file system, or on any: which is where the folder of the run lies.
+// Error of copy_file_range(2). The kernel's own result would depend on the file system of the run's folder.
 long why_not_copied(const long (&a)[6]) {
   struct stat from, to;
   const long in = native(SYS_fstat, a[0], &from), out = native(SYS_fstat, a[2], &to);
@@ -145,7 +145,7 @@ long copy_file_range(const long (&a)[6]) {
   }
   if (!from.finish() || !to.finish()) return -EFAULT;
   if (done > 0 && is_own_file(to.fd)) note_change({to.fd, nullptr, true});
-  if (result < 0) tell_refused_by_machine(SYS_copy_file_range, result);
+  if (result < 0) report_machine_error(SYS_copy_file_range, result);
   return done > 0 ? done : result;
 }
 

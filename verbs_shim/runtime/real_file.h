@@ -1,14 +1,14 @@
-// Calls on descriptors that are the machine's files.
+// Calls on descriptors of the machine's files.
 #pragma once
 
 namespace verbatim::shim {
 
-// fcntl and ioctl: what names a process or is up to the file system is not the kernel's.
+// fcntl and ioctl: commands that name a process or depend on the file system do not reach the kernel.
 long control_file(long number, const long (&arguments)[6]);
 // copy_file_range
 long copy_file_range(const long (&arguments)[6]);
 bool is_regular_file(long fd);
-// mknod and mknodat: devices are nobody's to make.
+// Whether mknod or mknodat asks for a device, which is refused.
 bool makes_device(long number, const long (&arguments)[6]);
 
 }  // namespace verbatim::shim

@@ -27,7 +27,7 @@ const RepeatedCall* RepeatedCalls::find(std::uint32_t number, const long (&argum
     if ((known_ >> place & 1) == 0 || call.number != number) continue;
     if (!protocol::ask_the_same(number, arguments, call.arguments)) continue;
     const protocol::CallMemory read = protocol::memory_of_call(number, arguments);
-    // A poll reads its descriptors, and writes that nothing has come, which is there.
+    // poll(2) reads its descriptors and writes `revents`; the memory already holds the empty result.
     unsigned char now[protocol::kMostCallMemory];
     const bool is_same = read.length == 0 || (read.length <= sizeof now &&
                                               copy_bytes(now, reinterpret_cast<const void*>(read.address), read.length) &&

@@ -1,5 +1,6 @@
-// A program that waits asks the same again and again: is there a byte, an event, a connection. When the supervisor has said
-// that there is nothing, the thread knows the answer by itself until its slice ends, as nothing outside can change it before.
+// Results of repeated polling calls. A waiting program repeats a call: is there a byte, an event, a
+// connection? Once the supervisor has answered that there is none, the thread repeats the answer by itself
+// until its slice ends, because nothing outside can change it earlier.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,18 @@ struct RepeatedCall {
   std::uint32_t number = 0;
   long arguments[6] = {};
   long result = 0;
-  std::int64_t extra_ps = 0;                              // that a sleep takes beyond what any call costs
-  unsigned char memory[protocol::kMostCallMemory] = {};  // that it reads, as its answer has left it
+  std::int64_t extra_ps = 0;                              // a sleep's time beyond the cost of a call
+  unsigned char memory[protocol::kMostCallMemory] = {};  // program memory that the call reads, as its answer left it
 };
 
 class RepeatedCalls {
  public:
   void forget() { known_ = 0; }
-  // Which answers are known: a bit for each place.
+  // The known answers, one bit per place.
   std::uint32_t known() const { return known_; }
   void keep_only(std::uint32_t places) { known_ &= places; }
   void keep(std::uint32_t place, std::uint32_t number, const long (&arguments)[6], long result, std::int64_t extra_ps);
-  // The same call, if its answer is known; else nullptr.
+  // The known answer to this call; nullptr: none.
   const RepeatedCall* find(std::uint32_t number, const long (&arguments)[6]) const;
 
  private:

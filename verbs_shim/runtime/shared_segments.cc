@@ -1,4 +1,4 @@
-// shmat and shmdt: the supervisor keeps the segments and counts who has attached them; the memory is mapped here.
+// shmat and shmdt. The supervisor keeps the segments and their attach counts; the process maps the memory.
 #include "verbs_shim/runtime/shared_segments.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ long map_file(const long (&a)[6], unsigned long size, unsigned long page, long f
   if (address % page != 0) return -EINVAL;
   const long there = page == kPage ? native(SYS_mmap, address, size, protection, flags, fd, 0)
                                    : map_aligned(address, size, page, protection, flags, fd);
-  if (there == -ENOMEM) tell_refused_mapping(static_cast<long>(size), ENOMEM);
+  if (there == -ENOMEM) report_failed_mapping(static_cast<long>(size), ENOMEM);
   return there == -EEXIST ? -EINVAL : there;
 }
 
@@ -59,7 +59,7 @@ long map_segment(const long (&a)[6], unsigned long size, unsigned long page) {
 
 long unmap_segment(long address, long size, long result) {
   const long unmapped = native(SYS_munmap, address, size);
-  if (unmapped == 0) tell_segment_gone(static_cast<unsigned long>(address), static_cast<unsigned long>(size));
+  if (unmapped == 0) report_segment_gone(static_cast<unsigned long>(address), static_cast<unsigned long>(size));
   return unmapped < 0 ? unmapped : result;
 }
 

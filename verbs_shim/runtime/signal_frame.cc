@@ -29,7 +29,7 @@ constexpr unsigned kAutoDisarm = 1u << 31;  // SS_AUTODISARM
 
 stack_t& program_stack() { return thread_state().program_stack; }
 
-// sas_ss_flags() and __on_sig_stack() of the kernel.
+// As sas_ss_flags() and __on_sig_stack() of the kernel.
 bool lies_on_program_stack(std::uint64_t stack_pointer) {
   const auto start = reinterpret_cast<std::uint64_t>(program_stack().ss_sp);
   return stack_pointer > start && stack_pointer - start <= program_stack().ss_size;
@@ -59,7 +59,7 @@ long change_stack(const stack_t& wanted, std::uint64_t stack_pointer) {
   return 0;
 }
 
-// Floating-point and vector state as the kernel saves it: the legacy part, and as much more as that part says.
+// Floating-point and vector state in the kernel's format: the legacy part, which states the total size.
 constexpr std::size_t kLegacyState = 512, kLargestState = 16 * 1024;
 
 struct LegacyState {
@@ -67,7 +67,7 @@ struct LegacyState {
   unsigned char registers[22];
   std::uint32_t sse_control;
   unsigned char more[436];
-  std::uint32_t magic;  // of struct _fpx_sw_bytes
+  std::uint32_t magic;  // in struct _fpx_sw_bytes
   std::uint32_t extended_size;
   unsigned char rest[40];
 };
@@ -144,7 +144,7 @@ bool enter_handler(int signal, const siginfo_t& info, const KernelSigaction& act
   thread.has_mask_afterwards = false;
   if ((static_cast<unsigned>(program_stack().ss_flags) & kAutoDisarm) != 0) program_stack() = {};
   set_program_mask(context, mask | action.mask | ((action.flags & kSaNoDefer) != 0 ? 0 : signal_bit(signal)));
-  context->uc_mcontext.fpregs = nullptr;  // the kernel makes it the initial state
+  context->uc_mcontext.fpregs = nullptr;  // the kernel loads the initial state
   registers[REG_RDI] = signal;
   registers[REG_RSI] = static_cast<greg_t>(at + offsetof(Frame, info));
   registers[REG_RDX] = static_cast<greg_t>(at + offsetof(Frame, context));
@@ -159,7 +159,7 @@ bool enter_handler(int signal, const siginfo_t& info, const KernelSigaction& act
 bool leave_handler(ucontext_t* context) {
   ucontext_t saved;
   if (!copy_bytes(&saved, reinterpret_cast<const void*>(context->uc_mcontext.gregs[REG_RSP]), kContextSize)) return false;
-  // The native frame's own alternate stack stays; the state that `fpregs` points to is read by the kernel, where it lies.
+  // The native frame's alternate stack is kept; the kernel reads the state at `fpregs` in place.
   context->uc_flags = saved.uc_flags;
   context->uc_mcontext = saved.uc_mcontext;
   go_out_of_replaced(context->uc_mcontext.gregs);

@@ -1,8 +1,8 @@
-// Signal handling inside the program: SIGSYS carries trapped system calls, SIGSEGV carries replaced instructions, and every
-// signal that the program handles comes here first. All run on the shim's own alternate stack with the program's signals
-// masked and change no byte below the program's stack pointer but for the frame of a handler (signal_frame.h). The program
-// may set handlers and masks for all of them; it gets to see its own values, and a genuine fault still reaches its handler
-// or kills it.
+// Native signal handlers. SIGSYS is raised by trapped system calls, SIGSEGV by replaced instructions, and
+// every signal that the program handles is received here first. All handlers run on the shim's alternate
+// stack with the program's signals masked, and write nothing below the program's stack pointer but the frame
+// of a program's handler (signal_frame.h). The program may set handlers and masks for all of these signals
+// and sees its own values. A genuine fault reaches the program's handler or kills it.
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -38,15 +38,15 @@ bool is_shim_stack(std::uint64_t address) {
 
 constexpr int kTrappedCall = 1;  // si_code SYS_SECCOMP
 
-// Everything of the program's waits while a handler of the shim's runs; a fault there is one of copy_bytes().
+// The mask of the shim's handlers. Faults stay unblocked because copy_bytes() may cause them.
 constexpr std::uint64_t kAllButFaults = ~signal_bit(SIGSEGV);
 
 void set_native_action(int signal, const KernelSigaction& action) {
   native(SYS_rt_sigaction, signal, &action, 0, sizeof(std::uint64_t));
 }
 
-// The thread is in a handler of the shim's: its mask is what it was interrupted with, and its signals are delivered when
-// the handler returns.
+// Scope in which the thread is in a handler of the shim: program_mask() is the mask of the interrupted code,
+// and the program's signals are delivered when the handler returns.
 struct Interrupted {
   explicit Interrupted(const ucontext_t* context) {
     my_slot->context_address = reinterpret_cast<std::uint64_t>(context);
@@ -55,7 +55,7 @@ struct Interrupted {
   ~Interrupted() { my_slot->context_address = 0; }
 };
 
-// What the program has done at `context` is a fault, as an address of its own that is wrong would be.
+// Raises SIGSEGV for the program at `context`, as for a wrong address.
 void fault(ucontext_t* context) {
   siginfo_t info{};
   info.si_signo = SIGSEGV;
@@ -63,13 +63,14 @@ void fault(ucontext_t* context) {
   deliver(SIGSEGV, info, context, true);
 }
 
-// Sent by kill() and its like, not by the processor, natively: by interrupt_for_kept(), or from outside, and then dropped.
+// A SIGSYS or SIGSEGV that was sent, not raised by the processor: by interrupt_for_kept(), or from outside
+// the simulation, in which case it is dropped.
 void take_sent(const siginfo_t& info, ucontext_t* context) {
   if (!is_interruption_for_kept(info)) {
     region_header().outside_signals.fetch_or(signal_bit(info.si_signo), std::memory_order_relaxed);
     return;
   }
-  // In a handler of the shim's it waits until that has done its work, like all others.
+  // In a handler of the shim the signal stays kept until that handler returns.
   const auto stack_pointer = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
   if (my_slot->context_address == 0 && !is_shim_stack(stack_pointer)) deliver_kept(context);
 }
@@ -77,7 +78,7 @@ void take_sent(const siginfo_t& info, ucontext_t* context) {
 void on_sigsys(int, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   if (info->si_code != kTrappedCall) return take_sent(*info, context);
-  // The address is behind the instruction.
+  // The address is that of the next instruction.
   const bool is_from_gate = reinterpret_cast<unsigned long>(info->si_call_addr) - gate() <= 4096;
   if (is_from_gate || protocol::foreign_call(info->si_arch, info->si_syscall) != protocol::ForeignCall::kNone) [[unlikely]] {
     const Interrupted interrupted(context);
@@ -103,14 +104,15 @@ void on_sigsys(int, siginfo_t* info, void* raw_context) {
   deliver_kept(context);
 }
 
-// Signals that the program is about to get end the loop that it is in.
+// Whether a signal is about to interrupt the program, and with it a loop that seems to wait.
 bool expects_signal(const ucontext_t* context) {
   const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
   return (pending_signals() & ~mask) != 0;
 }
 
-// The thread may be anywhere in the program. The supervisor looks at the saved registers, and either nothing happens (false)
-// or they are replaced by the canonical state of the loop they are in.
+// Gives the token to the supervisor; the thread may be anywhere in the program. The supervisor examines the
+// saved registers. Either it changes nothing (false), or it replaces them by those of the loop after the
+// skipped iterations.
 bool ask_whether_it_waits(ucontext_t* context, std::uint64_t jump) {
   const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
   const long place = reinterpret_cast<long>(context), base = static_cast<long>(storage_base());
@@ -119,23 +121,23 @@ bool ask_whether_it_waits(ucontext_t* context, std::uint64_t jump) {
   return waited;
 }
 
-// A loop that was found to wait goes round once more, and most likely waits again. Where it does not, it is asked ever less
-// often.
+// A loop that was found to wait most likely waits again. After a negative answer the supervisor is asked
+// again after exponentially growing numbers of iterations.
 void go_round(ucontext_t* context, std::uint64_t jump) {
   ThreadState& state = thread_state();
-  if (state.vain_jump == jump && state.jumps_passed < state.jumps_to_pass) {
+  if (state.last_unproven_jump == jump && state.jumps_passed < state.jumps_to_pass) {
     ++state.jumps_passed;
     return;
   }
   if (expects_signal(context)) return;
   if (ask_whether_it_waits(context, jump)) {
-    state.vain_jump = 0;
+    state.last_unproven_jump = 0;
     return;
   }
   constexpr std::uint32_t kMost = 1024;
-  state.jumps_to_pass = state.vain_jump != jump ? 1 : state.jumps_to_pass < kMost ? 2 * state.jumps_to_pass : kMost;
+  state.jumps_to_pass = state.last_unproven_jump != jump ? 1 : state.jumps_to_pass < kMost ? 2 * state.jumps_to_pass : kMost;
   state.jumps_passed = 0;
-  state.vain_jump = jump;
+  state.last_unproven_jump = jump;
 }
 
 void on_sigsegv(int, siginfo_t* info, void* raw_context) {
@@ -171,7 +173,7 @@ void on_program_signal(int signal, siginfo_t* info, void* raw_context) {
   if (was_expected(*info)) deliver(signal, *info, context, false);
 }
 
-// In the shim's own code the poke is as if never sent.
+// A poke that interrupts the shim's own code has no effect.
 void on_poke(int, siginfo_t*, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   const auto rip = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
@@ -180,7 +182,7 @@ void on_poke(int, siginfo_t*, void* raw_context) {
     rearm_poke_timer();
     return;
   }
-  if (expects_signal(context)) {  // Linux took the poke first
+  if (expects_signal(context)) {  // Linux delivered the poke before that signal
     rearm_poke_timer();
     return;
   }
@@ -223,7 +225,7 @@ long set_action(const long (&a)[6]) {
   return write_if_asked(a[2], before) ? 0 : -EFAULT;
 }
 
-// The mask the program sees is the one that returns from the trap, so it is edited in the saved context.
+// The trap's return restores the mask in the saved context; rt_sigprocmask edits it there.
 long set_mask(const long (&a)[6], void* raw_context) {
   if (a[3] != sizeof(std::uint64_t)) return -EINVAL;
   if (raw_context == nullptr) return -ENOSYS;
@@ -251,20 +253,20 @@ long set_mask(const long (&a)[6], void* raw_context) {
   }
   const bool told = write_if_asked(a[2], before);
   my_slot->signal_mask = after;
-  // What the supervisor has kept for a signalfd may be due now.
+  // A signal that the supervisor keeps for a signalfd may have become deliverable.
   const std::uint64_t watched = region_header().watched_signals.load(std::memory_order_relaxed);
   if ((before & ~after & watched) != 0) exchange(Request::kSpend, 0, {0, 0, 0, 0, 0, 0});
   return told ? 0 : -EFAULT;
 }
 
-long tell_pending(const long (&a)[6]) {
+long report_pending(const long (&a)[6]) {
   if (static_cast<unsigned long>(a[1]) > sizeof(std::uint64_t)) return -EINVAL;
   spend(costs().system_call_ps);
   const std::uint64_t pending = (pending_signals() | kept_reserved()) & my_slot->signal_mask;
   return copy_bytes(reinterpret_cast<void*>(a[0]), &pending, static_cast<std::size_t>(a[1])) ? 0 : -EFAULT;
 }
 
-// Where the program's stack was when it made the call.
+// The program's stack pointer at the call.
 std::uint64_t stack_pointer_of(const void* context) {
   if (context == nullptr) return reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   return static_cast<std::uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
@@ -279,7 +281,7 @@ long signal_call(long number, const long (&a)[6], void* context) {
     case SYS_rt_sigprocmask:
       return set_mask(a, context);
     case SYS_rt_sigpending:
-      return tell_pending(a);
+      return report_pending(a);
     default:
       return set_program_stack(a, stack_pointer_of(context));
   }
@@ -291,7 +293,7 @@ std::uint64_t pending_signals() {
   return without_reserved(pending);
 }
 
-// What is pending for the whole process becomes the thread's own.
+// Makes signals that are pending for the whole process pending for the calling thread.
 static void make_own(std::uint64_t set) {
   const timespec no_time{0, 0};
   siginfo_t info;
@@ -303,7 +305,8 @@ static void make_own(std::uint64_t set) {
   }
 }
 
-// Whether one of the signals that are pending will run a handler or end the process when `mask` is the thread's.
+// Whether one of the pending signals would run a handler or end the process with the thread's mask being
+// `mask`.
 static bool is_due(std::uint64_t mask) {
   std::uint64_t due = (pending_signals() | kept_reserved()) & ~mask;
   for (; due != 0; due &= due - 1) {
@@ -314,10 +317,10 @@ static bool is_due(std::uint64_t mask) {
   return false;
 }
 
-// Handlers of the signals that are pending run while `mask` is the thread's, as Linux lets them: when the call returns, on
-// the program's own stack. -EINTR. In a call that came through a symbol they run now. Linux takes a thread's own
-// signals first, and among them the least number: a poke comes after them all but the highest, for which it waits, and never
-// ends the wait in their place.
+// Runs the handlers of the pending signals with `mask`, as Linux does: when the call returns, on the program's
+// own stack. In a call that came through a symbol they run within this function. Returns -EINTR. Linux takes a
+// thread's own signals first, in ascending order. The poke therefore follows all signals but the highest. It is
+// masked while no lower signal is pending, and never ends the wait in place of the highest.
 static long run_handlers(std::uint64_t mask) {
   make_own(pending_signals() & ~mask);
   if (my_slot->context_address != 0) {
@@ -330,7 +333,7 @@ static long run_handlers(std::uint64_t mask) {
   return native(SYS_rt_sigsuspend, &mask, sizeof mask);
 }
 
-// A signal is first made pending natively, by the supervisor's answer, and then taken here by the same call.
+// The supervisor's answer makes a signal pending natively; the same call then takes it here.
 long wait_for_signal(long number, const long (&a)[6]) {
   const bool suspends = number == SYS_rt_sigsuspend;
   if (a[suspends ? 1 : 3] != sizeof(std::uint64_t)) return -EINVAL;
@@ -347,17 +350,17 @@ long wait_for_signal(long number, const long (&a)[6]) {
   if (suspends) return run_handlers(set);
   siginfo_t info;
   if (const int kept = take_kept(wanted, &info)) return write_if_asked(a[1], info) ? kept : -EFAULT;
-  // A poke may be pending as well, and is none of the program's business.
+  // A poke that may be pending is invisible to the program.
   const std::uint64_t natively = without_reserved(wanted);
   const timespec no_time{0, 0};
   return native(SYS_rt_sigtimedwait, &natively, a[1], &no_time, sizeof natively);
 }
 
-// The supervisor has found that the wait ends by a signal: it is pending natively, and its handler runs with
-// the mask that the call has given.
+// If a signal ends the wait, the supervisor's answer has made it pending natively; its handler runs with the
+// call's mask.
 long wait_with_mask(long number, const long (&a)[6]) {
   const bool is_pair = number == SYS_pselect6 || number == SYS_io_pgetevents;
-  long pair[2] = {0, 0};  // of these two: where the mask is, and its size
+  long pair[2] = {0, 0};  // for these two calls: address and size of the mask
   if (is_pair && a[5] != 0 && !read_program(a[5], pair)) return -EFAULT;
   const long at = is_pair ? pair[0] : a[number == SYS_ppoll ? 3 : 4];
   std::uint64_t mask;
@@ -382,7 +385,7 @@ bool install_signal_stack() {
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (mapped != static_cast<long>(stack) && mapped != -EEXIST) return false;
   set_call_stack(stack + 2 * kSignalStackSize);
-  // The first thread of nearly every program opens a file, which takes several paths of 4 KiB.
+  // The first thread of nearly every program opens a file, which needs several path buffers of 4 KiB.
   const unsigned long frames = (my_slot_index() == 0 ? 56ul : 12ul) << 10;
   constexpr unsigned long kWaits = 8 << 10;
   ask_for_pages(stack + kSignalStackSize - frames, frames);
@@ -400,7 +403,7 @@ bool install_handlers() {
   set_native_action(SIGSEGV, {on_sigsegv, kFlags | kSaNoDefer, restorer(), kAllButFaults});
   set_native_action(protocol::kPokeSignal, {on_poke, kFlags | kSaRestart, restorer(), ~0ull});
   constexpr unsigned long kIgnored = 1;  // SIG_IGN
-  // What a program that was executed has from the one before: what is ignored, and the mask.
+  // State that an executed program inherits from its predecessor: ignored signals, and the mask.
   for (int signal = 1; signal <= 64; ++signal) {
     if (region_header().dispositions[signal] == protocol::kSignalIgnored) {
       program_action(signal).handler = reinterpret_cast<decltype(KernelSigaction::handler)>(kIgnored);

@@ -1,6 +1,7 @@
-// The library's constructor, in assembly because of what it leaves behind: programs read stack memory that they never
-// wrote (perftest sends such bytes to its peer), and must not find there what our compiler has put into frames of
-// attach(). From the return on, all below the stack pointer is zero, as it is in a process without us.
+// The library's constructor. It is in assembly because of the stack contents that it leaves: some programs
+// read stack memory that they never wrote (perftest sends such bytes to its peer), and must not find the
+// frames of attach() there. On return all stack memory below the stack pointer is zero, as in a process
+// without the shim.
 asm(R"(
   .pushsection .text, "ax", @progbits
   .type verbatim_start, @function

@@ -1,6 +1,7 @@
-// The functions of <string.h> that the runtime uses or the compiler makes calls of. They lie in the runtime's own image: a
-// poke that finds a thread in the C library takes it for one that executes its program (on_poke), and it may not come between
-// the parts of an exchange. Vector registers, which are the program's, stay as they are.
+// The <string.h> functions that the runtime uses or to which the compiler emits calls. They are in the
+// runtime's own image because a poke that interrupts a thread in the C library assumes that the thread
+// executes its program (on_poke), which must not happen within an exchange. They use no vector registers,
+// which are the program's.
 #include <cstddef>
 
 #define OWN __attribute__((visibility("hidden")))

@@ -21,7 +21,8 @@ namespace {
 
 std::uint32_t slots_used = 1;
 
-// The descriptor of a thread of the C library begins with its own address and has it again a little later (tcbhead_t).
+// The thread control block of the C library stores its own address at offset 0 and again at this offset
+// (tcbhead_t).
 constexpr std::uint64_t kAddressAgain = 16;
 
 }  // namespace
@@ -34,7 +35,7 @@ protocol::ThreadSlot* find_slot() {
   for (std::uint32_t i = 0; i < slots_used; ++i) {
     if (slot_at(i).native_tid == tid) return &slot_at(i);
   }
-  while (true) native(SYS_exit_group, 70);  // no thread that the supervisor knows
+  while (true) native(SYS_exit_group, 70);  // unknown to the supervisor
 }
 
 ThreadState* find_state() { return reinterpret_cast<ThreadState*>(find_slot()->state_address); }
@@ -67,7 +68,7 @@ void begin_without_storage(protocol::ThreadSlot& slot, void* room) {
 }
 
 void expect_foreign_base(bool shared) {
-  // Libraries that look there for the slot find that there is none.
+  // Libraries that look up the slot there find none.
   if (shared && my_slot->has_own_storage != 0) verbatim_thread_slot = nullptr;
   has_foreign_bases = true;
   let_all_calls_trap();
@@ -79,7 +80,7 @@ long set_storage_base(long base) {
   const long result = native(SYS_arch_prctl, ARCH_SET_FS, base);
   if (result != 0) return result;
   my_slot->has_own_storage = 0;
-  if (is_of_a_thread) verbatim_thread_slot = nullptr;  // it may be another's
+  if (is_of_a_thread) verbatim_thread_slot = nullptr;  // it may belong to another thread
   return 0;
 }
 

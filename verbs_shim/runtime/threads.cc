@@ -1,6 +1,6 @@
-// Threads are made by the kernel inside the handler of the trapped clone(). The new thread first runs on a stack of the
-// shim's own, takes its slot, waits for its first token, and then continues behind the clone instruction with the
-// registers the kernel would have given it.
+// Creation of threads. The kernel creates the thread inside the handler of the trapped clone(). The new
+// thread first runs on a stack of the shim, takes its slot, waits for its first token, and then continues
+// behind the clone instruction with the registers that the kernel would have given it.
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
@@ -33,7 +33,8 @@ struct ThreadStart {
   std::atomic<std::uint32_t> ready;
 };
 
-// Continues at registers[REG_RIP] as after a system call that returned 0: rcx holds the address, r11 is dead.
+// Continues at registers[REG_RIP] as after a system call that returned 0: rcx holds the address, r11 is
+// undefined.
 [[noreturn]] void continue_at(const gregset_t& registers) {
   asm volatile(
       "mov 0(%%rax), %%r8\n"
@@ -86,7 +87,8 @@ long clone_thread(const long (&a)[6], void* raw_context, std::uint32_t slot, std
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (mapped != static_cast<long>(base) && mapped != -EEXIST) return -ENOMEM;
 
-  // At the top of the new thread's own stack: what it starts with, and below it the argument that the gate pops.
+  // At the top of the new thread's shim stack: its start state, and below that the argument that the gate
+  // pops.
   const unsigned long top = base + 2 * kSignalStackSize;
   const auto flags = static_cast<unsigned long>(a[0]);
   const bool sets_base = (flags & CLONE_SETTLS) != 0;
@@ -110,7 +112,7 @@ long clone_thread(const long (&a)[6], void* raw_context, std::uint32_t slot, std
   auto** stack = reinterpret_cast<void**>(reinterpret_cast<unsigned long>(start) - 64 - 8);
   *stack = start;
 
-  // Thread ids are virtual: the kernel neither writes nor clears them, the shim and the supervisor do.
+  // Thread ids are virtual: the shim and the supervisor write and clear them instead of the kernel.
   constexpr unsigned long kIdFlags = CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
   if ((flags & CLONE_PARENT_SETTID) != 0) write_program(a[2], tid);
   if ((flags & CLONE_CHILD_SETTID) != 0) write_program(a[3], tid);

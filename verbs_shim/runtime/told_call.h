@@ -1,5 +1,5 @@
-// A call of the program's that is told as it begins and when it has ended, where somebody wants to see calls.
-// To tell takes no virtual time.
+// Reports a call of the program to the supervisor when it begins and when it ends, if calls are traced
+// (kTellsCalls). A report takes no virtual time.
 #pragma once
 
 #include "verbs_shim/protocol/told_calls.h"
@@ -24,7 +24,7 @@ class ToldScope {
   }
   ToldScope(const ToldScope&) = delete;
 
-  // Returns `result`. A copy of the process that the call has made is in no call that it began.
+  // Returns `result`. In a forked copy of the process the call did not begin, and nothing is reported.
   template <class T>
   T ended(T result, protocol::ToldStep step = protocol::ToldStep::kHasEnded) {
     if (thread_ == 0 || thread_ != telling_thread()) [[likely]]
@@ -37,7 +37,7 @@ class ToldScope {
 
  private:
   protocol::ToldCall call_;
-  std::uint32_t thread_ = 0;  // 0: nobody wants to know
+  std::uint32_t thread_ = 0;  // 0: calls are not reported
 };
 
 }  // namespace verbatim::shim

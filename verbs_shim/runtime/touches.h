@@ -1,15 +1,17 @@
-// What adapters do to the program's memory while the thread runs ahead of them (verbs_shim/protocol/touches.h), and what they
-// have written before it got the token (verbs_shim/protocol/placements.h).
+// Memory accesses of adapters that the thread performs itself: those that are due while it runs ahead of the
+// adapters (verbs_shim/protocol/touches.h), and writes that were completed before it got the token
+// (verbs_shim/protocol/placements.h).
 #pragma once
 
 #include <cstdint>
 
 namespace verbatim::shim {
 
-// Does what is due until `until_ps`. False: it cannot be done here, and the supervisor has to be asked before time passes.
+// Performs the accesses that are due until `until_ps`. False: the program's memory does not allow one of
+// them, and the supervisor has to be asked before time passes.
 bool touch_memory(std::int64_t until_ps);
 
-// Puts what came with the token where it belongs. False: some of it cannot be put there by the program.
+// Stores the placements that came with the token. False: the program's memory does not allow one of them.
 bool take_placements();
 
 }  // namespace verbatim::shim

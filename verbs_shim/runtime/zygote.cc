@@ -1,7 +1,7 @@
-// A process that was started and linked once, and is copied for each of many runs before it has asked the simulator for
-// anything: a copy is what a process would be that was started for the run. It is a child of the simulator (CLONE_PARENT) in a
-// session of its own, with what the kernel keeps of its first thread for the C library, and takes the region of its run before
-// it touches anything there.
+// A zygote: a process that is started and linked once, and copied for each of many runs before it has made a
+// request. A copy equals a process that was started for the run. It is a child of the simulator
+// (CLONE_PARENT) in a session of its own, and inherits what the kernel keeps of the first thread for the C
+// library. It maps the region of its run before it touches anything there.
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -17,30 +17,30 @@ namespace verbatim::shim {
 
 namespace {
 
-// What a copy does not inherit of what the C library has told the kernel of its first thread.
-struct ToldToKernel {
+// Registrations of the first thread with the kernel, made by the C library, that a copy does not inherit.
+struct KernelRegistrations {
   long tid_address = 0, robust_list = 0, robust_list_size = 0;
   bool is_known = false;
 };
 
-ToldToKernel told_to_kernel() {
-  ToldToKernel told;
-  told.is_known = native(SYS_prctl, PR_GET_TID_ADDRESS, &told.tid_address, 0, 0, 0) == 0 &&
-                  native(SYS_get_robust_list, 0, &told.robust_list, &told.robust_list_size) == 0;
-  return told;
+KernelRegistrations read_registrations() {
+  KernelRegistrations registrations;
+  registrations.is_known = native(SYS_prctl, PR_GET_TID_ADDRESS, &registrations.tid_address, 0, 0, 0) == 0 &&
+                           native(SYS_get_robust_list, 0, &registrations.robust_list, &registrations.robust_list_size) == 0;
+  return registrations;
 }
 
-// 0: in the copy; else its pid or -errno.
-long copy_process(long simulator, const ToldToKernel& told) {
-  if (!told.is_known) return -ENOSYS;
+// Returns 0 in the copy, else its pid or -errno.
+long copy_process(long simulator, const KernelRegistrations& registrations) {
+  if (!registrations.is_known) return -ENOSYS;
   const long region = fetch_passed_file(true);
   if (region < 0) return region;
-  const long child = native(SYS_clone, CLONE_PARENT | CLONE_CHILD_CLEARTID, 0, 0, told.tid_address, 0);
+  const long child = native(SYS_clone, CLONE_PARENT | CLONE_CHILD_CLEARTID, 0, 0, registrations.tid_address, 0);
   if (child == 0) {
     take_region(region, simulator);
     ask_for_region_pages();
     native(SYS_setsid);
-    native(SYS_set_robust_list, told.robust_list, told.robust_list_size);
+    native(SYS_set_robust_list, registrations.robust_list, registrations.robust_list_size);
     introduce_process();
     return 0;
   }
@@ -52,7 +52,7 @@ long copy_process(long simulator, const ToldToKernel& told) {
 
 void serve_copies() {
   const long simulator = native(SYS_getppid);
-  const ToldToKernel told = told_to_kernel();
+  const KernelRegistrations registrations = read_registrations();
   protocol::ThreadSlot& slot = *my_slot;
   auto& message = region_header().message;
   while (true) {
@@ -61,7 +61,7 @@ void serve_copies() {
       native(SYS_futex, &slot.go, FUTEX_WAIT, static_cast<long>(protocol::Baton::kAsleep), 0, 0, 0);
       return true;
     });
-    const long copy = copy_process(simulator, told);
+    const long copy = copy_process(simulator, registrations);
     if (copy == 0) return;
     slot.result = copy;
   }

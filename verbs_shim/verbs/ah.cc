@@ -1,4 +1,4 @@
-// Address handles, and the way from a received datagram to one that answers it.
+// Address handles, and the conversion of a received datagram's addresses into those of a reply.
 #include <endian.h>
 
 #include "verbs_shim/verbs/objects.h"
@@ -15,7 +15,7 @@ protocol::AddressVector address_vector(const ibv_ah_attr& in) {
   out.port = in.port_num;
   if (in.is_global != 0) {
     std::memcpy(out.dgid, in.grh.dgid.raw, sizeof(out.dgid));
-    out.flow_label = in.grh.flow_label & 0xfffff;  // 20 bits; adapters leave the others out, and UCX sets them all
+    out.flow_label = in.grh.flow_label & 0xfffff;  // 20 bits; adapters ignore the other bits, and UCX sets all of them
     out.sgid_index = in.grh.sgid_index;
     out.hop_limit = in.grh.hop_limit;
     out.traffic_class = in.grh.traffic_class;
@@ -42,9 +42,9 @@ ibv_ah_attr ah_attributes(const protocol::AddressVector& in) {
 
 namespace {
 
-// Index of a GID in the port's table, or -1.
-// RoCEv2 over IPv4 leaves the IP header in the last 20 of the 40 bytes (IBA A17.4.5.1): the same as a GRH with
-// IPv4-mapped GIDs. A GRH has version 6 in its first four bits, and here nothing is there.
+// RoCEv2 over IPv4 stores the IP header in the last 20 of the 40 GRH bytes (IBA A17.4.5.1). It equals a GRH
+// with IPv4-mapped GIDs. A GRH has version 6 in its first four bits; in the IPv4 case these bits are not
+// written.
 bool grh_of_ipv4(const ibv_grh& grh, ibv_grh* mapped) {
   std::uint8_t bytes[sizeof(grh)];
   std::memcpy(bytes, &grh, sizeof(grh));
@@ -59,6 +59,7 @@ bool grh_of_ipv4(const ibv_grh& grh, ibv_grh* mapped) {
   return true;
 }
 
+// Index of a GID in the port's table, or -1.
 int find_gid(ibv_context* context, std::uint8_t port, const ibv_gid& gid) {
   ibv_port_attr attributes;
   if (query_port(context, port, &attributes, sizeof(attributes)) != 0) return -1;
@@ -103,7 +104,8 @@ extern "C" int ibv_destroy_ah(ibv_ah* handle) {
   return 0;
 }
 
-// ibv_create_ah_from_wc(3): the answer goes to where the datagram came from, out of the GID it was sent to.
+// ibv_create_ah_from_wc(3): the reply's destination is the datagram's source, its source GID the datagram's
+// destination.
 extern "C" int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* completion, ibv_grh* grh,
                                    ibv_ah_attr* attributes) {
   std::memset(attributes, 0, sizeof(*attributes));
@@ -119,7 +121,7 @@ extern "C" int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_
     errno = EINVAL;
     return -1;
   }
-  // IBA 8.3: version 4 bits, traffic class 8, flow label 20.
+  // IBA 8.3: 4 bits of version, 8 of traffic class, 20 of flow label.
   std::uint32_t word = be32toh(grh->version_tclass_flow);
   attributes->is_global = 1;
   attributes->grh.dgid = grh->sgid;

@@ -6,7 +6,7 @@ namespace {
 
 enum class Affiliation { kPort, kCq, kQp, kSrq, kWq };
 
-// What the element of an event is (ibv_get_async_event(3)).
+// Kind of the event's element (ibv_get_async_event(3)).
 Affiliation affiliation_of(ibv_event_type type) {
   switch (type) {
     case IBV_EVENT_CQ_ERR:
@@ -45,7 +45,8 @@ bool count_event(Object* object) {
   return true;
 }
 
-// Fills the program's event and counts it; false when the object it concerns is gone, and the event with it.
+// Fills in the program's event and counts it. False if the object has been destroyed; the event is then
+// dropped.
 bool deliver(const protocol::AsyncEvent& raw, ibv_async_event* event) {
   event->event_type = static_cast<ibv_event_type>(raw.event_type);
   switch (affiliation_of(event->event_type)) {

@@ -1,5 +1,6 @@
-// Completion channels and completion events: descriptors that a program may poll, set O_NONBLOCK and be
-// interrupted on, so an event is read as the program itself would read it.
+// Completion channels and completion events. A channel is a descriptor that the program may poll and set to
+// O_NONBLOCK, and a signal interrupts a read of it. Therefore an event is read as the program itself would
+// read it.
 #include <sys/syscall.h>
 
 #include "verbs_shim/verbs/objects.h"
@@ -60,7 +61,7 @@ extern "C" int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq_out, void
       return -1;
     }
     auto* cq = verbs::object_if_alive<Cq>(reinterpret_cast<ibv_cq*>(event.cookie));
-    // An event that was on its way when its CQ was destroyed is nobody's.
+    // The CQ was destroyed while its event was pending: the event is dropped.
     if (cq == nullptr) continue;
     ++cq->completion_events;
     cq->event_taker = verbs::own_virtual_tid();

@@ -11,15 +11,15 @@ namespace {
 
 using protocol::Check;
 
-bool has_translated = false;  // of the process, ever: regions whose addresses in work requests are others
+bool has_translated = false;  // per process, never reset: a region has other addresses in work requests than in the program
 
 constexpr std::int64_t kInCall = INT64_MAX;
 
-// Of a long buffer its beginning and its end are looked at.
+// Only the beginning and the end of a long buffer are hashed.
 constexpr std::uint32_t kPart = 128;
 constexpr unsigned kMostEntries = 4;
 
-// Continues `hash` by bytes of the program's; false: they are not there.
+// Continues `hash` with bytes of program memory; false: they are not mapped.
 bool add_bytes(std::uint64_t address, std::uint32_t length, std::uint64_t* hash) {
   std::uint64_t words[2 * kPart / sizeof(std::uint64_t)] = {};
   if (!shim::copy_program_bytes(words, reinterpret_cast<const void*>(address), length)) return false;
@@ -35,17 +35,18 @@ bool sends_buffers(const protocol::SendWqe& wqe) {
   return wqe.opcode <= protocol::WqeOpcode::kRdmaWriteWithImm && wqe.sge_count != 0 && (wqe.flags & protocol::kWqeInline) == 0;
 }
 
-// What waits for a READ, or stands behind what does, may send what that brings.
+// Whether the request is fenced, or queued behind a fenced one: it may send data that a READ brings
+// meanwhile.
 bool is_behind_fence(Qp& qp, std::uint32_t number, const protocol::SendWqe& wqe) {
   if ((wqe.flags & protocol::kWqeFence) != 0) qp.fence_end = number + 1;
   const std::uint32_t reclaimed = qp.send.reclaimed;
   return qp.fence_end - 1 - reclaimed <= number - reclaimed;
 }
 
-// What is not sent again has been read when an answer to it comes, whether its completion has been polled or not.
+// Without retransmission a buffer has been read before any acknowledgement arrives, polled or not.
 bool sends_again(ibv_qp_type type) { return type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND; }
 
-// 0: they cannot be read.
+// 0: a buffer cannot be read.
 std::uint32_t fingerprint(const protocol::SendWqe& wqe) {
   std::uint64_t hash = 1;
   for (unsigned i = 0; i < wqe.sge_count && i < kMostEntries; ++i) {
@@ -58,7 +59,7 @@ std::uint32_t fingerprint(const protocol::SendWqe& wqe) {
   return protocol::fingerprint_of(hash);
 }
 
-// The same of a receive.
+// The same for a receive.
 std::uint32_t receive_fingerprint(const ReceiveQueue& queue, std::uint32_t number) {
   const std::byte* const entry = queue.ring + std::size_t{number & (queue.entries - 1)} * queue.stride;
   protocol::RecvWqe wqe;
@@ -75,9 +76,9 @@ std::uint32_t receive_fingerprint(const ReceiveQueue& queue, std::uint32_t numbe
 
 namespace {
 
-// Where the function that has called the verb which was entered last was itself called; 0: the program keeps no frame pointers.
+// Return address of the function that called the last entered verb; 0: the program keeps no frame pointers.
 std::uint64_t outer_caller(const protocol::ThreadSlot& slot) {
-  // If that is a frame pointer, it lies above on the stack, and behind it the return address.
+  // A frame pointer points to a higher stack address, with the return address behind the saved one.
   constexpr std::uint64_t kGreatestFrames = 1 << 20;
   std::uint64_t outer = 0;
   const std::uint64_t frame = slot.verb_frame, here = address_of(&outer);
@@ -87,7 +88,7 @@ std::uint64_t outer_caller(const protocol::ThreadSlot& slot) {
 
 }  // namespace
 
-void tell_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number, std::uint64_t wr_id) {
+void report_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number, std::uint64_t wr_id) {
   protocol::ThreadSlot* slot = verbatim_thread_slot;
   if (slot == nullptr) return;
   const protocol::CallNote note{shim::now_ps(), wr_id, slot->verb_caller, outer_caller(*slot), number, context, call, 0};
@@ -100,10 +101,10 @@ bool has_translated_regions() { return has_translated; }
 void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t caller) {
   const std::uint32_t outstanding = end - qp.send.reclaimed;
   if (outstanding > qp.record->send_most) qp.record->send_most = outstanding;
-  if (tells_places()) [[unlikely]] {
+  if (reports_places()) [[unlikely]] {
     for (std::uint32_t number = first; number != end; ++number) {
-      tell_place(protocol::PlacedCall::kPostSend, handle_of(public_qp(&qp)->context), public_qp(&qp)->qp_num,
-                 wqe_of(qp.send, number).wr_id);
+      report_place(protocol::PlacedCall::kPostSend, handle_of(public_qp(&qp)->context), public_qp(&qp)->qp_num,
+                   wqe_of(qp.send, number).wr_id);
     }
   }
   if (qp.fingerprints == nullptr) return;
@@ -185,7 +186,7 @@ void check_first_receive(Qp& qp) {
 
 void check_failed(const ibv_wc* completions, int count, std::uint64_t failed, std::uint64_t caller) {
   if (!is_checked(Check::kUndefinedField) || verbatim_thread_slot == nullptr) return;
-  // Of each place the first few, as long as there is room for places.
+  // Only the first reports of each call site, while the table has room.
   constexpr std::uint32_t kMostPlaces = 64, kMostTimes = 3;
   static struct {
     std::uint64_t caller;
@@ -200,7 +201,7 @@ void check_failed(const ibv_wc* completions, int count, std::uint64_t failed, st
   constexpr unsigned kFields = sizeof protocol::kUndefinedFields / sizeof protocol::kUndefinedFields[0];
   if (use.instruction == 0 || use.field >= kFields || use.completion >= static_cast<unsigned>(count)) return;
   const ibv_wc& wc = completions[use.completion];
-  // As of a call: the place lies before the address.
+  // `found` expects a return address, which is behind the instruction.
   found(Check::kUndefinedField, use.instruction + 1,
         "thread %u decides by %s of a failed completion of QP %u (wr_id %llu, %s), in which only wr_id, status, qp_num and vendor_err "
         "are defined",
@@ -214,7 +215,7 @@ void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller) {
   for (std::uint32_t i = number; i != qp.send.reclaimed;) {
     if ((wqe_of(qp.send, --i).flags & protocol::kWqeSignaled) != 0) return;
   }
-  if (waiting_completions(public_qp(&qp)->send_cq).any) return;  // it may be an error's
+  if (waiting_completions(public_qp(&qp)->send_cq).any) return;  // one of them may report an error
   found(Check::kUnsignaled, caller,
         "QP %u: its send queue is full, and none of the %u work requests in it is signaled: no completion will free a slot",
         public_qp(&qp)->qp_num, number - qp.send.reclaimed);

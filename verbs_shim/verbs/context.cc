@@ -1,4 +1,5 @@
-// Opened devices: the tables through which inline functions of <infiniband/verbs.h> reach this library.
+// Opened devices: the function tables by which the inline functions of <infiniband/verbs.h> call this
+// library.
 #include <sys/syscall.h>
 
 #include "verbs_shim/verbs/objects.h"
@@ -6,13 +7,13 @@
 namespace verbatim::verbs {
 namespace {
 
-// The _compat slots have had no caller since 2006; they still answer instead of crashing.
+// The _compat slots have had no caller since 2006; they return an error instead of being null.
 void* unsupported_compat() { return refuse(EOPNOTSUPP); }
 int unsupported_compat_query_device(ibv_context*, ibv_device_attr*) { return EOPNOTSUPP; }
 int unsupported_compat_query_port(ibv_context*, std::uint8_t, _compat_ibv_port_attr*) { return EOPNOTSUPP; }
 
 void fill_context_ops(ibv_context_ops* ops) {
-  // All slots have the size of a pointer; the typed ones are set after.
+  // All slots have the size of a pointer; the typed ones are set afterwards.
   auto** slots = reinterpret_cast<void* (**)()>(ops);
   for (std::size_t i = 0; i < sizeof(*ops) / sizeof(*slots); ++i) slots[i] = unsupported_compat;
   ops->_compat_query_device = unsupported_compat_query_device;
@@ -122,7 +123,7 @@ extern "C" ibv_context* ibv_open_device(ibv_device* device) {
 extern "C" int ibv_close_device(ibv_context* handle) {
   verbs::Context* context = verbs::context_of(handle);
   if (context == nullptr) return EINVAL;
-  // The command ends the adapter's side and with it the descriptors' meaning; closing frees their numbers.
+  // The command ends the adapter's side; afterwards the descriptors' numbers are released.
   protocol::CloseDevice command{};
   verbs::execute(command, context->handle);
   shim::system_call(SYS_close, handle->async_fd);

@@ -1,8 +1,8 @@
 // Completion queues.
 //
-// Time of a poll: it takes poll_empty_ps, then looks; what it returns is what is visible at that moment. Each
-// completion found takes poll_cqe_ps more, spent before the consumer record tells the adapter that the slots
-// are free and before the call returns. A call that returns n completions thus takes poll_empty_ps + n *
+// Virtual time of a poll: it takes poll_empty_ps, then reads the entries that are visible at that moment.
+// Each completion found takes poll_cqe_ps more, spent before the consumer record releases the slots to the
+// adapter and before the call returns. A call that returns n completions takes poll_empty_ps + n *
 // poll_cqe_ps.
 #include "verbs_shim/runtime/poll_entry.h"
 #include "verbs_shim/runtime/told_call.h"
@@ -19,7 +19,7 @@ void attach_ring(Cq& cq, std::uint64_t offset, std::uint32_t entries) {
   while ((1u << cq.entries_log) < entries) ++cq.entries_log;
 }
 
-// A completion frees slots of the queue its work request came from: all up to its own.
+// A completion releases the slots of its work queue up to its own.
 template <typename Queue>
 void advance(Queue& queue, std::uint32_t entry, std::uint32_t wqe) {
   if (queue.stale.any) {
@@ -36,7 +36,7 @@ Srq* find_srq(Context& context, std::uint32_t number) {
   return srq;
 }
 
-// `entry` is the completion's number in its CQ; `is_polled`: the program gets it.
+// `entry`: number of the completion in its CQ. `is_polled`: the program gets the completion.
 void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe, bool is_polled) {
   Context* context = context_of(cq.base.context);
   if (context == nullptr) return;
@@ -91,9 +91,9 @@ void fill(ibv_wc* out, const protocol::Cqe& cqe) {
 Cq* create(ibv_context* handle, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
            std::uint32_t vector, std::uint64_t caller, bool ignores_overrun = false) {
   Context* context = context_of(handle);
-  if (context == nullptr || cqe == 0 || cqe > 0x7fffffff) return refuse(because(EINVAL, "ibv_create_cq: cqe %u", cqe));
+  if (context == nullptr || cqe == 0 || cqe > 0x7fffffff) return refuse(refuse_with(EINVAL, "ibv_create_cq: cqe %u", cqe));
   if (vector >= static_cast<std::uint32_t>(handle->num_comp_vectors)) {
-    return refuse(because(EINVAL, "ibv_create_cq: comp_vector %u, the device has %d", vector, handle->num_comp_vectors));
+    return refuse(refuse_with(EINVAL, "ibv_create_cq: comp_vector %u, the device has %d", vector, handle->num_comp_vectors));
   }
   if (channel != nullptr && object<Channel>(channel) == nullptr) return refuse(EINVAL);
   auto* cq = allocate_object<Cq>();
@@ -125,7 +125,7 @@ Cq* create(ibv_context* handle, std::uint32_t cqe, void* cq_context, ibv_comp_ch
 
 namespace {
 
-// The entry of that number, or nullptr when it is not visible now.
+// The entry with that number, or nullptr if it is not visible yet.
 const protocol::Cqe* visible_entry(const Cq& cq, std::uint32_t number) {
   const protocol::Cqe* slot = &cq.ring[number & (cq.entries - 1)];
   const std::uint32_t expected = (number >> cq.entries_log) + 1;
@@ -142,7 +142,7 @@ const protocol::Cqe* take_completion(Cq& cq) {
   return slot;
 }
 
-// Of the poll that the thread is in: its registers were kept at the entry.
+// Call site of the thread's current poll, from the registers stored at its entry.
 std::uint64_t poll_caller() {
   constexpr unsigned kStackRegister = 4;
   if (verbatim_thread_slot == nullptr) return 0;
@@ -165,7 +165,7 @@ void discard_completions(ibv_cq* handle, std::uint32_t qp_number) {
   cq->session.wait();
   std::uint32_t end = cq->consumer;
   while (end - cq->consumer < cq->entries && visible_entry(*cq, end) != nullptr) ++end;
-  // What stays moves up, the newest first; an entry's place is part of what makes it valid.
+  // The remaining entries are moved up, the newest first; their sequence is set for the new slot.
   std::uint32_t to = end;
   for (std::uint32_t from = end; from != cq->consumer;) {
     const protocol::Cqe entry = cq->ring[--from & (cq->entries - 1)];
@@ -205,7 +205,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
                       (cq->consumer >> cq->entries_log) + 1);
   cq->session.wait();
   int found = 0;
-  std::uint64_t failed = 0;  // of the first 64, a bit each
+  std::uint64_t failed = 0;  // bit i: completion i, of the first 64
   while (found < count) {
     const protocol::Cqe* cqe = take_completion(*cq);
     if (cqe == nullptr) break;
@@ -227,8 +227,8 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) {
   if (cq == nullptr) return EINVAL;
   VERBATIM_ENTER_VERB();
   shim::ToldScope told(protocol::ToldKind::kArm, cq->number, solicited_only);
-  if (tells_places()) [[unlikely]]
-    tell_place(protocol::PlacedCall::kArm, handle_of(handle->context), cq->number, 0);
+  if (reports_places()) [[unlikely]]
+    report_place(protocol::PlacedCall::kArm, handle_of(handle->context), cq->number, 0);
   check_process(handle->context, "ibv_req_notify_cq", "CQ", cq->number, address_of(__builtin_return_address(0)));
   cq->record->armed_by = own_virtual_tid();
   cq->record->armed_from = address_of(__builtin_return_address(0));
@@ -245,23 +245,23 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
                                        std::uint64_t{IBV_WC_EX_WITH_TM_INFO} |
                                        std::uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
   if ((attributes->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)) != 0) {
-    return refuse(because(EINVAL, "ibv_create_cq_ex: unknown bits in comp_mask %#x", attributes->comp_mask));
+    return refuse(refuse_with(EINVAL, "ibv_create_cq_ex: unknown bits in comp_mask %#x", attributes->comp_mask));
   }
   if ((attributes->wc_flags & ~kSupported) != 0) {
-    return refuse(because(EOPNOTSUPP, "ibv_create_cq_ex: of wc_flags %#llx the device does not have %#llx",
-                          static_cast<unsigned long long>(attributes->wc_flags),
-                          static_cast<unsigned long long>(attributes->wc_flags & ~kSupported)));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_cq_ex: of wc_flags %#llx the device does not have %#llx",
+                              static_cast<unsigned long long>(attributes->wc_flags),
+                              static_cast<unsigned long long>(attributes->wc_flags & ~kSupported)));
   }
   const bool in_domain = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0;
   auto* parent = in_domain ? object<Pd>(attributes->parent_domain) : nullptr;
   if (in_domain && (parent == nullptr || parent->protection_domain == nullptr)) {
-    return refuse(because(EINVAL, "ibv_create_cq_ex: parent_domain is no parent domain"));
+    return refuse(refuse_with(EINVAL, "ibv_create_cq_ex: parent_domain is no parent domain"));
   }
-  // A single-threaded CQ is one whose user promises something.
+  // A single-threaded CQ is a promise of the program.
   const unsigned flags = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? attributes->flags : 0;
   constexpr unsigned kIgnoresOverrun = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
   if ((flags & ~(IBV_CREATE_CQ_ATTR_SINGLE_THREADED | kIgnoresOverrun)) != 0) {
-    return refuse(because(EOPNOTSUPP, "ibv_create_cq_ex: unknown flags %#x", flags));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_cq_ex: unknown flags %#x", flags));
   }
   Cq* cq =
       create(context, attributes->cqe, attributes->cq_context, attributes->channel, attributes->comp_vector,
@@ -271,7 +271,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
     const std::uint64_t ring_bytes = std::uint64_t{cq->entries} * sizeof(protocol::Cqe);
     if (!allocate_in_domain(attributes->parent_domain, ResourceType::kCq, ring_bytes, &cq->domain_memory)) {
       ibv_destroy_cq(public_cq(cq));
-      return refuse(because(ENOMEM, "ibv_create_cq_ex: the allocator of the parent domain gave no memory"));
+      return refuse(refuse_with(ENOMEM, "ibv_create_cq_ex: the allocator of the parent domain gave no memory"));
     }
     cq->parent_domain = attributes->parent_domain;
     cq->single.is_promised = parent->td != nullptr;
@@ -279,7 +279,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
   }
   if ((flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0) cq->single.is_promised = true;
   fill_readers(&cq->base);
-  // Known before the first completion is read: readers may not ask the adapter.
+  // Queried before the first completion is read, because the read functions must not call the adapter.
   core_clock_khz(*context_of(context));
   return &cq->base;
 }
@@ -287,7 +287,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
 int modify_cq(ibv_cq* handle, ibv_modify_cq_attr* attributes) {
   if (object<Cq>(handle) == nullptr) return EINVAL;
   if ((attributes->attr_mask & ~static_cast<std::uint32_t>(IBV_CQ_ATTR_MODERATE)) != 0) {
-    return because(EINVAL, "ibv_modify_cq: unknown bits in attr_mask %#x", attributes->attr_mask);
+    return refuse_with(EINVAL, "ibv_modify_cq: unknown bits in attr_mask %#x", attributes->attr_mask);
   }
   if (attributes->attr_mask == 0) return 0;
   protocol::ModifyCq command{};
@@ -305,7 +305,7 @@ using verbs::Cq;
 extern "C" ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel,
                                  int vector) {
   if (cqe <= 0 || vector < 0) {
-    return verbs::refuse(verbs::because(EINVAL, "ibv_create_cq: cqe %d, comp_vector %d", cqe, vector));
+    return verbs::refuse(verbs::refuse_with(EINVAL, "ibv_create_cq: cqe %d, comp_vector %d", cqe, vector));
   }
   Cq* cq = verbs::create(context, static_cast<std::uint32_t>(cqe), cq_context, channel,
                          static_cast<std::uint32_t>(vector), verbs::address_of(__builtin_return_address(0)));
@@ -315,7 +315,7 @@ extern "C" ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context
 extern "C" int ibv_resize_cq(ibv_cq* handle, int cqe) {
   auto* cq = verbs::object<Cq>(handle);
   if (cq == nullptr) return EINVAL;
-  if (cqe <= 0) return verbs::because(EINVAL, "ibv_resize_cq: cqe %d", cqe);
+  if (cqe <= 0) return verbs::refuse_with(EINVAL, "ibv_resize_cq: cqe %d", cqe);
   cq->session.acquire();
   protocol::ResizeCq command{};
   command.handle = handle->handle;
@@ -335,7 +335,7 @@ extern "C" int ibv_destroy_cq(ibv_cq* handle) {
   ibv_comp_channel* channel = handle->channel;
   int error = verbs::destroy(protocol::CommandType::kDestroyCq, handle->context, handle->handle);
   if (error != 0) return error;
-  // Counted here rather than by the adapter: an event raised but never read by the program needs no answer.
+  // Counted here instead of by the adapter: only events that the program has read need an acknowledgement.
   protocol::VerbWait wait = VERBATIM_WAIT_IN(protocol::WaitingVerb::kDestroyCq, cq->number, cq->event_taker);
   wait.is_completion = 1;
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->comp_events_completed, &cq->completion_events, wait);

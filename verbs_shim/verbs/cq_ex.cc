@@ -1,7 +1,7 @@
-// The extended poll: start_poll … next_poll … end_poll, and a reader for every field.
+// The extended poll: start_poll … next_poll … end_poll, and a read function for every field.
 //
-// start_poll takes poll_empty_ps before it looks, next_poll looks at once; each completion found takes
-// poll_cqe_ps. The slots go back to the adapter at end_poll.
+// start_poll takes poll_empty_ps before it reads an entry, next_poll takes none; each completion found takes
+// poll_cqe_ps. end_poll releases the slots to the adapter.
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/runtime/poll_entry.h"
@@ -65,7 +65,7 @@ std::uint8_t read_sl(ibv_cq_ex* cq) { return current(cq).service_level; }
 std::uint8_t read_dlid_path_bits(ibv_cq_ex* cq) { return current(cq).dlid_path_bits; }
 std::uint64_t read_completion_ts(ibv_cq_ex* cq) { return current(cq).timestamp; }
 
-// The adapter's ticks since virtual time 0, on top of the wall clock's value at virtual time 0.
+// The adapter's ticks since virtual time 0, added to the wall clock at virtual time 0.
 std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* cq) {
   Context* context = context_of(cq->context);
   if (context == nullptr || context->core_clock_khz == 0) return 0;
@@ -75,7 +75,7 @@ std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* cq) {
   return static_cast<std::uint64_t>(region->epoch_ns) + static_cast<std::uint64_t>(since_start);
 }
 
-// What was taken out of a frame; 0 when nothing was. And what the flow rule that took it says.
+// The VLAN tag stripped from the frame, and the tag of the flow rule that matched it; 0 if there is none.
 std::uint16_t read_cvlan(ibv_cq_ex* cq) { return current(cq).is_frame != 0 ? current(cq).source_lid : 0; }
 std::uint32_t read_flow_tag(ibv_cq_ex* cq) { return current(cq).is_frame != 0 ? current(cq).immediate : 0; }
 

@@ -1,4 +1,4 @@
-// Devices: found once, kept as long as the process lives, so that a pointer the program kept stays good.
+// Devices: listed once and kept for the life of the process, so that the program's pointers stay valid.
 #include <endian.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 namespace verbatim::verbs {
 namespace {
 
-// Zeroes where vendor libraries expect an operations table; big enough for any of theirs to be read.
+// Zeros in place of a vendor library's operations table; larger than any of theirs.
 const unsigned char kNoOperations[512] = {};
 
 Device* devices[protocol::ListDevices::kMaxDevices];
@@ -57,7 +57,7 @@ int find_devices() {
   if (devices_known) return 0;
   protocol::ListDevices command{};
   if (int error = execute(command, 0)) return error;
-  if (devices_known) return 0;  // another thread asked meanwhile
+  if (devices_known) return 0;  // another thread has listed them meanwhile
   std::uint32_t count = command.count;
   if (count > protocol::ListDevices::kMaxDevices) count = protocol::ListDevices::kMaxDevices;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -80,7 +80,7 @@ ibv_device* device_by_index(std::uint32_t index) {
 using namespace verbatim;
 using verbs::Device;
 
-// The list is the program's own memory: qperf gives it back by free().
+// The list is allocated with malloc: qperf releases it with free().
 extern "C" ibv_device** ibv_get_device_list(int* num_devices) {
   if (num_devices != nullptr) *num_devices = 0;
   if (int error = verbs::find_devices()) return verbs::refuse(error);
@@ -103,7 +103,7 @@ extern "C" int ibv_get_device_index(ibv_device* device) {
   return static_cast<int>(reinterpret_cast<Device*>(device)->index);
 }
 
-// A child of fork gets no rings (they are left out of its memory), and nothing of the parent's needs
+// A forked child gets no rings (they are not part of its memory), and no memory of the parent needs
 // protection.
 extern "C" int ibv_fork_init(void) { return 0; }
 extern "C" ibv_fork_status ibv_is_fork_initialized(void) { return IBV_FORK_UNNEEDED; }

@@ -1,5 +1,5 @@
-// Device memory: bytes in the adapter, which the processor reaches by loads and stores (here a command that takes their time)
-// and the adapter without PCI Express.
+// Device memory: memory in the adapter. The CPU accesses it by loads and stores (here a command that takes
+// their time), the adapter without PCI Express.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {

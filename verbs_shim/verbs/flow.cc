@@ -1,11 +1,11 @@
-// Flow rules and their counters. A program hands over a list of specs one behind the other, each with its own size; here the
-// list is walked and laid out for the adapter, which judges what the specs say.
+// Flow rules and their counters. A program passes a list of specs, one behind the other, each with its own
+// size. This file parses the list into the command's fixed layout; the adapter validates its content.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
 namespace {
 
-// Bytes of one filter of a spec; 0: none that has a value and a mask.
+// Bytes of one filter of a spec; 0: the spec has no value and mask.
 std::size_t filter_bytes(std::uint32_t type) {
   switch (type & ~static_cast<std::uint32_t>(IBV_FLOW_SPEC_INNER)) {
     case IBV_FLOW_SPEC_ETH:
@@ -32,7 +32,7 @@ std::size_t filter_bytes(std::uint32_t type) {
   }
 }
 
-// Where the filters lie in a spec: all structs have them behind type and size, aligned as they need.
+// Offset of the filters in a spec: behind type and size, with the filter's alignment.
 std::size_t filter_offset(std::uint32_t type) {
   switch (type & ~static_cast<std::uint32_t>(IBV_FLOW_SPEC_INNER)) {
     case IBV_FLOW_SPEC_ETH:
@@ -49,7 +49,7 @@ static_assert(offsetof(ibv_flow_spec_tunnel, val) == offsetof(ibv_flow_spec_ipv4
 static_assert(offsetof(ibv_flow_spec_gre, val) == offsetof(ibv_flow_spec_ipv4, val));
 static_assert(sizeof(ibv_flow_ipv6_filter) <= protocol::FlowSpec::kFilterBytes);
 
-// One spec of `size` bytes at `from`; 0 or an errno.
+// Encodes one spec of `size` bytes at `from`; 0 or an errno.
 int encode(const std::byte* from, std::size_t size, std::uint32_t type, protocol::FlowSpec* to) {
   to->type = type;
   if (const std::size_t bytes = filter_bytes(type); bytes > 0) {
@@ -76,14 +76,14 @@ int encode(const std::byte* from, std::size_t size, std::uint32_t type, protocol
       return 0;
     }
     case IBV_FLOW_SPEC_ACTION_HANDLE:
-      return EOPNOTSUPP;  // there are no flow actions
+      return EOPNOTSUPP;  // flow actions do not exist
     default:
       return EINVAL;
   }
 }
 
-// All specs of a rule. As with rdma-core, how many there are and how long each is counts; what the rule says of its own size
-// does not, which programs leave as it is without specs.
+// Encodes all specs of a rule. As in rdma-core, the number of specs and their sizes count. The size field of
+// the rule is ignored, because programs leave it unset.
 int encode(const ibv_flow_attr& attributes, protocol::CreateFlow* command) {
   if (attributes.num_of_specs > protocol::CreateFlow::kMaxSpecs) return EINVAL;
   const auto* from = reinterpret_cast<const std::byte*>(&attributes + 1);
@@ -93,7 +93,7 @@ int encode(const ibv_flow_attr& attributes, protocol::CreateFlow* command) {
     std::memcpy(&type, from, sizeof(type));
     std::memcpy(&size, from + sizeof(type), sizeof(size));
     if (const int error = encode(from, size, type, &command->specs[i]); error != 0) {
-      return because(error, "ibv_create_flow: spec %u of type %#x with %u bytes is not known, or too short", i, type, size);
+      return refuse_with(error, "ibv_create_flow: spec %u of type %#x with %u bytes is not known, or too short", i, type, size);
     }
     from += size;
   }
@@ -105,7 +105,7 @@ int encode(const ibv_flow_attr& attributes, protocol::CreateFlow* command) {
 
 ibv_flow* create_flow(ibv_qp* handle, ibv_flow_attr* attributes) {
   if (object<Qp>(handle) == nullptr || attributes->comp_mask != 0) {
-    return refuse(because(EINVAL, "ibv_create_flow: comp_mask %#x, or no queue pair", attributes->comp_mask));
+    return refuse(refuse_with(EINVAL, "ibv_create_flow: comp_mask %#x, or no queue pair", attributes->comp_mask));
   }
   protocol::CreateFlow command{};
   command.qp = handle->handle;

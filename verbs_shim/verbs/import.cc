@@ -1,5 +1,6 @@
-// Second handles of a device and of objects in it (ibv_import_device(3), ibv_import_pd(3) and so on). What is imported is the
-// object itself: destroying it by either handle destroys it, giving the second handle back does not.
+// Second handles of a device and of objects in it (ibv_import_device(3), ibv_import_pd(3) and others). Both
+// handles name one object: destroying it by either handle destroys it, unimporting the second handle does
+// not.
 #include <sys/syscall.h>
 
 #include "verbs_shim/verbs/objects.h"

@@ -1,4 +1,4 @@
-// Between the kernel's structs and the program's: what librdmacm imports of this library.
+// Conversion between the kernel's structs and the program's, which librdmacm imports from libibverbs.
 #include <infiniband/sa.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
@@ -25,7 +25,7 @@ VERBS_PUBLIC void ibv_copy_ah_attr_from_kern(ibv_ah_attr* to, ib_uverbs_ah_attr*
 }
 
 VERBS_PUBLIC void ibv_copy_qp_attr_from_kern(ibv_qp_attr* to, ib_uverbs_qp_attr* from) {
-  // qp_state stays the caller's: it is what the kernel was asked about.
+  // qp_state is not copied: it is the state for which the kernel was asked.
   to->cur_qp_state = static_cast<ibv_qp_state>(from->cur_qp_state);
   to->path_mtu = static_cast<ibv_mtu>(from->path_mtu);
   to->path_mig_state = static_cast<ibv_mig_state>(from->path_mig_state);

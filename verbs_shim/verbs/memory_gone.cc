@@ -1,6 +1,7 @@
-// Memory that the program takes away (munmap, mremap, brk, madvise, shmdt, free, realloc) while work requests name it, of a
-// region that is registered. A request needs its memory until the completion that gives it back has been polled, whatever the
-// adapter has done by then. Queue pairs that have failed, or are in RESET or ERR, touch nothing any more.
+// Check::kMemoryGone: memory of a registered region is taken away (munmap, mremap, brk, madvise, shmdt, free,
+// realloc) while work requests name it. A request needs its memory until the completion that releases it has
+// been polled, whatever the adapter has done by then. Queue pairs that have failed, or are in RESET or ERR,
+// no longer access memory.
 #include <cstdio>
 
 #include "verbs_shim/verbs/objects.h"
@@ -17,7 +18,7 @@ struct Range {
   }
 };
 
-// What is found of one call: the first request, and how many more there are.
+// Requests affected by one call: the first one, and the total number.
 struct Found {
   const char* kind = nullptr;
   const char* queue = nullptr;
@@ -92,7 +93,7 @@ void look_for_uses(std::uint64_t start, std::uint64_t size, const char* call, bo
   const std::uint32_t process = shim::process_id();
   Found found;
   for (const Mr* mr = regions; mr != nullptr; mr = mr->next) {
-    // Of memory on demand the adapter asks for what is there now; a copy of the process has memory of its own.
+    // On-demand regions are translated at access time. A forked copy of the process has memory of its own.
     if ((mr->is_on_demand && shows_shared) || mr->process != process) continue;
     if (gone.meets(address_of(mr->base.addr), mr->base.length)) look_at_requests(*mr, gone, &found);
   }

@@ -1,4 +1,5 @@
-// Memory regions. The adapter checks everything again; what is refused here needs no knowledge of it.
+// Memory regions. This file refuses only requests that are invalid on every adapter; the adapter checks all
+// of them again.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -12,13 +13,13 @@ ibv_mr* register_memory(ibv_pd* pd_handle, void* address, std::size_t length, st
                         unsigned access) {
   auto* pd = object<Pd>(pd_handle);
   if (pd == nullptr) return refuse(EINVAL);
-  // Flags of the optional range are wishes: left out where they are not supported (ibv_reg_mr(3)).
+  // Flags of the optional range are ignored where they are not supported (ibv_reg_mr(3)).
   access &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
-  if ((access & ~kKnownAccess) != 0) return refuse(because(EINVAL, "ibv_reg_mr: unknown access flags %#x", access & ~kKnownAccess));
+  if ((access & ~kKnownAccess) != 0) return refuse(refuse_with(EINVAL, "ibv_reg_mr: unknown access flags %#x", access & ~kKnownAccess));
   // IBA 10.6.3.1 and ibv_reg_mr(3): remote write and remote atomic need local write.
   if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
       (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
-    return refuse(because(EINVAL, "ibv_reg_mr: access %#x: IBV_ACCESS_REMOTE_WRITE and IBV_ACCESS_REMOTE_ATOMIC need "
+    return refuse(refuse_with(EINVAL, "ibv_reg_mr: access %#x: IBV_ACCESS_REMOTE_WRITE and IBV_ACCESS_REMOTE_ATOMIC need "
                                   "IBV_ACCESS_LOCAL_WRITE", access));
   }
   protocol::RegMr command{};
@@ -102,7 +103,7 @@ extern "C" ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t lengt
 }
 
 extern "C" ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) {
-  return verbs::refuse(verbs::because(EOPNOTSUPP, "ibv_reg_dmabuf_mr: nothing on a simulated host exports memory as a dmabuf"));
+  return verbs::refuse(verbs::refuse_with(EOPNOTSUPP, "ibv_reg_dmabuf_mr: nothing on a simulated host exports memory as a dmabuf"));
 }
 
 extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* pd, void* address, std::size_t length,
@@ -126,7 +127,7 @@ extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* pd, void* address
   command.length = length;
   command.access = static_cast<unsigned>(access) & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if (int error = verbs::execute(command, verbs::handle_of(handle->context))) {
-    // Refused as a whole: the region is as it was.
+    // The request was refused as a whole: the region is unchanged.
     errno = error;
     return IBV_REREG_MR_ERR_CMD;
   }

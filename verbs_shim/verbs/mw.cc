@@ -1,4 +1,4 @@
-// Memory windows; requests to bind them are posted like others (post_send.cc, qp_ex.cc).
+// Memory windows. Bind requests are posted like other work requests (post_send.cc, qp_ex.cc).
 #include "verbs_shim/verbs/send.h"
 
 namespace verbatim::verbs {

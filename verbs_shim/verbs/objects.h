@@ -1,11 +1,11 @@
-// The verbs objects as this library keeps them. Each begins with the public struct the program sees, lives in
-// the shim's own heap and carries its kind, so that a handle used after its destruction is refused instead of
-// followed.
+// The library's representation of verbs objects. Each object begins with the public struct that the program
+// sees, is allocated in the shim's own heap, and carries its kind. A handle that is used after its
+// destruction is refused instead of dereferenced.
 //
-// Locks: in a simulated world one thread runs at a time and the token changes hands only inside runtime calls
-// (spend, ring_doorbell, command, system_call). Code between two runtime calls is therefore atomic and takes
-// no lock. Only what the API stretches over several calls, wr_start … wr_complete and start_poll … end_poll,
-// holds a SessionLock; whoever finds it taken lets virtual time pass, so the holder always gets on.
+// Locks: one thread of a simulated world runs at a time, and the token is handed over only inside runtime
+// calls (spend, ring_doorbell, command, system_call). Code between two runtime calls is therefore atomic and
+// takes no lock. Only sessions of several API calls, wr_start … wr_complete and start_poll … end_poll, hold a
+// SessionLock. A thread that finds it taken lets virtual time pass, so that the holder makes progress.
 #pragma once
 
 #include <cerrno>
@@ -44,8 +44,8 @@ enum class Kind : std::uint32_t {
 
 class SessionLock {
  public:
-  // Until no other thread is between the calls of a session; what the caller does before its next runtime
-  // call is then outside every session.
+  // Waits until no other thread is inside a session. The caller's code up to its next runtime call is then
+  // outside every session.
   void wait() {
     while (held_) shim::spend(kRetryPs);
   }
@@ -56,14 +56,14 @@ class SessionLock {
   void release() { held_ = false; }
 
  private:
-  // Time between two attempts of a thread that waits for another one's session.
+  // Time between two attempts of a waiting thread.
   static constexpr std::int64_t kRetryPs = 10'000;
   bool held_;
 };
 
 struct Device {
   ibv_device base;
-  // Where vendor libraries look for their operations (struct verbs_device::ops): never theirs.
+  // At the offset of a vendor library's operations (struct verbs_device::ops); points to zeros.
   const void* foreign_ops;
   std::uint64_t node_guid;  // host byte order
   std::uint32_t index;
@@ -82,8 +82,8 @@ struct Context {
   verbs_context verbs;
   Kind kind;
   std::uint32_t handle;
-  std::uint32_t process;         // that has opened it; its objects work there alone
-  std::uint64_t core_clock_khz;  // of the HCA; 0 until asked for
+  std::uint32_t process;         // that opened the device; only this process can use the device's objects
+  std::uint64_t core_clock_khz;  // the HCA's; 0 until queried
   Qp* qps[kBuckets];             // by number
   Srq* srqs;
   Wq* wqs;
@@ -97,22 +97,24 @@ struct Td {
   std::uint32_t users;  // parent domains
 };
 
-// A protection domain, or a parent domain: another name for its protection domain, whose handle it has.
+// A protection domain, or a parent domain, which is an alias of its protection domain and has the same
+// handle.
 struct Pd {
   static constexpr Kind kKind = Kind::kPd;
   ibv_pd base;
   Kind kind;
-  Pd* protection_domain;  // of a parent domain
-  Td* td;                 // of a parent domain, or nullptr
-  std::uint32_t users;    // of a parent domain: objects made with it; else parent domains
-  // Of a parent domain: the program's own allocator and what it is given back by, or nullptr.
+  Pd* protection_domain;  // parent domains only
+  Td* td;                 // parent domains only; may be nullptr
+  std::uint32_t users;    // objects in a parent domain, or parent domains of a protection domain
+  // Parent domains only: the program's allocator and its release function, or nullptr.
   void* (*allocate)(ibv_pd*, void*, std::size_t, std::size_t, std::uint64_t);
   void (*release)(ibv_pd*, void*, void*, std::uint64_t);
   void* allocator_context;
 };
 
-// What the program's allocator gave for an object in a parent domain: room for its rings, and for its record; nullptr where it
-// left that to this library. The adapter's rings lie in memory that it shares with this library, so nothing is kept there.
+// Memory that the program's allocator provided for an object in a parent domain: for its rings, and for its
+// record; nullptr where it chose the default. The memory stays unused, because the real rings are in memory
+// shared with the adapter.
 struct DomainMemory {
   void *rings, *record;
 };
@@ -121,9 +123,9 @@ struct Mr {
   static constexpr Kind kKind = Kind::kMr;
   ibv_mr base;
   Kind kind;
-  std::uint32_t process;  // that made it
+  std::uint32_t process;  // that created it
   bool is_on_demand;
-  Mr *previous, *next;  // of all there are
+  Mr *previous, *next;  // list of all regions
 };
 
 struct Channel {
@@ -134,29 +136,29 @@ struct Channel {
 
 struct Cq {
   static constexpr Kind kKind = Kind::kCq;
-  ibv_cq_ex base;  // an ibv_cq is its first part
+  ibv_cq_ex base;  // its first part is an ibv_cq
   Kind kind;
-  ibv_pd* parent_domain;  // that it was made with, or nullptr
+  ibv_pd* parent_domain;  // in which it was created, or nullptr
   DomainMemory domain_memory;
   std::uint32_t number;
   protocol::Cqe* ring;
   std::uint32_t entries;      // a power of two
   std::uint32_t entries_log;  // its logarithm
-  std::uint32_t consumer;     // entries taken; the record follows when the call that took them ends
+  std::uint32_t consumer;     // entries taken; stored in the record when the call that took them ends
   protocol::CompletionQueueRecord* record;
   SessionLock session;
-  protocol::Cqe current;  // of start_poll and next_poll
-  // Events handed to the program; the destruction of the CQ waits until as many are acknowledged.
+  protocol::Cqe current;  // entry of start_poll and next_poll
+  // Events that the program has read; the destruction of the CQ waits until as many are acknowledged.
   std::uint32_t completion_events;
   std::uint32_t async_events;
-  std::uint32_t event_taker;  // virtual id of the thread that was handed the last
+  std::uint32_t event_taker;  // virtual id of the thread that read the last one
   SingleUse single;
 };
 
-// Completions of a queue pair from before it went through RESET may still wait in its CQ; they free no slots.
+// Completions from before a queue pair's RESET that may still be in its CQ; they release no slots.
 struct StaleCompletions {
   bool any;
-  std::uint32_t end;  // number of the first entry of the CQ after them
+  std::uint32_t end;  // number of the first entry of the CQ behind them
 };
 
 struct SendQueue {
@@ -164,7 +166,7 @@ struct SendQueue {
   std::uint32_t entries, stride;
   std::uint32_t max_wr, max_sge, max_inline;
   std::uint32_t producer;   // WQEs written
-  std::uint32_t reclaimed;  // WQEs whose slots are free again
+  std::uint32_t reclaimed;  // WQEs whose slots have been released
   StaleCompletions stale;
 };
 
@@ -175,24 +177,24 @@ struct ReceiveQueue {
   std::uint32_t producer;
   std::uint32_t reclaimed;
   StaleCompletions stale;
-  PostNote* notes;  // of each slot of the ring; nullptr: there was no room for them
+  PostNote* notes;  // per slot of the ring; nullptr: none were allocated
 };
 
-// What lies between wr_start and wr_complete.
+// State between wr_start and wr_complete.
 struct SendSession {
-  std::uint32_t next;          // number of the next WQE; the published ones end at SendQueue::producer
-  protocol::SendWqe* current;  // nullptr: none open, setters have no effect
+  std::uint32_t next;          // number of the next WQE; published ones end at SendQueue::producer
+  protocol::SendWqe* current;  // nullptr: no WQE is open, setters have no effect
   std::int64_t inline_lines;
   int error;
 };
 
 struct Qp {
   static constexpr Kind kKind = Kind::kQp;
-  ibv_qp_ex base;  // an ibv_qp is its first part
+  ibv_qp_ex base;  // its first part is an ibv_qp
   Kind kind;
-  bool extended;  // made with send_ops_flags
+  bool extended;  // created with send_ops_flags
   bool signal_all;
-  protocol::QueuePairRecord* record;  // nullptr: an XRC receiver, to which nothing is posted
+  protocol::QueuePairRecord* record;  // nullptr: an XRC receiver, which has no queues
   DomainMemory domain_memory;
   SendQueue send;
   ReceiveQueue receive;
@@ -200,20 +202,20 @@ struct Qp {
   SendSession session;
   ibv_qp_cap capabilities;
   std::uint32_t async_events, event_taker;
-  PostNote* fingerprints;  // of each slot of the send ring; nullptr: there was no room for them
-  bool has_failed;         // the program has polled a completion that says so, or is about to
-  std::uint32_t fence_end;        // the work request behind the last one with a fence
+  PostNote* fingerprints;  // per slot of the send ring; nullptr: none were allocated
+  bool has_failed;         // a failed completion has been polled, or is about to be
+  std::uint32_t fence_end;        // number behind the last work request with a fence
   SingleUse single;
   Qp* next_in_bucket;
 };
 
-// Of an SRQ with tag matching: the ring of operations on its list. All counts are free-running.
+// SRQs with tag matching: the ring of operations on its list. All counters are free-running.
 struct TagQueue {
   std::byte* ring;
   std::uint32_t entries, stride;
   std::uint32_t max_num_tags;
   std::uint32_t posted;  // operations
-  std::uint32_t added;   // tagged receives; the handle of the newest
+  std::uint32_t added;   // tagged receives; also the newest one's handle
 };
 
 struct Srq {
@@ -223,7 +225,7 @@ struct Srq {
   std::uint32_t number;
   protocol::SharedReceiveQueueRecord* record;
   ReceiveQueue
-      receive;  // `reclaimed` counts completions: the HCA fetches in order, so the oldest slots are free
+      receive;  // `reclaimed` counts completions: the HCA fetches in order, which releases the oldest slots
   TagQueue tags;
   DomainMemory domain_memory;
   std::uint32_t async_events, event_taker;
@@ -285,18 +287,18 @@ struct Xrcd {
   std::uint32_t handle;
 };
 
-// The object behind a program's handle, or nullptr when it is not (any more) one of the kind.
+// The object behind a program's handle; nullptr if there is none of this kind, or it has been destroyed.
 template <typename Object, typename Public>
 Object* object_if_alive(Public* handle) {
   auto* found = reinterpret_cast<Object*>(handle);
   return found != nullptr && found->kind == Object::kKind ? found : nullptr;
 }
 
-// Likewise, of a handle that the program has given to `function`.
+// The same for a handle passed to the verb `function`, which notes a bad handle.
 template <typename Object, typename Public>
 Object* object(Public* handle, const char* function = __builtin_FUNCTION()) {
   Object* found = object_if_alive<Object>(handle);
-  if (found == nullptr && handle != nullptr) [[unlikely]] tell_bad_handle(function);
+  if (found == nullptr && handle != nullptr) [[unlikely]] report_bad_handle(function);
   return found;
 }
 
@@ -330,7 +332,7 @@ void release_object(Object* gone) {
   shim::release(gone);
 }
 
-// Sends a command; 0 or an errno value.
+// Sends a command; returns 0 or an errno value.
 template <typename Command>
 int execute(Command& command, std::uint32_t context, protocol::CommandType type) {
   command.header = {type, sizeof(Command), 0, context};
@@ -340,21 +342,22 @@ template <typename Command>
 int execute(Command& command, std::uint32_t context) {
   return execute(command, context, Command::kType);
 }
-// The handle of the context an object belongs to.
+// Handle of the context to which an object belongs.
 inline std::uint32_t handle_of(ibv_context* context) {
   Context* found = context_of(context);
   return found == nullptr ? 0 : found->handle;
 }
 
-// The process is about to use a queue of the device; where it is a copy of the one that has opened that, nothing comes of it.
+// The process is about to use a queue of the device. Notes an error if it is a forked copy of the process
+// that opened the device, in which the call has no effect.
 inline void check_process(ibv_context* context, const char* verb, const char* kind, std::uint32_t number, std::uint64_t caller) {
   const Context* const found = context_of(context);
   if (found != nullptr && found->process != shim::process_id()) [[unlikely]]
     check_copy(found->process, verb, kind, number, caller);
 }
 
-// Of an adapter that has failed the adapter's part is gone, and EIO; a program may have asked to be told of success instead, so
-// that it can free what is its own.
+// An adapter that has failed has lost its objects, and answers EIO. With RDMAV_ALLOW_DISASSOC_DESTROY the
+// program gets success instead, so that it releases its own resources.
 inline int destroy(protocol::CommandType type, ibv_context* context, std::uint32_t handle) {
   protocol::DestroyObject command{};
   command.handle = handle;
@@ -362,19 +365,19 @@ inline int destroy(protocol::CommandType type, ibv_context* context, std::uint32
   return error == EIO && ::getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr ? 0 : error;
 }
 
-// Blocks until the program has acknowledged as many events as it was handed (ibv_get_cq_event(3),
-// ibv_get_async_event(3)). `wait` says who waits, for what is told of a run that hangs there.
+// Blocks until the program has acknowledged as many events as it has read (ibv_get_cq_event(3),
+// ibv_get_async_event(3)). `wait` describes the wait for the report of a hanging run.
 void wait_for_acknowledgements(pthread_mutex_t* mutex, pthread_cond_t* condition,
                                const std::uint32_t* acknowledged, const std::uint32_t* handed_out, protocol::VerbWait wait);
 
-// Both fill every slot; context.cc assembles them.
+// These fill every slot; context.cc calls the first.
 void fill_unsupported(verbs_context* verbs);
 void fill_send_operations(ibv_qp_ex* qp, std::uint64_t send_ops);  // bits of ibv_qp_create_send_ops_flags
 void fill_readers(ibv_cq_ex* cq);
-// The wr_* operations a QP type may have.
+// The wr_* operations that the QP type supports.
 std::uint64_t supported_send_ops(ibv_qp_type type);
 
-// Slots of ibv_context_ops and verbs_context, each in the file of its object.
+// Functions for ibv_context_ops and verbs_context, each in the file of its object.
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr);
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
@@ -417,7 +420,8 @@ int destroy_counters(ibv_counters* counters);
 int attach_counters_point_flow(ibv_counters* counters, ibv_counter_attach_attr* attributes, ibv_flow* flow);
 int read_counters(ibv_counters* counters, std::uint64_t* values, std::uint32_t count, std::uint32_t flags);
 
-// An object is made with a domain, and gone. The adapter knows which objects a protection domain has, and nothing of parents.
+// An object is created in the domain, or destroyed. The adapter counts the objects of protection domains
+// only; this counts those of parent domains.
 inline void enter_domain(ibv_pd* handle) {
   auto* pd = object<Pd>(handle);
   if (pd != nullptr && pd->protection_domain != nullptr) ++pd->users;
@@ -427,37 +431,39 @@ inline void leave_domain(ibv_pd* handle) {
   if (pd != nullptr && pd->protection_domain != nullptr) --pd->users;
 }
 
-// Asks the allocator of a parent domain, if the domain has one, for what an object with rings of so many bytes takes. The type is
-// that of mlx5 adapters, whose name the devices have (<infiniband/mlx5dv.h>). False: the allocator has none; nothing is taken.
+// Requests memory for an object with `ring_bytes` bytes of rings from the allocator of a parent domain, if it
+// has one. The resource types are those of mlx5, whose names the devices have (<infiniband/mlx5dv.h>). False:
+// the allocator has failed, and nothing is held.
 enum class ResourceType : std::uint64_t { kQp = 1, kRwq = 2, kDoorbellRecord = 3, kSrq = 4, kCq = 5 };
 bool allocate_in_domain(ibv_pd* handle, ResourceType type, std::uint64_t ring_bytes, DomainMemory* memory);
-// Gives back what it gave, the last first.
+// Releases that memory in reverse order.
 void release_in_domain(ibv_pd* handle, ResourceType type, DomainMemory* memory);
 
-// A memory region of the program's, which the adapter has already; nullptr with errno: no room for it, and it is none.
+// Creates the object of a memory region that the adapter has created. nullptr with errno if there is no
+// memory; the adapter's region is then destroyed.
 ibv_mr* make_mr(ibv_pd* pd, void* address, std::size_t length, std::uint32_t handle, std::uint32_t lkey, std::uint32_t rkey);
 
-// Device memory that the adapter has already; nullptr when there is no room.
+// Creates the object of device memory that the adapter has allocated; nullptr if there is no memory.
 ibv_dm* make_dm(ibv_context* context, std::uint32_t handle);
-// An opening of a device, with its tables filled; nullptr when there is no room.
+// Creates an opened device with its function tables; nullptr if there is no memory.
 ibv_context* make_context(ibv_device* device, std::uint32_t handle, int cmd_fd, int async_fd, std::uint32_t vectors);
-// The device with this index, of those of ibv_get_device_list.
+// The device with this index in ibv_get_device_list.
 ibv_device* device_by_index(std::uint32_t index);
 
-// Shared between the poll functions (cq.cc, cq_ex.cc): takes the next entry that is visible now, or nullptr. It
-// stays as it is until the consumer is published.
+// Takes the next entry that is visible at present, or nullptr; used by cq.cc and cq_ex.cc. The entry stays
+// valid until publish_consumer().
 const protocol::Cqe* take_completion(Cq& cq);
 void publish_consumer(Cq& cq);
-// Where the entry has a tag instead, it is of a connection.
+// 0 for tag-matching completions, where the field holds a part of the tag.
 inline std::uint32_t source_qp(const protocol::Cqe& cqe) {
   return cqe.queue == protocol::CqeQueue::kNone ? 0 : cqe.source_qp;
 }
-// Takes what waits for a queue pair out of its CQ, as vendors' libraries do when it is reset or destroyed.
+// Removes a queue pair's completions from its CQ, as vendors' libraries do at RESET and destruction.
 void discard_completions(ibv_cq* cq, std::uint32_t qp_number);
-// What waits in the CQ now, seen or not.
+// The completions that are visible in the CQ at present.
 StaleCompletions waiting_completions(ibv_cq* cq);
 
-// All regions of the process (memory_gone.cc).
+// List of all regions of the process (memory_gone.cc).
 void add_region(Mr& mr);
 void remove_region(Mr& mr);
 
@@ -471,7 +477,7 @@ ibv_ah_attr ah_attributes(const protocol::AddressVector& address);
 
 // Ticks of the HCA's clock at a virtual time.
 std::uint64_t core_clock_ticks(std::uint64_t khz, std::int64_t now_ps);
-// Asks the device once.
+// Queries the device at the first call.
 std::uint64_t core_clock_khz(Context& context);
 
 }  // namespace verbatim::verbs

@@ -1,10 +1,10 @@
-// Protection domains, thread domains, and the parent domains that join them.
+// Protection domains, thread domains, and parent domains, which join the two.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
 namespace {
 
-// ibv_alloc_parent_domain(3): the driver in the upper half.
+// Resource type for the allocator, with the driver in the upper half (ibv_alloc_parent_domain(3)).
 std::uint64_t number_of(ResourceType type) {
   constexpr std::uint64_t kMlx5 = 1;  // RDMA_DRIVER_MLX5
   return kMlx5 << 32 | static_cast<std::uint64_t>(type);
@@ -26,7 +26,7 @@ void give_back(Pd& pd, ResourceType type, void** memory) {
 bool allocate_in_domain(ibv_pd* handle, ResourceType type, std::uint64_t ring_bytes, DomainMemory* memory) {
   auto* pd = object<Pd>(handle);
   if (pd == nullptr || pd->allocate == nullptr || ring_bytes == 0) return true;
-  // Rings in whole pages, records of two counters, as mlx5 asks for them.
+  // Whole pages for rings, and records of two counters, as mlx5 requests them.
   constexpr std::size_t kPage = 4096, kRecord = 8;
   if (!take(*pd, type, (ring_bytes + kPage - 1) / kPage * kPage, kPage, &memory->rings)) return false;
   if (take(*pd, ResourceType::kDoorbellRecord, kRecord, kRecord, &memory->record)) return true;
@@ -52,7 +52,7 @@ ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes) {
 int dealloc_td(ibv_td* handle) {
   auto* td = object<Td>(handle);
   if (td == nullptr) return EINVAL;
-  if (td->users != 0) return because(EBUSY, "ibv_dealloc_td: a parent domain uses it");
+  if (td->users != 0) return refuse_with(EBUSY, "ibv_dealloc_td: a parent domain uses it");
   release_object(td);
   return 0;
 }
@@ -61,13 +61,13 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* a
   constexpr std::uint32_t kKnown = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
   auto* protection_domain = object<Pd>(attributes->pd);
   Td* const td = object<Td>(attributes->td);
-  // A parent domain has no parent; its parts are of one device; an allocator comes with what frees.
+  // A parent domain has no parent, its parts belong to one device, and an allocator needs a release function.
   if (protection_domain == nullptr || protection_domain->protection_domain != nullptr ||
       attributes->pd->context != context || (attributes->td != nullptr && (td == nullptr || td->base.context != context)) ||
       (attributes->comp_mask & ~kKnown) != 0 ||
       ((attributes->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0 &&
        (attributes->alloc == nullptr || attributes->free == nullptr))) {
-    return refuse(because(EINVAL, "ibv_alloc_parent_domain: it needs a plain PD and perhaps a thread domain of the same device, "
+    return refuse(refuse_with(EINVAL, "ibv_alloc_parent_domain: it needs a plain PD and perhaps a thread domain of the same device, "
                                   "and alloc and free come together"));
   }
   auto* parent = allocate_object<Pd>();
@@ -108,7 +108,7 @@ extern "C" ibv_pd* ibv_alloc_pd(ibv_context* context) {
 extern "C" int ibv_dealloc_pd(ibv_pd* handle) {
   auto* pd = verbs::object<Pd>(handle);
   if (pd == nullptr) return EINVAL;
-  if (pd->users != 0) return verbs::because(EBUSY, "ibv_dealloc_pd: a parent domain uses it");
+  if (pd->users != 0) return verbs::refuse_with(EBUSY, "ibv_dealloc_pd: a parent domain uses it");
   if (pd->protection_domain != nullptr) {
     --pd->protection_domain->users;
     if (pd->td != nullptr) --pd->td->users;

@@ -1,8 +1,8 @@
-// Posting of receives, to a QP or an SRQ. There is no doorbell: the adapter reads the producer record when it
-// needs a WQE. A call takes post_recv_ps + n * post_recv_wqe_ps for a list of n, spent before the record
-// changes. In the error state the adapter needs none and would never look, and while a frame waits for a
-// receive it does not look all the time: it asks for a doorbell then (QueuePairRecord::recv_doorbell_wanted), whose MMIO
-// write takes doorbell_ps more.
+// Posting of receives to a QP, SRQ or WQ. No doorbell is rung by default: the adapter reads the producer
+// record when it needs a WQE. A call takes post_recv_ps + n * post_recv_wqe_ps for a list of n, spent before
+// the record changes. The adapter does not poll the record in the error state, where it needs no WQE, nor
+// while a frame waits for a receive. It requests a doorbell then (QueuePairRecord::recv_doorbell_wanted),
+// whose MMIO write takes doorbell_ps more.
 #include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/objects.h"
 #include "verbs_shim/verbs/thread_sanitizer.h"
@@ -13,7 +13,7 @@ namespace {
 int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number, std::uint64_t now_ps) {
   if (number - queue.reclaimed >= queue.max_wr) return ENOMEM;
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) {
-    return because(EINVAL, "ibv_post_recv: num_sge %d, the queue has max_sge %u", wr.num_sge, queue.max_sge);
+    return refuse_with(EINVAL, "ibv_post_recv: num_sge %d, the queue has max_sge %u", wr.num_sge, queue.max_sge);
   }
   std::byte* slot = queue.ring + std::size_t{number & (queue.entries - 1)} * queue.stride;
   const protocol::RecvWqe header{wr.wr_id, static_cast<std::uint8_t>(wr.num_sge), now_ps & protocol::RecvWqe::kPostedMask};
@@ -26,19 +26,20 @@ int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number, std
   return 0;
 }
 
-// Why a queue pair takes no receives: with an SRQ, and with XRC, there is no receive queue, and one of no entries is full.
+// Error of a post to a queue pair without room. With an SRQ or XRC there is no receive queue; a queue without
+// entries is always full.
 [[gnu::cold, gnu::noinline]] int refuse_receives(const ibv_qp& handle, const ibv_recv_wr* wr) {
   const bool has_none = handle.srq != nullptr || handle.qp_type == IBV_QPT_XRC_SEND || handle.qp_type == IBV_QPT_XRC_RECV ||
                         handle.recv_cq == nullptr;
   if (!has_none && handle.state != IBV_QPS_RESET) return wr == nullptr ? 0 : ENOMEM;
   if (has_none) {
-    return because(EINVAL, "ibv_post_recv: QP %u has no receive queue of its own (it has an SRQ, is XRC, or spreads frames)",
-                   handle.qp_num);
+    return refuse_with(EINVAL, "ibv_post_recv: QP %u has no receive queue of its own (it has an SRQ, is XRC, or spreads frames)",
+                       handle.qp_num);
   }
-  return because(EINVAL, "ibv_post_recv: QP %u is in RESET; receives are accepted from INIT on", handle.qp_num);
+  return refuse_with(EINVAL, "ibv_post_recv: QP %u is in RESET; receives are accepted from INIT on", handle.qp_num);
 }
 
-// Time for the list, no longer than the queue is deep: a longer one is refused at that point anyway.
+// Time for the list, at most for as many requests as the queue has slots: the others are refused.
 void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
   std::int64_t count = 0;
   while (wr != nullptr && count < queue.max_wr) {
@@ -49,9 +50,9 @@ void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
   shim::spend(costs.post_recv_ps + count * costs.post_recv_wqe_ps);
 }
 
-void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32_t number, const ibv_recv_wr* wr,
+void report_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32_t number, const ibv_recv_wr* wr,
                     const ibv_recv_wr* end) {
-  for (; wr != end; wr = wr->next) tell_place(call, handle_of(context), number, wr->wr_id);
+  for (; wr != end; wr = wr->next) report_place(call, handle_of(context), number, wr->wr_id);
 }
 
 [[gnu::always_inline]] inline int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* wr,
@@ -66,16 +67,17 @@ void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32
     wr = wr->next;
   }
   if (error != 0) *bad_wr = wr;
-  if (tells_places()) [[unlikely]]
-    tell_places_of(call, context, handle_number, first, wr);
+  if (reports_places()) [[unlikely]]
+    report_places_of(call, context, handle_number, first, wr);
   note_receives(queue, begin, queue.producer);
   order_before_completions(queue);
   record.store(queue.producer, std::memory_order_release);
   return error;
 }
 
-// After a post. Nothing comes between the store of the record and this look in virtual time: the adapter looks at the record
-// again when its wish can be seen (RecordWriter), so it either saw the new number then or is asked now.
+// Called after a post. No virtual time passes between the store of the record and this load, and the adapter
+// reads the record again when its request becomes visible (RecordWriter). Therefore either the adapter has
+// seen the new number, or the doorbell is rung here.
 [[gnu::always_inline]] inline void ring_if_wanted(const protocol::QueuePairRecord& record, ibv_context* context,
                                                   std::uint32_t number, std::uint32_t producer) {
   if (record.recv_doorbell_wanted.load(std::memory_order_acquire) == 0) return;
@@ -121,7 +123,7 @@ int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   spend_for(wq->receive, wr);
   if (handle->state == IBV_WQS_RESET) {
     *bad_wr = wr;
-    return told.ended(because(EINVAL, "ibv_post_wq_recv: WQ %u is in RESET; receives are accepted from RDY on", handle->wq_num));
+    return told.ended(refuse_with(EINVAL, "ibv_post_wq_recv: WQ %u is in RESET; receives are accepted from RDY on", handle->wq_num));
   }
   const std::uint32_t before = wq->receive.producer;
   const int error = post(wq->receive, wq->record->recv_producer, wr, bad_wr, protocol::PlacedCall::kPostReceive,

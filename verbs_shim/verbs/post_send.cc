@@ -1,5 +1,5 @@
-// ibv_post_send. A list costs post_send_ps + n * post_send_wqe_ps + lines of inline data * inline_line_ps +
-// doorbell_ps, for the n work requests that were accepted; one doorbell per call.
+// ibv_post_send. A list takes post_send_ps + n * post_send_wqe_ps + lines of inline data * inline_line_ps +
+// doorbell_ps for the n accepted work requests; one doorbell per call.
 #include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/send.h"
 #include "verbs_shim/verbs/thread_sanitizer.h"
@@ -84,49 +84,49 @@ void fill_operands(protocol::SendWqe* wqe, const ibv_send_wr& wr) {
   }
 }
 
-// Everything that can be refused is refused before a byte of the ring changes, except that a full queue comes
-// first.
+// All checks precede the first write to the ring. A full queue takes precedence over errors in the request's
+// operands.
 int encode(Qp& qp, const ibv_send_wr& wr, ibv_mw_type window, std::uint32_t number, std::int64_t* inline_lines,
            std::uint64_t caller) {
   const SendOperation* operation = send_operation(wr.opcode);
-  if (operation == nullptr) return because(EINVAL, "ibv_post_send: there is no opcode %d", static_cast<int>(wr.opcode));
-  if (!operation->implemented) return because(EOPNOTSUPP, "ibv_post_send: %s is not supported", opcode_name(wr.opcode));
+  if (operation == nullptr) return refuse_with(EINVAL, "ibv_post_send: there is no opcode %d", static_cast<int>(wr.opcode));
+  if (!operation->implemented) return refuse_with(EOPNOTSUPP, "ibv_post_send: %s is not supported", opcode_name(wr.opcode));
   if ((operation->types & qp_type_bit(public_qp(&qp)->qp_type)) == 0) {
-    return because(EINVAL, "ibv_post_send: queue pairs of type %d do not have %s", static_cast<int>(public_qp(&qp)->qp_type),
-                   opcode_name(wr.opcode));
+    return refuse_with(EINVAL, "ibv_post_send: queue pairs of type %d do not have %s", static_cast<int>(public_qp(&qp)->qp_type),
+                       opcode_name(wr.opcode));
   }
   if (number - qp.send.reclaimed >= qp.send.max_wr) {
     check_full(qp, number, caller);
     return ENOMEM;
   }
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > qp.send.max_sge) {
-    return because(EINVAL, "ibv_post_send: num_sge %d, the queue pair has max_send_sge %u", wr.num_sge, qp.send.max_sge);
+    return refuse_with(EINVAL, "ibv_post_send: num_sge %d, the queue pair has max_send_sge %u", wr.num_sge, qp.send.max_sge);
   }
   const bool inlined = (wr.send_flags & IBV_SEND_INLINE) != 0;
   if (inlined && operation->body == SendBody::kScatter) {
-    return because(EINVAL, "ibv_post_send: IBV_SEND_INLINE with %s, which receives data", opcode_name(wr.opcode));
+    return refuse_with(EINVAL, "ibv_post_send: IBV_SEND_INLINE with %s, which receives data", opcode_name(wr.opcode));
   }
   std::uint64_t inline_length = 0;
   if (inlined && operation->body == SendBody::kData) {
     for (int i = 0; i < wr.num_sge; ++i) inline_length += wr.sg_list[i].length;
     if (inline_length > qp.send.max_inline) {
-      return because(EINVAL, "ibv_post_send: %llu bytes with IBV_SEND_INLINE, the queue pair has max_inline_data %u",
-                     static_cast<unsigned long long>(inline_length), qp.send.max_inline);
+      return refuse_with(EINVAL, "ibv_post_send: %llu bytes with IBV_SEND_INLINE, the queue pair has max_inline_data %u",
+                         static_cast<unsigned long long>(inline_length), qp.send.max_inline);
     }
   }
   const bool datagram = public_qp(&qp)->qp_type == IBV_QPT_UD;
   if ((wr.send_flags & IBV_SEND_IP_CSUM) != 0 && (datagram || public_qp(&qp)->qp_type == IBV_QPT_RAW_PACKET)) [[unlikely]] {
-    return because(EINVAL, "ibv_post_send: IBV_SEND_IP_CSUM, and the device computes no checksums (device_cap_flags)");
+    return refuse_with(EINVAL, "ibv_post_send: IBV_SEND_IP_CSUM, and the device computes no checksums (device_cap_flags)");
   }
-  if (datagram && object<Ah>(wr.wr.ud.ah) == nullptr) return because(EINVAL, "ibv_post_send: wr.ud.ah is no address handle");
+  if (datagram && object<Ah>(wr.wr.ud.ah) == nullptr) return refuse_with(EINVAL, "ibv_post_send: wr.ud.ah is no address handle");
 
   const bool is_atomic_write = operation->opcode == WqeOpcode::kAtomicWrite;
   if (is_atomic_write && (wr.num_sge != 1 || wr.sg_list[0].length != sizeof(std::uint64_t))) {
-    return because(EINVAL, "ibv_post_send: IBV_WR_ATOMIC_WRITE takes one entry of 8 bytes");
+    return refuse_with(EINVAL, "ibv_post_send: IBV_WR_ATOMIC_WRITE takes one entry of 8 bytes");
   }
   const bool binds = operation->opcode == WqeOpcode::kBindMemoryWindow;
   if (binds && !can_bind(wr.bind_mw.mw, window, wr.bind_mw.bind_info)) {
-    return because(EINVAL, "ibv_post_send: the window is of another type, or bind_info names no region where it needs one");
+    return refuse_with(EINVAL, "ibv_post_send: the window is of another type, or bind_info names no region where it needs one");
   }
 
   protocol::SendWqe* wqe = claim_slot(qp.send, number);
@@ -192,7 +192,7 @@ std::uint64_t supported_send_ops(ibv_qp_type type) {
   return flags;
 }
 
-void hand_over(Qp& qp, std::uint32_t producer, std::int64_t inline_lines, std::uint64_t caller) {
+void publish_and_ring(Qp& qp, std::uint32_t producer, std::int64_t inline_lines, std::uint64_t caller) {
   const protocol::CallCosts& costs = shim::costs();
   const std::uint32_t count = producer - qp.send.producer;
   if (count == 0) {
@@ -222,8 +222,8 @@ int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr**
   qp->session_lock.wait();
   int error = 0;
   if (!accepts_sends(*handle)) {
-    error = because(EINVAL, "ibv_post_send: QP %u is in %s; work requests are accepted from RTS on", handle->qp_num,
-                    name_of(handle->state));
+    error = refuse_with(EINVAL, "ibv_post_send: QP %u is in %s; work requests are accepted from RTS on", handle->qp_num,
+                        name_of(handle->state));
   }
   std::uint32_t number = qp->send.producer;
   std::int64_t inline_lines = 0;
@@ -234,7 +234,7 @@ int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr**
     wr = wr->next;
   }
   if (error != 0) *bad_wr = wr;
-  hand_over(*qp, number, inline_lines, caller);
+  publish_and_ring(*qp, number, inline_lines, caller);
   return error;
 }
 

@@ -1,4 +1,4 @@
-// Queue pairs: creation, state, destruction.
+// Queue pairs: creation, state changes, destruction.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -16,11 +16,11 @@ struct CreateRequest {
   bool signal_all;
   std::uint32_t create_flags;
   std::uint64_t caller;
-  ibv_rwq_ind_table* table;  // of one that spreads what it receives, by this hash
+  ibv_rwq_ind_table* table;  // RSS queue pairs only, with the hash
   ibv_rx_hash_conf hash;
 };
 
-// A handle may be left out only where the type allows it; one that is given must be alive.
+// True for nullptr, which the type may allow, and for a live object.
 template <typename Object, typename Public>
 bool alive_or_absent(Public* handle) {
   return handle == nullptr || object<Object>(handle) != nullptr;
@@ -49,7 +49,7 @@ bool well_formed(const CreateRequest& request) {
 }
 
 void attach_queues(Qp& qp, const protocol::CreateQp& made) {
-  if (made.type == IBV_QPT_XRC_RECV) return;  // has none
+  if (made.type == IBV_QPT_XRC_RECV) return;  // has no queues
   qp.record = static_cast<protocol::QueuePairRecord*>(shim::arena(made.record_offset));
   qp.send.ring = static_cast<std::byte*>(shim::arena(made.send_offset));
   qp.send.entries = made.send_entries;
@@ -85,11 +85,11 @@ void put_hash(const CreateRequest& request, protocol::ReceiveHash* to) {
 Qp* create(ibv_context* handle, const CreateRequest& request) {
   Context* context = context_of(handle);
   if (request.type == IBV_QPT_DRIVER) {
-    return refuse(because(EOPNOTSUPP, "ibv_create_qp: there are no queue pairs of a driver's own (IBV_QPT_DRIVER)"));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_qp: there are no queue pairs of a driver's own (IBV_QPT_DRIVER)"));
   }
   if (context == nullptr || !well_formed(request)) {
-    return refuse(because(EINVAL, "ibv_create_qp: a PD, CQ, SRQ or XRC domain that type %d needs is missing or destroyed",
-                          static_cast<int>(request.type)));
+    return refuse(refuse_with(EINVAL, "ibv_create_qp: a PD, CQ, SRQ or XRC domain that type %d needs is missing or destroyed",
+                              static_cast<int>(request.type)));
   }
   auto* qp = allocate_object<Qp>();
   if (qp == nullptr) return nullptr;
@@ -114,7 +114,7 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
   if (!allocate_in_domain(request.pd, ResourceType::kQp, ring_bytes, &qp->domain_memory)) {
     destroy(protocol::CommandType::kDestroyQp, handle, command.handle);
     release_object(qp);
-    return refuse(because(ENOMEM, "ibv_create_qp: the allocator of the parent domain gave no memory"));
+    return refuse(refuse_with(ENOMEM, "ibv_create_qp: the allocator of the parent domain gave no memory"));
   }
   attach_queues(*qp, command);
   if (qp->record != nullptr) qp->record->created_from = request.caller;
@@ -124,7 +124,7 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
   qp->receive.notes = allocate_notes(qp->receive.entries);
   if (qp->record != nullptr) qp->record->receive_notes = notes_for_adapter(qp->receive.notes);
   if (const Pd* domain = object<Pd>(request.pd); domain != nullptr) qp->single.is_promised = domain->td != nullptr;
-  // Its number may be that of a destroyed one whose completions were never polled.
+  // The number may have belonged to a destroyed QP whose completions were never polled.
   qp->send.stale = waiting_completions(request.send_cq);
   qp->receive.stale = waiting_completions(request.recv_cq);
   qp->signal_all = request.signal_all;
@@ -152,8 +152,8 @@ void discard_completions_of(Qp& qp) {
   if (base->recv_cq != base->send_cq) discard_completions(base->recv_cq, base->qp_num);
 }
 
-// RESET empties both queues: the adapter forgets what was posted and counts from 0 again, and so does this
-// side.
+// RESET empties both queues: the adapter discards what was posted and restarts its counters at 0, and so does
+// this side.
 void restart_queues(Qp& qp) {
   if (qp.record == nullptr) return;
   discard_completions_of(qp);
@@ -168,7 +168,7 @@ void restart_queues(Qp& qp) {
 
 protocol::QpAttributes to_protocol(const ibv_qp_attr& in, int mask) {
   protocol::QpAttributes out{};
-  // What the mask does not name may be uninitialised memory of the program, so it is not passed on.
+  // Fields that the mask does not name may be uninitialised in the program and are not passed on.
   auto given = [mask](int bit) { return (mask & bit) != 0; };
   if (given(IBV_QP_STATE)) out.qp_state = in.qp_state;
   if (given(IBV_QP_CUR_STATE)) out.cur_qp_state = in.cur_qp_state;
@@ -232,7 +232,7 @@ void from_protocol(ibv_qp_attr* out, const protocol::QpAttributes& in) {
 
 }  // namespace
 
-// Another handle of a receiving queue pair of an XRC domain.
+// A second handle of a receiving queue pair of an XRC domain.
 ibv_qp* open_qp(ibv_context* handle, ibv_qp_open_attr* attributes) {
   constexpr std::uint32_t kNeeded = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
   constexpr std::uint32_t kKnown = kNeeded | IBV_QP_OPEN_ATTR_CONTEXT;
@@ -240,8 +240,8 @@ ibv_qp* open_qp(ibv_context* handle, ibv_qp_open_attr* attributes) {
   if (context == nullptr || (attributes->comp_mask & kNeeded) != kNeeded ||
       (attributes->comp_mask & ~kKnown) != 0 || attributes->qp_type != IBV_QPT_XRC_RECV ||
       object<Xrcd>(attributes->xrcd) == nullptr) {
-    return refuse(because(EINVAL, "ibv_open_qp: comp_mask %#x needs NUM, XRCD and TYPE, and the type IBV_QPT_XRC_RECV",
-                          attributes->comp_mask));
+    return refuse(refuse_with(EINVAL, "ibv_open_qp: comp_mask %#x needs NUM, XRCD and TYPE, and the type IBV_QPT_XRC_RECV",
+                              attributes->comp_mask));
   }
   auto* qp = allocate_object<Qp>();
   if (qp == nullptr) return nullptr;
@@ -272,20 +272,20 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
                                    IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   constexpr std::uint32_t kScales = IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
   std::uint32_t mask = attributes->comp_mask;
-  if ((mask & ~kKnown) != 0) return refuse(because(EINVAL, "ibv_create_qp_ex: unknown bits in comp_mask %#x", mask));
+  if ((mask & ~kKnown) != 0) return refuse(refuse_with(EINVAL, "ibv_create_qp_ex: unknown bits in comp_mask %#x", mask));
   if ((mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER) != 0) {
-    return refuse(because(EOPNOTSUPP, "ibv_create_qp_ex: the device has no TSO (max_tso_header)"));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_qp_ex: the device has no TSO (max_tso_header)"));
   }
   const bool scales = (mask & kScales) != 0;
   if (scales && ((mask & kScales) != kScales || object<RwqTable>(attributes->rwq_ind_tbl) == nullptr)) {
-    return refuse(because(EINVAL, "ibv_create_qp_ex: IND_TABLE and RX_HASH come together, with a table that is there"));
+    return refuse(refuse_with(EINVAL, "ibv_create_qp_ex: IND_TABLE and RX_HASH come together, with a table that is there"));
   }
   bool extended = (mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   std::uint64_t supported = supported_send_ops(attributes->qp_type);
   if (extended && (attributes->send_ops_flags & ~supported) != 0) {
-    return refuse(because(EOPNOTSUPP, "ibv_create_qp_ex: of send_ops_flags %#llx type %d does not have %#llx",
-                          static_cast<unsigned long long>(attributes->send_ops_flags), static_cast<int>(attributes->qp_type),
-                          static_cast<unsigned long long>(attributes->send_ops_flags & ~supported)));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_qp_ex: of send_ops_flags %#llx type %d does not have %#llx",
+                              static_cast<unsigned long long>(attributes->send_ops_flags), static_cast<int>(attributes->qp_type),
+                              static_cast<unsigned long long>(attributes->send_ops_flags & ~supported)));
   }
 
   CreateRequest request{};
@@ -393,8 +393,9 @@ extern "C" int ibv_destroy_qp(ibv_qp* handle) {
   return 0;
 }
 
-// Enhanced connection establishment (ibv_query_ece(3)): the adapters have no options beyond the specification. So a queue pair
-// tells its vendor and no options, and of what a peer offers none is accepted, whoever made it.
+// Enhanced connection establishment (ibv_query_ece(3)): the adapters have no options beyond the
+// specification. A queue pair reports its vendor without options, and accepts none of a peer's options,
+// whatever the peer's vendor.
 extern "C" int ibv_query_ece(ibv_qp* handle, ibv_ece* ece) {
   if (verbs::object<Qp>(handle) == nullptr) return EINVAL;
   *ece = {};
@@ -415,5 +416,5 @@ extern "C" int ibv_set_ece(ibv_qp* handle, ibv_ece* ece) {
   return 0;
 }
 
-// Arrival order within a message is not promised.
+// No arrival order within a message is guaranteed.
 extern "C" int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, std::uint32_t) { return 0; }

@@ -1,8 +1,9 @@
 // The wr_* calls: wr_start, a builder per work request, its setters, wr_complete or wr_abort
 // (ibv_wr_post(3)).
 //
-// The calls between wr_start and wr_complete return nothing, so the first error is kept for wr_complete,
-// which then posts none of the work requests. A complete costs what ibv_post_send of the same list would.
+// The calls between wr_start and wr_complete return nothing. The first error is therefore kept for
+// wr_complete, which then posts none of the work requests. wr_complete takes the time of ibv_post_send of the
+// same list.
 #include "verbs_shim/runtime/told_call.h"
 #include "verbs_shim/verbs/send.h"
 
@@ -18,7 +19,7 @@ void fail(Qp& qp, int error) {
   qp.session.current = nullptr;
 }
 
-// Opens the next WQE; nullptr (and an error kept) when it cannot be.
+// Opens the next WQE; nullptr, with an error stored, on failure.
 SendWqe* begin(ibv_qp_ex* handle, ibv_wr_opcode opcode) {
   Qp& qp = qp_of(handle);
   if (qp.session.error != 0) return nullptr;
@@ -91,15 +92,15 @@ void wr_local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
 
 void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
   if (!can_bind(mw, IBV_MW_TYPE_2, *info)) {
-    fail(qp_of(qp), because(EINVAL, "ibv_wr_bind_mw: the window is not of type 2, or bind_info names no region where it needs one"));
+    fail(qp_of(qp), refuse_with(EINVAL, "ibv_wr_bind_mw: the window is not of type 2, or bind_info names no region where it needs one"));
     return;
   }
   if (SendWqe* wqe = begin(qp, IBV_WR_BIND_MW)) put_binding(wqe, *mw, rkey, *info);
 }
 
-// Operations the QP was not made with, or that do not exist here.
+// Operations for which the QP was not created, or that do not exist here.
 void refuse_operation(ibv_qp_ex* qp, int error) {
-  fail(qp_of(qp), because(error, "an ibv_wr_ operation that is not in the send_ops_flags of QP %u", qp->qp_base.qp_num));
+  fail(qp_of(qp), refuse_with(error, "an ibv_wr_ operation that is not in the send_ops_flags of QP %u", qp->qp_base.qp_num));
 }
 void no_send(ibv_qp_ex* qp) { refuse_operation(qp, EINVAL); }
 void no_send_imm(ibv_qp_ex* qp, __be32) { refuse_operation(qp, EINVAL); }
@@ -124,7 +125,7 @@ void wr_set_ud_addr(ibv_qp_ex* handle, ibv_ah* ah, std::uint32_t qpn, std::uint3
   Qp& qp = qp_of(handle);
   if (qp.session.current == nullptr) return;
   if (object<Ah>(ah) == nullptr) {
-    fail(qp, because(EINVAL, "ibv_wr_set_ud_addr: no address handle"));
+    fail(qp, refuse_with(EINVAL, "ibv_wr_set_ud_addr: no address handle"));
     return;
   }
   qp.session.current->address_handle = ah->handle;
@@ -148,15 +149,15 @@ void wr_set_inline_data_list(ibv_qp_ex* handle, std::size_t count, const ibv_dat
   if (wqe == nullptr) return;
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    // Each summand is bounded first: the sum cannot wrap.
+    // Each summand is bounded first: the sum cannot overflow.
     if (buffers[i].length > qp.send.max_inline || (length += buffers[i].length) > qp.send.max_inline) {
-      // what the mlx5 provider answers
-      fail(qp, because(ENOMEM, "ibv_wr_set_inline_data: more than the max_inline_data %u of the queue pair", qp.send.max_inline));
+      // the mlx5 provider returns ENOMEM
+      fail(qp, refuse_with(ENOMEM, "ibv_wr_set_inline_data: more than the max_inline_data %u of the queue pair", qp.send.max_inline));
       return;
     }
   }
   if (!takes_inline(*wqe)) {
-    fail(qp, because(EINVAL, "ibv_wr_set_inline_data: the operation receives data"));
+    fail(qp, refuse_with(EINVAL, "ibv_wr_set_inline_data: the operation receives data"));
     return;
   }
   std::byte* to = body_of(wqe);
@@ -181,8 +182,8 @@ void wr_set_sge_list(ibv_qp_ex* handle, std::size_t count, const ibv_sge* list) 
   SendWqe* wqe = qp.session.current;
   if (wqe == nullptr) return;
   if (count > qp.send.max_sge) {
-    // what the mlx5 provider answers
-    fail(qp, because(ENOMEM, "ibv_wr_set_sge_list: %zu entries, the queue pair has max_send_sge %u", count, qp.send.max_sge));
+    // the mlx5 provider returns ENOMEM
+    fail(qp, refuse_with(ENOMEM, "ibv_wr_set_sge_list: %zu entries, the queue pair has max_send_sge %u", count, qp.send.max_sge));
     return;
   }
   wqe->sge_count = static_cast<std::uint8_t>(count);
@@ -200,11 +201,11 @@ void wr_start(ibv_qp_ex* handle) {
   qp.session = SendSession{};
   qp.session.next = qp.send.producer;
   if (accepts_sends(handle->qp_base)) return;
-  fail(qp, because(EINVAL, "ibv_wr_start: QP %u is in %s; work requests are accepted from RTS on", handle->qp_base.qp_num,
+  fail(qp, refuse_with(EINVAL, "ibv_wr_start: QP %u is in %s; work requests are accepted from RTS on", handle->qp_base.qp_num,
                    name_of(handle->qp_base.state)));
 }
 
-// A datagram needs to know where to go.
+// Whether every datagram has an address handle.
 bool datagrams_addressed(const Qp& qp) {
   if (qp.base.qp_base.qp_type != IBV_QPT_UD) return true;
   for (std::uint32_t number = qp.send.producer; number != qp.session.next; ++number) {
@@ -219,14 +220,15 @@ int wr_complete(ibv_qp_ex* handle) {
   VERBATIM_ENTER_VERB();
   Qp& qp = qp_of(handle);
   if (qp.session.error == 0 && !datagrams_addressed(qp)) {
-    fail(qp, because(EINVAL, "ibv_wr_complete: a datagram has no address (ibv_wr_set_ud_addr)"));
+    fail(qp, refuse_with(EINVAL, "ibv_wr_complete: a datagram has no address (ibv_wr_set_ud_addr)"));
   }
   const SendSession ended = qp.session;
   shim::ToldScope told(protocol::ToldKind::kCompleteSends, handle->qp_base.qp_num, reinterpret_cast<std::int64_t>(qp.send.ring),
                        qp.send.entries, qp.send.stride, qp.send.producer, ended.next);
   qp.session = SendSession{};
   qp.session_lock.release();
-  hand_over(qp, ended.error == 0 ? ended.next : qp.send.producer, ended.inline_lines, address_of(__builtin_return_address(0)));
+  publish_and_ring(qp, ended.error == 0 ? ended.next : qp.send.producer, ended.inline_lines,
+                   address_of(__builtin_return_address(0)));
   return told.ended(ended.error);
 }
 

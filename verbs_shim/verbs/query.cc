@@ -89,7 +89,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
   filled.link_layer = command.link_layer;
   filled.flags = command.flags;
   filled.port_cap_flags2 = static_cast<std::uint16_t>(command.port_cap_flags2);
-  // A program built against newer headers may pass a longer struct.
+  // A program built with newer headers may pass a longer struct.
   if (size > sizeof(filled)) std::memset(attributes, 0, size);
   std::memcpy(attributes, &filled, size < sizeof(filled) ? size : sizeof(filled));
   return 0;
@@ -170,7 +170,7 @@ extern "C" int ibv_query_device(ibv_context* context, ibv_device_attr* attribute
   return 0;
 }
 
-// The exported function serves programs from before `port_cap_flags2`; the inline one uses the context's
+// The exported function serves programs from before `port_cap_flags2`; the inline function uses the context's
 // slot.
 extern "C" int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attributes) {
   return verbs::query_port(context, port, reinterpret_cast<ibv_port_attr*>(attributes),
@@ -219,7 +219,7 @@ extern "C" int ibv_query_gid(ibv_context* context, std::uint8_t port, int index,
   return 0;
 }
 
-// Private to rdma-core, used by ibv_devinfo and pyverbs: 0 stands for InfiniBand and RoCE v1, 1 for RoCE v2.
+// Private to rdma-core, used by ibv_devinfo and pyverbs: 0 is InfiniBand or RoCE v1, 1 is RoCE v2.
 extern "C" __attribute__((visibility("default"))) int ibv_query_gid_type(ibv_context* context,
                                                                          std::uint8_t port, unsigned index,
                                                                          unsigned* type) {

@@ -1,11 +1,11 @@
-// Static rates: the enumeration of IBA 9.11 against multiples of 2.5 Gb/s and Mb/s.
+// Static rates: the enumeration of IBA 9.11 as multiples of 2.5 Gb/s and in Mb/s.
 #include "verbs_shim/verbs/verbs_api.h"
 
 namespace {
 
 struct Rate {
   ibv_rate rate;
-  int multiple;  // of 2.5 Gb/s; -1 where the rate is no whole multiple, or never was given one
+  int multiple;  // times 2.5 Gb/s; -1 where rdma-core defines none
   int mbps;
 };
 

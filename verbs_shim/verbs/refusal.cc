@@ -10,10 +10,11 @@
 namespace verbatim::verbs {
 namespace {
 
-// Of the notes of the thread that has the token: whoever gets it next comes when they have been read.
+// Stacks of the current token holder's notes; the supervisor reads them before another thread gets the token.
 protocol::NoteStack stacks[protocol::kMaxVerbNotes];
 
-// Keeps the stack behind the call that returns to `caller`, as far as it is there, for the note with that index.
+// Stores the stack above the frame of the call that returns to `caller`, as far as it is mapped, for note
+// `index`.
 void keep_stack(std::uint32_t index, void* caller, void* frame) {
   protocol::NoteStack& to = stacks[index];
   to.address = address_of(caller);
@@ -26,7 +27,7 @@ void keep_stack(std::uint32_t index, void* caller, void* frame) {
   }
 }
 
-// nullptr: a program that goes on doing what is refused has told enough.
+// nullptr: the thread has no room for another note until it gives the token back.
 protocol::VerbNote* note(int error, protocol::Check check, std::uint64_t caller, const char* format, std::va_list arguments) {
   protocol::ThreadSlot* slot = verbatim_thread_slot;
   if (slot == nullptr || slot->note_count >= protocol::kMaxVerbNotes) return nullptr;
@@ -48,7 +49,7 @@ protocol::VerbNote* note(int error, protocol::Check check, std::uint64_t caller,
 
 }  // namespace
 
-int because(int error, const char* format, ...) {
+int refuse_with(int error, const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
   note(error, protocol::Check::kNone, 0, format, arguments);
@@ -75,8 +76,8 @@ void found_of_request(protocol::Check check, std::uint64_t posted, std::uint64_t
   std::memcpy(made->frames, frames, sizeof made->frames);
 }
 
-void tell_bad_handle(const char* function) {
-  because(EINVAL, "%s: a handle that it was given is of no such object, or of one that has been destroyed", function);
+void report_bad_handle(const char* function) {
+  refuse_with(EINVAL, "%s: a handle that it was given is of no such object, or of one that has been destroyed", function);
 }
 
 }  // namespace verbatim::verbs

@@ -1,5 +1,5 @@
-// Why this library refuses a call, in words for the person who runs the simulation. The simulator reads it when the thread
-// gives its token back; the program sees nothing of it. What the adapter refuses, it explains itself.
+// Explanations of refused calls for the user of the simulator. The supervisor reads them when the thread
+// gives its token back; the program does not see them. The adapter explains its own refusals.
 #pragma once
 
 #include <cerrno>
@@ -7,13 +7,13 @@
 
 namespace verbatim::verbs {
 
-// Notes why, and gives back `error`. `format` begins with the name of the verb.
-__attribute__((format(printf, 2, 3), cold)) int because(int error, const char* format, ...);
+// Notes the explanation and returns `error`. `format` begins with the verb's name.
+__attribute__((format(printf, 2, 3), cold)) int refuse_with(int error, const char* format, ...);
 
-// Notes that `function` was called with a handle that is none of its kind, or none any longer.
-__attribute__((cold)) void tell_bad_handle(const char* function);
+// Notes that `function` was called with a handle of another kind, or of a destroyed object.
+__attribute__((cold)) void report_bad_handle(const char* function);
 
-// For calls that answer with a pointer.
+// For calls that return a pointer.
 inline std::nullptr_t refuse(int error) {
   errno = error;
   return nullptr;

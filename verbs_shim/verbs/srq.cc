@@ -33,7 +33,7 @@ Srq* create(ibv_context* handle, ibv_srq_init_attr_ex* attributes, ibv_srq_type 
   if (!allocate_in_domain(attributes->pd, ResourceType::kSrq, ring_bytes, &srq->domain_memory)) {
     destroy(protocol::CommandType::kDestroySrq, handle, command.handle);
     release_object(srq);
-    return refuse(because(ENOMEM, "ibv_create_srq: the allocator of the parent domain gave no memory"));
+    return refuse(refuse_with(ENOMEM, "ibv_create_srq: the allocator of the parent domain gave no memory"));
   }
   srq->base.context = handle;
   srq->base.srq_context = attributes->srq_context;
@@ -69,24 +69,24 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
   constexpr std::uint32_t kKnown = IBV_SRQ_INIT_ATTR_RESERVED - 1;
   std::uint32_t mask = attributes->comp_mask;
   if ((mask & ~kKnown) != 0 || (mask & IBV_SRQ_INIT_ATTR_PD) == 0) {
-    return refuse(because(EINVAL, "ibv_create_srq_ex: comp_mask %#x has unknown bits, or lacks IBV_SRQ_INIT_ATTR_PD", mask));
+    return refuse(refuse_with(EINVAL, "ibv_create_srq_ex: comp_mask %#x has unknown bits, or lacks IBV_SRQ_INIT_ATTR_PD", mask));
   }
   ibv_srq_type type = (mask & IBV_SRQ_INIT_ATTR_TYPE) != 0 ? attributes->srq_type : IBV_SRQT_BASIC;
   if (type == IBV_SRQT_TM) {
     constexpr std::uint32_t kNeeded = IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
     if ((mask & kNeeded) != kNeeded || object<Cq>(attributes->cq) == nullptr) {
-      return refuse(because(EINVAL, "ibv_create_srq_ex: an SRQ of type TM needs a CQ and tm_cap, in comp_mask, too"));
+      return refuse(refuse_with(EINVAL, "ibv_create_srq_ex: an SRQ of type TM needs a CQ and tm_cap, in comp_mask, too"));
     }
   } else if ((mask & IBV_SRQ_INIT_ATTR_TM) != 0) {
-    return refuse(because(EINVAL, "ibv_create_srq_ex: tm_cap is of an SRQ of type TM alone"));
+    return refuse(refuse_with(EINVAL, "ibv_create_srq_ex: tm_cap is of an SRQ of type TM alone"));
   }
   if (type == IBV_SRQT_XRC) {
     if ((mask & IBV_SRQ_INIT_ATTR_XRCD) == 0 || (mask & IBV_SRQ_INIT_ATTR_CQ) == 0 ||
         object<Xrcd>(attributes->xrcd) == nullptr || object<Cq>(attributes->cq) == nullptr) {
-      return refuse(because(EINVAL, "ibv_create_srq_ex: an SRQ of type XRC needs an XRC domain and a CQ, in comp_mask, too"));
+      return refuse(refuse_with(EINVAL, "ibv_create_srq_ex: an SRQ of type XRC needs an XRC domain and a CQ, in comp_mask, too"));
     }
   } else if (type != IBV_SRQT_BASIC && type != IBV_SRQT_TM) {
-    return refuse(because(EINVAL, "ibv_create_srq_ex: there is no SRQ type %d", static_cast<int>(type)));
+    return refuse(refuse_with(EINVAL, "ibv_create_srq_ex: there is no SRQ type %d", static_cast<int>(type)));
   }
   Srq* srq = create(context, attributes, type);
   return srq == nullptr ? nullptr : &srq->base;
@@ -118,8 +118,8 @@ extern "C" ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
 extern "C" int ibv_modify_srq(ibv_srq* handle, ibv_srq_attr* attributes, int mask) {
   auto* srq = verbs::object<Srq>(handle);
   if (srq == nullptr) return EINVAL;
-  // The ring was given at creation; limits change, sizes do not.
-  if ((mask & IBV_SRQ_MAX_WR) != 0) return verbs::because(EOPNOTSUPP, "ibv_modify_srq: the device does not resize SRQs");
+  // The ring's size is fixed at creation; only limits change.
+  if ((mask & IBV_SRQ_MAX_WR) != 0) return verbs::refuse_with(EOPNOTSUPP, "ibv_modify_srq: the device does not resize SRQs");
   protocol::SrqAttributes command{};
   command.handle = handle->handle;
   command.mask = static_cast<std::uint32_t>(mask);

@@ -1,5 +1,5 @@
-// Operations on the list of tagged receives of an SRQ (ibv_post_srq_ops(3)): entries of a ring that the adapter fetches when
-// its doorbell comes. A call takes what a post of as many sends does.
+// Operations on an SRQ's list of tagged receives (ibv_post_srq_ops(3)): entries of a ring that the adapter
+// fetches on a doorbell. A call takes the time of a post of as many sends.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -8,20 +8,20 @@ namespace {
 int encode(Srq& srq, ibv_ops_wr& wr) {
   TagQueue& tags = srq.tags;
   if (tags.posted - srq.record->operations_done.load(std::memory_order_acquire) >= tags.entries) {
-    return because(ENOMEM, "ibv_post_srq_ops: all of max_ops %u are under way", tags.entries);
+    return refuse_with(ENOMEM, "ibv_post_srq_ops: all of max_ops %u are under way", tags.entries);
   }
   const bool adds = wr.opcode == IBV_WR_TAG_ADD;
   if ((!adds && wr.opcode != IBV_WR_TAG_DEL && wr.opcode != IBV_WR_TAG_SYNC) ||
       (wr.flags & ~(IBV_OPS_SIGNALED | IBV_OPS_TM_SYNC)) != 0) {
-    return because(EINVAL, "ibv_post_srq_ops: opcode %d, flags %#x", static_cast<int>(wr.opcode),
-                   static_cast<unsigned>(wr.flags));
+    return refuse_with(EINVAL, "ibv_post_srq_ops: opcode %d, flags %#x", static_cast<int>(wr.opcode),
+                       static_cast<unsigned>(wr.flags));
   }
   const std::size_t room = (tags.stride - sizeof(protocol::TagOperationWqe)) / sizeof(protocol::Sge);
   if (adds && (wr.tm.add.num_sge < 0 || static_cast<std::size_t>(wr.tm.add.num_sge) > room)) {
-    return because(EINVAL, "ibv_post_srq_ops: num_sge %d, tm_caps has max_sge %zu", wr.tm.add.num_sge, room);
+    return refuse_with(EINVAL, "ibv_post_srq_ops: num_sge %d, tm_caps has max_sge %zu", wr.tm.add.num_sge, room);
   }
   if (adds && tags.added - srq.record->tags_left.load(std::memory_order_acquire) >= tags.max_num_tags) {
-    return because(ENOMEM, "ibv_post_srq_ops: all of max_num_tags %u are in the list", tags.max_num_tags);
+    return refuse_with(ENOMEM, "ibv_post_srq_ops: all of max_num_tags %u are in the list", tags.max_num_tags);
   }
   if (adds) wr.tm.handle = ++tags.added;
   protocol::TagOperationWqe header{};
@@ -55,10 +55,10 @@ int post_srq_ops(ibv_srq* handle, ibv_ops_wr* wr, ibv_ops_wr** bad_wr) {
   const protocol::CallCosts& costs = shim::costs();
   if (srq == nullptr || srq->tags.entries == 0) {
     *bad_wr = wr;
-    return because(EINVAL, "ibv_post_srq_ops: the SRQ is none of type TM");
+    return refuse_with(EINVAL, "ibv_post_srq_ops: the SRQ is none of type TM");
   }
   VERBATIM_ENTER_VERB();
-  // First: what the adapter has done by then counts.
+  // Time passes first: operations that the adapter completes meanwhile release their slots.
   shim::spend(costs.post_send_ps);
   int error = 0;
   std::uint32_t count = 0;

@@ -1,4 +1,4 @@
-// Texts of enumerations, as programs print them; a test compares each with the installed library's.
+// Names of enumerators as programs print them; a test compares each with the installed library's.
 #include "verbs_shim/verbs/verbs_api.h"
 
 namespace {
@@ -87,7 +87,7 @@ extern "C" const char* ibv_event_type_str(ibv_event_type type) {
   return text_of(kTexts, type);
 }
 
-// Headers before rdma-core 50 do not declare it, nor name the work request of a flush.
+// Headers before rdma-core 50 declare neither this function nor IBV_WR_FLUSH.
 extern "C" __attribute__((visibility("default"))) const char* ibv_wr_opcode_str(ibv_wr_opcode opcode) {
   static const char* const kTexts[] = {
       "rdma-write",           "rdma-write-with-imm",

@@ -1,5 +1,4 @@
-// Helpers that read /sys: a file is opened and read as the program would, so what it sees is what the
-// simulated host shows.
+// Helpers that read /sys. Files are opened and read as by the program, which shows the simulated host's /sys.
 #include <fcntl.h>
 #include <sys/syscall.h>
 
@@ -9,7 +8,7 @@ using namespace verbatim;
 
 extern "C" __attribute__((visibility("default"))) const char* ibv_get_sysfs_path(void) { return "/sys"; }
 
-// The first `size` bytes of dir/file, without the newline at their end; -1 when there is no such file.
+// Reads up to `size` bytes of dir/file, without the trailing newline; -1 if there is no such file.
 extern "C" __attribute__((visibility("default"))) int ibv_read_sysfs_file(const char* dir, const char* file,
                                                                           char* buffer, std::size_t size) {
   char path[2 * IBV_SYSFS_PATH_MAX];

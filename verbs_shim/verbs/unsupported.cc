@@ -1,5 +1,5 @@
-// What this device does not have: every slot is filled and answers EOPNOTSUPP, as a provider without the
-// feature does.
+// Features that this device lacks: every slot is filled and returns EOPNOTSUPP, as in a provider without the
+// feature.
 #include <type_traits>
 
 #include "verbs_shim/verbs/objects.h"
@@ -7,7 +7,7 @@
 namespace verbatim::verbs {
 namespace {
 
-// A function of any signature that returns a pointer or an errno value.
+// A function of any signature that fails, returning a pointer or an errno value.
 template <typename Result, typename... Arguments>
 struct Unsupported {
   static Result call(Arguments...) {

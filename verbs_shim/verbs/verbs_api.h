@@ -1,5 +1,5 @@
-// <infiniband/verbs.h> for the library that implements it: what it declares is exported, and the macros that
-// wrap the old entry points are out of the way.
+// <infiniband/verbs.h> for its implementation: declared functions are exported, and macros that wrap old
+// entry points are undefined.
 #pragma once
 
 #pragma GCC visibility push(default)

@@ -1,4 +1,4 @@
-// Receive work queues, and tables of them for receive side scaling.
+// Receive work queues, and indirection tables of them for receive-side scaling.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -27,7 +27,7 @@ ibv_wq* create_wq(ibv_context* handle, ibv_wq_init_attr* attributes) {
     return refuse(EINVAL);
   }
   if ((attributes->comp_mask & ~static_cast<std::uint32_t>(IBV_WQ_INIT_ATTR_FLAGS)) != 0) {
-    return refuse(because(EINVAL, "ibv_create_wq: unknown bits in comp_mask %#x", attributes->comp_mask));
+    return refuse(refuse_with(EINVAL, "ibv_create_wq: unknown bits in comp_mask %#x", attributes->comp_mask));
   }
   auto* wq = allocate_object<Wq>();
   if (wq == nullptr) return nullptr;
@@ -47,7 +47,7 @@ ibv_wq* create_wq(ibv_context* handle, ibv_wq_init_attr* attributes) {
   if (!allocate_in_domain(attributes->pd, ResourceType::kRwq, ring_bytes, &wq->domain_memory)) {
     destroy(protocol::CommandType::kDestroyWq, handle, command.handle);
     release_object(wq);
-    return refuse(because(ENOMEM, "ibv_create_wq: the allocator of the parent domain gave no memory"));
+    return refuse(refuse_with(ENOMEM, "ibv_create_wq: the allocator of the parent domain gave no memory"));
   }
   attach_queue(*wq, command);
   wq->receive.notes = allocate_notes(wq->receive.entries);
@@ -116,7 +116,7 @@ ibv_rwq_ind_table* create_rwq_ind_table(ibv_context* handle, ibv_rwq_ind_table_i
   constexpr std::uint32_t kMostLog = 31;
   if (attributes->log_ind_tbl_size > kMostLog ||
       1u << attributes->log_ind_tbl_size > protocol::CreateRwqTable::kMostQueues) {
-    return refuse(because(EINVAL, "ibv_create_rwq_ind_table: log_ind_tbl_size %u", attributes->log_ind_tbl_size));
+    return refuse(refuse_with(EINVAL, "ibv_create_rwq_ind_table: log_ind_tbl_size %u", attributes->log_ind_tbl_size));
   }
   protocol::CreateRwqTable command{};
   command.log_size = attributes->log_ind_tbl_size;

@@ -11,14 +11,14 @@ ibv_xrcd* open_xrcd(ibv_context* handle, ibv_xrcd_init_attr* attributes) {
   constexpr std::uint32_t kNeeded = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
   Context* context = context_of(handle);
   if (context == nullptr || attributes->comp_mask != kNeeded) {
-    return refuse(because(EINVAL, "ibv_open_xrcd: comp_mask %#x must be FD and OFLAGS", attributes->comp_mask));
+    return refuse(refuse_with(EINVAL, "ibv_open_xrcd: comp_mask %#x must be FD and OFLAGS", attributes->comp_mask));
   }
   protocol::OpenXrcd command{};
   if (attributes->fd != -1) {
     struct stat found;
     if (long error = shim::system_call(SYS_fstat, attributes->fd, reinterpret_cast<long>(&found));
         error < 0) {
-      return refuse(because(static_cast<int>(-error), "ibv_open_xrcd: fd %d is not open", attributes->fd));
+      return refuse(refuse_with(static_cast<int>(-error), "ibv_open_xrcd: fd %d is not open", attributes->fd));
     }
     command.inode = found.st_ino ^ (static_cast<std::uint64_t>(found.st_dev) << 40);
   }
