@@ -15,7 +15,8 @@ namespace {
 
 // Both ends of every cable, or every cable, in the order of the cables.
 // Those that are watched; of a cable one end is enough.
-std::vector<observe::PcapInterface> pcap_interfaces(const config::Simulation& simulation, bool is_per_link, const observe::WatchSet& watch) {
+std::vector<observe::PcapInterface> pcap_interfaces(const config::Simulation& simulation, bool is_per_link,
+                                                    const observe::WatchSet& watch) {
   const config::TopologySpec& topology = simulation.topology();
   std::vector<observe::PcapInterface> ends;
   const auto name = [&](const config::Endpoint& end) { return topology.node_name(end) + ":" + std::to_string(end.port); };

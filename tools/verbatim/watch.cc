@@ -84,8 +84,9 @@ observe::WatchSet parse_watch(const RunOptions& options, const config::TopologyS
   if (!options.watch_time.empty()) parse_times(options.watch_time, watch, diagnostics);
   if (options.watch.empty() || topology.hosts.empty()) return watch;
   const auto nodes = find_nodes(options.watch, topology, diagnostics);
-  for (const std::string& component : config::Simulation::component_names(topology))
-    watch.components.push_back(nodes.contains(node_of(component)));
+  const ComponentTable components(config::Simulation::component_names(topology));
+  for (std::uint32_t i = 0; i < components.size(); ++i)
+    watch.components.push_back(nodes.contains(node_of(components.name(ComponentId{i}))));
   return watch;
 }
 

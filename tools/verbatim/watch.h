@@ -11,9 +11,10 @@
 
 namespace verbatim::cli {
 
-// Checks both options; findings name them. Components are those of config::Simulation::component_names(). Without `--watch` all are
-// watched, without `--watch-time` always.
-observe::WatchSet parse_watch(const RunOptions& options, const config::TopologySpec& topology, config::Diagnostics& diagnostics);
+// Checks both options; findings name them. Components are numbered as config::Simulation::components() does. Without
+// `--watch` all are watched, without `--watch-time` always.
+observe::WatchSet parse_watch(const RunOptions& options, const config::TopologySpec& topology,
+                              config::Diagnostics& diagnostics);
 
 // The words on the command line that give the same set.
 std::vector<std::string> watch_words(const RunOptions& options);

@@ -37,19 +37,21 @@ inline bool finds_nothing(std::uint32_t number, const std::int64_t (&arguments)[
   return call.has(CallTraits::kSleep) && result == 0 && is_sleep(number, arguments);
 }
 
-// Program memory that the call reads in addition to its arguments: pollfds, the duration of a sleep, or the
-// bytes of a write.
+// Program memory that the call reads in addition to its arguments: pollfds, the duration of a sleep, the
+// bytes of a write, or the header of a recvmsg.
 struct CallMemory {
   std::uint64_t address = 0, length = 0;
 };
 template <class A>
 CallMemory memory_of_call(std::uint32_t number, const A (&a)[6]) {
-  constexpr std::uint64_t kPollDescriptor = 8, kTimespec = 16;
+  constexpr std::uint64_t kPollDescriptor = 8, kMessageHeader = 56, kTimespec = 16;
   switch (number) {
     case SYS_poll:
       return {static_cast<std::uint64_t>(a[0]), static_cast<std::uint64_t>(a[1]) * kPollDescriptor};
     case SYS_write:
       return {static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2])};
+    case SYS_recvmsg:
+      return {static_cast<std::uint64_t>(a[1]), kMessageHeader};
     case SYS_nanosleep:
       return {static_cast<std::uint64_t>(a[0]), kTimespec};
     case SYS_clock_nanosleep:

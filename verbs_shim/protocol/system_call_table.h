@@ -67,8 +67,8 @@
   X(43, accept, kVirtual, 0, sys_accept, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler, "fax")                 \
   X(44, sendto, kVirtual, 0, sys_sendto, kOfFile | kInPlace | kEndedByHandler, "fBuqAu")                               \
   X(45, recvfrom, kVirtual, 0, sys_recvfrom, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler, "fbuqax")          \
-  X(46, sendmsg, kVirtual, 0, sys_sendmsg, kInPlace | kEndedByHandler, "fxq")                                          \
-  X(47, recvmsg, kVirtual, 0, sys_recvmsg, kInPlace | kEndedByHandler | kMessageExecFlag2, "fxq")                      \
+  X(46, sendmsg, kVirtual, 0, sys_sendmsg, kOfFile | kInPlace | kEndedByHandler, "fxq")                                \
+  X(47, recvmsg, kVirtual, 0, sys_recvmsg, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler | kMessageExecFlag2, "fxq") \
   X(48, shutdown, kVirtual, 0, sys_shutdown, kNone, "fd")                                                              \
   X(49, bind, kVirtual, 0, sys_bind, kOfFile, "fAu")                                                                   \
   X(50, listen, kVirtual, 0, sys_listen, kOfFile, "fd")                                                                \

@@ -98,7 +98,8 @@ struct SystemCall {
 
 // Index of the argument with the close-on-exec flag, for a call with one of kExecFlags.
 constexpr unsigned exec_flag_argument(const SystemCall& call) {
-  return static_cast<std::uint32_t>(call.traits & CallTraits::kExecFlags) / static_cast<std::uint32_t>(CallTraits::kExecFlag0) - 1;
+  constexpr auto kUnit = static_cast<std::uint32_t>(CallTraits::kExecFlag0);
+  return static_cast<std::uint32_t>(call.traits & CallTraits::kExecFlags) / kUnit - 1;
 }
 
 constexpr std::uint8_t count_letters(const char* letters) {
@@ -146,7 +147,8 @@ constexpr bool is_sound(const SystemCall& row) {
                            row.call_class != CallClass::kByProtection && row.call_class != CallClass::kRefused;
   const auto concerns = static_cast<std::uint32_t>(row.traits & kConcerns);
   const auto is_descriptor = [&](unsigned argument) { return row.arguments > argument && row.letters[argument] == 'f'; };
-  return row.arguments <= 6 && (is_answered || row.traits == kNone) && (row.refusal != 0) == (row.call_class == CallClass::kRefused) &&
+  const bool is_refused = row.call_class == CallClass::kRefused;
+  return row.arguments <= 6 && (is_answered || row.traits == kNone) && (row.refusal != 0) == is_refused &&
          (concerns & (concerns - 1)) == 0 && (!row.has(kOfFile | kOfTwoFiles | kOfUnixSocket) || is_descriptor(0)) &&
          (!row.has(kOfTwoFiles) || is_descriptor(1)) && (row.call_class != CallClass::kByDescriptor || is_descriptor(0)) &&
          (!row.has(kEmptyAtOnce | kEmptyIfEagain) || row.has(kEndedByHandler | kEndedByStop));

@@ -17,7 +17,8 @@ Kernel::Concerns Kernel::concerns(Thread& thread) const {
   const PendingCall& call = thread.call();
   if (call.request != protocol::Request::kSystemCall) return Concerns::kAnybody;
   // Opening one end of a named pipe may wake a thread that opens the other.
-  if ((call.number == SYS_open || call.number == SYS_openat) && !host_of(thread.process()).fifos.empty()) return Concerns::kWaiting;
+  const bool opens = call.number == SYS_open || call.number == SYS_openat;
+  if (opens && !host_of(thread.process()).fifos.empty()) return Concerns::kWaiting;
   // A watch of files may send a signal.
   if (call.number == SYS_bind && watches_files(thread.process().host_index())) return Concerns::kAnybody;
   const auto of_file = [&](int argument) {

@@ -116,6 +116,21 @@ int main(void) {
   for (int n = 0; n < 3; ++n) EXPECT(recv(server, text, 4, MSG_DONTWAIT) == -1 && errno == EAGAIN);
   EXPECT(send(client, "four", 4, 0) == 4);
   while (recv(server, text, 4, MSG_DONTWAIT) != 4) EXPECT(errno == EAGAIN);
+  struct iovec part = {text, 4};
+  struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+  for (int n = 0; n < 3; ++n) EXPECT(recvmsg(server, &header, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+  header.msg_iov = (struct iovec*)1;  // the same address, but another question
+  EXPECT(recvmsg(server, &header, MSG_DONTWAIT) == -1 && errno == EFAULT);
+  header.msg_iov = &part;
+  EXPECT(recvmsg(server, &header, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+  fflush(stdout);
+  const pid_t sender = fork();
+  if (sender == 0) {
+    sleep_ms(3);
+    _exit(send(client, "more", 4, 0) == 4 ? 0 : 1);
+  }
+  while (recvmsg(server, &header, MSG_DONTWAIT) != 4) EXPECT(errno == EAGAIN);
+  EXPECT(text[0] == 'm' && waitpid(sender, &status, 0) == sender && status == 0);
   // A time-out is waited for each time.
   const struct timeval wait = {.tv_usec = 5000};
   EXPECT(setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait) == 0);
