@@ -1,6 +1,6 @@
 // An asynchronous I/O context (io_setup(2)): completion events, polls that wait for a file, and requests on
 // real files that the runtime executes.
-//  
+//
 // Transfers complete before io_submit returns, as Linux does when it cannot defer them. Events are in
 // completion order.
 #pragma once

@@ -1,6 +1,6 @@
 // Signals on I/O readiness of a descriptor (fcntl(2): O_ASYNC, F_SETOWN, F_SETSIG): receiver, signal number
 // and time.
-//  
+//
 // A change of the file sends POLL_IN if the file has input or is at its end, otherwise POLL_OUT if it is
 // writable.
 #pragma once

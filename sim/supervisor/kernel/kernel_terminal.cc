@@ -153,8 +153,8 @@ Kernel::Outcome Kernel::open_terminal_master(Thread& thread, int flags) {
   return install(thread.process(), file, (flags & O_NONBLOCK) != 0);
 }
 
-// Job control: stops the process's group if it is in the background, unless the signal is ignored or the
-// group orphaned (EIO). nullopt: the call proceeds.
+// Job control of a background process: signals its group with SIGTTIN or SIGTTOU, which stops it. EIO if the
+// group is orphaned or ignores SIGTTIN. nullopt: the call proceeds (foreground, or SIGTTOU is ignored).
 std::optional<Kernel::Outcome> Kernel::keep_in_background(Thread& thread, Terminal& terminal, int signal) {
   Process& process = thread.process();
   const Family& family = process.family();
