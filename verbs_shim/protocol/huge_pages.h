@@ -1,5 +1,5 @@
-// Huge pages (MAP_HUGETLB): every host has a pool of them as its description says, whatever the machine has. They are
-// ordinary memory at addresses that are aligned as Linux aligns them; the runtime knows where, the supervisor counts.
+// Huge pages (MAP_HUGETLB): each host has a pool as its description says, independent of the machine. They
+// are ordinary memory, aligned as in Linux. The runtime places them; the supervisor counts them.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,18 @@ inline constexpr unsigned kHugePageKinds = 2;
 inline constexpr std::uint64_t kHugePageSize[kHugePageKinds] = {2ull << 20, 1ull << 30};
 inline constexpr std::uint64_t kMostHugePages[kHugePageKinds] = {1ull << 20, 1ull << 11};
 
-// hugetlbfs; a file in it has pages of 2 MiB.
+// hugetlbfs; its files have pages of 2 MiB.
 inline constexpr const char* kHugeFolder = "/dev/hugepages";
-// What the names of memfd_create(MFD_HUGETLB) begin with on the machine, before the program's own: one for each kind.
+// Prefix, for each page size, of the native name of a memfd_create(MFD_HUGETLB) file.
 inline constexpr const char* kHugeFileMark[kHugePageKinds] = {"/memfd:verbatim-2048kB:", "/memfd:verbatim-1048576kB:"};
 
-// kHugePagesCall: the runtime asks for pages.
-// arguments: [0] HugePageStep, [1] kind, [2] pages, and of a file [3] its device and [4] its
-// inode on the machine. Answered with 0 or -ENOMEM.
+// kHugePagesCall: takes or returns pages. arguments: [0] HugePageStep, [1] page size (index), [2] pages, and
+// for a file its [3] device and [4] inode on the machine. Returns 0 or -ENOMEM.
 enum class HugePageStep : std::uint32_t {
-  kTake = 0,   // for a mapping of the process's own
-  kGive,       // back
-  kTakeFile,   // the file has at least as many pages; whoever maps it shares them
-  kGiveFile,   // the process maps nothing of the file any more
+  kTake = 0,   // for a private mapping
+  kGive,       // returns them
+  kTakeFile,   // for a file with at least as many pages, which all its mappings share
+  kGiveFile,   // the process has no mapping of the file left
 };
 
 }  // namespace verbatim::protocol

@@ -1,7 +1,7 @@
-// System calls that the machine's kernel gets from a program directly, never trapped, and why it may: no argument of theirs
-// names a process, a thread, a user, a clock, a device or a path, and nothing that the machine decides comes back. Those of
-// class kByArgument pass only with the values named here; the shim answers the others. The seccomp filter is made from this
-// table, and so is the list in tests/process/TABLES.md.
+// System calls that the machine's kernel executes for a program directly, without a trap, with the reason for
+// each: no argument names a process, thread, user, clock, device or path, and no result depends on the
+// machine. A call of class kByArgument passes only with the values listed here; the shim answers the others.
+// The seccomp filter and the list in tests/process/TABLES.md are generated from this table.
 #pragma once
 
 #include <asm/prctl.h>
@@ -17,7 +17,7 @@ inline constexpr unsigned kMostPassingValues = 12;
 struct PassingCall {
   std::uint16_t number;
   const char* reason;
-  std::int8_t argument = -1;  // the one that decides, of class kByArgument
+  std::int8_t argument = -1;  // index of the deciding argument, for class kByArgument
   std::uint8_t count = 0;
   std::uint32_t values[kMostPassingValues] = {};
 };
@@ -35,7 +35,7 @@ inline constexpr PassingCall kPassingCalls[] = {
     {SYS_set_robust_list, "an address in the process's own memory; the list is followed by the supervisor"},
 };
 
-// nullptr: it does not pass.
+// nullptr: the call does not pass.
 constexpr const PassingCall* passing_call(std::uint64_t number) {
   for (const PassingCall& call : kPassingCalls) {
     if (call.number == number) return &call;
@@ -43,12 +43,13 @@ constexpr const PassingCall* passing_call(std::uint64_t number) {
   return nullptr;
 }
 
-// Mappings of this size and more are looked at: that the machine has no room for one is no event of the run.
+// Size in bytes from which mappings are checked: a refusal by the machine depends on the machine.
 inline constexpr std::uint32_t kLargeMapping = 1u << 20;
 
 // kRefusedArgumentCall: an argument is refused by name. arguments: [0] number of the call, [1] the value, [2] errno,
-// [3] 1: not for a value, but because it means memory that the shim has mapped for itself.
+// [3] 1: refused because it addresses memory that the shim has mapped for itself.
 
-// kAttachedCall: the runtime has mapped a segment of shared memory. arguments: [0] its id, [1] where. Answered with the address.
+// kAttachedCall: the runtime has mapped a shared memory segment. arguments: [0] its id, [1] its address.
+// Returns the address.
 
 }  // namespace verbatim::protocol

@@ -1,4 +1,4 @@
-// System calls by which a program that waits asks the same again and again: is there a byte, an event, a connection.
+// System calls that a waiting program repeats to poll for a byte, an event or a connection.
 #pragma once
 
 #include <sys/syscall.h>
@@ -10,35 +10,35 @@
 
 namespace verbatim::protocol {
 
-// Of so many different calls that found nothing a thread knows the answers, each by its place in a list.
+// A thread stores the answers of this many different empty calls, each at an index.
 inline constexpr std::uint32_t kMostKnownCalls = 4, kAllKnownCalls = (1 << kMostKnownCalls) - 1;
 
-// Bits of the number that comes with Request::kPoll: the thread is in ibv_start_poll(cq, attributes), not in
-// ibv_poll_cq(cq, count, completions); it is in sched_yield(), and no completion queue is looked at; behind them, the calls whose
-// answers it knows.
+// Bits of the number in Request::kPoll: kStartsPoll: ibv_start_poll(cq, attributes) instead of
+// ibv_poll_cq(cq, count, completions); kYields: sched_yield(), without a completion queue. From
+// kKnownCallsShift on: one bit for each call whose answer the thread stores.
 inline constexpr std::uint32_t kStartsPoll = 2, kYields = 4, kKnownCallsShift = 8;
 
-// What the supervisor says with an answer (ThreadSlot::repeats): the calls whose known answers are so until the horizon, a bit
-// for each place, and behind them the place at which the present call is kept, from 1 on; 0: it is not.
+// Bits of ThreadSlot::repeats in an answer: one bit for each stored answer that is valid until the horizon.
+// From kKeptAtShift on: 1 + the index at which to store this call's answer, or 0.
 inline constexpr std::uint32_t kKeptAtShift = 8;
 
-// A relative sleep: it finds nothing either, and takes as long whenever it is made.
+// A relative sleep, which is an empty call with a fixed duration.
 inline bool is_sleep(std::uint32_t number, const std::int64_t (&arguments)[6]) {
   constexpr std::int64_t kAbsolute = 1;  // TIMER_ABSTIME
   return number == SYS_nanosleep || (number == SYS_clock_nanosleep && (arguments[1] & kAbsolute) == 0);
 }
 
-// Whether such a call has found that there is nothing, and changed nothing. It must not have waited, unless it sleeps.
+// True if the call has found nothing and changed nothing. It must not have waited, except for a sleep.
 inline bool finds_nothing(std::uint32_t number, const std::int64_t (&arguments)[6], std::int64_t result) {
   const SystemCall& call = system_call(number);
-  // Of write a file that is full, or /dev/infiniband/rdma_cm that is asked for an event.
+  // For write(2): a full file, or /dev/infiniband/rdma_cm without an event.
   if (call.has(CallTraits::kEmptyIfEagain)) return result == -EAGAIN;
   if (call.has(CallTraits::kEmptyAtOnce)) return result == 0 && arguments[call.arguments - 1] == 0;
   return call.has(CallTraits::kSleep) && result == 0 && is_sleep(number, arguments);
 }
 
-// What such a call reads of the program's memory, in bytes, besides its arguments: a poll its descriptors, a sleep its time, a
-// write what is written, a recvmsg the header.
+// Program memory that the call reads in addition to its arguments: pollfds, the duration of a sleep, the
+// bytes of a write, or the header of a recvmsg.
 struct CallMemory {
   std::uint64_t address = 0, length = 0;
 };
@@ -60,9 +60,9 @@ CallMemory memory_of_call(std::uint32_t number, const A (&a)[6]) {
       return {};
   }
 }
-inline constexpr std::uint64_t kMostCallMemory = 64;  // a call that reads more is asked each time
+inline constexpr std::uint64_t kMostCallMemory = 64;  // bytes; a call that reads more is never repeated locally
 
-// Whether two calls of that number ask the same; what is left in the registers of other arguments says nothing.
+// True if two calls of that number have equal arguments; registers beyond its arguments are ignored.
 template <class A, class B>
 bool ask_the_same(std::uint32_t number, const A (&a)[6], const B (&b)[6]) {
   const unsigned count = system_call(number).arguments;

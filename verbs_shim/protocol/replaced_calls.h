@@ -1,5 +1,6 @@
-// System calls that are answered without a trap: the instruction is replaced by a jump (sim/supervisor/code), and the shim does
-// in the middle of the program what it would do in the handler of the trap.
+// System calls that are answered without a trap: the instruction is replaced by a jump to a stub
+// (sim/supervisor/code), and the shim answers on the program's path of execution as it would in the trap
+// handler.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,14 @@
 
 namespace verbatim::protocol {
 
-// Whether a call may be answered so. Those that are not named trap as ever: what needs the program's registers or changes
-// them (clone, fork, execve, rt_sigreturn, sigaltstack), what ends a thread or sends it signals, what waits for signals alone,
-// and what the kernel answers by itself, which never traps.
+// True if the call may be answered without a trap. Other calls trap: calls that read or change the program's
+// registers (clone, fork, execve, rt_sigreturn, sigaltstack), end a thread, send it signals, or only wait for
+// signals. Calls that the kernel executes are not trapped at all.
 constexpr bool is_answered_in_place(long number) {
   return system_call(static_cast<std::uint64_t>(number)).has(CallTraits::kInPlace);
 }
 
-// kFinishCall: the stub makes it when an answer has to be finished in a trap, because the program's signal handlers are to run.
+// kFinishCall: made by the stub if the answer must be completed in a trap, because signal handlers are to
+// run.
 
 }  // namespace verbatim::protocol

@@ -1,22 +1,22 @@
-// Every x86-64 system call, one row each: everything that differs from call to call.
+// Every x86-64 system call, one row each, with all properties in which calls differ.
 //
 //   number, name   as in Linux
-//   class          who answers it, see CallClass (system_calls.h)
-//   errno          of a refused call; 0: it is not refused
-//   handler        member of supervisor::Kernel that answers it; sys_refused: the shim or the machine's kernel does, or nobody
-//   traits         see CallTraits (system_calls.h)
-//   letters        how --calls shows each argument (tools/verbatim/calls/system_call_text.cc):
-//     numbers      d int, D of 64 bits, u without sign, x hexadecimal, I written by the call
+//   class          CallClass (system_calls.h)
+//   errno          of a refused call; 0: not refused
+//   handler        member of supervisor::Kernel that answers it; sys_refused: answered by the shim or the kernel, or refused
+//   traits         CallTraits (system_calls.h)
+//   letters        format of each argument in --calls (tools/verbatim/calls/system_call_text.cc):
+//     numbers      d int, D of 64 bits, u unsigned, x hexadecimal, I written by the call
 //     files        f descriptor or AT_FDCWD, p path, i two descriptors that the call writes
-//     bytes        B read by the call and b written by it, their number in the next argument; V and v the same in an iovec;
-//                  s string
-//     structures   A address of a socket, its length next; a written by the call; t timespec, T written; G array of strings;
-//                  E epoll_event, e those written; P pollfds, their number next; N set of signals
+//     bytes        B read by the call and b written by it, with the length in the next argument; V and v: iovec; s string
+//     structures   A socket address, with its length next; a written by the call; t timespec, T written; G array of strings;
+//                  E epoll_event, e written; P pollfds, with their number next; N set of signals
 //     constants    all other letters, see constant()
-//   What the call writes is an address until it has succeeded.
+//   An argument that the call writes is shown as an address until the call has succeeded.
 //
-// The seccomp filter, the shim's dispatch, the supervisor's and the text of calls are made from these rows. A new call takes one
-// row, and one function where a handler answers it. Rows that contradict themselves do not compile.
+// The seccomp filter, the dispatch of the shim and of the supervisor, and the text of calls are generated
+// from these rows. A new call takes one row, and one function if a handler answers it. Inconsistent rows do
+// not compile.
 #pragma once
 
 // clang-format off
@@ -396,8 +396,8 @@
   X(461, lsm_list_modules, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                             \
   X(462, mseal, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")
 
-// Calls of the runtime to the supervisor, which Linux does not have: number, name, handler, traits. The headers that name them in
-// the last column say which arguments they have. Programs can make StartRemoteShell, and no other.
+// Calls of the runtime to the supervisor that Linux does not have: number, name, handler, traits. The header
+// in the last column describes the arguments. Programs can make StartRemoteShell only.
 #define VERBATIM_RUNTIME_CALLS(X) \
   X(500, FileNumbers, sys_file_numbers, kOfCaller)                   /* path_view.h */     \
   X(501, FileOwner, sys_file_owner, kNone)                           /* path_view.h */     \

@@ -1,17 +1,16 @@
-// Every x86-64 system call: who answers it, and all else in which calls differ (system_call_table.h). A call without a row is
-// refused with ENOSYS.
+// Every x86-64 system call: its class, and all other properties in which calls differ (system_call_table.h).
+// A call without a row is refused with ENOSYS.
 //
-//   kPassing       executed by the kernel, never trapped: passing_calls.h says why it may
-//   kByArgument    the same with the arguments named there; the shim answers or refuses others
-//   kLocal         answered by the shim: signal state and process attributes it has to keep its own hands on.
-//   kByDescriptor  the supervisor's when the descriptor in the first argument is virtual, the kernel's
-//                  otherwise.
-//   kByPath        the supervisor's when a path leads to what each simulated host has of its own (path_view.h),
-//                  the kernel's otherwise. Which arguments are paths stands in path_calls.h.
-//   kByProtection  the kernel's; when it makes memory executable, the code there is searched before it can run, and when
-//                  the machine has no room for a large mapping, the run says so
-//   kVirtual       always the supervisor's (it may still answer "execute it natively").
-//   kRefused       fails with the errno of its row and is reported by name.
+//   kPassing       executed by the kernel, never trapped; passing_calls.h has the reasons
+//   kByArgument    like kPassing for the argument values listed there; the shim answers or refuses the others
+//   kLocal         answered by the shim, which keeps signal state and some process attributes
+//   kByDescriptor  answered by the supervisor if the descriptor in the first argument is virtual, else by the kernel
+//   kByPath        answered by the supervisor if a path leads to a tree of the simulated host (path_view.h), else by the
+//                  kernel; path_calls.h lists the path arguments
+//   kByProtection  executed by the kernel. Code that becomes executable is searched before it can run. If the machine
+//                  refuses a large mapping, the run reports it
+//   kVirtual       passed to the supervisor, which may answer "execute natively"
+//   kRefused       fails with the errno of its row, and a warning names it
 #pragma once
 
 #include <errno.h>
@@ -36,35 +35,38 @@ enum class CallClass : std::uint8_t {
 enum class CallTraits : std::uint32_t {
   kNone = 0,
 
-  // Whom the call concerns, so that it may be executed before calls of other hosts that are earlier in virtual time
-  // (sim/supervisor/kernel/kernel_ahead.cc). None of these: anybody. Calls that make or end processes have none, nor those that
-  // number something in the whole run (a TCP connection), that may set a timer that goes off at once, or by which programs wait.
-  kOfCaller = 1u << 0,      // the calling process
-  kOfFile = 1u << 1,        // the file whose descriptor is the first argument
-  kOfTwoFiles = 1u << 2,    // those of the first two arguments
-  kOfUnixSocket = 1u << 3,  // the file of the first argument, if it is a Unix socket
-  kOfFutex = 1u << 4,       // those who wait for a futex of the host, when they are woken
+  // Threads that the call affects. A call with one of these traits may be executed before earlier calls of
+  // other hosts (sim/supervisor/kernel/kernel_ahead.cc); a call with none affects any thread. None: calls
+  // that create or end processes, that assign numbers unique in the run (TCP connections), that may start a
+  // timer due at once, and calls by which programs wait.
+  kOfCaller = 1u << 0,      // only the calling process
+  kOfFile = 1u << 1,        // users of the file that is the first argument
+  kOfTwoFiles = 1u << 2,    // users of the files that are the first two arguments
+  kOfUnixSocket = 1u << 3,  // users of the first argument, if it is an AF_UNIX socket
+  kOfFutex = 1u << 4,       // for FUTEX_WAKE, waiters on a futex of the host
   kConcerns = kOfCaller | kOfFile | kOfTwoFiles | kOfUnixSocket | kOfFutex,
 
   // Answered without a trap (replaced_calls.h).
   kInPlace = 1u << 5,
 
-  // By an answer of these calls a waiting program learns that there is nothing, and nothing has changed (repeated_calls.h).
+  // The call has found nothing and changed nothing (repeated_calls.h) if it returns:
   kEmptyIfEagain = 1u << 6,  // EAGAIN
-  kEmptyAtOnce = 1u << 7,    // 0, where the last argument, a timeout, is 0
-  kSleep = 1u << 8,          // 0, of a relative sleep
+  kEmptyAtOnce = 1u << 7,    // 0, with a zero timeout as last argument
+  kSleep = 1u << 8,          // 0, from a relative sleep
 
-  // What ends a blocked call early, see signal(7).
-  kEndedByHandler = 1u << 9,  // a signal handler, unless it is installed with SA_RESTART
+  // Events that end a blocked call early, see signal(7).
+  kEndedByHandler = 1u << 9,  // a signal handler installed without SA_RESTART
   kEndedByStop = 1u << 10,    // also a stop signal
 
-  // Programs that wait make the call again and again, and no answer says more than those before: one line of --calls.
+  // Waiting programs repeat the call, and no answer adds information: consecutive calls are one line of
+  // --calls.
   kOnlyAsks = 1u << 11,
 
   kFree = 1u << 12,    // takes no virtual time
-  kUnseen = 1u << 13,  // is recorded only if it fails
+  kUnseen = 1u << 13,  // recorded only if it fails
 
-  // The argument with the flag by which exec closes the descriptors that the call makes: O_CLOEXEC, or MSG_CMSG_CLOEXEC.
+  // Index of the argument with the close-on-exec flag for new descriptors: O_CLOEXEC, or MSG_CMSG_CLOEXEC
+  // with kMessage.
   kExecFlag0 = 1u << 16,
   kExecFlag1 = 2u << 16,
   kExecFlag2 = 3u << 16,
@@ -73,7 +75,7 @@ enum class CallTraits : std::uint32_t {
   kMessage = 1u << 19,
   kMessageExecFlag2 = kExecFlag2 | kMessage,
   kMessageExecFlag3 = kExecFlag3 | kMessage,
-  kExecFlagOfFcntl = 1u << 20,  // of F_DUPFD_CLOEXEC alone
+  kExecFlagOfFcntl = 1u << 20,  // only F_DUPFD_CLOEXEC
 };
 constexpr CallTraits operator|(CallTraits a, CallTraits b) {
   return static_cast<CallTraits>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
@@ -88,13 +90,13 @@ struct SystemCall {
   std::int16_t refusal;  // errno of a refused call
   CallTraits traits;
   const char* letters;     // one for each argument
-  std::uint8_t arguments;  // how many
+  std::uint8_t arguments;  // number of arguments
 
-  // At least one of them.
+  // True if the call has at least one of `some`.
   constexpr bool has(CallTraits some) const { return (traits & some) != CallTraits::kNone; }
 };
 
-// Index of the argument with the flag, of a call that has one of kExecFlags.
+// Index of the argument with the close-on-exec flag, for a call with one of kExecFlags.
 constexpr unsigned exec_flag_argument(const SystemCall& call) {
   constexpr auto kUnit = static_cast<std::uint32_t>(CallTraits::kExecFlag0);
   return static_cast<std::uint32_t>(call.traits & CallTraits::kExecFlags) / kUnit - 1;
@@ -138,7 +140,7 @@ constexpr const SystemCall& system_call(std::uint64_t number) {
   return kRows[number < kSystemCallLimit ? number : kSystemCallLimit - 1];
 }
 
-// Rows in the order of their numbers, each number once, and none that contradicts itself.
+// Rows ascend by number, and no row contradicts itself.
 constexpr bool is_sound(const SystemCall& row) {
   using enum CallTraits;
   const bool is_answered = row.call_class != CallClass::kPassing && row.call_class != CallClass::kByArgument &&

@@ -1,4 +1,4 @@
-// The token: a request goes into the thread's slot, the supervisor is woken, the thread sleeps until `go`.
+// Token exchange: the thread stores a request in its slot, wakes the supervisor, and waits for `go`.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -42,7 +42,7 @@ void exchange_token() {
   disarm_poke_timer();
   protocol::RegionHeader& header = region_header();
   header.message_slot = my_slot_index();
-  const Waiting waiting{my_slot->looks, my_slot->yields};  // from then on the slot is the supervisor's
+  const Waiting waiting{my_slot->looks, my_slot->yields};  // afterwards the supervisor owns the slot
   if (protocol::hand_over(header.message)) native(SYS_futex, &header.message, FUTEX_WAKE, 1, 0, 0, 0);
   await_token(waiting);
 }
@@ -55,9 +55,9 @@ void give_token_back() {
   }
 }
 
-// How a thread waits depends on real time, and so does what its frames leave behind: programs that read stack which they
-// have not written would see it. So it waits on the stack on which the shim starts threads. (A handler stays on its own:
-// the kernel has to see that it is in use.)
+// How a thread waits depends on real time, as do the contents of its stack frames; a program that reads
+// uninitialized stack would see them. The thread therefore waits on the stack on which the shim starts
+// threads. (A trap handler stays on its signal stack, because the kernel must see that the stack is in use.)
 void hand_over() {
   if (my_slot->request != Request::kPoke) time_passes();
   const unsigned long base = protocol::shim_stack(my_slot_index());
@@ -65,7 +65,7 @@ void hand_over() {
   asm volatile("mov %%rsp, %0" : "=r"(here));
   if (here - base < 2 * kSignalStackSize) return give_token_back();
   const unsigned long top = base + 2 * kSignalStackSize - (has_foreign_bases ? kRoomWithoutStorage : 0);
-  // The frame pointer leads debuggers back.
+  // The frame pointer leads debuggers back to the caller.
   asm volatile(
       "mov %%rsp, %%rbx\n"
       "mov %0, %%rsp\n"
@@ -76,7 +76,7 @@ void hand_over() {
       : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
 }
 
-// Whether the descriptors that a call makes are closed by exec. The verbs library's own are.
+// True if new descriptors of the call are close-on-exec; those of the verbs library are.
 bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
   if (slot.request == Request::kCommand) return true;
   const protocol::SystemCall& call = protocol::system_call(number);
@@ -86,13 +86,13 @@ bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a
   return (a[argument] & (call.has(CallTraits::kMessage) ? MSG_CMSG_CLOEXEC : O_CLOEXEC)) != 0;
 }
 
-// The path that the supervisor has put into the mailbox.
+// Copies the path that the supervisor has stored in the mailbox.
 void take_path(PathExchange& paths) {
   memcpy(paths.text, my_mailbox().bytes, sizeof paths.text);
   paths.text[sizeof paths.text - 1] = 0;
 }
 
-// The call with what the kernel is to get of it.
+// Executes the call natively, with native paths in place of the program's.
 long execute_natively(const ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathExchange* paths) {
   if (number == SYS_exit) leave_slot();
   if (paths == nullptr) return call_on_number(number, a);
@@ -106,20 +106,20 @@ long execute_natively(const ThreadSlot& slot, std::uint32_t number, const long (
     n[path.path] = reinterpret_cast<long>(paths->text);
     if (path.folder >= 0) n[path.folder] = AT_FDCWD;
   }
-  // What the supervisor names is a device, a link to what is open, or a file of the host's own.
+  // The supervisor only names devices, links to open files, and files of the host.
   const bool is_own = paths->names_own || (slot.action == Action::kNativePath && !leads_to_machine_file(paths->text));
   const AsFileUser user(number, is_own);
   return call_with_room(number, n);
 }
 
-// Signals that came with an answer, taken from the slot before anything else uses it.
+// Signals that came with an answer. Copied, because a later request reuses the slot.
 struct Raised {
   explicit Raised(ThreadSlot& slot) : count(slot.raised_count) {
     if (count > protocol::kMaxRaisedSignals) count = protocol::kMaxRaisedSignals;
     slot.raised_count = 0;
     for (std::uint32_t i = 0; i < count; ++i) signals[i] = slot.raised[i];
   }
-  // `mask`: what the program has masked.
+  // `mask`: the program's signal mask.
   void raise_all(std::uint64_t mask) const {
     for (std::uint32_t i = 0; i < count; ++i) raise_here(signals[i], mask);
   }
@@ -185,11 +185,11 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathE
   return -ENOSYS;
 }
 
-// Nothing outside can notice or change anything before the horizon: the thread lets the time pass by itself.
+// Before the horizon, no other component can notice or affect the thread: it advances its clock itself.
 bool passes_locally(std::int64_t cost_ps) {
   time_passes();
   ThreadSlot& slot = *my_slot;
-  // A sleep may be longer than there is time: the sum is made only where it is known to be small.
+  // The cost may exceed the remaining time: compared by subtraction, which cannot overflow.
   if (cost_ps >= slot.horizon_ps - slot.clock_ps) return false;
   if (slot.clock_ps + cost_ps >= slot.next_touch_ps && !touch_memory(slot.clock_ps + cost_ps)) return false;
   thread_state().in_clock_row = false;
@@ -197,9 +197,10 @@ bool passes_locally(std::int64_t cost_ps) {
   return true;
 }
 
-// A thread may be late with a call that it would answer itself. Which one is known by counting the calls, so the count must be
-// the same however the thread runs: what a parked thread does not execute (looks at queues in vain, yields, clock reads) is
-// left out but for the first look or yield behind a call of another kind.
+// Chosen delays: a call that the thread would answer itself may be delayed. It is identified by counting
+// calls, and the count must not depend on how the thread runs. Calls that a parked thread does not execute
+// (empty polls, yields, clock reads) are therefore not counted, except the first poll or yield after a call
+// of another kind.
 bool is_late(protocol::OwnCall kind) {
   thread_state().waits = false;
   access_row_ends();
@@ -211,7 +212,7 @@ bool is_late_to_wait() {
   return --my_slot->calls_until_late[static_cast<std::uint32_t>(protocol::OwnCall::kOther)] == 0;
 }
 
-// What the analysis of the caller's loop will look at.
+// Copies the memory lines that the analysis of the caller's loop will read.
 void bring_lines() {
   ThreadSlot& slot = *my_slot;
   const std::uint32_t pages = slot.pages_to_bring;
@@ -232,7 +233,7 @@ bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64
   if (jump != 0) bring_lines();
   const std::int64_t before = slot.clock_ps;
   hand_over();
-  // It was parked; else the slice goes on as if there had been no poke.
+  // The clock has advanced: the thread was parked. Otherwise the slice continues as without the poke.
   if (slot.clock_ps != before) thread_state().repeated_calls.forget();
   const bool waited = slot.result != protocol::kVainPoke;
   Raised(slot).raise_all(mask);
@@ -289,7 +290,7 @@ void await_token(Waiting waiting) {
 long exchange(Request request, std::uint32_t number, const long (&arguments)[6], PathExchange* paths) {
   ThreadSlot& slot = *my_slot;
   ThreadState& state = thread_state();
-  // Polls before and after a call that finds nothing again are still in a row.
+  // A repeated empty call does not interrupt a row of polls.
   if (request == Request::kSystemCall && state.repeated_calls.known() != 0) {
     const RepeatedCall* const same = state.repeated_calls.find(number, arguments);
     if (same != nullptr && passes_locally(costs().system_call_ps + same->extra_ps)) return same->result;
@@ -307,8 +308,8 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
     const bool again = slot.action == Action::kRestart;
     const std::uint32_t repeats = slot.repeats;
     const std::int64_t extra_ps = slot.action_arguments[0];
-    // The answer is carried out first: a handler that runs now makes calls of its own, which use the slot and
-    // the mailbox.
+    // The answer is carried out first: a handler that runs here makes calls, which reuse the slot and the
+    // mailbox.
     const Raised raised(slot);
     const std::uint32_t tid = slot.virtual_tid;
     const long result = again ? 0 : carry_out(slot, number, arguments, paths);
@@ -319,21 +320,21 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
       memcpy(reinterpret_cast<void*>(arguments[1]), my_mailbox().bytes, static_cast<std::size_t>(arguments[0]));
     }
     if (slot.virtual_tid != tid) {
-      // In a copy of the process: those above are the parent's, its own came with its first token.
+      // In a forked copy: `raised` belongs to the parent; the copy's own signals came with its first token.
       const Raised own(slot);
       if (own.count != 0) own.raise_all(program_mask());
     } else if (raised.count != 0) {
       raised.raise_all(program_mask());
     }
     if (!again) return result;
-    // A trapped call is made again by the program itself, when its handlers have run.
+    // The program repeats a trapped call itself, after its handlers have run.
     if (slot.context_address != 0) return kMakeCallAgain;
   }
 }
 
 namespace {
 
-// A row of clock reads: when it began, and what the next read in it costs.
+// A row of clock reads: its start, and the cost of the next read.
 struct ClockRow {
   std::int64_t start_ps;
   std::int64_t cost_ps;
@@ -351,7 +352,8 @@ ClockRow next_clock_read(std::int64_t first_cost_ps) {
 std::int64_t read_clock(std::int64_t first_cost_ps, bool is_function) {
   ThreadState& state = thread_state();
   const ClockRow row = next_clock_read(first_cost_ps);
-  // Polls before and after it are still in a row: who looks at a clock between them waits as others do.
+  // A clock read does not interrupt a row of polls: a loop that polls and reads a clock is a waiting loop,
+  // too.
   if (row.cost_ps > 0 && !passes_locally(row.cost_ps)) {
     const bool is_seen = is_function && !has_foreign_bases;
     if (is_seen) bring_lines();
@@ -390,7 +392,7 @@ long raise_here(const protocol::RaisedSignal& raised, std::uint64_t mask) {
     info.si_timerid = raised.timer;
     info.si_overrun = raised.overrun;
     info.si_ptr = reinterpret_cast<void*>(raised.value);
-  } else if (raised.code > SI_USER && raised.code <= POLL_HUP && raised.signal != SIGCHLD) {  // of a descriptor
+  } else if (raised.code > SI_USER && raised.code <= POLL_HUP && raised.signal != SIGCHLD) {  // si_code of a descriptor
     info.si_band = static_cast<long>(raised.value);
     info.si_fd = raised.timer;
   } else if (raised.code != SI_KERNEL) {
@@ -408,7 +410,7 @@ long raise_here(const protocol::RaisedSignal& raised, std::uint64_t mask) {
     return 0;
   }
   const long process = native(SYS_getpid);
-  // The kernel lets nobody but the first thread send the whole process what did not come from a program.
+  // Only a process's first thread may send the whole process a signal with an si_code of the kernel.
   if (raised.to_thread == 0 && native(SYS_gettid) == process && (mask >> (raised.signal - 1) & 1) != 0) {
     return native(SYS_rt_sigqueueinfo, process, raised.signal, &info);
   }
@@ -445,7 +447,7 @@ void spend_between_polls(std::int64_t cost_ps) {
 
 namespace {
 
-// Whether the thread may be parked, with all that is needed to find out: what was brought before is of another time.
+// Asks whether the thread may be parked, and provides current memory lines for the analysis.
 long ask_to_wait(std::uint32_t kind, const long (&arguments)[6]) {
   bring_lines();
   return exchange(Request::kPoll, kind, arguments);
@@ -466,7 +468,7 @@ void spend_on_yield() {
     if (before >= kFewest) ++my_slot->polls_alone;
     return;
   }
-  if (before < kFewest) {  // a poll loop that yields is asked about at its polls
+  if (before < kFewest) {  // in a poll loop that yields, the polls ask
     exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
     state.yields_in_a_row = before + 1;
     return;
@@ -483,11 +485,10 @@ void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
                    std::uint32_t sequence, std::uint32_t kind) {
   ThreadState& state = thread_state();
   if (cost_ps <= 0) return;
-  if (has_foreign_bases) return spend_between_polls(cost_ps);  // the caller's registers are not where they are looked for
+  if (has_foreign_bases) return spend_between_polls(cost_ps);  // the caller's registers are not where the analysis expects them
   state.yields_in_a_row = 0;
   const bool late = is_late_to_wait();
-  // A program that has looked in vain for a while may be parked: it asks for that before its horizon has
-  // come.
+  // After enough empty polls, a program may be parked: it asks before its horizon is reached.
   if (!late && state.polls_in_a_row < state.polls_allowed && passes_locally(cost_ps)) {
     ++state.polls_in_a_row;
     ++my_slot->polls_alone;
@@ -533,7 +534,7 @@ int command(protocol::CommandHeader* command) {
   if (size < sizeof(protocol::CommandHeader) || size > protocol::kMailboxSize) return EINVAL;
   ToldScope told(protocol::ToldKind::kCommand, 0, reinterpret_cast<std::int64_t>(command));
   memcpy(my_mailbox().bytes, command, size);
-  // The answer is copied into `command` there, before a signal handler can use the mailbox.
+  // exchange() copies the answer into `command`, before a signal handler can reuse the mailbox.
   const long transport =
       exchange(Request::kCommand, 0, {static_cast<long>(size), reinterpret_cast<long>(command), 0, 0, 0, 0});
   if (transport < 0) return told.ended(static_cast<int>(-transport));

@@ -1,10 +1,12 @@
-// System calls that come through a stub (sim/supervisor/code/stub.h) instead of a trap. The stub jumps to verbatim_call_entry(),
-// which takes the upper half of the thread's own stack, as nothing of the program's may be touched, and answers as the handler
-// of the trap would: dispatch() finds a context that holds the program's mask.
+// System calls that arrive through a stub (sim/supervisor/code/stub.h) instead of a trap. The stub jumps to
+// verbatim_call_entry(), which switches to the upper half of the thread's shim stack, because program memory
+// must not be touched, and answers as the trap handler does: dispatch() gets a context with the program's
+// signal mask.
 //
-// Nothing is masked natively meanwhile. A signal of the program's that comes is made to wait: from then on everything is
-// masked, and the stub makes kFinishCall in its own place, a trap in which the answer is put into the program's registers and
-// the mask restored, so that the signal finds the program behind its call. So does a call that is to be made again.
+// Signals stay unmasked natively meanwhile. If one arrives, delay_signal() queues it again and masks all
+// signals. The stub then makes the call kFinishCall, which traps; the trap handler stores the answer in the
+// program's registers and restores the mask, and the signal is delivered after the call. A call that must be
+// repeated takes the same route.
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -17,10 +19,10 @@
 #include "verbs_shim/runtime/state.h"
 #include "verbs_shim/runtime/thread_state.h"
 
-// 0: the process has threads whose storage is not where the C library has it (thread_state.h), and every call traps.
+// 0: the process has threads whose TLS is not the C library's (thread_state.h), and every call traps.
 extern "C" __attribute__((visibility("hidden"))) std::uint64_t verbatim_answers_calls;
 std::uint64_t verbatim_answers_calls = 1;
-// Where the calls of this thread work; 0: the shim does not know the thread yet.
+// Stack for calls of this thread; 0: the shim does not know the thread yet.
 extern "C" __attribute__((visibility("hidden"))) __thread std::uint64_t verbatim_call_stack;
 __thread std::uint64_t verbatim_call_stack = 0;
 
@@ -28,29 +30,29 @@ namespace verbatim::shim {
 
 namespace {
 
-// As verbatim_call_entry() pushes it.
+// Layout in which verbatim_call_entry() pushes it.
 struct StubCall {
   long arguments[6];
   long number;
-  std::uint64_t goes_on;  // in the stub: where the system call is
+  std::uint64_t goes_on;  // address of the syscall instruction in the stub
   std::uint64_t flags;
   std::uint64_t stack_pointer;
 };
 
-// An answer that waits for the trap.
+// An answer to be completed in the trap.
 struct Unfinished {
   bool is_there;
   long number, result;
   std::uint64_t mask;  // native
 };
 __thread Unfinished unfinished;
-__thread bool is_interrupted = false;  // all is masked natively
+__thread bool is_interrupted = false;  // all signals are masked natively
 
 std::uint64_t& native_mask(ucontext_t& context) { return *reinterpret_cast<std::uint64_t*>(&context.uc_sigmask); }
 
-constexpr unsigned kCallSize = 2;                    // bytes of the syscall instruction
-constexpr unsigned kLoadSize = 5, kCompareSize = 6;  // of those that a jump takes the place of along with it
-constexpr unsigned kJumpSize = 5, kEnterSize = 13;   // of the jump to a stub, and of what lies before its call: or behind a load
+constexpr unsigned kCallSize = 2;                    // length of the syscall instruction, in bytes
+constexpr unsigned kLoadSize = 5, kCompareSize = 6;  // lengths of the neighbouring instructions that the jump replaces as well
+constexpr unsigned kJumpSize = 5, kEnterSize = 13;   // lengths of the jump to a stub, and of the stub's code before its call
 
 // cmp $value, %rax
 bool is_comparison(const unsigned char* code) { return code[0] == 0x48 && code[1] == 0x3d; }
@@ -67,7 +69,7 @@ bool read_code(unsigned char* to, std::uint64_t from, std::size_t size) {
 
 void set_flags_of_comparison(greg_t& flags, std::uint64_t result, std::int32_t value) {
   std::uint64_t after;
-  // Below the stack pointer lie 128 bytes that the compiler uses (System V ABI, red zone).
+  // Skips the red zone: the compiler uses 128 bytes below the stack pointer (System V ABI).
   asm("lea -128(%%rsp), %%rsp\n cmp %2, %1\n pushfq\n pop %0\n lea 128(%%rsp), %%rsp"
       : "=&r"(after)
       : "r"(result), "r"(static_cast<std::int64_t>(value))
@@ -76,7 +78,7 @@ void set_flags_of_comparison(greg_t& flags, std::uint64_t result, std::int32_t v
   flags = static_cast<greg_t>((static_cast<std::uint64_t>(flags) & ~kArithmetic) | (after & kArithmetic));
 }
 
-// Calls that have trapped, by the address behind them, and how often since the supervisor was told.
+// Calls that have trapped: the address after the instruction, and the number of traps since the last report.
 struct TrappedCall {
   std::uint64_t address;
   std::uint32_t traps, enough;
@@ -85,7 +87,7 @@ constexpr std::uint32_t kNeverEnough = 0;
 constexpr unsigned kPlaces = 128, kNearPlaces = 8;
 TrappedCall trapped_calls[kPlaces];
 
-// nullptr: there are too many others.
+// nullptr: no free entry near its hash.
 TrappedCall* trapped_call_at(std::uint64_t address) {
   const auto first = static_cast<unsigned>(address * 0x9e37'79b9'7f4a'7c15ull >> 57);
   static_assert(1 << (64 - 57) == kPlaces);
@@ -99,12 +101,12 @@ TrappedCall* trapped_call_at(std::uint64_t address) {
 
 }  // namespace
 
-// What the call's register gets, and in `call->goes_on` where the stub goes on: at its system call, or behind it.
+// Returns the value for rax. `call->goes_on`: where the stub continues, at its system call or after it.
 extern "C" __attribute__((used)) long verbatim_answer_call(StubCall* call) {
   protocol::ThreadSlot& slot = *my_slot;
-  // Of a call from within the shim's own the trap is the kernel's to judge.
+  // A call made by the shim itself traps as usual.
   if (!protocol::is_answered_in_place(call->number) || slot.context_address != 0) return call->number;
-  ucontext_t context;  // most of it is nobody's business
+  ucontext_t context;  // dispatch() uses few of its fields
   context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(call->stack_pointer);
   const std::uint64_t before = without_reserved(slot.signal_mask);
   native_mask(context) = before;
@@ -121,9 +123,10 @@ extern "C" __attribute__((used)) long verbatim_answer_call(StubCall* call) {
   return protocol::kFinishCall;
 }
 
-// r11: the call in the stub. rcx is free as well, as the call would change it; the flags are not. While the answer is made the
-// caller's frame is, for debuggers, where StubCall::stack_pointer says, and its place is what the stub loads into rcx: 9 bytes
-// behind the call, and as many more as the four bytes tell that are 5 behind it.
+// r11: address of the call in the stub. rcx is free, because the call would change it; the flags are not. For
+// debuggers, the CFI expressions describe the caller's frame: rsp is StubCall::stack_pointer; the return
+// address is that which the stub loads into rcx (lea): 9 bytes after the call, plus the 32-bit displacement
+// that is 5 bytes after it.
 asm(R"(
   .text
   .globl verbatim_call_entry
@@ -181,7 +184,7 @@ void let_all_calls_trap() { verbatim_answers_calls = 0; }
 bool delay_signal(int signal, const siginfo_t& info, ucontext_t* context) {
   if (my_slot->context_address == 0) return false;
   is_interrupted = true;
-  native_mask(*context) = ~(signal_bit(SIGSEGV) | signal_bit(SIGSYS));  // the trap must not find its own masked
+  native_mask(*context) = ~(signal_bit(SIGSEGV) | signal_bit(SIGSYS));  // SIGSYS stays unmasked for the trap
   native(SYS_rt_tgsigqueueinfo, native(SYS_getpid), native(SYS_gettid), signal, &info);
   return true;
 }
@@ -190,7 +193,7 @@ CallPlace place_of_call(const ucontext_t* context) {
   const greg_t* const registers = context->uc_mcontext.gregs;
   const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
   CallPlace place{rip, rip, rip - kCallSize, false, 0};
-  // In a stub it follows what sets rcx to where the program's own code goes on.
+  // In a stub, the instruction after the call sets rcx to the return address in the program.
   constexpr unsigned kSetSize = 7;
   unsigned char code[kSetSize + kCompareSize];
   const bool in_stub = in_patch_area(rip) && read_code(code, rip, sizeof code) && code[0] == 0x48 && code[1] == 0x8d &&
@@ -204,7 +207,7 @@ CallPlace place_of_call(const ucontext_t* context) {
     loads = !place.compares;
   } else {
     place.compares = read_code(code, rip, kCompareSize) && is_comparison(code);
-    // "mov $number, %eax", or "mov 8(%rsp), %r9".
+    // mov $number, %eax, or mov 8(%rsp), %r9.
     unsigned char before[kLoadSize];
     static constexpr unsigned char kLoadsArgument[kLoadSize] = {0x4c, 0x8b, 0x4c, 0x24, 0x08};
     loads = read_code(before, rip - kCallSize - kLoadSize, sizeof before) &&
@@ -262,7 +265,7 @@ void note_trapped_call(const ucontext_t* context) {
   if (call == nullptr || call->enough == kNeverEnough || ++call->traps < call->enough) return;
   switch (tell_trapped_call(rip - kCallSize, call->traps)) {
     case protocol::CallReplacement::kDone:
-      *call = {};  // its room is another's; one that is not found for this gap begins anew
+      *call = {};  // frees the entry; a call that was not replaced here starts again
       break;
     case protocol::CallReplacement::kNotYet:
       *call = {rip, 0, 2 * call->traps};

@@ -35,8 +35,8 @@ class TimerFile final : public VirtualFile {
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
 
   int clock() const { return clock_; }
-  // First at `when` (kNever: not at all), then every `interval` unless that is zero. Expirations not yet read
-  // are lost.
+  // First expiration at `when` (kNever: disarmed), then every `interval` unless that is zero. Drops unread
+  // expirations.
   void set(Instant when, Duration interval);
   Duration remaining() const { return timer_.scheduled() ? timer_.when() - engine_.now() : Duration::zero(); }
   Duration interval() const { return interval_; }

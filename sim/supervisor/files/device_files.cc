@@ -16,7 +16,7 @@ int EventFile<Event>::access_mode() const {
 namespace {
 
 std::uint64_t queue_of(const protocol::CompletionEvent& event) { return event.cookie; }
-std::uint64_t queue_of(const protocol::AsyncEvent& event) { return event.element; }  // or a port, which is no address
+std::uint64_t queue_of(const protocol::AsyncEvent& event) { return event.element; }  // or a port number, which equals no cookie
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void DeviceOpening::remove_user(std::uint32_t owner) {
 
 bool DeviceOpening::is_shared_beyond(const DescriptorTable& process) const {
   if (std::ranges::any_of(users_, [&](std::uint32_t owner) { return owner != process.pid; })) return true;
-  // Each descriptor has the file, and each message that brings one.
+  // One reference for each descriptor in any process, and for each message in flight that carries one.
   return file_.use_count() > std::ranges::count_if(process.files, [&](const auto& entry) { return is_mine(entry.second); });
 }
 

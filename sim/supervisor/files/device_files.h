@@ -1,4 +1,4 @@
-// Descriptors of the verbs world: an opened device, its asynchronous events, completion channels.
+// Descriptors of verbs: opened devices, asynchronous events, completion channels.
 #pragma once
 
 #include <deque>
@@ -12,8 +12,9 @@
 
 namespace verbatim::supervisor {
 
-// A queue of fixed-size event records that read(2) hands out, as many whole ones as fit. When the device is gone and no record
-// is left, a read ends with EIO, and poll(2) still waits (Linux: ib_uverbs_event_read, ib_uverbs_event_poll).
+// A queue of fixed-size event records; read(2) returns as many whole records as fit. After the device has
+// failed and all records are read, read returns EIO and poll(2) still waits (Linux: ib_uverbs_event_read,
+// ib_uverbs_event_poll).
 template <class Event>
 class EventFile : public VirtualFile {
  public:
@@ -23,9 +24,9 @@ class EventFile : public VirtualFile {
     events_.push_back(event);
     notify();
   }
-  // What nobody has read of it is dropped (Linux: ib_uverbs_release_uevent, ib_uverbs_release_ucq).
+  // Drops unread events of the object with `cookie` (Linux: ib_uverbs_release_uevent, ib_uverbs_release_ucq).
   void forget(std::uint64_t cookie);
-  // Nothing will come any more.
+  // The device has failed: no further events.
   void end() {
     has_ended_ = true;
     notify();
@@ -52,7 +53,7 @@ using AsyncEventFile = EventFile<protocol::AsyncEvent>;
 
 class DeviceOpening;
 
-// cmd_fd of an opened device: nothing is ever read from it.
+// cmd_fd of an opened device; it is never readable.
 class DeviceFile final : public VirtualFile {
  public:
   explicit DeviceFile(std::string device) : device_(std::move(device)) {}
@@ -60,16 +61,16 @@ class DeviceFile final : public VirtualFile {
   std::string describe() const override { return "device " + device_; }
   bool reaches_beyond_host() const override { return true; }
 
-  // What it stands for; set once, and null where the device was not opened through verbs.
+  // The opening behind it; set once. nullptr if the device was not opened through verbs.
   std::shared_ptr<DeviceOpening> opening;
 
  private:
   std::string device_;
 };
 
-// An opening of a device, as its descriptor goes from process to process: it ends, and with it every object of it, when no
-// process has a descriptor of it (or a message one under way) and none uses it, as a mapping of the device's registers would
-// show (Linux: struct ib_uverbs_file).
+// An opening of a device (Linux: struct ib_uverbs_file), shared by all processes that receive or inherit its
+// descriptor. It ends, with all its objects, when no descriptor of it exists in a process or in a message,
+// and no process uses it. A use keeps it open as a mapping of the device's registers does in Linux.
 class DeviceOpening {
  public:
   explicit DeviceOpening(hca::Hca& hca) : hca_(hca) {}
@@ -78,16 +79,17 @@ class DeviceOpening {
   DeviceOpening& operator=(const DeviceOpening&) = delete;
 
   hca::Hca& hca() { return hca_; }
-  // The descriptor that it was opened by; set once.
+  // The file of its descriptor; set once.
   void set_file(const std::shared_ptr<DeviceFile>& file) { file_ = file; }
 
-  // A process uses it from now on, or no more: the adapter's number for its context.
+  // A process begins to use the opening (returns the adapter's context number), or stops.
   std::uint32_t add_user(const hca::ProgramPort& program);
   void remove_user(std::uint32_t owner);
-  // Another process than this one uses it, has a descriptor, or may be sent one.
+  // True if another process uses it or has a descriptor, or a message may carry one.
   bool is_shared_beyond(const DescriptorTable& process) const;
   bool has_descriptor() const { return !file_.expired(); }
-  // Ends it if nobody uses it and `process` has the only descriptor, which it is about to close (ibv_close_device(3)).
+  // Ends it if no process uses it and `process` holds the only descriptor and is about to close it
+  // (ibv_close_device(3)).
   void close_if_last(const DescriptorTable& process);
 
  private:
@@ -96,15 +98,16 @@ class DeviceOpening {
 
   hca::Hca& hca_;
   std::weak_ptr<DeviceFile> file_;
-  std::vector<std::uint32_t> users_;  // pids, one for each context
-  std::uint32_t first_context_ = 0;   // which lasts as long as the opening
+  std::vector<std::uint32_t> users_;  // process ids, one for each context
+  std::uint32_t first_context_ = 0;   // exists as long as the opening
   bool closed_ = false;
 };
 
-// A process's use of an opened device: where the adapter's notifications for it go.
+// One process's use of an opened device; receives the adapter's notifications for it.
 class DeviceContext final : public hca::EventListener {
  public:
   using Warn = std::function<void(const std::string&)>;
+  // Called when the adapter has written a completion.
   using Written = std::function<void(std::uint32_t cq_number)>;
 
   DeviceContext(std::shared_ptr<DeviceOpening> opening, const hca::ProgramPort& program, Warn warn, Written written);
@@ -113,30 +116,33 @@ class DeviceContext final : public hca::EventListener {
   hca::Hca& hca() { return hca_; }
   std::uint32_t handle() const { return handle_; }
   bool open() const { return opening_ != nullptr; }
-  // The process uses it no more. What it has made stays as long as the opening does, which is given back.
+  // The process stops using the device. Its objects exist as long as the opening, which is returned
+  // (nullptr: already closed).
   std::shared_ptr<DeviceOpening> close();
-  // Its process is about to end, or has, with its descriptors unless it `keeps` them: what the memory holds that it registered
-  // is kept for others.
+  // The process ends, or has ended, and closes its descriptors unless it `keeps_descriptors` (exec).
+  // Preserves the contents of registered memory if the opening continues to exist.
   void keep_memory(const DescriptorTable& process, bool keeps_descriptors);
-  // The process whose use it is: its memory is what the adapter reaches.
+  // The process that uses it: the adapter accesses its memory.
   std::uint32_t owner() const { return owner_; }
 
   const std::shared_ptr<AsyncEventFile>& async_file() const { return async_file_; }
-  // The adapter's number for a completion channel; the same file always gets the same one.
+  // The adapter's number for a completion channel; one number for each file.
   std::uint32_t channel_number(const std::shared_ptr<CompletionChannelFile>& file);
-  // 0: it is none of this context's.
+  // 0: not a channel of this context.
   std::uint32_t known_channel(const std::shared_ptr<CompletionChannelFile>& file) const;
-  // The channel of that number; null: there is none, or it is closed.
+  // nullptr: no such channel, or it is closed.
   std::shared_ptr<CompletionChannelFile> channel(std::uint32_t number) const {
     const auto it = channels_.find(number);
     return it == channels_.end() ? nullptr : it->second.lock();
   }
 
-  // Channels that are kept in mind, closed ones among them: no more than twice those that have been open at a time, and a few.
+  // Number of recorded channels, including closed ones: at most twice the maximum number open at a time, plus
+  // kFewChannels.
   std::size_t known_channels() const { return channels_.size(); }
   static constexpr std::size_t kFewChannels = 16;
 
-  // Where in the program its regions (true) and domains were made that are there, by handle, if leaks are looked for.
+  // For the leak check: return addresses of the calls that created its existing regions (true) and PDs
+  // (false), by handle.
   std::map<std::pair<bool, std::uint32_t>, std::uint64_t> made_at;
 
   void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) override;
@@ -147,17 +153,18 @@ class DeviceContext final : public hca::EventListener {
 
  private:
   hca::Hca& hca_;
-  std::shared_ptr<DeviceOpening> opening_;  // null: closed
-  std::weak_ptr<DeviceOpening> opened_;     // also then
+  std::shared_ptr<DeviceOpening> opening_;  // nullptr: closed
+  std::weak_ptr<DeviceOpening> opened_;     // also valid after close()
   Warn warn_;
   Written written_;
   const std::uint32_t owner_;
   std::uint32_t handle_ = 0;
   std::shared_ptr<AsyncEventFile> async_file_;
-  // By number, from 1; no number comes twice, as the trace has them. Closed ones are forgotten when others come.
+  // By number, from 1. Numbers appear in the trace and are never reused. Closed channels are removed as new
+  // ones are added.
   std::map<std::uint32_t, std::weak_ptr<CompletionChannelFile>> channels_;
   std::uint32_t last_channel_ = 0;
-  std::size_t channels_to_sweep_ = kFewChannels;  // closed ones are looked for among so many
+  std::size_t channels_to_sweep_ = kFewChannels;  // size at which closed channels are removed
 };
 
 }  // namespace verbatim::supervisor

@@ -8,7 +8,7 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr std::uint64_t kNothingReported = ~0ull;
-constexpr std::size_t kMostNested = 4;  // steps from the outermost to the innermost (EP_MAX_NESTS)
+constexpr std::size_t kMostNested = 4;  // EP_MAX_NESTS of Linux: steps from the outermost to the innermost
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::uint32_t EpollFile::readiness() const {
   return is_ready(idle) ? POLLIN | POLLRDNORM : 0;
 }
 
-// An instance has become more ready when what it watches has.
+// An epoll instance has become more ready if a file that it watches has.
 std::uint64_t EpollFile::generation_of(const Interest& interest, const VirtualFile& file) {
   std::uint64_t generation = file.generation();
   if (interest.inner == nullptr) return generation;
@@ -47,7 +47,7 @@ std::uint64_t EpollFile::generation_of(const Interest& interest, const VirtualFi
   return generation;
 }
 
-// Layer n: all that are n steps away, by whichever way. None can be reached from itself, so there is a last one.
+// Layer n: all instances at distance n by any path. There are no cycles, which bounds the number of layers.
 std::vector<std::set<const EpollFile*>> EpollFile::layers(Direction direction) const {
   std::vector<std::set<const EpollFile*>> layers{{this}};
   for (;;) {
@@ -86,7 +86,7 @@ void EpollFile::forget(const Interest& interest) {
 
 int EpollFile::control(int operation, int fd, const VirtualFilePtr& file, const epoll_event& event) {
   auto it = interests_.find(fd);
-  if (it != interests_.end() && it->second.file.lock() != file) {  // the number was closed and given out again
+  if (it != interests_.end() && it->second.file.lock() != file) {  // the number was closed and assigned to another file
     forget(it->second);
     interests_.erase(it);
     it = interests_.end();

@@ -1,5 +1,5 @@
-// An epoll instance: interest in other files, level- and edge-triggered and one-shot. Others among these files are followed as
-// deep as Linux lets them nest; none can be reached from itself, so that every walk ends.
+// An epoll instance: level-triggered, edge-triggered and one-shot interest in other files. Instances may
+// watch instances, as deep as Linux allows. Cycles are refused, hence each walk ends.
 #pragma once
 
 #include <sys/epoll.h>
@@ -18,13 +18,14 @@ class EpollFile final : public VirtualFile {
   std::uint32_t readiness() const override;
   std::string describe() const override { return "epoll instance"; }
 
-  // EPOLL_CTL_ADD, _MOD or _DEL for descriptor `fd`, which refers to `file`. 0 or -errno; ELOOP: it watches this one, or sets of
-  // sets would become too deep.
+  // EPOLL_CTL_ADD, _MOD or _DEL for descriptor `fd`, which refers to `file`. 0 or -errno; ELOOP: `file`
+  // watches this instance, or the nesting would be too deep.
   int control(int operation, int fd, const VirtualFilePtr& file, const epoll_event& event);
-  // At most `limit` ready descriptors, in order of descriptor, are told one by one, which consumes their edges and one-shots.
-  // One that cannot be told stays as it is and ends the row. How many were told; -EFAULT: not even the first.
+  // Reports at most `limit` ready descriptors, in order of descriptor, through `tell`, and consumes their
+  // edges and one-shots. If `tell` fails (bad address), that descriptor stays ready and the loop ends. Number
+  // reported, or -EFAULT if the first fails.
   std::int64_t take(std::size_t limit, const std::function<bool(std::size_t index, const epoll_event& event)>& tell);
-  // The files whose changes may make this one ready: what it watches, and what instances among these watch; each once.
+  // Files whose changes may make this instance ready, including those that nested instances watch; each once.
   std::vector<VirtualFilePtr> watched() const;
 
  private:
@@ -32,25 +33,25 @@ class EpollFile final : public VirtualFile {
     std::weak_ptr<VirtualFile> file;
     EpollFile* inner;  // `file`, if it is an epoll instance
     epoll_event event;
-    std::uint64_t reported_generation;  // edge-triggered: last state handed out
+    std::uint64_t reported_generation;  // edge-triggered: generation last reported
     bool armed;
   };
-  // `idle`: instances that are known not to be ready.
+  // `idle`: instances already found not ready.
   static std::uint32_t pending(const Interest& interest, std::set<const EpollFile*>& idle);
   bool is_ready(std::set<const EpollFile*>& idle) const;
   void collect(std::vector<VirtualFilePtr>& files, std::set<const VirtualFile*>& known) const;
   static std::uint64_t generation_of(const Interest& interest, const VirtualFile& file);
-  enum class Direction { kIn, kOut };  // to those that an instance watches, or that watch it
+  enum class Direction { kIn, kOut };  // towards the instances that it watches, or that watch it
   std::vector<std::set<const EpollFile*>> layers(Direction direction) const;
   bool may_watch(const EpollFile& inner) const;
   Interest make_interest(const VirtualFilePtr& file, const epoll_event& event);
   void forget(const Interest& interest);
 
   std::map<int, Interest> interests_;
-  std::multiset<EpollFile*> outer_;  // those that watch this one
+  std::multiset<EpollFile*> outer_;  // instances that watch this one
 };
 
-// Adds the files that who waits for `file` has to wait for: itself, and what it watches.
+// Adds `file` and, if it is an epoll instance, all files that it watches: the files to wait for.
 void add_with_watched(std::vector<VirtualFilePtr>& files, VirtualFilePtr file);
 
 }  // namespace verbatim::supervisor

@@ -12,7 +12,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// What looking at files and setting their attributes leads to.
+// Events that accesses of the simulator and the runtime cause: reads, and changes of attributes.
 constexpr std::uint32_t kOwnWork = IN_ATTRIB | IN_OPEN | IN_ACCESS | IN_CLOSE_NOWRITE | IN_ISDIR;
 
 }  // namespace
@@ -112,8 +112,8 @@ int InotifyFile::watch_own(const std::string& path, std::uint32_t mask) {
     if (native_ < 0) return -errno;
     host_->count_native(1);
   }
-  // That it is for one event only is kept here: the runtime's own work is not to end it. IN_UNMOUNT, which is always told, is
-  // there so that some bit is.
+  // IN_ONESHOT is handled here, because an event of the runtime's own accesses must not end the watch.
+  // IN_UNMOUNT, which is always reported, makes the mask nonzero.
   const int native = inotify_add_watch(native_, path.c_str(), (mask & ~std::uint32_t{IN_ONESHOT}) | IN_UNMOUNT);
   if (native < 0) return -errno;
   const bool once = (mask & IN_ONESHOT) != 0;
@@ -163,7 +163,7 @@ void InotifyFile::take(const inotify_event& event, std::string name, bool own_wo
   const int number = found->second;
   std::uint32_t cookie = 0;
   if (event.cookie != 0) {
-    // The two halves of a renaming come together, whoever watches them.
+    // The two events of a rename share a cookie, in all instances.
     std::uint32_t& known = cookies[event.cookie];
     if (known == 0) known = ++host_->last_cookie_ == 0 ? ++host_->last_cookie_ : host_->last_cookie_;
     cookie = known;
@@ -176,7 +176,8 @@ void InotifyFile::take(const inotify_event& event, std::string name, bool own_wo
   add({number, IN_IGNORED, 0, ""});
 }
 
-// As Linux does: an event like the last one is none, and where there are too many one says so in place of those that are lost.
+// As in Linux: an event equal to the last one is dropped; if the queue is full, IN_Q_OVERFLOW replaces lost
+// events.
 void InotifyFile::add(Event event) {
   if (events_.size() >= FileWatches::kMostEvents) event = {-1, IN_Q_OVERFLOW, 0, ""};
   if ((event.mask & IN_Q_OVERFLOW) != 0) {

@@ -1,12 +1,13 @@
-// inotify(7): descriptors that tell what happens to files.
+// inotify(7) instances.
 //
-// Files in a host's own folders are the machine's, and its kernel executes what programs do to them; so each descriptor has
-// one of the kernel's under it, with the same watches. Which event belongs to which call is clear: the kernel tells of a call
-// before the call returns, only one thread of all programs runs at a time, and after each call that may have touched a file
-// its thread has keep() called. tell() then makes what was kept visible, at a virtual time and in its turn.
+// Files in a host's own folders are files of the machine, whose kernel executes the calls of programs on
+// them. Each instance therefore has an inotify instance of the machine with the same watches. An event
+// belongs to one call: the machine's kernel queues it before the call returns, only one thread of all
+// programs runs at a time, and keep() is called after each call that may have accessed a file. tell() then
+// makes the events visible, at their virtual time and in order.
 //
-// Nothing ever happens to what a host does not have of its own: the machine's files, and the trees that are made up. Watches
-// there have a number and no kernel's watch under them.
+// Other files never change: those of the machine outside the host's folders, and the simulated trees. Their
+// watches have a number but no watch of the machine.
 #pragma once
 
 #include <sys/inotify.h>
@@ -25,22 +26,24 @@ namespace verbatim::supervisor {
 
 class InotifyFile;
 
-// The descriptors of one host, which its programs share the limits of.
+// The inotify instances of one host, which share its limits.
 class FileWatches {
  public:
-  // What /proc/sys/fs/inotify tells: Linux' defaults, and 64 Ki watches, of which Linux has more the more memory there is.
+  // Limits in /proc/sys/fs/inotify: Linux' defaults, and 65,536 watches (in Linux, the number depends on
+  // memory).
   static constexpr std::size_t kMostInstances = 128, kMostWatches = 65'536, kMostEvents = 16'384;
 
-  // `changed`: whether there are descriptors with watches of the host's own files, now or before, each time that it becomes so
-  // or not.
+  // `changed` is called whenever the host gets its first instance with watches of its own files (true), or
+  // loses the last (false).
   explicit FileWatches(std::function<void(bool)> changed) : changed_(std::move(changed)) {}
 
   bool are_of_files() const { return native_files_ > 0; }
   std::size_t instances() const { return files_.size(); }
   std::size_t watches() const { return watches_; }
 
-  // Takes what the kernel has told since the last time; how many events wait to be told now. `own_work`: the simulator or the
-  // runtime itself has looked at files and set attributes meanwhile, which is no event, and programs have done nothing.
+  // Fetches new events from the machine; returns the number of events not yet visible. `own_work`: only the
+  // simulator or the runtime has accessed files since the last call; events of reads and attribute changes
+  // are dropped.
   std::size_t keep(bool own_work = false);
   void tell();
 
@@ -49,7 +52,7 @@ class FileWatches {
   void count_native(int change);
 
   std::function<void(bool)> changed_;
-  std::vector<InotifyFile*> files_;  // those that are open, in the order in which they were made
+  std::vector<InotifyFile*> files_;  // open instances, in order of creation
   std::size_t watches_ = 0, native_files_ = 0;
   std::uint32_t last_cookie_ = 0;
 };
@@ -61,18 +64,18 @@ class InotifyFile final : public VirtualFile {
 
   std::uint32_t readiness() const override { return told_ > 0 ? POLLIN | POLLRDNORM : 0; }
   std::string describe() const override { return "inotify"; }
-  // As many struct inotify_event as fit and are there; -EINVAL when the first does not fit.
+  // As many struct inotify_event as exist and fit; -EINVAL if the first does not fit.
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   int access_mode() const override;
   // FIONREAD.
   std::size_t readable_bytes() const;
 
-  // A watch of the machine's file or folder at `path`, which lies in a folder of the host's own, for `mask` as
-  // inotify_add_watch(2) has it: its number or -errno.
+  // Watches the machine's file or folder at `path`, in one of the host's own folders, with `mask` of
+  // inotify_add_watch(2). Returns the watch descriptor or -errno.
   int watch_own(const std::string& path, std::uint32_t mask);
-  // Of something that never changes, which `name` tells from everything else.
+  // Watches a file that never changes; `name` is its unique name.
   int watch_unchanging(const std::string& name, std::uint32_t mask);
-  // 0 or -EINVAL. The last event of the watch waits to be told.
+  // 0 or -EINVAL. Queues IN_IGNORED, which is not visible yet.
   int remove(int number);
 
  protected:
@@ -82,7 +85,7 @@ class InotifyFile final : public VirtualFile {
   friend class FileWatches;
   struct Watch {
     int native = -1;
-    std::string name;  // of what never changes
+    std::string name;  // of a file that never changes
     bool once = false;
   };
   struct Event {
@@ -102,14 +105,14 @@ class InotifyFile final : public VirtualFile {
   void tell();
 
   std::shared_ptr<FileWatches> host_;
-  int native_ = -1;  // made with the first watch that needs it
+  int native_ = -1;  // created with the first watch of an own file
   std::map<int, Watch> watches_;
   std::map<int, int> by_native_;
   std::map<std::string, int> by_name_;
   int last_number_ = 0;
   std::deque<Event> events_;
-  std::size_t told_ = 0;  // so many of them, the first, are visible
-  std::size_t overflows_ = 0;  // of them say that others are lost
+  std::size_t told_ = 0;  // number of events, from the front, that are visible
+  std::size_t overflows_ = 0;  // number of IN_Q_OVERFLOW events in the queue
 };
 
 }  // namespace verbatim::supervisor

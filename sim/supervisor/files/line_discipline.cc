@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kTab = 8;
 
 bool is_control(std::uint8_t byte) { return byte < 32 || byte == 127; }
-// Of UTF-8: a character's second byte or a later one.
+// A continuation byte of UTF-8.
 bool continues(std::uint8_t byte) { return (byte & 0xc0) == 0x80; }
 
 bool is_of_word(std::uint8_t byte) {
@@ -134,7 +134,7 @@ void LineDiscipline::echo(std::uint8_t byte, Effects& effects) {
   show({&shown, 1}, effects);
 }
 
-// The column behind the line that is edited, whatever the screen shows now.
+// The column at the end of the line being edited, computed from its bytes.
 std::size_t LineDiscipline::column_behind_line() const {
   std::size_t column = line_column_;
   for (std::size_t i = complete_; i < cells_.size(); ++i) {
@@ -150,7 +150,7 @@ std::size_t LineDiscipline::column_behind_line() const {
   return column;
 }
 
-// The last character goes, from the line and from the screen.
+// Erases the last character, from the line and on the screen.
 void LineDiscipline::erase_one(Effects& effects) {
   std::uint8_t byte = cells_.back().byte;
   cells_.pop_back();
@@ -185,7 +185,7 @@ void LineDiscipline::erase(Effects& effects, int by) {
     while (!is_empty()) erase_one(effects);
     return;
   }
-  // What stands behind the word, and then the word.
+  // Erases the non-word characters at the end, then the word.
   while (!is_empty() && !is_of_word(cells_.back().byte)) erase_one(effects);
   while (!is_empty() && is_of_word(cells_.back().byte)) erase_one(effects);
 }

@@ -1,6 +1,5 @@
-// What a terminal makes of keys and of what programs write (termios(3), Linux' N_TTY): lines that can be edited until they are
-// complete, echo, keys that are signals, and the translations of line ends. Pure: who is signalled and where the screen is,
-// others know.
+// Terminal line discipline (termios(3), Linux' N_TTY): line editing, echo, signal characters, and translation
+// of line ends. Pure: the caller sends the signals and writes to the screen.
 #pragma once
 
 #include <termios.h>
@@ -17,7 +16,7 @@
 
 namespace verbatim::supervisor {
 
-// As ioctl(TCGETS) stores them; flags and indices as in <termios.h>.
+// Layout of ioctl(TCGETS); flags and indices as in <termios.h>.
 struct TerminalSettings {
   std::uint32_t input = ICRNL | IXON | IUTF8;
   std::uint32_t output = OPOST | ONLCR;
@@ -33,26 +32,26 @@ static_assert(sizeof(TerminalSettings) == 36);
 
 class LineDiscipline {
  public:
-  // What keys bring about, beside what can be read: what appears on the screen, as it goes there, and signals to the
-  // foreground, in order.
+  // Effects of typed characters, except input: text to echo, already translated for the screen, and signals
+  // for the foreground group, in order.
   struct Effects {
     std::string echo;
     std::vector<int> signals;
   };
   Effects type(std::string_view keys);
 
-  // What a program writes, as it goes to the screen.
+  // Program output, translated for the screen.
   std::string to_screen(std::string_view text);
 
-  // At most `limit` bytes as read(2) has them: a line or a part of one, in raw mode all that there is; empty is the end of the
-  // file. std::nullopt: nothing yet.
+  // At most `limit` bytes for read(2): a line or a part of one; in noncanonical mode, all input. Empty: end
+  // of file. nullopt: no input yet.
   std::optional<std::string> read(std::size_t limit);
-  // Whether poll(2) says so: a whole line, in raw mode as many bytes as VMIN says where VTIME is 0.
+  // POLLIN: a whole line; in noncanonical mode VMIN bytes if VTIME is 0, else one byte.
   bool is_readable() const;
-  // What FIONREAD tells.
+  // FIONREAD.
   std::size_t readable_bytes() const;
-  // In raw mode, how long a read waits: for so many bytes; where `time` is not 0, no longer than that after the last of them, and
-  // where `minimum` is 0, no longer than that at all.
+  // Waiting time of a read in noncanonical mode: until `minimum` bytes have arrived. If `time` is not 0, at
+  // most `time` after the last byte; if `minimum` is 0, at most `time` in all.
   struct Patience {
     std::size_t minimum = 1;
     Duration time{};
@@ -60,19 +59,19 @@ class LineDiscipline {
   Patience patience() const;
 
   const TerminalSettings& settings() const { return settings_; }
-  // What has come and was not read stays: as one line where lines are edited from now on.
+  // Unread input is kept; on a change of canonical mode it becomes one complete line.
   void set(const TerminalSettings& settings);
   // TCIFLUSH.
   void flush_input();
-  // CTRL-S has been typed, or TCOOFF asked for: programs that write wait.
+  // VSTOP was typed, or TCOOFF requested: writes wait.
   bool is_stopped() const { return is_stopped_; }
   void stop(bool on) { is_stopped_ = on; }
 
  private:
   struct Cell {
     std::uint8_t byte = 0;
-    bool ends_line = false;  // a read goes no further
-    bool is_end = false;     // end of file: nobody reads the byte itself
+    bool ends_line = false;  // a read ends here
+    bool is_end = false;     // end of file: the byte itself is not read
   };
   static constexpr std::size_t kMostBytes = 4095;
 
@@ -93,9 +92,9 @@ class LineDiscipline {
 
   TerminalSettings settings_;
   std::deque<Cell> cells_;     // complete lines first
-  std::size_t complete_ = 0;   // so many cells are of complete lines
-  std::size_t column_ = 0;     // of the screen
-  std::size_t line_column_ = 0;  // where the line that is edited begins on it
+  std::size_t complete_ = 0;   // number of cells in complete lines
+  std::size_t column_ = 0;     // of the cursor
+  std::size_t line_column_ = 0;  // column at which the line being edited begins
   bool next_is_literal_ = false;
   bool is_stopped_ = false;
 };

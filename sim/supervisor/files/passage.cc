@@ -11,7 +11,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// One byte and room for one descriptor.
+// A message of one byte, with room for one descriptor.
 struct FileMessage {
   FileMessage() {
     header.msg_iov = &part;
@@ -33,7 +33,7 @@ struct FileMessage {
 RealFile::~RealFile() { close(fd_); }
 
 Passage::Passage() {
-  // One message for each file, so that the receiver has the next one at its lowest free number.
+  // One message for each file: the receiver gets each at its lowest free number.
   const int made = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_);
   CHECK(made == 0);
 }

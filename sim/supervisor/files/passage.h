@@ -1,11 +1,12 @@
-// Real files on their way between processes. The simulator takes them from the sender's descriptor table
-// (machine/foreign_descriptors.h), keeps them while the message is under way, and leaves them in a socket that
-// every process has at kPassageFd: whoever gets the token next, with the message, fetches them there.
+// Transfer of real files between processes. The simulator duplicates a file from the sender's descriptor
+// table (machine/foreign_descriptors.h), keeps it while the message is in flight, and sends it through a
+// socket that every process has at kPassageFd. The process that gets the token next, with the message,
+// receives it there.
 #pragma once
 
 namespace verbatim::supervisor {
 
-// The simulator's own descriptor of an open file of some process's: the same position, flags and locks.
+// The simulator's own descriptor of a program's open file, with shared position, flags and locks.
 class RealFile {
  public:
   explicit RealFile(int fd) : fd_(fd) {}
@@ -25,13 +26,13 @@ class Passage {
   Passage(const Passage&) = delete;
   Passage& operator=(const Passage&) = delete;
 
-  // For the processes.
+  // The processes' end.
   int far_end() const { return ends_[1]; }
-  // False: Linux has no room for more.
+  // False: Linux' limit of descriptors in flight is reached.
   bool put(const RealFile& file);
-  // What a process has sent from its end, or -1.
+  // Receives a descriptor that a process has sent from its end, or -1.
   int take();
-  // Nobody fetches what is left there.
+  // Drops descriptors that no process has received.
   void clear();
 
  private:

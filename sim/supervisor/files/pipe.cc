@@ -39,7 +39,7 @@ IoResult Pipe::write(std::span<const std::byte> bytes) {
   if (readers == 0) return -EPIPE;
   if (bytes.empty()) return 0;
   const std::size_t all = bytes.size();
-  // What exceeds whole pages goes behind the last bytes if all of it fits there.
+  // The remainder modulo the page size is appended to the last page if it fits there.
   const std::size_t rest = bytes.size() % kPage;
   const auto append = [&](std::size_t n) {
     pages_.back().bytes.insert(pages_.back().bytes.end(), bytes.begin(),

@@ -1,6 +1,6 @@
-// Pipes and named pipes: at most 16 pages of 4096 bytes, filled as Linux fills them. A write of at most a
-// page is taken whole or not at all (PIPE_BUF); one without a reader fails with EPIPE; a read without data
-// and writer is end of file.
+// Pipes and named pipes: at most 16 pages of 4096 bytes by default, filled as in Linux. A write of at most
+// one page is atomic (PIPE_BUF). A write without readers fails with EPIPE; a read without data and writers
+// returns end of file.
 #pragma once
 
 #include <fcntl.h>
@@ -19,21 +19,22 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
  public:
   static constexpr std::size_t kPage = 4096;
 
-  // An end that reads, writes, or (named pipes only) both.
+  // An end for reading, writing, or (named pipes only) both.
   std::shared_ptr<PipeEnd> open(int access_mode);
 
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes);
   IoResult write(std::span<const std::byte> bytes);
   std::size_t size() const;
   std::size_t capacity() const { return pages_max_ * kPage; }
-  // F_SETPIPE_SZ: the new capacity or -errno.
+  // F_SETPIPE_SZ: the new capacity in bytes, or -errno.
   int resize(std::size_t bytes);
   bool full() const { return pages_.size() >= pages_max_; }
 
   int readers = 0, writers = 0;
-  // Ever opened so far: who opens a named pipe waits for one more of the other kind.
+  // Ends ever opened: opening a named pipe waits for a further one of the other kind.
   std::uint64_t readers_ever = 0, writers_ever = 0;
-  // Those that read (O_RDONLY), that write (O_WRONLY), or all: they may be more ready than before.
+  // Notifies the reading ends (O_RDONLY), the writing ends (O_WRONLY) or all: they may have become more
+  // ready.
   void notify_ends(int access_mode = O_RDWR);
 
  private:

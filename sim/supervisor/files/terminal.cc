@@ -104,7 +104,7 @@ std::uint32_t TerminalFile::readiness() const {
 void TerminalFile::on_last_close() {
   if (std::exchange(is_closed_, true)) return;
   std::erase(terminal_->files_, this);
-  if (--terminal_->opened_ == 0) terminal_->changed();  // the master sees an end
+  if (--terminal_->opened_ == 0) terminal_->changed();  // the master reads end of file
 }
 
 TerminalMaster::TerminalMaster(std::shared_ptr<Terminal> terminal) : terminal_(std::move(terminal)) {

@@ -1,5 +1,5 @@
-// Terminals of simulated hosts (pty(7)): /dev/pts/N, the line discipline behind it, and either a person's screen or the master
-// of a program that has asked for one.
+// Terminals of simulated hosts (pty(7)): /dev/pts/N with its line discipline. The other side is a person's
+// screen, or a pseudoterminal master that a program has opened.
 #pragma once
 
 #include <sys/ioctl.h>
@@ -21,11 +21,11 @@ class TerminalMaster;
 
 class Terminal : public std::enable_shared_from_this<Terminal> {
  public:
-  static constexpr unsigned kMajor = 136;  // as Linux's devices.txt has it
+  static constexpr unsigned kMajor = 136;  // UNIX98_PTY_SLAVE_MAJOR
 
-  // What a person's screen shows.
+  // Writes text to a person's screen.
   using Screen = std::function<void(std::string_view)>;
-  // Signals for all processes of the group.
+  // Signals all processes of the group.
   using Signal = std::function<void(Terminal&, std::uint32_t group, int signal)>;
 
   Terminal(unsigned number, Signal signal) : number_(number), signal_(std::move(signal)) {}
@@ -36,24 +36,24 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   void set_screen(Screen screen) { screen_ = std::move(screen); }
   bool is_persons() const { return screen_ != nullptr; }
 
-  // Another descriptor's file, each with flags of its own.
+  // Opens the terminal: a new open file with its own flags.
   std::shared_ptr<TerminalFile> open();
   std::shared_ptr<TerminalMaster> make_master();
 
-  // Keys come; the foreground gets the signals that they are.
+  // Input from the other side; its signal characters signal the foreground group.
   void type(std::string_view keys);
-  // The other side is gone, or the session's leader has ended: nothing can be read or written any more. The leader is told, or
-  // then the foreground.
+  // The other side was closed, or the session leader has ended: reads and writes end. SIGHUP and SIGCONT go
+  // to the session leader's group, or to the foreground group if the leader has ended.
   void hang_up(bool leader_has_ended = false);
   bool is_hung_up() const { return is_hung_up_; }
-  // SIGWINCH to the foreground when it is another one.
+  // Signals SIGWINCH to the foreground group if the size changes.
   void resize(const winsize& size);
   const winsize& size() const { return size_; }
 
-  // 0: nobody's controlling terminal; its foreground group.
+  // `session` 0: not a controlling terminal; `foreground`: its foreground process group.
   std::uint32_t session = 0, foreground = 0;
   bool is_locked = false;  // until unlockpt()
-  std::uint64_t waits = 0;  // how often somebody has begun to wait for it
+  std::uint64_t waits = 0;  // number of times that a thread has begun to wait for it
 
   LineDiscipline& discipline() { return discipline_; }
   const LineDiscipline& discipline() const { return discipline_; }
@@ -64,9 +64,9 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
     if (group != 0) signal_(*this, group, which);
   }
 
-  // How many bytes were taken; nullopt: wait.
+  // Number of bytes taken; nullopt: the write must wait.
   IoResult write(std::span<const std::byte> bytes);
-  // Who waits looks again.
+  // Wakes all waiters of both sides.
   void changed();
 
  private:
@@ -89,7 +89,7 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   std::size_t opened_ = 0, opened_ever_ = 0;  // slave ends
 };
 
-// What a program has open of a terminal. Kernel::read_terminal() reads, for how long a read waits depends on time.
+// An open file of a terminal. Kernel::read_terminal() reads, because VTIME needs virtual time.
 class TerminalFile final : public VirtualFile {
  public:
   explicit TerminalFile(std::shared_ptr<Terminal> terminal);
@@ -99,9 +99,9 @@ class TerminalFile final : public VirtualFile {
   std::uint32_t readiness() const override;
   std::string describe() const override { return "terminal " + terminal_->path(); }
   IoResult write(std::span<const std::byte> bytes) override { return terminal_->write(bytes); }
-  // A person sees at once what is written, and who may not read is stopped.
+  // A person sees output at once, and access from the background stops processes.
   bool reaches_beyond_host() const override { return true; }
-  // Of a read that waits for a byte after the last one: how many there were when it began to.
+  // For a read that waits VTIME after the last byte: number of bytes when the wait began.
   std::size_t bytes_seen = 0;
   std::uint32_t mode() const override;
   int access_mode() const override { return access_mode_; }
@@ -117,7 +117,7 @@ class TerminalFile final : public VirtualFile {
   bool is_closed_ = false;
 };
 
-// What opening /dev/ptmx gives: the other side of a new terminal.
+// The pseudoterminal master that opening /dev/ptmx returns.
 class TerminalMaster final : public VirtualFile {
  public:
   explicit TerminalMaster(std::shared_ptr<Terminal> terminal);
@@ -126,7 +126,7 @@ class TerminalMaster final : public VirtualFile {
   Terminal& terminal() const { return *terminal_; }
   std::uint32_t readiness() const override;
   std::string describe() const override { return "master of terminal " + terminal_->path(); }
-  bool reaches_beyond_host() const override { return true; }  // a key may be a signal
+  bool reaches_beyond_host() const override { return true; }  // a key may cause a signal
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override;
   std::uint32_t mode() const override;

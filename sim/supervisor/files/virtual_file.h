@@ -1,5 +1,5 @@
-// What a virtual descriptor refers to: an open file description of the simulated kernel. Shared by the
-// descriptors that were duplicated from one another.
+// An open file description of the simulated kernel, shared by descriptors that were duplicated from one
+// another.
 #pragma once
 
 #include <poll.h>
@@ -17,71 +17,72 @@
 
 namespace verbatim::supervisor {
 
-// Who waits for files: a thread of a program.
+// A thread that waits for files, or another object that follows their changes.
 class Waiter {
  public:
-  // What it waits for may be there. `by_adapter_event`: an event of an adapter says so.
+  // A file may have become ready. `by_adapter_event`: through an event of an adapter.
   virtual void wake(bool by_adapter_event = false) = 0;
 
  protected:
   ~Waiter() = default;
 };
 
-// Result of an operation that may have to wait: nothing yet, or a value (-errno on failure).
+// Result of an operation: nullopt if it must wait, otherwise a value or -errno.
 using IoResult = std::optional<std::int64_t>;
 
 class VirtualFile {
  public:
   virtual ~VirtualFile();
 
-  // POLLIN, POLLOUT, POLLHUP, POLLERR, POLLRDHUP as poll(2) would report now.
+  // POLLIN, POLLOUT, POLLHUP, POLLERR, POLLRDHUP as poll(2) would report.
   virtual std::uint32_t readiness() const = 0;
-  // One phrase for messages about blocked threads, for example "completion channel".
+  // Short description for messages about blocked threads, for example "completion channel".
   virtual std::string describe() const = 0;
 
-  // At most `limit` bytes into `bytes`; 0 is end of file.
+  // Appends at most `limit` bytes to `bytes`; 0: end of file.
   virtual IoResult read(std::size_t limit, std::vector<std::byte>& bytes);
   virtual IoResult write(std::span<const std::byte> bytes);
-  // A descriptor was duplicated or closed; the last close ends what the file stands for.
+  // A descriptor was duplicated or closed; the last close ends the object behind the file.
   void add_descriptor() { ++descriptors_; }
   void drop_descriptor();
 
   bool nonblocking() const { return nonblocking_; }
   void set_nonblocking(bool on) { nonblocking_ = on; }
-  // Whether what is done with it may be noticed outside of the host at the same instant: by an adapter, by who sees what the
-  // run puts out.
+  // True if an operation on the file may have an immediate effect outside of the host: on an adapter, or in
+  // the run's output.
   virtual bool reaches_beyond_host() const { return false; }
-  // Access mode as fcntl(F_GETFL) tells it.
+  // O_RDONLY, O_WRONLY or O_RDWR, as fcntl(F_GETFL).
   virtual int access_mode() const;
-  // st_mode as fstat(2) tells it.
+  // st_mode.
   virtual std::uint32_t mode() const;
-  // st_ino: given at the first question, 0 before.
+  // st_ino; 0: not yet assigned.
   std::uint64_t number() const { return number_; }
   void set_number(std::uint64_t number) { number_ = number; }
-  // st_rdev of a character device, 0: it is none.
+  // st_rdev of a character device; 0: not a device.
   std::uint64_t device() const { return device_; }
   void set_device(std::uint64_t device) { device_ = device; }
-  // How long a read or write waits at most (SO_RCVTIMEO, SO_SNDTIMEO); zero: for ever.
+  // Timeouts of reads and writes (SO_RCVTIMEO, SO_SNDTIMEO); zero: none.
   Duration read_timeout{}, write_timeout{};
 
-  // Who is blocked on this file, in the order in which they blocked.
+  // Waiters are woken in the order in which they were added.
   void add_waiter(Waiter& waiter);
   void remove_waiter(Waiter& waiter);
-  // Somebody who is told of every change for as long as the file is open, whoever waits: once at most.
+  // Optional waiter that is notified of every change as long as the file is open.
   const std::shared_ptr<Waiter>& follower() const { return follower_; }
   void set_follower(std::shared_ptr<Waiter> follower) { follower_ = std::move(follower); }
-  // Changes whenever the file has become more ready; edge-triggered epoll compares it.
+  // Counts changes that may have made the file more ready; edge-triggered epoll compares it.
   std::uint64_t generation() const { return generation_; }
-  // Who waits for changes takes what is there for something new.
+  // Counts as a new change: edge-triggered epoll reports the file again.
   void tell_again() { notify(); }
 
  protected:
   virtual void on_last_close() {}
-  // Whether a thread that waits here goes on when another one closes the last descriptor.
+  // True if waiting threads are woken when another thread closes the last descriptor.
   virtual bool ends_waits_at_close() const { return true; }
-  // What becomes readable is an event of an adapter: who sleeps for it runs after the profile's event_wake_up.
+  // True if the file becomes readable by an event of an adapter: a woken thread runs after the profile's
+  // event_wake_up.
   virtual bool tells_adapter_events() const { return false; }
-  // Something about the file's readiness has changed: those who wait try again.
+  // The file's readiness has changed: waiters retry.
   void notify();
 
  private:
@@ -102,7 +103,7 @@ struct DescriptorTable {
   const std::map<int, VirtualFilePtr>& files;
 };
 
-// stdout or stderr of a program: every write is complete at once.
+// stdout or stderr of a program; each write completes at once.
 class OutputFile final : public VirtualFile {
  public:
   explicit OutputFile(int stream) : stream_(stream) {}

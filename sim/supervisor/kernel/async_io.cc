@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kPage = 4096, kRingHead = 32;
 
-// Linux' ring of events for as many requests: twice as many as asked for, at least four times the processors,
-// up to a page's end; one entry stays free.
+// Completion ring size of Linux (aio_setup_ring): twice `requests`, at least twice four entries for each
+// processor, plus 2, rounded up to whole pages. One entry stays free.
 std::size_t ring_room(std::uint32_t requests) {
   const std::size_t wanted = 2 * std::max<std::size_t>(requests, 4) + 2;
   const std::size_t pages = (kRingHead + wanted * sizeof(io_event) + kPage - 1) / kPage;

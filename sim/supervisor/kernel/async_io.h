@@ -1,9 +1,8 @@
-// A context of Linux' asynchronous input and output (io_setup(2)): events that wait to be fetched, and
-// requests that are not done: those that wait until a file is ready, and those for real files that the
-// runtime is carrying out.
+// An asynchronous I/O context (io_setup(2)): completion events, polls that wait for a file, and requests on
+// real files that the runtime executes.
 //
-// A transfer is done before io_submit returns, as Linux does where it may not put it off; events come in the
-// order in which requests were done.
+// Transfers complete before io_submit returns, as Linux does when it cannot defer them. Events are in
+// completion order.
 #pragma once
 
 #include <linux/aio_abi.h>
@@ -19,38 +18,38 @@
 
 namespace verbatim::supervisor {
 
-// What an event tells of its request.
+// Request data that its completion event carries.
 struct AsyncOrigin {
-  std::uint64_t data = 0;     // aio_data
-  std::uint64_t address = 0;  // of the iocb
-  VirtualFilePtr notified;    // eventfd, or none
+  std::uint64_t data = 0;     // io_event.data
+  std::uint64_t address = 0;  // address of the iocb: io_event.obj
+  VirtualFilePtr notified;    // eventfd of IOCB_FLAG_RESFD, or nullptr
 };
 
 class AsyncContext final : public VirtualFile {
  public:
-  // For `requests` at once, as io_setup was asked for.
+  // `requests`: nr_events of io_setup(2).
   AsyncContext(Engine& engine, ComponentId source, std::uint32_t requests);
   ~AsyncContext() override;
 
   std::uint32_t readiness() const override { return events_.empty() ? 0 : POLLIN; }
   std::string describe() const override { return "asynchronous input and output"; }
 
-  // How many more requests there is room for.
+  // Number of further requests that fit.
   std::size_t room() const;
   std::size_t capacity() const { return capacity_; }
   void complete(const AsyncOrigin& origin, std::int64_t result);
-  // Until one of `events` is there. The file stays open as long.
+  // Completes when the file has one of `events`. The file stays open until then.
   void add_poll(const AsyncOrigin& origin, const VirtualFilePtr& file, std::uint32_t events);
-  // Of the poll whose request lies there. False: there is none.
+  // Cancels the poll of the iocb at `address`. False: there is none.
   bool cancel_poll(std::uint64_t address);
-  // Handed to the runtime by thread `tid`, and back.
+  // A request on a real file: given to the runtime by thread `tid`, and taken back in the same order.
   void hand_out(std::uint32_t tid, AsyncOrigin origin);
   std::optional<AsyncOrigin> take_back(std::uint32_t tid);
 
   const std::deque<io_event>& events() const { return events_; }
   void drop_events(std::size_t count);
 
-  // io_destroy: who waits for events is told.
+  // io_destroy(2): drops everything and wakes threads that wait for events.
   void end();
   bool ended() const { return ended_; }
 
@@ -67,7 +66,7 @@ class AsyncContext final : public VirtualFile {
   std::deque<io_event> events_;
   std::vector<std::unique_ptr<Poll>> polls_;
   std::vector<HandedOut> handed_out_;
-  Timer release_;  // polls that are done: their files go when nobody is being told of a change
+  Timer release_;  // destroys finished polls outside the notification in which they finish
 };
 
 }  // namespace verbatim::supervisor

@@ -24,7 +24,7 @@ bool is_private(Process& process, std::uint64_t address) {
   return mapping && !mapping->is_shared;
 }
 
-// Who had called whom when the stack was copied.
+// Call stack at the time when the shim copied it.
 std::string callers_then(Process& process, std::uint64_t caller, const protocol::NoteStack& stack) {
   const auto word = [&stack](std::uint64_t address) -> std::optional<std::uint64_t> {
     const std::uint64_t length = std::min<std::uint64_t>(stack.length, sizeof stack.bytes), at = address - stack.stack;
@@ -41,7 +41,7 @@ std::string callers_then(Process& process, std::uint64_t caller, const protocol:
 void Checks::tell(Process& process, Check check, std::uint64_t caller, const std::string& text, Instant when,
                   const std::function<std::string()>& callers) {
   if (check == Check::kNone || static_cast<std::uint32_t>(check) >= protocol::kCheckCount || !is_on(check)) return;
-  // Of one place in the program the first is enough.
+  // One finding for each place in the program.
   const auto place_of_finding = std::make_tuple(process.pid(), check, caller, caller == 0 ? text : std::string());
   if (told_.contains(place_of_finding)) return;
   Findings& findings = findings_[{process.program(), check}];
@@ -71,8 +71,8 @@ std::vector<std::pair<std::size_t, std::string>> Checks::rest() const {
 
 void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const protocol::NoteStack& stack,
                        const std::string& text, Instant when) {
-  // What a library of the system posts it takes care of itself: UCX, for one, unmaps receives of a queue pair that it destroys
-  // then.
+  // A receive or send that a system library posted is not reported: UCX, for one, unmaps buffers of a queue
+  // pair that it then destroys.
   if (note.posted != 0 && is_of_system_library(process.native_pid(), note.posted)) return;
   if (note.private_at != 0 && !is_private(process, note.private_at)) return;
   const std::string posted = note.posted == note.caller ? "" : place_of_call(process.native_pid(), note.posted);
@@ -82,7 +82,7 @@ void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::ui
 
 void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now) {
   Process& process = thread.process();
-  // Who wakes up by itself looks again.
+  // A thread with a deadline polls again by itself.
   if (deadline != kNever || thread.retried() || process.contexts().empty() || !is_on(Check::kMissedWakeUp)) return;
   for (const VirtualFilePtr& file : files) {
     const auto channel = std::dynamic_pointer_cast<CompletionChannelFile>(file);
@@ -177,8 +177,8 @@ void Checks::check_region(Thread& thread, DeviceContext& context, std::uint32_t 
        });
 }
 
-// Linux 5.12 and later leave pinned pages to the process that has registered them, so adapters go on writing to its memory, and
-// the copy keeps what was there at the fork (MADV_DONTFORK or not).
+// Since Linux 5.12, fork leaves pinned pages with the process that registered them. Adapters go on writing to
+// its memory, and the copy keeps the contents at the time of the fork, with or without MADV_DONTFORK.
 void Checks::before_failure_of_copy(Process& process, Process& original, int code, Instant now) {
   if (!is_on(Check::kForkedBuffer)) return;
   original.memory().placed.visit_since(process.family().copied, [&](std::uint64_t address, std::uint32_t length, Instant when) {
@@ -204,7 +204,7 @@ void Checks::before_exit(Process& process, int code, Instant now) {
     };
     for (const auto& qp : all.qps) left(fmt::format("QP {}", qp.number), qp.created_from);
     for (const auto& cq : all.cqs) left(fmt::format("CQ {}", cq.number), cq.created_from);
-    // Those whose places are known, and how many others.
+    // Objects with a known creation place, then the number of the others.
     const auto left_of = [&](bool are_regions, std::size_t number, const char* what) {
       for (const auto& [made, at] : context->made_at) {
         if (made.first != are_regions || number == 0) continue;

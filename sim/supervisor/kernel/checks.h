@@ -1,6 +1,6 @@
-// Mistakes of programs that can be seen where they ask the kernel for something, and those that the shim has seen. Each is
-// reported once for each place in a process; of one check in one program kMostOfKind are, and the others are counted. How full
-// queues were is kept beside. Nothing here changes a run.
+// Mistakes of programs, detected at system calls, or reported by the shim. Each is reported once for each
+// place in a process. At most kMostOfKind findings of one check in one program are reported; the others are
+// counted. The maximum fill level of queues is recorded, too. Nothing here changes a run.
 #pragma once
 
 #include <cstdint>
@@ -27,31 +27,31 @@ class Checks {
  public:
   Checks(Tracer& tracer, const SupervisorOptions& options) : tracer_(tracer), options_(options) {}
 
-  // The process has made that mistake in the call which returns to `caller` (0: it is not known), at `when`.
-  // `callers`: whose calls led there, as callers_text() has it; asked for when it is told.
+  // Reports a mistake of the process at time `when`. `caller`: return address of the call, 0 if unknown.
+  // `callers`: returns the call chain (callers_text()); called only if the finding is reported.
   void tell(Process& process, protocol::Check check, std::uint64_t caller, const std::string& text, Instant when,
             const std::function<std::string()>& callers = {});
-  // The same of what the shim has noted, in words.
+  // Reports a mistake that the shim has noted; `text` describes it.
   void tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const protocol::NoteStack& stack,
                  const std::string& text, Instant when);
 
-  // A thread is about to wait for these files.
+  // Called before a thread blocks on `files`.
   void before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now);
-  // A command is about to be executed; `mailbox` as the adapter gets it.
+  // Called before a command is executed; `mailbox` as the adapter receives it.
   void before_command(Thread& thread, DeviceContext& context, std::span<const std::byte> mailbox, Instant now);
-  // It has been; `mailbox` as the adapter leaves it.
+  // Called after a command has been executed; `mailbox` as the adapter leaves it.
   void after_command(Thread& thread, DeviceContext& context, std::span<const std::byte> mailbox);
-  // The process exits by itself. Who has failed may leave things behind.
+  // The process exits with `code`. Leaks are reported only for exit code 0.
   void before_exit(Process& process, int code, Instant now);
 
-  // A process fails that is a copy of `original`, by fork.
+  // `process`, a copy of `original` made by fork, ends with a failure.
   void before_failure_of_copy(Process& process, Process& original, int code, Instant now);
 
   const std::vector<QueueFigures>& figures() const { return figures_; }
 
-  // Findings of one check in one program that are kept; further ones are counted.
+  // Maximum number of findings of one check in one program that are reported; further ones are counted.
   static constexpr std::size_t kMostOfKind = 100;
-  // Sentences about those that were counted, by program.
+  // One sentence for each check of a program with more than kMostOfKind findings, with the program's index.
   std::vector<std::pair<std::size_t, std::string>> rest() const;
 
  private:
@@ -68,8 +68,8 @@ class Checks {
 
   Tracer& tracer_;
   const SupervisorOptions& options_;
-  std::set<std::tuple<std::uint32_t, protocol::Check, std::uint64_t, std::string>> told_;  // process, check, caller
-  std::map<std::pair<std::size_t, protocol::Check>, Findings> findings_;                   // by program
+  std::set<std::tuple<std::uint32_t, protocol::Check, std::uint64_t, std::string>> told_;  // text only if the caller is 0
+  std::map<std::pair<std::size_t, protocol::Check>, Findings> findings_;                   // by program and check
   std::vector<QueueFigures> figures_;
 };
 

@@ -6,7 +6,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// Signals whose si_code has a meaning of its own: one that tells of a descriptor has SI_SIGIO.
+// Signals whose si_code has meanings of its own: a signal about a descriptor has SI_SIGIO instead.
 bool has_own_codes(int signal) {
   return signal == SIGILL || signal == SIGFPE || signal == SIGSEGV || signal == SIGBUS || signal == SIGTRAP ||
          signal == SIGCHLD || signal == SIGSYS;

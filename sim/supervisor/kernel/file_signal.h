@@ -1,7 +1,8 @@
-// Signals that tell of a descriptor (fcntl(2): O_ASYNC, F_SETOWN, F_SETSIG): whom, which, and when.
+// Signals on I/O readiness of a descriptor (fcntl(2): O_ASYNC, F_SETOWN, F_SETSIG): receiver, signal number
+// and time.
 //
-// Each change to a pipe or socket that has something to read, or is at its end, is told as input, any other
-// after which it can be written as output.
+// A change of the file sends POLL_IN if the file has input or is at its end, otherwise POLL_OUT if it is
+// writable.
 #pragma once
 
 #include <csignal>
@@ -16,20 +17,20 @@ namespace verbatim::supervisor {
 
 class FileSignal final : public Waiter {
  public:
-  // As f_owner_ex: F_OWNER_TID, F_OWNER_PID, F_OWNER_PGRP; 0: nobody.
+  // As f_owner_ex: type is F_OWNER_TID, F_OWNER_PID or F_OWNER_PGRP; id 0: no receiver.
   struct Owner {
     int type = 0;
     std::uint32_t id = 0;
   };
   using Send = std::function<void(const Owner&, int signal, const SignalOrigin&)>;
 
-  // `file` keeps it.
+  // Owned by `file`.
   FileSignal(Engine& engine, ComponentId source, VirtualFile& file, Send send);
 
   Owner owner;
-  int signal = 0;  // 0: SIGIO, which tells nothing more
+  int signal = 0;  // 0: SIGIO without siginfo
   bool is_on() const { return is_on_; }
-  // `descriptor`: what the signal names the file by.
+  // `descriptor`: si_fd of the signals.
   void turn(bool on, int descriptor);
 
   void wake(bool by_adapter_event = false) override;
@@ -41,8 +42,8 @@ class FileSignal final : public Waiter {
   const Send send_;
   bool is_on_ = false;
   int descriptor_ = -1;
-  std::vector<int> told_;  // si_code of each change that is still to be told
-  Timer timer_;            // signals are sent when nobody is being told of a change
+  std::vector<int> told_;  // si_code of each change whose signal is not sent yet
+  Timer timer_;            // sends signals outside the notification of waiters
 };
 
 }  // namespace verbatim::supervisor

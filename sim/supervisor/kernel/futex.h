@@ -1,5 +1,5 @@
-// Threads asleep on futex words, in the order in which they came. A word is known by the memory behind it:
-// the process and the address, or, in memory that processes share, the file and the offset.
+// Threads that sleep on futex words, in order of arrival. A key names the memory behind the word: process and
+// address, or file and offset if processes share the memory.
 #pragma once
 
 #include <compare>
@@ -13,8 +13,8 @@ class Process;
 class Thread;
 
 struct FutexKey {
-  std::uint64_t device = 0;  // 0: memory of one process
-  std::uint64_t object = 0;  // inode, or process id
+  std::uint64_t device = 0;  // 0: private memory of one process
+  std::uint64_t object = 0;  // inode or process id
   std::uint64_t offset = 0;
   friend auto operator<=>(const FutexKey&, const FutexKey&) = default;
 };
@@ -27,8 +27,7 @@ class FutexTable {
     bool woken;
   };
 
-  // `shared`: the word may lie in memory that other processes map too; otherwise the program says it does
-  // not.
+  // `shared`: false for FUTEX_PRIVATE_FLAG; otherwise other processes may map the word, too.
   static FutexKey key_of(Process& process, std::uint64_t address, bool shared);
 
   void sleep(const FutexKey& key, Thread& thread, std::uint32_t mask) {
@@ -37,11 +36,11 @@ class FutexTable {
   Sleeper* find(const Thread& thread);
   void forget(const Thread& thread);
   void forget(const Process& process);
-  // How many were woken; each is still in the table until it has noticed.
+  // Returns the number of threads woken. A woken thread stays in the table until its call is tried again.
   int wake(const FutexKey& key, int limit, std::uint32_t mask);
-  // At most `limit` of those still asleep sleep on another word from now on; how many.
+  // Moves at most `limit` sleeping threads to another word; returns their number.
   int move(const FutexKey& from, const FutexKey& to, int limit);
-  // The first that is still asleep, or nullptr; whether there is one more.
+  // The first thread that still sleeps, or nullptr; `more`: another one follows.
   Thread* first(const FutexKey& key, bool* more);
 
  private:

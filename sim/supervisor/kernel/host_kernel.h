@@ -1,4 +1,4 @@
-// All that the simulated kernel keeps of one host: names, numbers, files and objects that no other host shares.
+// State of the simulated kernel for one host: names, numbers, files and objects that no other host shares.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class FileWatches;
 class Pipe;
 class Terminal;
 
-// A file in the host's own folders: the number that programs see, and the owners.
+// A file in the host's own folders: its inode number as programs see it, and its owners.
 struct OwnFile {
-  std::uint64_t number = 0;  // 0: not yet given
+  std::uint64_t number = 0;  // 0: not assigned
   UserId user = kRoot, group = kRoot;
 };
 
@@ -32,19 +32,19 @@ using MachineFile = std::pair<std::uint64_t, std::uint64_t>;
 
 class OwnFiles {
  public:
-  // nullptr: nobody has asked for its number yet.
+  // nullptr: no number assigned yet.
   const OwnFile* find(const MachineFile& file) const {
     const auto found = files_.find(file);
     return found == files_.end() ? nullptr : &found->second;
   }
-  // Gives it a number, if it has none. Numbers follow the order in which files are met: the file system may give a new file the
-  // number of one that is gone.
+  // Assigns a number at first use. Numbers follow the order of first use, because the file system may reuse
+  // inode numbers.
   OwnFile& meet(const MachineFile& file) {
     OwnFile& own = files_[file];
     if (own.number == 0) own.number = ++last_number_;
     return own;
   }
-  // The same for a file that has just been made.
+  // For a file that was just created: a new number, owned by root.
   OwnFile& make(const MachineFile& file) {
     files_.erase(file);
     return meet(file);
@@ -61,14 +61,14 @@ struct HostKernel {
 
   HostPaths paths;
   OwnFiles own_files;
-  std::uint64_t files_numbered = 0;   // files without a path that have a number
-  std::shared_ptr<VirtualTree> tree;  // nullptr: nobody has looked at it
+  std::uint64_t files_numbered = 0;   // number of files without a path that have an inode number
+  std::shared_ptr<VirtualTree> tree;  // nullptr: not yet used
   std::map<unsigned, std::weak_ptr<Terminal>> terminals;  // by number
   HugePagePool huge_pages;
-  SysvIpc sysv_ipc;  // behind the pool, whose pages its segments hold
+  SysvIpc sysv_ipc;  // declared after the pool, whose pages its segments hold
   std::shared_ptr<FileWatches> file_watches;
   RdmaCmNumbers rdma_cm_numbers;
-  // By process and name.
+  // By process id and context id.
   std::map<std::pair<std::uint32_t, std::int64_t>, std::shared_ptr<AsyncContext>> async_contexts;
   std::map<MachineFile, std::weak_ptr<Pipe>> fifos;
 };

@@ -1,5 +1,5 @@
-// What System V shared memory, semaphores and message queues of one host have in common: keys, ids, owners and
-// permissions, as ipc/util.c of Linux has them.
+// Common part of System V shared memory, semaphores and message queues of one host: keys, ids, owners and
+// permissions, as in Linux' ipc/util.c.
 #pragma once
 
 #include <sys/ipc.h>
@@ -15,7 +15,7 @@ namespace verbatim::supervisor {
 
 inline constexpr int kCapIpcLock = 14, kCapIpcOwner = 15, kCapSysAdmin = 21, kCapSysResource = 24;
 
-// One object: who made it, who owns it, and its nine bits of mode.
+// Owner, creator and mode (nine bits) of one object.
 struct IpcPermissions {
   IpcPermissions(key_t its_key, std::uint32_t its_mode, const Credentials& maker)
       : key(its_key),
@@ -28,25 +28,25 @@ struct IpcPermissions {
   key_t key;
   std::uint32_t mode;
   UserId owner, group, creator, creating_group;
-  int id = -1;  // given by the table
+  int id = -1;  // assigned by the table
 
-  // Whether `who` may what the bits 0444 and 0222 of `wanted` ask for.
+  // True if `who` has the access that the bits 0444 (read) and 0222 (write) of `wanted` request.
   bool allow(const Credentials& who, std::uint32_t wanted) const;
-  // Whether `who` may change and remove it.
+  // True if `who` may change and remove the object.
   bool belong_to(const Credentials& who) const;
   // IPC_SET; 0 or -errno.
   int set(const Credentials& who, const ipc_perm& wanted);
   ipc_perm told(std::uint32_t more_mode = 0) const;
 };
 
-// The objects of one kind. An id is the number of a slot, and above 15 bits how often the slots have begun anew; slots are
-// given out in a row, so that an id does not come back soon.
+// The objects of one kind. Bits 0-14 of an id are the slot, the bits above count how often slot numbering has
+// wrapped. Slots are assigned cyclically, which keeps a removed id unused for long.
 template <class Object>
 class IpcTable {
  public:
   explicit IpcTable(std::size_t most) : most_(most) {}
 
-  // nullptr: there is none (any more).
+  // nullptr: no such object, or removed.
   std::shared_ptr<Object> find(int id) const {
     const auto object = id < 0 ? nullptr : at(id & kSlotMask);
     return object != nullptr && object->permissions.id == id ? object : nullptr;
@@ -61,10 +61,10 @@ class IpcTable {
     }
     return nullptr;
   }
-  // Its id, or -ENOSPC.
+  // The new id, or -ENOSPC.
   int add(std::shared_ptr<Object> object) {
     if (slots_.size() >= most_) return -ENOSPC;
-    // Linux begins anew after half as many slots again as are in use, at least after 64.
+    // Linux wraps after 1.5 times the number of slots in use, at least after 64.
     const int end = static_cast<int>(std::min(most_, std::max<std::size_t>(kLeastCycle, slots_.size() * 3 / 2)));
     int slot = last_ + 1 < end ? last_ + 1 : 0;
     while (slots_.contains(slot)) slot = slot + 1 < end ? slot + 1 : 0;

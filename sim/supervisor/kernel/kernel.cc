@@ -59,7 +59,7 @@ struct Kernel::Handlers {
     VERBATIM_RUNTIME_CALLS(VERBATIM_RUNTIME_HANDLER)
 #undef VERBATIM_RUNTIME_HANDLER
   }
-  // A call has a handler where its class can lead to the supervisor, and none where it cannot.
+  // A call has a handler if and only if its class can reach the supervisor.
   constexpr bool are_sound() const {
     using protocol::CallClass;
     for (std::uint32_t number = 0; number < protocol::kSystemCallLimit; ++number) {
@@ -79,7 +79,7 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
   return kHandlers.rows[std::min(number, protocol::kSystemCallLimit - 1)];
 }
 
-// A program that waits by asking again and again is not told of each time: the first of such calls in a row is recorded.
+// Only the first of equal empty calls in a row (a program that polls) is recorded.
 Kernel::Outcome Kernel::execute(Thread& thread) {
   thread.stop_waiting();
   note_caller(thread);
@@ -87,10 +87,10 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
   const bool was_blocked = thread.retried();
   Outcome outcome = (this->*handler_of(call.number))(thread);
   if (!outcome && thread.has_signal() && call.transferred > 0) {
-    outcome = Answer{static_cast<std::int64_t>(call.transferred)};  // what has been moved is not moved again
+    outcome = Answer{static_cast<std::int64_t>(call.transferred)};  // bytes already moved are not moved again
   } else if (!outcome && thread.has_signal()) {
     outcome = interrupt(thread);
-    // A signal that was there before the call is delivered first, and then the call begins.
+    // A signal that was pending before the call is delivered first; the call then starts again.
     if (!was_blocked) outcome = Answer{0, protocol::Action::kRestart};
   } else if (!outcome && !was_blocked && call.transferred == 0 && is_interrupted(thread)) {
     give_up_waiting(thread);
@@ -102,7 +102,8 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
     const bool nothing = (!was_blocked || sleeps) && outcome->action == protocol::Action::kReturn &&
                          protocol::finds_nothing(call.number, call.arguments, outcome->result);
     const bool again = thread.repeats_empty_call(nothing);
-    // Where calls fail by choice, each may; and each sleep may be longer.
+    // With failing calls, every repetition may fail, and a sleep may be longer: the runtime must not repeat
+    // the call itself.
     const bool may_differ = failing_ != nullptr || (sleeps && thread.may_be_late());
     if (nothing && !may_differ) keep_empty_call(thread, *outcome);
     if (again || (protocol::system_call(call.number).has(CallTraits::kUnseen) && outcome->result == 0)) return outcome;
@@ -121,9 +122,9 @@ Answer Kernel::refuse(Thread& thread) {
   const std::uint32_t number = thread.call().number;
   const protocol::SystemCall& row = protocol::system_call(number);
   const int error = row.call_class == protocol::CallClass::kRefused ? row.refusal : ENOSYS;
-  if (number == SYS_clone3) return {-ENOSYS};  // libc asks once and goes on with clone
+  if (number == SYS_clone3) return {-ENOSYS};  // libc tries it once and falls back to clone
   const std::string name = row.name != nullptr ? row.name : fmt::format("system call {}", number);
-  // What needs privilege, or would reach into other processes, is refused in any case.
+  // Calls that need privilege, or affect other processes (EPERM), are refused in any case.
   if (options_.lets_unknown_calls_through && row.name != nullptr && error == ENOSYS) {
     report_(thread.process(), name + " is not simulated; it reached the machine's own kernel", true);
     return {0, protocol::Action::kNative};
@@ -136,7 +137,7 @@ Answer Kernel::refuse(Thread& thread) {
   return {-error};
 }
 
-// The runtime has found an argument that is not simulated.
+// The runtime has found an argument that is not simulated: a[0] the call, a[1] the argument, a[2] the errno.
 Kernel::Outcome Kernel::sys_refused_argument(Thread& thread) {
   const auto& a = thread.call().arguments;
   const protocol::SystemCall& row = protocol::system_call(static_cast<std::uint64_t>(a[0]));
@@ -155,8 +156,8 @@ Kernel::Outcome Kernel::sys_refused_argument(Thread& thread) {
 
 namespace {
 
-// Of a copy to or from device memory, which no kernel takes part in: stores are combined to lines and go out behind each
-// other, a load of a word waits until it is back.
+// Time of a copy to or from device memory, which involves no kernel: stores are combined into cache lines and
+// posted one after another; each load of a word waits for its completion.
 std::optional<Duration> copy_cost(Thread& thread, const hca::HcaProfile& profile) {
   protocol::CopyDm copy;
   const std::span<const std::byte> mailbox = thread.process().region().mailbox(thread.slot());
@@ -169,7 +170,8 @@ std::optional<Duration> copy_cost(Thread& thread, const hca::HcaProfile& profile
   return 2 * profile.pcie.one_way_latency * (length / kWord);
 }
 
-// Whose command it is: the context's, or that of the device about to be opened; the first one's where it names none.
+// The device that a command addresses: that of its context, or the one to open; the first device if it names
+// none.
 const hca::Hca* device_of_command(Thread& thread) {
   Process& process = thread.process();
   const auto& devices = process.host().devices;

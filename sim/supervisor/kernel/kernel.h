@@ -1,7 +1,7 @@
-// The simulated kernel: answers the system calls that the table gives to the supervisor. A call is tried when
-// its cost has passed; when it has to wait, the thread blocks on the files concerned and the whole call is
-// tried again after one of them has changed or the deadline has come. A try therefore changes nothing unless
-// it succeeds.
+// The simulated kernel: answers the system calls that the table routes to the supervisor. A call is tried
+// when its cost has passed. If it must wait, the thread blocks on the files concerned, and the whole call is
+// tried again after one of them has changed or at the deadline. A try therefore changes nothing unless it
+// succeeds.
 #pragma once
 
 #include <deque>
@@ -41,12 +41,12 @@ class TerminalMaster;
 
 class Kernel {
  public:
-  // An answer, or nothing: the thread is blocked.
+  // An answer; nullopt: the thread is blocked.
   using Outcome = std::optional<Answer>;
   using Output = std::function<void(Process&, int fd, std::span<const std::byte>)>;
-  // `weakens`: what was done is outside the promise.
+  // `weakens`: the run leaves the guarantees of the simulator.
   using Warn = std::function<void(Process&, const std::string&, bool weakens)>;
-  // A new thread of the process with a free slot, not yet scheduled; nullptr: no slot is left.
+  // Creates a thread of the process in a free slot, not yet scheduled; nullptr: no slot is free.
   using MakeThread = std::function<Thread*(Process&)>;
 
   Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts,
@@ -55,52 +55,56 @@ class Kernel {
   ~Kernel();
 
   Outcome execute(Thread& thread);
-  // Whom the thread's present call concerns at the instant when it is executed, because they may notice it or have a part in its
-  // answer: just the caller, who waits on the host for files, anybody.
+  // The threads that may notice the pending call at its time of execution, or take part in its answer: only
+  // the caller; also threads of the host that wait for files; any thread.
   enum class Concerns : std::uint8_t { kCaller, kWaiting, kAnybody };
   Concerns concerns(Thread& thread) const;
-  // A call of class kRefused: recorded by name.
+  // A call of class kRefused: warns with its name.
   Answer refuse(Thread& thread);
-  // A control-path command of the verbs library.
+  // A control-path command of the verbs library (verbs_shim/protocol/commands.h).
   Outcome command(Thread& thread);
-  // Virtual time one call takes before it has an effect.
+  // Virtual time that one call takes before it has an effect.
   Duration cost(Thread& thread);
-  // A thread has ended: its id word is cleared and whoever waits for it is woken, as the Linux kernel does.
+  // A thread has ended: clears its id word and wakes a waiter, as Linux does (CLONE_CHILD_CLEARTID).
   void thread_ended(Thread& thread);
-  // A call that waits in `process` is not there any more: another program has taken the process over.
+  // Drops futex waits, asynchronous I/O contexts, huge pages and System V attachments of `process`, which
+  // ends or calls exec.
   void forget_waits(Process& process);
-  // A signal is about to end the process: its threads' robust locks are given up, while their memory is
-  // there.
+  // A signal is about to end the process: releases its threads' robust locks while their memory still exists.
   void release_robust_locks(Process& process);
   Passage& passage() { return *passage_; }
-  // In place of its own; before any process is started.
+  // Replaces the kernel's own passage; call before any process starts.
   void use_passage(Passage& passage) { passage_ = &passage; }
-  // Otherwise programs are stopped and send what they have open.
+  // True: copies descriptors of programs by pidfd_getfd. False: stops the program, which sends the
+  // descriptor.
   void copy_descriptors(bool copies) { copies_descriptors_ = copies; }
-  // The simulator's own descriptor of a real file that the process has open, while its thread `asking`, a native id, asks for
-  // something; -1 and errno.
+  // Duplicates a real file that the process has open into the simulator. `asking`: native id of the process's
+  // thread that makes the request. Returns the new descriptor, or -1 and errno.
   int take_descriptor(Process& process, pid_t asking, int fd);
-  // Which calls fail though they need not; none without. It outlives the kernel.
+  // Chooses which calls fail without need; without it, none. `calls` outlives the kernel.
   void use_failing_calls(FailingCalls& calls) { failing_ = &calls; }
-  // As of TcpNetwork.
+  // As TcpNetwork::host_of.
   int host_of(const IpAddress& address, std::size_t from) const { return network_.host_of(address, from); }
-  // One way over the management network, or within a host.
+  // One-way latency over the management network, or within a host.
   Duration network_latency(std::size_t from, std::size_t to) const { return network_.latency(from, to); }
-  // Where the files of the process's host lie.
+  // The folders that hold the files of the process's host.
   const HostPaths& paths_of(const Process& process) const;
   HostPaths& paths_of_host(std::size_t host) { return host_kernels_[host].paths; }
-  // Of a link to an open file: whose it is, and its name for the kernel of who looks.
+  // For a link to an open file (/proc/PID/fd): the owning process, and the descriptor's native name for
+  // `viewer`.
   Process& owner_of(Process& viewer, const TreeWalk& found) const;
   static std::string native_descriptor(const Process& viewer, const Process& owner, int descriptor);
-  // Where a path that is to be executed leads; an answer instead when it leads to nothing that can be.
+  // nullopt: `path` can be executed; a /proc/PID/fd link has been replaced by its target. Otherwise the
+  // call's answer.
   Outcome find_executable(Thread& thread, std::string& path);
-  // Who watches files of the host's own, see files/inotify_file.h; kernel_inotify.cc.
+  // Watches of files in the host's own folders (files/inotify_file.h, kernel_inotify.cc).
   bool watches_files(std::size_t host) const;
-  // How many events wait to be told.
+  // Fetches new events; returns the number of events not yet delivered.
   std::size_t keep_file_events(std::size_t host, bool own_work = false);
-  // All that there are.
+  // Delivers all events.
   void tell_file_events(std::size_t host);
-  // As long as it lives, the simulator itself looks at files of the host, and no program changes any: nobody is told.
+  // While it exists, the simulator itself accesses files of the host and no program does: events of that are
+  // dropped.
   class OwnFileWork {
    public:
     OwnFileWork(Kernel& kernel, std::size_t host) : kernel_(kernel), host_(host) { kernel_.keep_file_events(host_); }
@@ -112,24 +116,24 @@ class Kernel {
     Kernel& kernel_;
     const std::size_t host_;
   };
-  // The next /dev/pts/N of the host (kernel_terminal.cc).
+  // Creates the next /dev/pts/N of the host (kernel_terminal.cc).
   std::shared_ptr<Terminal> make_terminal(std::size_t host);
-  // The terminal becomes that of the process's session, and its group the foreground.
+  // Makes the terminal the controlling terminal of the process's session, with its group in the foreground.
   static void control_session(Process& process, Terminal& terminal);
-  // The process has ended: if it led a session, its terminal hangs up.
+  // The process has ended: if it led a session, hangs up its terminal.
   void end_session(Process& process);
-  // At a terminal, somebody of the session has to be there who could continue the process's group (setpgid(2)).
+  // False: `signal` must not stop the process, because its group is orphaned (setpgid(2)).
   bool may_be_stopped(Process& process, int signal);
-  // How often a file was asked for that the host's trees lack.
+  // Number of calls denied because the host's trees lack the file or cannot be changed.
   std::uint64_t refused_files() const { return refused_files_; }
   Checks& checks() { return checks_; }
-  // A process has ended: its descriptors and devices go.
+  // A process has ended: releases its timers, devices, descriptors and waits.
   void release(Process& process);
-  // `child` has just been made as a copy of `parent`.
+  // `child` is a new copy of `parent`: it inherits System V attachments, unless both share memory (vfork).
   void inherit(Process& parent, Process& child);
 
  private:
-  // The thread through which the process is looked at while its call is carried out.
+  // Sets the native thread through which the process is inspected during its call.
   static void note_caller(Thread& thread);
 
   using Handler = Outcome (Kernel::*)(Thread&);
@@ -163,7 +167,7 @@ class Kernel {
   std::shared_ptr<Terminal> controlling_terminal(Process& process);
   std::pair<std::uint32_t, std::int32_t> terminal_in_proc(Process& process);
   static void note_waits_for_terminals(const std::vector<VirtualFilePtr>& files);
-  // Signals that tell of files (kernel_file_signal.cc)
+  // Signals on readiness of files (kernel_file_signal.cc)
   Answer control_file_signal(Thread& thread, VirtualFile& file);
   static bool is_followed(const VirtualFile& file);
   bool follow(Process& process, VirtualFile& file, bool on, int descriptor);
@@ -187,7 +191,7 @@ class Kernel {
   // Options (kernel_options.cc)
   Outcome sys_setsockopt(Thread& thread);
   Outcome sys_getsockopt(Thread& thread);
-  // Pipes, counters, what a descriptor is (kernel_files.cc)
+  // Pipes, counters, fstat (kernel_files.cc)
   Outcome sys_pipe(Thread& thread);
   Outcome open_fifo(Thread& thread, const std::string& path, int flags);
   Outcome sys_eventfd(Thread& thread);
@@ -209,7 +213,7 @@ class Kernel {
   Outcome work_in(Process& process, const std::string& folder);
   std::shared_ptr<const VirtualTree> tree_of(Thread& thread, const std::string& path);
   std::string link_of(const Process& process, const VirtualFilePtr& file);
-  // st_ino of a file without a path, given at the first question.
+  // Inode number of a file without a path, assigned at first use.
   std::uint64_t number_of(const Process& process, VirtualFile& file);
   Outcome store_file_system(Process& process, std::uint64_t address, const std::string& path);
   static int attributes_at(std::uint32_t number);
@@ -234,7 +238,7 @@ class Kernel {
   void end_async_contexts(Process& process);
   struct AsyncRequest;
   std::int64_t load_request(Thread& thread, std::uint64_t address, AsyncRequest& request);
-  // What it is to be answered with, or nothing: it has to wait.
+  // The result, or nullopt: the request must wait.
   IoResult transfer(Thread& thread, const AsyncRequest& request);
   // Waiting (kernel_wait.cc)
   Outcome sys_poll(Thread& thread);
@@ -256,12 +260,13 @@ class Kernel {
   void keep_empty_call(Thread& thread, Answer& answer);
   // Calls that fail by choice (kernel_failing.cc)
   bool fails(Thread& thread, std::string_view site);
-  // The call has to wait.
+  // Chooses whether a call that must wait ends with EINTR.
   bool is_interrupted(Thread& thread);
-  // Of `limit` bytes, how many a read finds, or a write has room for, at the most; 0: EAGAIN. `whole`: it waits for all of them.
+  // Maximum number of bytes, of `limit`, that a read may find or a write may place; 0: EAGAIN. `whole`:
+  // MSG_WAITALL.
   std::uint64_t readable_now(Thread& thread, VirtualFile& file, std::uint64_t limit, bool dont_wait, bool whole);
   std::uint64_t writable_now(Thread& thread, VirtualFile& file, std::uint64_t length, bool dont_wait);
-  // Words that threads sleep on (kernel_futex.cc)
+  // Futex words (kernel_futex.cc)
   Outcome sys_futex(Thread& thread);
   Outcome futex_slept(Thread& thread, bool woken);
   Outcome futex_lock(Thread& thread, const FutexKey& key, std::int64_t operation);
@@ -270,7 +275,7 @@ class Kernel {
                                         std::int64_t* error);
   void wake_futex_word(Process& process, std::uint64_t address);
   void release_robust_locks(Thread& thread);
-  // The rest (kernel_process.cc)
+  // Other calls (kernel_process.cc)
   Outcome sys_clone(Thread& thread);
   Outcome sys_exit(Thread& thread);
   Outcome sys_uname(Thread& thread);
@@ -282,16 +287,17 @@ class Kernel {
   Outcome sys_scheduler(Thread& thread);
   Outcome sys_get_robust_list(Thread& thread);
   Outcome sys_file_owner(Thread& thread);
-  // What files in a host's own folders are to the thread (kernel_file_rights.cc)
+  // Access rights to files in a host's own folders (kernel_file_rights.cc)
   Outcome sys_file_rights(Thread& thread);
-  // 0 or why not: to make the file that an AF_UNIX name stands for, or to send there. Any file; the new one is the thread's.
+  // 0 or -errno: permission to create the socket file of an AF_UNIX name (`makes`), or to send to it.
+  // own_socket_file() makes the thread the owner of a new one.
   int error_of_socket_name(Thread& thread, std::span<const std::byte> name, bool makes);
   void own_socket_file(Thread& thread, std::span<const std::byte> name);
   Outcome sys_lock_holder(Thread& thread);
   Outcome sys_refused_argument(Thread& thread);
   Outcome sys_set_affinity(Thread& thread);
   Outcome sys_memory_policy(Thread& thread);
-  Outcome sys_huge_pages(Thread& thread);  // huge_pages.cc
+  Outcome sys_huge_pages(Thread& thread);  // kernel_huge_pages.cc
   // kernel_credentials.cc
   Outcome sys_control(Thread& thread);
   Outcome sys_user(Thread& thread);
@@ -301,7 +307,7 @@ class Kernel {
   Outcome sys_sysinfo(Thread& thread);
   Outcome sys_getrandom(Thread& thread);
   Outcome sys_affinity(Thread& thread);
-  // Processes among each other (kernel_family.cc)
+  // Process families: fork, wait, signals (kernel_family.cc)
   Outcome copy_process(Thread& thread);
   Outcome sys_wait4(Thread& thread);
   Outcome sys_waitid(Thread& thread);
@@ -341,14 +347,14 @@ class Kernel {
   Answer list_devices(Process& process, std::span<std::byte> mailbox);
   Answer report_refusal(Process& process, std::span<std::byte> mailbox);
   Answer open_device(Process& process, std::span<std::byte> mailbox);
-  // A context of the process in an opening, of its own or imported.
+  // Opens a context of the process on an opening, its own or an imported one.
   std::shared_ptr<DeviceContext> use_device(Process& process, std::shared_ptr<DeviceOpening> opening);
   Answer import_device(Process& process, std::span<std::byte> mailbox);
   Answer close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context);
   Answer create_channel(Process& process, std::span<std::byte> mailbox);
   Outcome await_neighbour(Thread& thread, std::span<std::byte> mailbox);
 
-  // Transfers of `vector` (addresses and lengths in the program).
+  // Addresses and lengths of an iovec in program memory.
   struct Buffers {
     struct Part {
       std::uint64_t address;
@@ -357,7 +363,7 @@ class Kernel {
     std::vector<Part> parts;
     std::uint64_t length = 0;
   };
-  // Structures that the thread's call refers to are read once for all its tries, see tasks/argument_copies.h.
+  // Reads a structure that the call refers to; later tries get the first copy (tasks/argument_copies.h).
   static bool read_argument(Thread& thread, std::uint64_t address, std::span<std::byte> to) {
     return thread.arguments().read(thread.process().memory(), address, to);
   }
@@ -368,11 +374,11 @@ class Kernel {
     return value;
   }
   static std::optional<Buffers> load_vector(Thread& thread, std::uint64_t address, std::uint64_t count);
-  // `once`: the bytes are a command, which is an argument of the call.
+  // `once`: the bytes are a command, and count as an argument of the call.
   static bool gather(Thread& thread, const Buffers& from, std::uint64_t limit, std::vector<std::byte>& bytes, bool once = false);
   static bool scatter(Process& process, const Buffers& to, std::span<const std::byte> bytes);
 
-  // Of one message: what sendmsg(2) has beyond its bytes.
+  // Flags, destination and descriptors of one message (sendmsg(2)).
   struct Sending {
     int flags = 0;
     std::vector<std::byte> to;
@@ -384,54 +390,56 @@ class Kernel {
   Outcome receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to, int flags,
                   IncomingMessage& message);
   std::optional<Sending> load_sending(Thread& thread, const msghdr& header, int flags, int* error);
-  // The file that is to go as `fd`; an errno when there is none.
+  // The open file `fd` for SCM_RIGHTS; nullopt and -errno if there is none.
   std::optional<PassedFile> file_to_pass(Process& process, int fd, int* error);
-  // Descriptors that have come in messages, in the order of their numbers; `real[i]`: number i is a real file's, which lies in
-  // the passage.
+  // Descriptors received in messages, in order. `real[i]`: descriptor i is a real file, which waits in the
+  // passage.
   struct Received {
     std::vector<int> numbers;
     std::vector<bool> real;
   };
-  // Stores what the call returns beside the bytes: the sender's name, flags, control data. `asked`: the header at `address` when
-  // the call began; of the one there now only the fields that a call returns are changed. False: it is not mapped any more.
+  // Stores the outputs of recvmsg(2) except the bytes: sender's name, flags, control data. `asked`: the
+  // header at the start of the call. Only output fields of the header in memory are changed. False: the
+  // header is no longer mapped.
   bool store_message(Process& process, std::uint64_t address, const msghdr& asked, const IncomingMessage& message,
                      std::int64_t flags, Received& received);
   void store_control(Process& process, msghdr& header, const IncomingMessage& message, Received& received);
   int receive_file(Process& process, const PassedFile& passed, Received& received);
-  // The same answer, after which the process has the descriptors.
+  // `answer`, which also makes the runtime install the received descriptors.
   Answer with_descriptors(Thread& thread, const Answer& answer, const Received& received);
-  // The part of `buffers` behind the first `offset` bytes.
+  // `buffers` without their first `offset` bytes.
   static Buffers behind(const Buffers& buffers, std::uint64_t offset);
-  // A read or write that found nothing to do: waits, or has waited long enough, or may not wait.
+  // A read or write that made no progress: blocks, or answers EAGAIN or the partial count.
   Outcome wait_or_give_up(Thread& thread, std::vector<VirtualFilePtr> files, bool dont_wait, Duration timeout,
                           const std::string& call);
-  // A socket, or the answer when `fd` is none.
+  // The socket `fd`; nullptr and `refusal` if it is none.
   static std::shared_ptr<Socket> socket_of(Process& process, std::int64_t fd, Answer* refusal);
   Outcome wait_for(Thread& thread, std::vector<VirtualFilePtr> files, Instant deadline,
                    const std::string& call);
   Outcome install(Process& process, VirtualFilePtr file, bool nonblocking);
-  // Two descriptors whose numbers are written to the program's int[2].
+  // Installs two files and stores their numbers in the program's int[2] at `address`.
   Outcome install_pair(Process& process, const VirtualFilePtr& first, const VirtualFilePtr& second,
                        bool nonblocking, std::uint64_t address);
 
-  // A socket address of the program's; nullopt and -errno.
+  // Reads a socket address from the program; nullopt and -errno.
   static std::optional<std::vector<std::byte>> load_name(Thread& thread, std::uint64_t address,
                                                          std::uint64_t length, int* error);
-  // As much of a socket's name as there is room for, and its whole length; 0 or -errno.
+  // Stores a socket address, truncated to the program's buffer, and its full length; 0 or -errno.
   static int store_name(Process& process, std::span<const std::byte> name, std::uint64_t address, std::uint64_t length_address);
-  // nullopt inside: none given. The outer nullopt: EFAULT or EINVAL in `error`.
+  // Deadline of a relative timespec, the same in all tries; kNever if the address is 0. nullopt: -errno in
+  // `error`.
   std::optional<Instant> load_deadline(Thread& thread, std::uint64_t timespec_address, int* error);
   std::uint32_t readiness_of(Process& process, int fd, bool* valid) const;
 
   Instant now() const { return engine_.now(); }
-  // Since 1970.
+  // Seconds since 1970.
   std::int64_t seconds() const { return (options_.epoch_ns + to_ps(now()) / 1000) / 1'000'000'000; }
   void warn(Process& process, const std::string& text, bool weakens = false) { report_(process, text, weakens); }
 
   Engine& engine_;
   Tracer& tracer_;
   const std::vector<HostSpec>& hosts_;
-  VirtualNode::Text hosts_file_;  // shared by their trees: it is long where there are thousands
+  VirtualNode::Text hosts_file_;  // shared by the trees: it is long with thousands of hosts
   const SupervisorOptions& options_;
   ProcessTable& table_;
   TcpNetwork network_;
@@ -441,9 +449,9 @@ class Kernel {
   bool copies_descriptors_ = true;
   Passage own_passage_;
   Passage* passage_ = &own_passage_;
-  std::deque<HostKernel> host_kernels_;  // by host
-  std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by the rate of the time stamp counter
-  std::uint64_t huge_segments_ = 0;  // of shared memory, ever made
+  std::deque<HostKernel> host_kernels_;  // by index of the host
+  std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by TSC frequency
+  std::uint64_t huge_segments_ = 0;  // number of huge page segments of System V shared memory created
   std::uint64_t refused_files_ = 0;
   Output output_;
   Warn report_;

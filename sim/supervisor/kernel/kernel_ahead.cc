@@ -1,5 +1,4 @@
-// Calls that are an affair of one host, so that they may be executed before those of other hosts that come earlier in virtual
-// time.
+// Classifies calls that affect one host only. They may be executed before earlier calls of other hosts.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
@@ -17,10 +16,10 @@ using protocol::CallTraits;
 Kernel::Concerns Kernel::concerns(Thread& thread) const {
   const PendingCall& call = thread.call();
   if (call.request != protocol::Request::kSystemCall) return Concerns::kAnybody;
-  // Who opens one end of a named pipe may wake who opens the other.
+  // Opening one end of a named pipe may wake a thread that opens the other.
   const bool opens = call.number == SYS_open || call.number == SYS_openat;
   if (opens && !host_of(thread.process()).fifos.empty()) return Concerns::kWaiting;
-  // Who watches files may have asked for a signal.
+  // A watch of files may send a signal.
   if (call.number == SYS_bind && watches_files(thread.process().host_index())) return Concerns::kAnybody;
   const auto of_file = [&](int argument) {
     const VirtualFilePtr file = thread.process().file(call.arguments[argument]);
@@ -36,7 +35,7 @@ Kernel::Concerns Kernel::concerns(Thread& thread) const {
     const bool is_unix = dynamic_cast<const UnixSocket*>(thread.process().file(call.arguments[0]).get()) != nullptr;
     return is_unix ? of_file(0) : Concerns::kAnybody;
   }
-  if (row.has(CallTraits::kOfFutex))  // who waits is of the host
+  if (row.has(CallTraits::kOfFutex))  // all waiters are on this host
     return (call.arguments[1] & FUTEX_CMD_MASK) == FUTEX_WAKE ? Concerns::kWaiting : Concerns::kAnybody;
   return Concerns::kAnybody;
 }

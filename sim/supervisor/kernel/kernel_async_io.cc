@@ -1,4 +1,4 @@
-// Linux' asynchronous input and output: io_setup(2) and its siblings.
+// Asynchronous I/O: io_setup(2) and related calls.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/aio_abi.h>
@@ -24,7 +24,7 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr std::uint32_t kMostRequests = 65'536;  // fs.aio-max-nr
-constexpr std::size_t kRequestBytes = 1 << 20;   // bytes moved by one request on a simulated file
+constexpr std::size_t kRequestBytes = 1 << 20;   // maximum bytes moved by one request on a simulated file
 
 bool is_poll(const iocb& request) { return request.aio_lio_opcode == IOCB_CMD_POLL; }
 bool is_sync(const iocb& request) {
@@ -37,7 +37,7 @@ bool has_vector(const iocb& request) {
   return request.aio_lio_opcode == IOCB_CMD_PREADV || request.aio_lio_opcode == IOCB_CMD_PWRITEV;
 }
 
-// 0, or why Linux would not begin such a request.
+// 0 or the error with which Linux rejects the request.
 int check(const iocb& request, bool is_real) {
   if (request.aio_reserved2 != 0) return -EINVAL;
   switch (request.aio_lio_opcode) {
@@ -64,7 +64,7 @@ int check(const iocb& request, bool is_real) {
   }
 }
 
-// Of a real file that the process has open: the link to it tells.
+// Access mode of a real file that the process has open, read from the mode of its /proc link.
 int native_access_mode(const Process& process, int fd) {
   struct stat link;
   if (lstat(fmt::format("/proc/{}/fd/{}", process.calling_thread(), fd).c_str(), &link) != 0) return O_RDWR;
@@ -72,7 +72,7 @@ int native_access_mode(const Process& process, int fd) {
   return reads == writes ? O_RDWR : reads ? O_RDONLY : O_WRONLY;
 }
 
-// Note on a blocked call: the key has been written into its request.
+// Set once the call has written aio_key into the iocb.
 struct KeyWritten {};
 
 protocol::Transfer transfer_of(const iocb& request) {
@@ -100,7 +100,7 @@ protocol::Transfer transfer_of(const iocb& request) {
 struct Kernel::AsyncRequest {
   iocb control{};
   AsyncOrigin origin;
-  VirtualFilePtr file;  // none: a real one
+  VirtualFilePtr file;  // nullptr: a real file
 };
 
 std::shared_ptr<AsyncContext> Kernel::async_context(Process& process, std::int64_t id) const {
@@ -119,7 +119,7 @@ void Kernel::end_async_contexts(Process& process) {
   }
 }
 
-// arguments[2]: the page that the runtime has mapped, which is the context's name.
+// arguments[2]: the page that the runtime has mapped; its address is the context id.
 Kernel::Outcome Kernel::sys_io_setup(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();
@@ -146,7 +146,7 @@ Kernel::Outcome Kernel::sys_io_destroy(Thread& thread) {
   return Answer{0};
 }
 
-// The request at `address`, or why it cannot begin.
+// Loads the request at `address`; 0 or -errno.
 std::int64_t Kernel::load_request(Thread& thread, std::uint64_t address, AsyncRequest& request) {
   Process& process = thread.process();
   const auto control = load_argument<iocb>(thread, address);
@@ -164,7 +164,7 @@ std::int64_t Kernel::load_request(Thread& thread, std::uint64_t address, AsyncRe
       return request.origin.notified != nullptr || process.natively_open(notified) ? -EINVAL : -EBADF;
     }
   }
-  // Written once, however often the call is tried: the request may be changed or gone by then.
+  // Written once, at the first try: the program may have changed or freed the iocb by a later one.
   std::any& made = thread.arguments().made;
   constexpr std::uint32_t kNoKey = 0;
   if (!made.has_value() && !process.memory().store(address + offsetof(iocb, aio_key), kNoKey)) return -EFAULT;
@@ -175,7 +175,7 @@ std::int64_t Kernel::load_request(Thread& thread, std::uint64_t address, AsyncRe
   return mode == (is_read(*control) ? O_WRONLY : O_RDONLY) ? -EBADF : 0;
 }
 
-// Of simulated files: pipes, sockets, counters, the files of a tree, and the standard streams.
+// Transfers on simulated files: pipes, sockets, counters, tree files and the standard streams.
 IoResult Kernel::transfer(Thread& thread, const AsyncRequest& request) {
   Process& process = thread.process();
   const iocb& control = request.control;
@@ -212,9 +212,8 @@ IoResult Kernel::transfer(Thread& thread, const AsyncRequest& request) {
   return socket->send(process, message);
 }
 
-// Requests begin in their order: simulated files here; real ones in a row are handed to the runtime, which
-// comes back when it has carried them out, and then it goes on behind them. A file that would make Linux wait
-// does so here.
+// Executes requests in order: simulated files here. A run of requests on real files goes to the runtime,
+// which calls again with the results, and the loop continues behind them. A blocking file blocks the call.
 Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
   PendingCall& call = thread.call();
   const auto& a = call.arguments;
@@ -282,8 +281,8 @@ Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
   return answer(0);
 }
 
-// As Linux since 4.20: a poll that is cancelled has an event, too; a transfer is done before anybody could
-// cancel it.
+// As Linux since 4.20: a cancelled poll also has an event. A transfer has always completed before it could be
+// cancelled.
 Kernel::Outcome Kernel::sys_io_cancel(Thread& thread) {
   const auto& a = thread.call().arguments;
   const auto control = thread.process().memory().load<iocb>(static_cast<std::uint64_t>(a[1]));

@@ -1,5 +1,5 @@
-// Resource limits and scheduling attributes of processes and threads, by their virtual ids: kept and told, of one's own and of
-// others of the same host. A simulated thread's computation takes no time, so that a priority has no effect.
+// Resource limits and scheduling attributes of processes and threads of the host, by virtual id. Attributes
+// are stored and returned only: computation takes no virtual time, and a priority has no effect.
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -69,7 +69,8 @@ Kernel::Outcome Kernel::sys_limit(Thread& thread) {
   return Answer{!asked || own.memory().store(old_address, before) ? 0 : -EFAULT};
 }
 
-// Threads that getpriority, setpriority and ioprio_* mean: one, or all of a group, or all of the one user that a host has.
+// Threads that getpriority, setpriority and ioprio_* select: one thread, a process group, or all threads of
+// the host.
 std::vector<Thread*> Kernel::threads_meant(Thread& thread, bool one, bool of_group, std::int64_t id) {
   if (one) {
     Thread* const meant = find_thread(thread, id);
@@ -102,7 +103,7 @@ Kernel::Outcome Kernel::sys_priority(Thread& thread) {
     case SYS_getpriority: {
       int least = 19;
       for (Thread* const other : meant) least = std::min(least, other->scheduling.nice);
-      return Answer{20 - least};  // as the system call tells it
+      return Answer{20 - least};  // encoding of the raw system call
     }
     case SYS_setpriority:
       for (Thread* const other : meant) other->scheduling.nice = std::clamp(static_cast<int>(a[2]), -20, 19);
@@ -148,7 +149,7 @@ Kernel::Outcome Kernel::sys_scheduler(Thread& thread) {
   }
 }
 
-// A thread's list is set natively, where only the kernel can read it again.
+// A robust list is set natively; only the machine's kernel can return it.
 Kernel::Outcome Kernel::sys_get_robust_list(Thread& thread) {
   const auto& a = thread.call().arguments;
   Thread* const meant = find_thread(thread, static_cast<std::int32_t>(a[0]));

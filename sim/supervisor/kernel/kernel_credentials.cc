@@ -1,4 +1,4 @@
-// Who a program is, by its own calls (credentials.h).
+// Credentials that a program reads or changes by system calls (spec/credentials.h).
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ constexpr std::size_t kMostGroups = 65536;  // NGROUPS_MAX
 
 UserId id_of(std::int64_t argument) { return static_cast<UserId>(argument); }
 
-// Three addresses, as getresuid and getresgid have them.
+// Stores three ids at three addresses (getresuid, getresgid).
 bool store_three(ProcessMemory& memory, const std::int64_t* addresses, const Ids& ids) {
   const UserId told[3] = {ids.real, ids.effective, ids.saved};
   for (int i = 0; i < 3; ++i) {
@@ -90,7 +90,7 @@ Kernel::Outcome Kernel::sys_groups(Thread& thread) {
   return Answer{result};
 }
 
-// capget and capset, of any version that Linux knows.
+// capget and capset, all versions that Linux supports.
 Kernel::Outcome Kernel::sys_capabilities(Thread& thread) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
@@ -132,7 +132,7 @@ Kernel::Outcome Kernel::sys_capabilities(Thread& thread) {
   return Answer{result};
 }
 
-// prctl(2), as far as it concerns credentials (verbs_shim/protocol/process_control.h).
+// prctl(2) operations on credentials (verbs_shim/protocol/process_control.h).
 Kernel::Outcome Kernel::sys_control(Thread& thread) {
   const auto& a = thread.call().arguments;
   const auto result = thread.credentials.control(static_cast<int>(a[0]), static_cast<std::uint64_t>(a[1]),

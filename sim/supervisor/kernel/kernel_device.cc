@@ -1,4 +1,4 @@
-// Commands of the verbs library: what concerns descriptors is answered here, the rest goes to the adapter
+// Commands of the verbs library: those about descriptors are answered here. The others go to the adapter,
 // with the program's context number replaced by the adapter's.
 #include <fmt/format.h>
 
@@ -42,7 +42,8 @@ Answer fail(std::span<std::byte> mailbox, int status) {
   return {0};
 }
 
-// What a copy of the process that has opened a device may do with it, too: nothing that concerns the memory of either.
+// Commands that a forked copy of the process that opened the device may use: none that involves memory of
+// either.
 bool is_without_memory(CommandType type) {
   switch (type) {
     case CommandType::kQueryDevice:
@@ -59,10 +60,10 @@ bool is_without_memory(CommandType type) {
   }
 }
 
-// Lead to a peer by its address, whose station the kernel has to know.
+// Commands that resolve a peer's address to a link layer address.
 bool asks_for_neighbour(CommandType type) { return type == CommandType::kCreateAh || type == CommandType::kModifyQp; }
 
-// What Linux lets only those do who may send raw packets (capabilities(7)): CAP_NET_RAW.
+// Commands that require CAP_NET_RAW (capabilities(7)).
 bool needs_raw_packets(std::span<const std::byte> mailbox, CommandType type) {
   if (type == CommandType::kCreateFlow) return true;
   protocol::CreateQp create;
@@ -154,8 +155,8 @@ Kernel::Outcome Kernel::command(Thread& thread) {
   return answer;
 }
 
-// The adapter has said at once that nobody has the address, and nothing has changed. The kernel finds that out by asking on the
-// Ethernet and hearing nothing, which no signal cuts short (rdma_addr_find_l2_eth_by_grh).
+// The adapter has reported at once that no host has the address, and has changed nothing. Linux fails after
+// neighbour discovery has timed out, uninterruptible by signals (rdma_addr_find_l2_eth_by_grh).
 Kernel::Outcome Kernel::await_neighbour(Thread& thread, std::span<std::byte> mailbox) {
   constexpr std::int64_t kNeighbourDiscoveryNs = 1'000'000'000;
   const bool begins = !thread.retried();
@@ -223,11 +224,11 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
 }
 
 std::shared_ptr<DeviceContext> Kernel::use_device(Process& process, std::shared_ptr<DeviceOpening> opening) {
-  process.outlives_its_end = true;  // packets on their way may still name its memory
+  process.outlives_its_end = true;  // packets in flight may still address its memory
   hca::ProgramPort port;
   port.process = process.pid();
   port.memory = &process.memory();
-  // Each adapter of the host gives out places in a part of its own.
+  // Each adapter of the host allocates from its own part of the arena.
   const auto& devices = process.host().devices;
   constexpr std::uint64_t kPartAlignment = 1 << 21;
   const std::uint64_t part = process.region().arena().size() / devices.size() / kPartAlignment * kPartAlignment;

@@ -1,4 +1,4 @@
-// SIOCETHTOOL (linux/ethtool.h): the driver of an interface, its link and its statistics.
+// SIOCETHTOOL (linux/ethtool.h): driver, link state and statistics of an interface.
 #include <linux/ethtool.h>
 #include <net/if.h>
 
@@ -17,10 +17,10 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// The beginnings of structures of <linux/ethtool.h> that end with an array.
+// Fixed parts of <linux/ethtool.h> structures that end with an array.
 struct SetSizes {
   std::uint32_t command, reserved;
-  std::uint64_t sets;  // by bits
+  std::uint64_t sets;  // bit mask
 };
 static_assert(sizeof(SetSizes) == sizeof(ethtool_sset_info));
 struct Strings {
@@ -32,7 +32,7 @@ struct Statistics {
 };
 static_assert(sizeof(Statistics) == sizeof(ethtool_stats));
 
-// A header and what follows it, as the calls have them.
+// A header followed by an array.
 template <class Header>
 std::vector<std::byte> with_rest(const Header& header, std::span<const std::byte> rest) {
   std::vector<std::byte> all(sizeof header + rest.size());
@@ -75,7 +75,8 @@ Answer Kernel::ask_ethtool(Process& process, std::uint64_t address) {
     const ethtool_value link{ETHTOOL_GLINK, 1};
     return answer(std::as_bytes(std::span(&link, 1)));
   }
-  // The first interface of a host on InfiniBand is none of the adapter's, and VLANs and the loopback count nothing.
+  // Statistics exist for Ethernet ports of an adapter only: not for VLANs, loopback or the management
+  // interface.
   if (!found->device || found->vlan || !host.devices[*found->device]->address().roce || !host.port_counters) return {-EOPNOTSUPP};
   const auto statistics = [&] { return interface_statistics(host.port_counters(*found->device), now()); };
   switch (*command) {

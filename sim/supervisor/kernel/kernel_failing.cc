@@ -1,4 +1,4 @@
-// Calls that fail, or do less than they could, because it was chosen so.
+// Calls that fail, or transfer less than possible, by choice (freedom.h).
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -19,8 +19,8 @@ namespace {
 
 enum class Interrupted { kNever, kByHandler, kByStop };
 
-// signal(7), "Interruption of system calls and library functions by signal handlers" and "by stop signals". Not here: what goes
-// on though its call has ended (connect), and what waits for a signal and nothing else.
+// signal(7), "Interruption of system calls and library functions by signal handlers" and "by stop signals".
+// Excluded: connect, which continues after EINTR, and calls that wait only for a signal.
 Interrupted interrupted(const PendingCall& call) {
   using protocol::CallTraits;
   const protocol::SystemCall& row = protocol::system_call(call.number);
@@ -40,7 +40,7 @@ bool lets_handler_in(Thread& thread) {
   return false;
 }
 
-// Bytes without boundaries, which the other end may have sent in parts.
+// A stream socket: the peer may have sent its bytes in parts.
 const Socket* stream_of(const VirtualFile& file) {
   const auto* socket = dynamic_cast<const Socket*>(&file);
   return socket != nullptr && !socket->keeps_boundaries() ? socket : nullptr;
@@ -59,7 +59,7 @@ bool Kernel::is_interrupted(Thread& thread) {
   return fails(thread, freedom::kInterrupted);
 }
 
-// What is left behind is told anew to who waits for changes: it might have come after the call.
+// Data left behind is reported again to edge-triggered epoll, as if it had arrived after the call.
 std::uint64_t Kernel::readable_now(Thread& thread, VirtualFile& file, std::uint64_t limit, bool dont_wait, bool whole) {
   if (failing_ == nullptr || limit == 0 || (file.readiness() & POLLIN) == 0) return limit;
   const Socket* const stream = stream_of(file);

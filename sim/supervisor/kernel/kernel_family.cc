@@ -1,4 +1,4 @@
-// Processes among each other: copies, waiting for children, groups, sessions, signals.
+// Process families: copies, waiting for children, groups, sessions, signals.
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -17,7 +17,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// Which children a wait is for: Linux's four kinds of `pid` argument.
+// Children that a wait selects: the four kinds of `pid` argument (waitpid(2)).
 struct Wanted {
   std::uint32_t pid = 0;    // 0: any
   std::uint32_t group = 0;  // 0: any
@@ -28,7 +28,7 @@ struct Wanted {
 
 }  // namespace
 
-// The shim makes the copy natively and then asks kForked; until then nothing has happened.
+// The shim forks natively and then makes the request kForked; until then nothing is changed.
 Kernel::Outcome Kernel::copy_process(Thread& thread) {
   const PendingCall& call = thread.call();
   if (call.number == SYS_clone) {
@@ -39,7 +39,7 @@ Kernel::Outcome Kernel::copy_process(Thread& thread) {
            "clone with these flags (namespaces, shared tables) is not simulated; the program got EINVAL");
       return Answer{-EINVAL};
     }
-    // Two processes that run in the same memory would need one shim that serves both.
+    // Two running processes that share memory would need one shim that serves both.
     if ((call.arguments[0] & (CLONE_VM | CLONE_VFORK)) == CLONE_VM) {
       warn(thread.process(),
            "clone with CLONE_VM and neither CLONE_THREAD nor CLONE_VFORK: processes that share memory while both run are not "
@@ -67,8 +67,8 @@ bool Kernel::has_child(Process& parent, std::uint32_t pid, std::uint32_t group) 
   });
 }
 
-// nullopt: the thread waits. Otherwise the child that has ended, was stopped or went on, as `options` ask, or
-// one with pid 0: there is none yet; `error` is set when there never will be.
+// nullopt: the thread waits. Otherwise the child that has ended, stopped or continued, as `options` select;
+// pid 0: none yet (WNOHANG), or `error` is ECHILD: no such child.
 std::optional<EndedChild> Kernel::take_child(Thread& thread, std::uint32_t pid, std::uint32_t group,
                                              int options, int* error) {
   Family& family = thread.process().family();
@@ -159,8 +159,8 @@ bool may_signal(Process& sender, Process& other, int signal) {
 
 }  // namespace
 
-// To thread `tid`, of process `pid` unless that is 0. What ends, stops or continues, does so to the whole
-// process.
+// Signals thread `tid`, of process `pid` unless that is 0. SIGKILL, SIGCONT and signals that stop act on the
+// whole process.
 Answer Kernel::signal_one_thread(Process& sender, std::uint32_t pid, std::uint32_t tid, int signal,
                                  const SignalOrigin& origin) {
   for (const auto& process : table_.processes()) {
@@ -180,8 +180,8 @@ Answer Kernel::signal_one_thread(Process& sender, std::uint32_t pid, std::uint32
   return {-ESRCH};
 }
 
-// sigqueue(3) and pthread_sigqueue(3): a signal with a value. As Linux, nobody may pretend to be the kernel
-// to others.
+// sigqueue(3) and pthread_sigqueue(3): a signal with a value. As in Linux, only a process itself may queue a
+// signal with an si_code of the kernel.
 Kernel::Outcome Kernel::sys_queue_signal(Thread& thread) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
@@ -223,7 +223,7 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
   const std::uint32_t group = wanted == 0   ? sender.family().group
                               : wanted < -1 ? static_cast<std::uint32_t>(-wanted)
                                             : 0;
-  // One that has ended and was not waited for still has its number.
+  // A zombie still has its process id.
   const auto& ended = sender.family().ended;
   bool found = std::any_of(ended.begin(), ended.end(), [&](const EndedChild& child) {
     return wanted > 0 && child.pid == static_cast<std::uint32_t>(wanted);

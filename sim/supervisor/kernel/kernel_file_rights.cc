@@ -1,5 +1,5 @@
-// Whether a thread that is not root may do what a call does to files in its host's own folders, or to the file of a socket, as
-// Linux decides it: by the owners that programs see, so that the answer is the same whoever runs the simulator.
+// Access rights of a thread to files in its host's own folders and to socket files. They follow Linux' rules
+// with the owners that programs see, and do not depend on the user who runs the simulator.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,14 +22,14 @@ namespace {
 
 using protocol::PathUse;
 
-// What there is on the machine by that name, with the owners that programs see.
+// A file on the machine, with the owners that programs see.
 struct Found {
   bool exists;
   std::uint32_t mode;
   UserId user, group;
 };
 
-// Files of whoever runs the simulator are root's.
+// Files owned by the user who runs the simulator appear as root's.
 Found find_file(const OwnFiles& files, const std::string& native) {
   struct stat status;
   if (lstat(native.c_str(), &status) != 0) return {false, 0, kRoot, kRoot};
@@ -56,20 +56,20 @@ bool sets_times(std::uint32_t number) {
   return number == SYS_utimensat || number == SYS_utime || number == SYS_utimes || number == SYS_futimesat;
 }
 
-// Of a name that is there to be taken away, from its folder (may_delete() of Linux).
+// 0 or -errno for the removal of an existing name from its folder (Linux' may_delete()).
 int error_of_removing(const Credentials& who, const Found& folder, const Found& file) {
   if (!may(who, folder, W_OK | X_OK)) return -EACCES;
   const bool is_sticky = (folder.mode & S_ISVTX) != 0;
   return is_sticky && !owns(who, file) && folder.user != who.users().file_system ? -EPERM : 0;
 }
 
-// What others' files must be that one may link them (fs.protected_hardlinks, which is 1).
+// True if fs.protected_hardlinks (1) allows a link to a file of another user.
 bool is_safe_to_link(const Credentials& who, const Found& file) {
   const bool gives_group = (file.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
   return S_ISREG(file.mode) && (file.mode & S_ISUID) == 0 && !gives_group && may(who, file, R_OK | W_OK);
 }
 
-// `argument`: the call's flags, of access the mode, of what sets times 1 when it is to be the present.
+// `argument`: flags of open; mode of access; for calls that set times, 1 if to the current time.
 int error_of_use(const Credentials& who, const Found& file, std::uint32_t number, PathUse use, std::int64_t argument) {
   switch (use) {
     case PathUse::kLook: {
@@ -79,7 +79,7 @@ int error_of_use(const Credentials& who, const Found& file, std::uint32_t number
       return may(who, file, wanted) ? 0 : -EACCES;
     }
     case PathUse::kOpen:
-      if ((argument & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) return 0;  // the kernel says that it exists
+      if ((argument & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) return 0;  // the kernel returns EEXIST
       if ((argument & O_NOATIME) != 0 && !owns(who, file)) return -EPERM;
       return may(who, file, wanted_by_open(argument)) ? 0 : -EACCES;
     case PathUse::kExecute:
@@ -90,7 +90,7 @@ int error_of_use(const Credentials& who, const Found& file, std::uint32_t number
   }
   if (number == SYS_fchdir) return may(who, file, X_OK) ? 0 : -EACCES;
   if (number == SYS_link || number == SYS_linkat) return owns(who, file) || is_safe_to_link(who, file) ? 0 : -EPERM;
-  if (number == SYS_chown || number == SYS_lchown || number == SYS_fchownat) return 0;  // is decided with the owners
+  if (number == SYS_chown || number == SYS_lchown || number == SYS_fchownat) return 0;  // checked where owners are changed
   if (number == SYS_chmod || number == SYS_fchmod || number == SYS_fchmodat || number == protocol::kFchmodat2)
     return owns(who, file) ? 0 : -EPERM;
   if (!sets_times(number)) return may(who, file, W_OK) ? 0 : -EACCES;
@@ -126,17 +126,17 @@ Kernel::Outcome Kernel::sys_file_rights(Thread& thread) {
     Found folder = {false, 0, kRoot, kRoot};
     for (std::size_t end = begin; end < path.size(); end = std::min(path.find('/', end + 1), path.size())) {
       folder = find(path.substr(0, end));
-      if (!folder.exists || !S_ISDIR(folder.mode)) return Answer{0};  // the kernel says so
+      if (!folder.exists || !S_ISDIR(folder.mode)) return Answer{0};  // the kernel returns the error
       if (!may(who, folder, X_OK)) return Answer{-EACCES};
     }
     const Found file = find(path);
     const PathUse use = call != nullptr ? call->paths[i].use : PathUse::kChange;
     int error = 0;
     if (use == PathUse::kMake || use == PathUse::kRemove) {
-      if (!folder.exists) continue;  // the beginning itself
+      if (!folder.exists) continue;  // the root of the own folder
       if (file.exists && (use == PathUse::kRemove || moves(number))) error = error_of_removing(who, folder, file);
       if (!file.exists && use == PathUse::kMake && !may(who, folder, W_OK | X_OK)) error = -EACCES;
-      // A folder that is moved gets another parent.
+      // Moving a folder changes its "..".
       if (error == 0 && use == PathUse::kRemove && moves(number) && S_ISDIR(file.mode) && !may(who, file, W_OK))
         error = -EACCES;
     } else if (file.exists) {
@@ -152,7 +152,7 @@ Kernel::Outcome Kernel::sys_file_rights(Thread& thread) {
 
 namespace {
 
-// Of the machine's name, as programs see it: without links in the folders on the way.
+// The name that programs see for a path on the machine, with links in its folders resolved.
 std::string seen_name(const HostPaths& paths, const std::string& native) {
   const std::filesystem::path path(native), folder = canonical_folder(path.parent_path());
   return folder.empty() ? "" : paths.seen((folder / path.filename()).string());
@@ -167,13 +167,13 @@ int Kernel::error_of_socket_name(Thread& thread, std::span<const std::byte> name
   if (!named) return 0;
   const HostPaths& paths = paths_of(thread.process());
   const std::string seen = seen_name(paths, thread.process().native_path(AT_FDCWD, *named));
-  if (seen.empty()) return 0;  // there is no such folder, or it is none of files
+  if (seen.empty()) return 0;  // no such folder, or not one of the host's folders
   const OwnFiles& files = host_of(thread.process()).own_files;
   const auto find = [&](const std::string& path) { return find_file(files, paths.native(path)); };
   Found folder{false, 0, kRoot, kRoot};
   for (std::size_t end = seen.find('/', 1); end != std::string::npos; end = seen.find('/', end + 1)) {
     folder = find(seen.substr(0, end));
-    if (!folder.exists || !S_ISDIR(folder.mode)) return 0;  // the call says so
+    if (!folder.exists || !S_ISDIR(folder.mode)) return 0;  // the call returns the error
     if (!may(who, folder, X_OK)) return -EACCES;
   }
   const Found file = find(seen);
@@ -189,7 +189,7 @@ void Kernel::own_socket_file(Thread& thread, std::span<const std::byte> name) {
   if (lstat(native.c_str(), &status) != 0) return;
   OwnFiles& files = host_of(thread.process()).own_files;
   const UserId user = thread.credentials.users().file_system, group = thread.credentials.groups().file_system;
-  // The file system may have given it the number of a file that is gone, and was somebody else's.
+  // The file system may have reused the inode number of a deleted file of another owner.
   files.forget({status.st_dev, status.st_ino});
   if (user == kRoot) return;
   OwnFile& own = files.make({status.st_dev, status.st_ino});

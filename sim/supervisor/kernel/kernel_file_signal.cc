@@ -1,4 +1,4 @@
-// Signals that tell of pipes, sockets and watches of files: fcntl(2), "Managing signals".
+// Signals on readiness of pipes, sockets and inotify descriptors: fcntl(2), "Managing signals".
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// Linux tells of these only, where others keep no O_ASYNC.
+// Files for which Linux supports O_ASYNC.
 bool can_be_followed(const VirtualFile& file) {
   return S_ISSOCK(file.mode()) || dynamic_cast<const InotifyFile*>(&file) != nullptr ||
          (S_ISFIFO(file.mode()) && dynamic_cast<const OutputFile*>(&file) == nullptr);
@@ -58,7 +58,7 @@ FileSignal& Kernel::signal_of(Process& process, VirtualFile& file) {
   return static_cast<FileSignal&>(*file.follower());
 }
 
-// False: such a file is never followed.
+// False: the file does not support O_ASYNC.
 bool Kernel::follow(Process& process, VirtualFile& file, bool on, int descriptor) {
   if (!can_be_followed(file)) return false;
   if (on != is_followed(file)) signal_of(process, file).turn(on, descriptor);

@@ -1,4 +1,4 @@
-// Pipes, named pipes, counters, timers that are descriptors, and what a descriptor tells about itself.
+// Pipes, named pipes, counters, timerfd, signalfd, fstat and other operations on virtual descriptors.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/eventfd.h>
@@ -32,7 +32,7 @@ Kernel::Outcome Kernel::sys_pipe(Thread& thread) {
                       static_cast<std::uint64_t>(call.arguments[0]));
 }
 
-// As fifo(7): who opens one end waits for the other, unless it asks not to wait.
+// fifo(7): opening one end waits for the other, unless O_NONBLOCK is given.
 Kernel::Outcome Kernel::open_fifo(Thread& thread, const std::string& path, int flags) {
   Process& process = thread.process();
   const int mode = flags & O_ACCMODE;
@@ -49,7 +49,7 @@ Kernel::Outcome Kernel::open_fifo(Thread& thread, const std::string& path, int f
   const auto end = opening != nullptr ? std::static_pointer_cast<PipeEnd>(opening) : pipe->open(mode);
   const bool alone =
       mode == O_RDONLY ? end->pipe().writers == 0 : mode == O_WRONLY && end->pipe().readers == 0;
-  // A partner that came and went while this one waited counts.
+  // A partner that opened and closed during the wait counts.
   const bool met = opening != nullptr &&
                    thread.opening_met(mode == O_RDONLY ? end->pipe().writers_ever : end->pipe().readers_ever);
   if (alone && !met && (flags & O_NONBLOCK) == 0) {
@@ -131,7 +131,7 @@ Kernel::Outcome Kernel::sys_signalfd(Thread& thread) {
   return Answer{fd};
 }
 
-// fstat and its relatives, of a virtual descriptor.
+// fstat and related calls on a virtual descriptor.
 Kernel::Outcome Kernel::sys_stat(Thread& thread) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
@@ -178,7 +178,7 @@ Kernel::Outcome Kernel::change_folder(Thread& thread, FolderFile& folder) {
   }
 }
 
-// What can be done to a file of a file system and not to these.
+// Operations on files of a file system that these files do not support.
 Kernel::Outcome Kernel::sys_change(Thread& thread) {
   const PendingCall& call = thread.call();
   const VirtualFilePtr file = thread.process().file(call.arguments[0]);

@@ -1,6 +1,5 @@
-// futex(2): every operation that the C library uses, locks that inherit priority and robust lists among them.
-// Each host has one processor, so that priorities have nothing to decide: a lock goes to whoever has waited
-// longest.
+// futex(2): all operations that the C library uses, including PI locks and robust lists. Priorities have no
+// effect: a lock passes to the thread that has waited longest.
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -18,9 +17,9 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::int64_t kLockPi2 = 13;  // FUTEX_LOCK_PI2: FUTEX_LOCK_PI by CLOCK_MONOTONIC
+constexpr std::int64_t kLockPi2 = 13;  // FUTEX_LOCK_PI2: FUTEX_LOCK_PI with CLOCK_MONOTONIC
 
-// What FUTEX_WAKE_OP does to the second word, and whether it then wakes there.
+// FUTEX_WAKE_OP: changed() is the new value of the second word, holds() whether its waiters are woken.
 std::uint32_t changed(std::uint32_t encoded, std::uint32_t old) {
   std::uint32_t operand = encoded >> 12 & 0xfff;
   const std::uint32_t operation = encoded >> 28;
@@ -66,7 +65,8 @@ void Kernel::wake_futex_word(Process& process, std::uint64_t address) {
   futexes_.wake(FutexTable::key_of(process, address, true), 1, FUTEX_BITSET_MATCH_ANY);
 }
 
-// The deadline of a wait, or -errno. Of `clock`: absolute; nullopt there: relative.
+// Deadline of a wait, or nullopt and -errno. `clock`: the timeout is absolute on this clock; nullopt: it is
+// relative.
 std::optional<Instant> Kernel::futex_deadline(Thread& thread, std::uint64_t address,
                                               std::optional<clockid_t> clock, std::int64_t* error) {
   *error = 0;
@@ -81,7 +81,7 @@ std::optional<Instant> Kernel::futex_deadline(Thread& thread, std::uint64_t addr
   return std::nullopt;
 }
 
-// The thread has slept: it was woken, its time is over, or it sleeps on.
+// A retry after sleeping: woken, timed out, or still asleep.
 Kernel::Outcome Kernel::futex_slept(Thread& thread, bool woken) {
   if (!woken && now() < thread.deadline()) return wait_for(thread, {}, thread.deadline(), "futex");
   futexes_.forget(thread);
@@ -163,7 +163,7 @@ Kernel::Outcome Kernel::sys_futex(Thread& thread) {
   }
 }
 
-// Locks whose word holds the owner's thread id.
+// PI locks: the word holds the owner's thread id.
 Kernel::Outcome Kernel::futex_lock(Thread& thread, const FutexKey& key, std::int64_t operation) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();
@@ -191,7 +191,7 @@ Kernel::Outcome Kernel::futex_lock(Thread& thread, const FutexKey& key, std::int
   return wait_for(thread, {}, *deadline, "futex");
 }
 
-// The lock goes to whoever has waited longest, or is free.
+// Passes the lock to the thread that has waited longest, or frees it.
 bool Kernel::pass_lock(Process& process, std::uint64_t address, const FutexKey& key, std::uint32_t flags) {
   bool more;
   Thread* next = futexes_.first(key, &more);
@@ -201,8 +201,8 @@ bool Kernel::pass_lock(Process& process, std::uint64_t address, const FutexKey& 
   return true;
 }
 
-// A thread ends and holds locks of its robust list: each is marked, and one who waits for it is told. The
-// list's head was set natively; it is asked for while the thread still exists.
+// Marks each lock on the robust list of an ending thread and wakes one waiter for it. The list's head was set
+// natively and is read from the machine's kernel while the thread still exists.
 void Kernel::release_robust_locks(Thread& thread) {
   Process& process = thread.process();
   ProcessMemory& memory = process.memory();

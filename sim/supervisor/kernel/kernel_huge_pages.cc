@@ -1,4 +1,4 @@
-// Huge pages that a program maps and unmaps.
+// Reservation of huge pages that a program maps and unmaps.
 #include <cerrno>
 
 #include "sim/supervisor/kernel/kernel.h"

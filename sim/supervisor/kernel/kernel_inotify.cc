@@ -1,4 +1,4 @@
-// Descriptors that tell what happens to files: files/inotify_file.h.
+// inotify(7) calls; see files/inotify_file.h.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/inotify.h>
@@ -21,7 +21,8 @@ namespace {
 constexpr std::uint32_t kEveryBit = IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED | IN_ISDIR | IN_ONLYDIR |
                                     IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ONESHOT;
 
-// Whoever runs the simulator, a program watches its host's own files as root does.
+// Watches a file of the host's own folders with root's rights, independent of the user who runs the
+// simulator: a file without read permission becomes readable for the duration of the call.
 int watch_as_root(InotifyFile& file, const std::string& path, std::uint32_t mask) {
   const int number = file.watch_own(path, mask);
   struct stat status;
@@ -54,7 +55,7 @@ void Kernel::tell_file_events(std::size_t host) {
   host_kernels_[host].file_watches->tell();
 }
 
-// The runtime has had events kept.
+// The runtime has made the supervisor fetch events; delivers them.
 Kernel::Outcome Kernel::sys_file_events(Thread& thread) {
   host_of(thread.process()).file_watches->tell();
   return Answer{0};
@@ -69,9 +70,9 @@ Kernel::Outcome Kernel::sys_inotify_init(Thread& thread) {
   return install(thread.process(), std::make_shared<InotifyFile>(watches), (flags & IN_NONBLOCK) != 0);
 }
 
-// A real file or folder, by the path that programs see.
+// Watches a real file or folder; `path` as programs see it.
 Answer Kernel::watch_real(Process& process, InotifyFile& file, const std::string& path, std::uint32_t mask) {
-  if (!path.starts_with('/')) return {-ENOENT};  // the working folder is gone
+  if (!path.starts_with('/')) return {-ENOENT};  // the working folder was removed
   const std::string native = paths_of(process).native_in_use(path);
   if (native != path) {
     const OwnFileWork own_work(*this, process.host_index());

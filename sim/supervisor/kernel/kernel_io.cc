@@ -1,4 +1,4 @@
-// Reading, writing and the life of descriptors; opening files that every host has to have of its own.
+// read, write, close and other calls on descriptors; open.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/sockios.h>
@@ -31,12 +31,13 @@
 namespace verbatim::supervisor {
 
 namespace {
-constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  // as Linux limits one call
+constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  // MAX_RW_COUNT of Linux
 constexpr std::uint64_t kMaxVector = 1024;
-constexpr std::size_t kChunk = 1 << 20;  // bytes moved by one try of a read or write
+constexpr std::size_t kChunk = 1 << 20;  // maximum bytes moved by one try of a read or write
 
-// A terminal or the maker of new ones. Who reads it sleeps in the machine's kernel, where virtual time does not go on.
-// /dev/tty is none: nobody has a controlling terminal, and Linux says so.
+// A terminal of the machine, or its multiplexer. A read would sleep in the machine's kernel, where virtual
+// time stops. /dev/tty is excluded: the process has no controlling terminal on the machine, and Linux returns
+// ENXIO.
 bool is_terminal(const struct stat& status) {
   if (!S_ISCHR(status.st_mode)) return false;
   const unsigned kind = major(status.st_rdev);
@@ -109,7 +110,8 @@ Kernel::Outcome Kernel::read_into(Thread& thread, const VirtualFilePtr& file, co
   if (limit < wanted && limit == 0) return Answer{-EAGAIN};
   const IoResult n = file->read(limit, bytes);
   if (!n) return wait_or_give_up(thread, {file}, file->nonblocking(), file->read_timeout, "read");
-  // An error may come with bytes, too: of a management datagram that is too long the header tells how long it is.
+  // An error may accompany bytes: for a management datagram that is too long, the header holds the needed
+  // length.
   if (!bytes.empty() && !scatter(thread.process(), to, bytes)) return Answer{-EFAULT};
   return Answer{*n};
 }
@@ -150,7 +152,7 @@ Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, c
   if (*n < 0 && done > 0) return Answer{static_cast<std::int64_t>(done)};
   if (*n > 0) {
     done += static_cast<std::uint64_t>(*n);
-    // A blocking write comes back when everything has been taken.
+    // A blocking write returns when everything is written.
     const auto* socket = dynamic_cast<const Socket*>(file.get());
     const bool stream = socket == nullptr || !socket->keeps_boundaries();
     if (stream && done < from.length) {
@@ -204,11 +206,11 @@ Kernel::Outcome Kernel::sys_close(Thread& thread) {
   return Answer{0, protocol::Action::kReleaseFd, {fd, 0}};
 }
 
-// The shim closes the numbers in the kernel's table, its own excepted, before it asks.
+// The shim closes the numbers in the kernel's table, except its own, before this call.
 Kernel::Outcome Kernel::sys_close_range(Thread& thread) {
   const auto& a = thread.call().arguments;
   if ((a[2] & ~std::int64_t{4}) != 0)
-    return Answer{-EINVAL};  // only CLOSE_RANGE_CLOEXEC, which exec will honour
+    return Answer{-EINVAL};  // CLOSE_RANGE_CLOEXEC takes effect at exec
   const auto first = static_cast<std::uint32_t>(a[0]);
   const auto last = static_cast<std::uint32_t>(a[1]);
   if (first > last) return Answer{-EINVAL};
@@ -325,7 +327,7 @@ void set_name(ifreq& request, const Interface& interface) {
 
 }  // namespace
 
-// SIOCGIFCONF: as many as there is room for; without a place, how much room they need.
+// SIOCGIFCONF: as many entries as fit; with a null buffer, the size needed.
 Answer Kernel::list_interfaces(Process& process, std::uint64_t address) {
   auto list = process.memory().load<ifconf>(address);
   if (!list) return {-EFAULT};
@@ -344,7 +346,7 @@ Answer Kernel::list_interfaces(Process& process, std::uint64_t address) {
   return {process.memory().store(address, *list) ? 0 : -EFAULT};
 }
 
-// netdevice(7).
+// Interface requests of netdevice(7).
 Answer Kernel::ask_interface(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();
@@ -388,7 +390,7 @@ Answer Kernel::ask_interface(Thread& thread) {
     case SIOCGIFHWADDR: {
       request->ifr_hwaddr.sa_family = found->kind;
       char(&bytes)[sizeof request->ifr_hwaddr.sa_data] = request->ifr_hwaddr.sa_data;
-      std::memset(bytes, 0, sizeof bytes);  // that of IP over InfiniBand is longer, and is cut off
+      std::memset(bytes, 0, sizeof bytes);  // an IPoIB address is longer and is truncated
       std::memcpy(bytes, found->hardware.data(), std::min(sizeof bytes, found->hardware.size()));
       break;
     }
@@ -448,18 +450,18 @@ Kernel::Outcome Kernel::sys_open(Thread& thread) {
   const protocol::PathCall& row = *protocol::path_call(call.number);
   const int flags = call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC
                                              : static_cast<int>(call.arguments[row.flags]);
-  if (thread.opening() != nullptr) return open_fifo(thread, {}, flags);  // found by an earlier try, whatever its path means now
+  if (thread.opening() != nullptr) return open_fifo(thread, {}, flags);  // found by an earlier try; the path may have changed
   int error;
   const auto path = whole_path(thread, row.paths[0], &error);
   if (error != 0) return Answer{error};
-  if (!path) return Answer{0, protocol::Action::kNative};  // the kernel says what is wrong with it
+  if (!path) return Answer{0, protocol::Action::kNative};  // the kernel returns the error
   const TreeWalk found = walk(thread, *path, protocol::follows(row, row.paths[0], call.arguments));
   if (found.entered) {
     const bool makes = (flags & O_CREAT) != 0 && found.end == TreeWalk::End::kMissing;
     if (makes) return deny(thread, 0, found.path, EACCES);
     if (const Outcome nothing = missing(thread, 0, found)) return nothing;
     if (found.end == TreeWalk::End::kNode) return open_node(thread, found, flags);
-    // /dev/fd/3 and its like, of a virtual descriptor: another number for the same file.
+    // /dev/fd/3 and similar paths of a virtual descriptor: a new number for the same open file.
     Process& owner = owner_of(process, found);
     if (!may_look_into(thread, owner)) return Answer{-EACCES};
     if (const VirtualFilePtr file = owner.file(found.descriptor)) {

@@ -1,5 +1,5 @@
-// Memory policies (set_mempolicy(2)): every host has one node, on which all memory lies whatever is asked for. Kept and told;
-// one of a range of addresses is not told again.
+// Memory policies (set_mempolicy(2)). Every host has one node, which holds all memory. A thread's policy is
+// stored and returned; that of mbind(2) is checked only.
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
 
@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::int64_t kMostNodeBits = 4096 * 8;
 
-// The nodes that a mask of the program's names; nullopt and an errno.
+// The program's node mask; nullopt and -errno.
 std::optional<std::vector<std::uint64_t>> load_nodes(ProcessMemory& memory, std::int64_t address, std::int64_t bits,
                                                      int* error) {
   std::vector<std::uint64_t> words;
-  --bits;  // as the kernel counts
+  --bits;  // as Linux counts maxnode
   if (address == 0 || bits <= 0) return words;
   *error = -EINVAL;
   if (bits > kMostNodeBits) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<std::vector<std::uint64_t>> load_nodes(ProcessMemory& memory, std:
   return words;
 }
 
-// Whether the kernel of a host with one node takes the policy; 0 or -errno.
+// 0 or -errno of Linux on a host with one node.
 int check_policy(std::int64_t mode, bool names_some, bool names_ours) {
   constexpr std::int64_t kFlags = MPOL_F_STATIC_NODES | MPOL_F_RELATIVE_NODES | MPOL_F_NUMA_BALANCING;
   switch (mode & ~kFlags) {

@@ -1,4 +1,4 @@
-// Sending and receiving messages: their bytes, names, credentials and descriptors.
+// sendmsg(2) and related calls: bytes, names, credentials and descriptors.
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -91,7 +91,7 @@ int Kernel::take_descriptor(Process& process, pid_t asking, int fd) {
   return sent;
 }
 
-// The number that a file gets here, or an error.
+// Assigns a number to a received file; returns it or -errno.
 int Kernel::receive_file(Process& process, const PassedFile& passed, Received& received) {
   const bool real = passed.file() == nullptr;
   const int fd = process.lowest_free_number(0, received.numbers);
@@ -159,7 +159,7 @@ bool Kernel::store_message(Process& process, std::uint64_t address, const msghdr
   auto there = process.memory().load<msghdr>(address);
   if (!there) return false;
   msghdr header = asked;
-  header.msg_namelen = there->msg_namelen;  // the one structure that Linux reads at the end
+  header.msg_namelen = there->msg_namelen;  // the only field that Linux reads at the end
   header.msg_flags = static_cast<int>(flags & MSG_CMSG_CLOEXEC);
   if (message.length > message.bytes.size()) header.msg_flags |= MSG_TRUNC;
   if (header.msg_name != nullptr) {
@@ -286,8 +286,8 @@ Kernel::Outcome Kernel::sys_recvmsg(Thread& thread) {
   return with_descriptors(thread, *outcome, received);
 }
 
-// Several messages in one call. How many have gone is kept in `transferred`, with the one of which a stream has taken a part:
-// whoever may not wait for the rest, or is interrupted, learns of it as sent, and of none behind it (___sys_sendmsg).
+// `transferred`: number of messages sent, including one that a stream has taken in part. If the rest would
+// block, or the call is interrupted, that message counts as sent (___sys_sendmsg).
 Kernel::Outcome Kernel::sys_sendmmsg(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();
@@ -360,7 +360,7 @@ Kernel::Outcome Kernel::sys_recvmmsg(Thread& thread) {
     const IoResult n =
         socket->receive(std::min<std::uint64_t>(buffers->length, kMaxChunk), (a[3] & MSG_PEEK) != 0, message);
     if (!n) {
-      // The numbers of descriptors are only kept from others until the call returns.
+      // Received descriptor numbers are reserved only until the call returns.
       if (!received.numbers.empty()) break;
       const bool enough = done > 0 && (a[3] & MSG_WAITFORONE) != 0;
       const bool dont_wait = enough || (a[3] & MSG_DONTWAIT) != 0 || socket->nonblocking();

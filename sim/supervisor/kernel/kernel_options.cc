@@ -1,5 +1,5 @@
-// Socket options. What changes nothing that a program can see here is kept and told again; what is unknown is
-// refused.
+// Socket options. Options without a visible effect in the simulation are stored and returned; unknown options
+// are refused.
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kLeastBuffer = 4608, kMostBuffer = 425'984;  // twice net.core.wmem_max, as Linux counts
 
-// Kept without an effect of their own.
+// Stored, without an effect of their own.
 bool is_plain(int option) {
   switch (option) {
     case SO_KEEPALIVE:
@@ -91,7 +91,7 @@ Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
         break;
       case SO_SNDBUFFORCE:
       case SO_RCVBUFFORCE:
-        error = -EPERM;  // without CAP_NET_ADMIN
+        error = -EPERM;  // requires CAP_NET_ADMIN
         break;
       case SO_PASSCRED:
         socket->pass_credentials = value != 0;
@@ -125,7 +125,7 @@ Kernel::Outcome Kernel::sys_getsockopt(Thread& thread) {
     bytes.assign(raw.begin(), raw.end());
   };
   if (bytes = socket->structured_option(level, option); !bytes.empty()) {
-    // Answered.
+    // Nothing else to do.
   } else if (level != SOL_SOCKET) {
     int value = 0;
     if (const int error = socket->get_option(level, option, &value)) return Answer{error};

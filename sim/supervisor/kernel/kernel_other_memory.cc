@@ -23,12 +23,12 @@ bool may_attach(const Credentials& who, const Credentials& to) {
   return is_all(to.users(), who.users().real) && is_all(to.groups(), who.groups().real) && more == 0;
 }
 
-// What the shim has mapped for itself is no memory of the program's.
+// Memory that the shim has mapped for itself is not accessible.
 bool touches_shim_memory(std::uint64_t address, std::uint64_t length) {
   return address < protocol::kShimEnd && address + length > protocol::kShimStart;
 }
 
-// A place in a list of buffers.
+// A position in a list of buffers.
 struct Cursor {
   const std::vector<std::pair<std::uint64_t, std::uint64_t>>& parts;
   std::size_t part = 0;
@@ -84,7 +84,7 @@ Kernel::Outcome Kernel::sys_other_memory(Thread& thread) {
   };
   while (!local.at_end() && !remote.at_end()) {
     std::uint64_t n = std::min({local.left(), remote.left(), kMostAtOnce});
-    if (!move(n)) {  // up to the page that is not there
+    if (!move(n)) {  // up to the first unmapped page
       n = std::min({n, kVectorPage - local.address() % kVectorPage, kVectorPage - remote.address() % kVectorPage});
       if (!move(n)) return Answer{done > 0 ? done : -EFAULT};
     }

@@ -1,5 +1,5 @@
-// Calls that name a file of the host's own trees, see virtual_tree.h. The runtime brings every path as far as the place
-// where it enters a tree (verbs_shim/runtime/path.cc); here it is walked on.
+// Calls that name a file of the host's own trees (trees/virtual_tree.h). The runtime resolves each path up to
+// the point where it enters a tree (verbs_shim/runtime/path.cc); the kernel resolves the rest.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -43,19 +43,19 @@ bool tells_access(std::uint32_t number) {
   return number == SYS_access || number == SYS_faccessat || number == SYS_faccessat2;
 }
 
-// As the kernel of a process knows it: its own number means nothing there.
+// The path as the kernel of the machine knows it: the process's virtual id is meaningless there.
 std::string native_spelling(const std::string& path, const Process& process) {
   const std::string own = fmt::format("/proc/{}", process.pid());
   return is_below(path, own) ? "/proc/self" + path.substr(own.size()) : path;
 }
 
-// 1003 of "/proc/1003" and what lies there, else 0.
+// 1003 for "/proc/1003" and paths below it, else 0.
 std::uint32_t process_of(const std::string& path) {
   unsigned pid = 0;
   return std::sscanf(path.c_str(), "/proc/%u", &pid) == 1 ? pid : 0;
 }
 
-// 1003 of "/proc/1003/fd" and what lies there, else 0.
+// 1003 for "/proc/1003/fd" and paths below it, else 0.
 std::uint32_t whose_descriptors(const std::string& path) {
   unsigned pid = 0;
   int length = 0;
@@ -69,7 +69,7 @@ Answer with_path(Process& process, const Thread& thread, Action action, int inde
   return {0, action, {index, 0}};
 }
 
-// A number of /proc that no process has.
+// A path below /proc with the number of no process.
 bool names_no_process(const TreeWalk& walk) {
   constexpr std::string_view kProc = "/proc/";
   if (!walk.path.starts_with(kProc) || walk.path.size() == kProc.size()) return false;
@@ -77,7 +77,7 @@ bool names_no_process(const TreeWalk& walk) {
   return number[kProc.size()] >= '1' && number[kProc.size()] <= '9' && walk.tree->find(number) == nullptr;
 }
 
-// What making, removing and changing comes to where nothing can be changed.
+// The errno of a call that creates, removes or changes a file of a read-only tree.
 int error_of_change(PathUse use, std::uint32_t number, const TreeWalk& walk) {
   if (use == PathUse::kMake) {
     const bool exists = walk.end != End::kMissing;
@@ -95,11 +95,11 @@ TreeWalk Kernel::walk(Thread& thread, const std::string& path, bool follow) {
                      (path + "/").find("/../") == std::string::npos;
   if (!path.starts_with('/') || (plain && paths_of(thread.process()).has_row(path)))
     return {End::kOut, false, path, nullptr, nullptr, -1};
-  std::shared_ptr<const VirtualTree> processes;  // the same for the whole way
+  std::shared_ptr<const VirtualTree> processes;  // one tree for the whole walk
   return walk_trees(path, follow, [&](const std::string& at) -> std::shared_ptr<const VirtualTree> {
     if (!paths_of(thread.process()).in_tree(at)) return nullptr;
     if (!is_below(at, "/proc")) return tree_of(thread, at);
-    // Whose descriptors are asked for stands in the whole path; /dev/fd leads to one's own.
+    // The process whose descriptors are listed is named in the whole path; /dev/fd leads to the caller's own.
     if (processes == nullptr) processes = tree_of(thread, is_below(path, "/proc") ? path : at);
     return processes;
   });
@@ -145,7 +145,7 @@ std::string Kernel::link_of(const Process& process, const VirtualFilePtr& file) 
   return fmt::format("anon_inode:[{}]", file->describe());
 }
 
-// Denied by default: the program hears that it is not there, and the run says so once by name.
+// Denied by default: the program gets `error`, and the run reports the name once.
 Answer Kernel::deny(Thread& thread, int index, const std::string& path, int error) {
   Process& process = thread.process();
   std::string name = path;
@@ -162,7 +162,7 @@ Answer Kernel::deny(Thread& thread, int index, const std::string& path, int erro
   return {-error};
 }
 
-// What every call says about a path that leads to nothing in a tree; nullopt: there is something.
+// The common answer of all calls to a path that leads to nothing in a tree; nullopt: there is a file.
 Kernel::Outcome Kernel::missing(Thread& thread, int index, const TreeWalk& walk) {
   switch (walk.end) {
     case End::kLoop:
@@ -180,7 +180,8 @@ Kernel::Outcome Kernel::missing(Thread& thread, int index, const TreeWalk& walk)
   }
 }
 
-// Which descriptors a process has is for itself, for who may look into it, and for who may read any folder.
+// /proc/PID/fd may be listed by the process itself, by a thread that may trace it, and with
+// CAP_DAC_READ_SEARCH.
 bool Kernel::may_list(Thread& thread, const std::string& folder) {
   const std::uint32_t pid = whose_descriptors(folder);
   if (pid == 0 || thread.credentials.may(kCapDacOverride) || thread.credentials.may(kCapDacReadSearch)) return true;
@@ -189,7 +190,7 @@ bool Kernel::may_list(Thread& thread, const std::string& folder) {
   });
 }
 
-// The file, folder or device that a walk has found, opened.
+// Opens the file, folder or device that a walk has found.
 Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flags) {
   Process& process = thread.process();
   const VirtualNode& node = *walk.node;
@@ -198,7 +199,7 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
   if ((flags & O_DIRECTORY) != 0 && node.kind != VirtualNode::Kind::kFolder) return Answer{-ENOTDIR};
   if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return Answer{-EEXIST};
   VirtualFilePtr file;
-  // The file asks its opener, and what /proc tells of a process asks that one.
+  // The file uses the opener later, and a file of /proc/PID uses that process.
   process.outlives_its_end = true;
   if (const std::uint32_t pid = process_of(walk.path); pid != 0) {
     for (const auto& other : table_.processes()) other->outlives_its_end |= other->pid() == pid;
@@ -273,7 +274,7 @@ Kernel::Outcome Kernel::store_attributes(Process& process, std::uint32_t number,
   }
   struct stat status {};
   status.st_mode = mode;
-  status.st_nlink = 1;  // of a folder: nothing is said about how many are in it
+  status.st_nlink = 1;  // for folders, too: 1 means that the number of subfolders is unknown
   status.st_blksize = 4096;
   status.st_dev = 13;
   status.st_ino = inode;
@@ -292,7 +293,8 @@ Kernel::Outcome Kernel::store_file_system(Process& process, std::uint64_t addres
   return Answer{process.memory().store(address, status) ? 0 : -EFAULT};
 }
 
-// `path`, from where the call says; nullopt: the descriptor itself is meant, or it leads to a file of the machine.
+// The call's path, appended to its folder's path. nullopt: the path is empty or invalid; `error`: the folder
+// is none.
 std::optional<std::string> Kernel::whole_path(Thread& thread, const protocol::PathArgument& argument, int* error) {
   Process& process = thread.process();
   const auto& a = thread.call().arguments;
@@ -308,11 +310,11 @@ std::optional<std::string> Kernel::whole_path(Thread& thread, const protocol::Pa
   return path;
 }
 
-// A path that the call names by its descriptor alone, or not at all.
+// A call that names its file by a descriptor alone, or has an invalid path.
 Kernel::Outcome Kernel::sys_descriptor_path(Thread& thread, const protocol::PathArgument& argument) {
   const PendingCall& call = thread.call();
   if (argument.folder < 0 || thread.process().file(call.arguments[argument.folder]) == nullptr)
-    return Answer{0, Action::kNative};  // the kernel says what is wrong with it
+    return Answer{0, Action::kNative};  // the kernel returns the error
   if (tells_attributes(call.number)) return sys_stat(thread);
   const auto path = thread.process().memory().load_string(
       static_cast<std::uint64_t>(call.arguments[argument.path]), protocol::kPathRoom);
@@ -345,7 +347,7 @@ Kernel::Outcome Kernel::sys_path(Thread& thread) {
   return answer_about(thread, row, *found[0]);
 }
 
-// What a call with one path does with what is there.
+// The answer of a call with one path to the file that it names.
 Kernel::Outcome Kernel::answer_about(Thread& thread, const protocol::PathCall& row, const TreeWalk& found) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
@@ -405,7 +407,7 @@ Kernel::Outcome Kernel::answer_about(Thread& thread, const protocol::PathCall& r
       return store_file_system(process, static_cast<std::uint64_t>(a[1]), found.path);
     case SYS_listxattr:
     case SYS_llistxattr:
-      return Answer{0};  // none has attributes of its own
+      return Answer{0};  // no file has extended attributes
     default:
       return Answer{-ENODATA};
   }
@@ -470,7 +472,7 @@ Kernel::Outcome Kernel::sys_lock_holder(Thread& thread) {
   return Answer{0};
 }
 
-// Nobody changes the machine's owners, whoever runs the simulator; what says what is so already is right.
+// Owners of the machine's files never change, whoever runs the simulator; setting the present owner succeeds.
 Kernel::Outcome Kernel::sys_file_owner(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();

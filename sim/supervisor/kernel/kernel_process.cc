@@ -1,4 +1,4 @@
-// What a program can ask about itself and its machine.
+// clone, exit, uname, sysinfo, getrandom and CPU affinity.
 #include <linux/sched.h>
 #include <linux/sysinfo.h>
 #include <sys/random.h>
@@ -48,7 +48,7 @@ void Kernel::release_robust_locks(Process& process) {
   }
 }
 
-// The process ends natively; the supervisor reaps it before anything else happens.
+// The process ends natively; the supervisor reaps it before it does anything else.
 Kernel::Outcome Kernel::sys_exit(Thread& thread) {
   Process& process = thread.process();
   const bool is_whole = thread.call().number == SYS_exit_group;

@@ -1,5 +1,5 @@
-// Sockets: TCP and UDP between simulated hosts, AF_UNIX within one. Other families and types are refused by
-// name.
+// Sockets: TCP and UDP between simulated hosts, AF_UNIX within a host, rtnetlink. Other families and types
+// are refused by name.
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 
 namespace verbatim::supervisor {
 
-// A descriptor that is not ours is a file or closed.
+// A descriptor that is not virtual is a real file or closed.
 std::shared_ptr<Socket> Kernel::socket_of(Process& process, std::int64_t fd, Answer* refusal) {
   const VirtualFilePtr file = process.file(fd);
   *refusal = Answer{file != nullptr || process.natively_open(static_cast<int>(fd)) ? -ENOTSOCK : -EBADF};
@@ -102,7 +102,7 @@ Kernel::Outcome Kernel::sys_bind(Thread& thread) {
   if (const int refusal = error_of_socket_name(thread, *name, true); refusal != 0) return Answer{refusal};
   const auto result = socket->bind(thread.process(), *name);
   if (result == 0) own_socket_file(thread, *name);
-  tell_file_events(thread.process().host_index());  // a name in a folder
+  tell_file_events(thread.process().host_index());  // bind creates a name in a folder
   return Answer{result};
 }
 

@@ -1,5 +1,5 @@
-// shmget(2) and its family. A segment is a memory file of the simulator's; who attaches it gets the file through the
-// passage, and maps it natively.
+// shmget(2) and related calls. A segment is a memfd of the simulator. A process that attaches it receives the
+// descriptor through the passage and maps it natively.
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
@@ -16,7 +16,7 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr std::uint64_t kSegmentPage = 4096;
-constexpr HugePagePool::File::first_type kNoDevice = ~0ull;  // of a segment's pages in the pool
+constexpr HugePagePool::File::first_type kNoDevice = ~0ull;  // device number of segments in the pool
 constexpr std::uint32_t kNoProcess = 0;
 
 std::optional<unsigned> huge_kind(std::int64_t flags) {
@@ -28,7 +28,7 @@ std::optional<unsigned> huge_kind(std::int64_t flags) {
   return std::nullopt;
 }
 
-// nullptr and an errno in `error`.
+// nullptr, and an errno in `error`.
 std::shared_ptr<const RealFile> make_memory(std::uint64_t size, int* error) {
   const int fd = memfd_create("sysv", MFD_CLOEXEC);
   *error = fd < 0 ? errno : 0;
@@ -41,7 +41,7 @@ std::shared_ptr<const RealFile> make_memory(std::uint64_t size, int* error) {
 
 }  // namespace
 
-// A segment's pages of the host's pool, until it goes.
+// Pages of the host's pool that a segment holds; returned when it is destroyed.
 struct HeldHugePages {
   HugePagePool& pool;
   unsigned kind;
@@ -83,7 +83,7 @@ Kernel::Outcome Kernel::sys_shmget(Thread& thread) {
                         [&](const SharedSegment& found) { return size <= found.size; })};
 }
 
-// The first part: the process gets the memory, maps it, and tells where (sys_attached).
+// First part: the process gets the memory, maps it, and reports the address (sys_attached).
 Kernel::Outcome Kernel::sys_shmat(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();

@@ -1,4 +1,4 @@
-// msgget(2) and its family.
+// msgget(2) and related calls.
 #include <sys/msg.h>
 #include <sys/syscall.h>
 
@@ -12,7 +12,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::uint64_t kTypeSize = sizeof(std::int64_t);  // before a message's bytes in the program
+constexpr std::uint64_t kTypeSize = sizeof(std::int64_t);  // precedes a message's bytes in program memory
 
 msginfo message_limits(const SysvIpc& ipc, bool of_use) {
   constexpr int kMost = MessageQueue::kMost, kRoom = MessageQueue::kRoom;
@@ -89,7 +89,7 @@ Kernel::Outcome Kernel::sys_msgrcv(Thread& thread) {
   const std::uint64_t size = std::min<std::uint64_t>(room, found->bytes.size());
   const std::vector<std::byte> bytes(found->bytes.begin(), found->bytes.begin() + static_cast<std::ptrdiff_t>(size));
   const bool stored = process.memory().store(to, found->type) && (size == 0 || process.memory().put(to + kTypeSize, bytes));
-  if (!copies) {  // what cannot be stored is lost, as in Linux
+  if (!copies) {  // a message that cannot be stored is lost, as in Linux
     queue->receiver = process.pid();
     queue->received_at = seconds();
     queue->take(found);

@@ -1,4 +1,4 @@
-// semget(2) and its family.
+// semget(2) and related calls.
 #include <sys/sem.h>
 #include <sys/syscall.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Operation = SemaphoreSet::Operation;
 
-// IPC_INFO and SEM_INFO: the limits of ipc/sem.c, and what is in use.
+// IPC_INFO: the limits of ipc/sem.c; SEM_INFO: the numbers in use.
 seminfo semaphore_limits(const SysvIpc& ipc, bool of_use) {
   seminfo info{};
   info.semmap = info.semmns = info.semmnu = static_cast<int>(SemaphoreSet::kMostInAll);

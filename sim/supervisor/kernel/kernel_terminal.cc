@@ -1,4 +1,4 @@
-// Terminals: opening them, reading with the rights of the foreground, their ioctls, and the sessions that they control.
+// Terminals: opening, reading in the foreground, ioctls, and controlling terminals of sessions.
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kFolder = "/dev/pts/";
 constexpr const char* kControlling = "/dev/tty";
 
-// struct termios2 of <asm/termbits.h>, which cannot be had together with <termios.h>.
+// struct termios2 of <asm/termbits.h>, which conflicts with <termios.h>.
 struct SettingsWithSpeeds {
   TerminalSettings settings;
   std::uint32_t input_speed = 38400, output_speed = 38400;
@@ -52,7 +52,7 @@ std::shared_ptr<Terminal> Kernel::make_terminal(std::size_t host) {
   return terminal;
 }
 
-// Those that nobody has open any more.
+// Removes terminals that no process has open.
 void Kernel::forget_terminals(std::size_t host) {
   HostKernel& own = host_kernels_[host];
   std::erase_if(own.terminals, [&](const auto& entry) {
@@ -112,7 +112,7 @@ bool Kernel::may_be_stopped(Process& process, int signal) {
   return signal == SIGSTOP || controlling_terminal(process) == nullptr || !is_orphaned(process);
 }
 
-// /dev/tty, or one of /dev/pts; std::nullopt: the path is another one.
+// Opens /dev/ptmx, /dev/tty or a path below /dev/pts; nullopt: another path.
 std::optional<Kernel::Outcome> Kernel::open_terminal(Thread& thread, const std::string& path, int flags) {
   Process& process = thread.process();
   if (path == "/dev/ptmx") return open_terminal_master(thread, flags);
@@ -153,7 +153,8 @@ Kernel::Outcome Kernel::open_terminal_master(Thread& thread, int flags) {
   return install(thread.process(), file, (flags & O_NONBLOCK) != 0);
 }
 
-// Who is in the background of the terminal is stopped, if it does not want otherwise. std::nullopt: go on.
+// Job control of a background process: signals its group with SIGTTIN or SIGTTOU, which stops it. EIO if the
+// group is orphaned or ignores SIGTTIN. nullopt: the call proceeds (foreground, or SIGTTOU is ignored).
 std::optional<Kernel::Outcome> Kernel::keep_in_background(Thread& thread, Terminal& terminal, int signal) {
   Process& process = thread.process();
   const Family& family = process.family();
@@ -166,7 +167,7 @@ std::optional<Kernel::Outcome> Kernel::keep_in_background(Thread& thread, Termin
     if (other->alive && other->host_index() == process.host_index() && other->family().group == group)
       table_.signal_process(*other, signal, {});
   }
-  // Stopped: it tries again when it is continued.
+  // The group stops; the call is tried again after it is continued.
   constexpr Duration kSoon(1'000'000);
   return wait_for(thread, {}, now() + kSoon, "the terminal's foreground");
 }
@@ -203,7 +204,7 @@ Kernel::Outcome Kernel::read_terminal(Thread& thread, const std::shared_ptr<Term
   return wait(goes_on ? thread.deadline() : later(now(), time));
 }
 
-// ioctl_tty(2). std::nullopt: no call of terminals.
+// ioctl_tty(2). nullopt: not a terminal, or a generic request.
 std::optional<Kernel::Outcome> Kernel::control_terminal(Thread& thread, VirtualFile& file) {
   auto* const master = dynamic_cast<TerminalMaster*>(&file);
   auto* const end = dynamic_cast<TerminalFile*>(&file);
@@ -296,7 +297,7 @@ Kernel::Outcome Kernel::control_master(Thread& thread, TerminalMaster& master, s
   }
 }
 
-// What concerns the terminal of the caller's session alone.
+// Requests that only processes of the terminal's session may make.
 Kernel::Outcome Kernel::control_jobs(Thread& thread, Terminal& terminal, std::uint32_t request, std::uint64_t address) {
   Process& process = thread.process();
   Family& family = process.family();
@@ -326,7 +327,7 @@ Kernel::Outcome Kernel::control_jobs(Thread& thread, Terminal& terminal, std::ui
         is_there = true;
         is_of_session = is_of_session || other->family().session == family.session;
       }
-      // One that has ended and was not waited for still has its group.
+      // A zombie still belongs to its group.
       for (const EndedChild& child : family.ended) is_there = is_of_session = is_of_session || child.group == wanted;
       if (!is_of_session) return Answer{is_there ? -EPERM : -ESRCH};
       terminal.foreground = wanted;

@@ -1,4 +1,4 @@
-// Timers of a process.
+// Interval timers and POSIX timers.
 #include <sys/syscall.h>
 #include <sys/time.h>
 
@@ -22,7 +22,7 @@ Duration to_duration(const timeval& t) {
   return from_ns(to_ns({t.tv_sec, 0}) + t.tv_usec * 1000);
 }
 
-// Rounded up: a timer that still runs never reads as zero.
+// Rounded up: a running timer never reads as zero.
 timeval to_timeval(Duration d) {
   const std::int64_t us = (to_ps(d) + kPsPerUs - 1) / kPsPerUs;
   return {us / 1'000'000, us % 1'000'000};
@@ -131,7 +131,7 @@ Kernel::Outcome Kernel::sys_posix_timer(Thread& thread) {
   return Answer{0};
 }
 
-// How much of a sleep is left when a signal cuts it short.
+// Stores the remaining time of a sleep that a signal interrupts.
 void Kernel::tell_rest(Thread& thread) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
@@ -150,7 +150,7 @@ void Kernel::give_up_waiting(Thread& thread) {
   tell_rest(thread);
 }
 
-// The call was tried once more and still has to wait, but a signal is there.
+// The call must still wait, but a signal is pending.
 Answer Kernel::interrupt(Thread& thread) {
   const auto disposition = thread.process().disposition(thread.next_signal());
   give_up_waiting(thread);

@@ -1,4 +1,4 @@
-// Waiting for files and for time.
+// poll, select, epoll, sleeps and waits for signals.
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -36,13 +36,14 @@ std::optional<Instant> Kernel::load_deadline(Thread& thread, std::uint64_t addre
 std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) const {
   *valid_fd = true;
   if (const VirtualFilePtr file = process.file(fd)) return file->readiness();
-  // Real descriptors are files and the empty standard input: always ready.
+  // Real descriptors are regular files and the empty standard input: always ready.
   *valid_fd = process.natively_open(fd);
   return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 
-// ppoll, pselect and epoll_pwait: while the thread waits it has this mask. An errno when the call is over: the mask is not
-// there, or a signal that was kept comes in.
+// Signal mask of ppoll, pselect and epoll_pwait, which applies while the thread waits. Returns 0 or the errno
+// that ends the call: EFAULT, or EINTR if the new mask admits a signal that the kernel of the machine holds
+// back.
 int Kernel::let_in(Thread& thread, std::uint64_t mask_address, bool waits) {
   if (mask_address == 0) return 0;
   const auto mask = load_argument<std::uint64_t>(thread, mask_address);
@@ -93,7 +94,7 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
     process.memory().store(static_cast<std::uint64_t>(a[2]),
                            to_timespec(std::max(deadline - now(), Duration::zero())));
   }
-  // Changes that other threads have made to the descriptors meanwhile stay.
+  // Keeps changes that other threads have made to the entries meanwhile.
   std::vector<pollfd> there(count);
   const auto bytes = std::as_writable_bytes(std::span(there));
   if (count > 0 && !process.memory().read(set_address, bytes)) return Answer{-EFAULT};
@@ -158,7 +159,7 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
     const auto bytes = std::as_bytes(std::span(result[k]));
     if (!process.memory().put(static_cast<std::uint64_t>(a[k + 1]), bytes)) return Answer{-EFAULT};
   }
-  if (a[4] != 0) {  // Linux tells how much of the timeout is left
+  if (a[4] != 0) {  // Linux stores the remaining time
     const Duration left = std::max(deadline - now(), Duration::zero());
     const timespec time = to_timespec(left);
     const auto address = static_cast<std::uint64_t>(a[4]);
@@ -251,7 +252,8 @@ Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
   return wait_for(thread, {}, add_ns(is_absolute ? now() : thread.called_at(), ns), "sleep");
 }
 
-// The call has found nothing, or slept: what it depends on is kept with the thread. False: it may find something else.
+// The call has found nothing, or has slept. Stores the files and memory that decide its result, for the
+// runtime to repeat it by itself (answer.repeats). Stores nothing if a repetition may have another result.
 void Kernel::keep_empty_call(Thread& thread, Answer& answer) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;

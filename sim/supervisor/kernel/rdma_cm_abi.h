@@ -1,4 +1,4 @@
-// Between the structs of rdma/rdma_user_cm.h and those of sim/cm.
+// Conversion between the structs of rdma/rdma_user_cm.h and those of sim/cm.
 #pragma once
 
 #include <rdma/ib_user_verbs.h>
@@ -12,13 +12,13 @@
 
 namespace verbatim::supervisor::rdma_cm_abi {
 
-// A family that is not known gives none, and so does one whose addresses do not fit into `storage`.
+// Family kNone if the family is unknown or the address does not fit into `storage`.
 cm::Address address_from(std::span<const std::byte> storage);
 template <class Storage>
 cm::Address address_from(const Storage& storage) {
   return address_from(std::as_bytes(std::span(&storage, 1)));
 }
-// Into zeroed bytes, as much as they have room for, as the kernel does it; how long the whole address is.
+// Stores as much of an address as fits into zeroed bytes, as Linux does; returns the full length.
 std::size_t store_address(const cm::Address& address, std::span<std::byte> to);
 
 cm::ConnectionParameters parameters_from(const rdma_ucm_conn_param& from, const rdma_ucm_ece& ece);

@@ -32,7 +32,7 @@ bool load(std::span<const std::byte> in, Struct& to) {
   return true;
 }
 
-// As much of an answer as the program has room for.
+// Stores as much of a response as the program has room for.
 template <class Response>
 IoResult store(Process& process, std::uint64_t address, const Response& response, std::size_t room, std::size_t least) {
   if (room < least) return -ENOSPC;
@@ -100,7 +100,7 @@ IoResult RdmaCmFile::command(Process& process, std::span<const std::byte> bytes)
       case RDMA_USER_CM_CMD_LEAVE_MCAST:
         return leave(command);
       case RDMA_USER_CM_CMD_GET_OPTION:
-        return -ENOSYS;  // as Linux, which never had it
+        return -ENOSYS;  // as in Linux, which never implemented it
       default:
         return -EINVAL;
     }
@@ -135,7 +135,7 @@ IoResult RdmaCmFile::create_id(const Command& command) {
   return store(command.process, create.response, rdma_ucm_create_id_resp{number}, command.room, sizeof(rdma_ucm_create_id_resp));
 }
 
-// What the program has not read of an identifier that goes is not told any more.
+// Drops unread events of an identifier that is destroyed or migrated; returns their number.
 std::uint32_t RdmaCmFile::forget_events_of(std::uint32_t number) {
   return static_cast<std::uint32_t>(std::erase_if(events_, [&](const PendingEvent& one) { return one.context == number; }));
 }
@@ -447,7 +447,7 @@ IoResult RdmaCmFile::get_event(const Command& command) {
   return 0;
 }
 
-// Of the paths that the program gives, the one for both directions (ucma_set_ib_path in Linux).
+// Sets the first path record that serves both directions (Linux' ucma_set_ib_path).
 IoResult RdmaCmFile::set_path(cm::RdmaId& id, std::span<const std::byte> given) {
   constexpr std::uint32_t kWanted = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
   if (given.size() % sizeof(ib_path_rec_data) != 0) return -EINVAL;
@@ -501,7 +501,7 @@ IoResult RdmaCmFile::notify_of(const Command& command) {
   return told.event == kCommunicationEstablished ? context->id->notify_established() : 0;
 }
 
-// From another opening of the device to this one, with what has not been read of it.
+// Moves an identifier with its unread events from another opening of the device to this one.
 IoResult RdmaCmFile::migrate(const Command& command) {
   rdma_ucm_migrate_id migrate;
   if (!load(command.in, migrate)) return -EINVAL;
@@ -581,7 +581,7 @@ IoResult RdmaCmFile::leave(const Command& command) {
 void RdmaCmFile::on_event(cm::RdmaId& id, cm::Event&& event) {
   for (auto& [number, context] : contexts_) {
     if (context.id.get() != &id) continue;
-    // Who has not accepted it yet hears nothing of it: accepting will fail.
+    // An identifier that the program has not accepted yet gets no events: its accept will fail.
     if (context.user_id == 0 && event.request == nullptr) return;
     events_.push_back({number, std::move(event)});
     notify();

@@ -1,5 +1,5 @@
-// /dev/infiniband/rdma_cm: what librdmacm writes its commands to (rdma/rdma_user_cm.h). One opening is one event
-// channel: it owns the identifiers made through it, and what happens to them is read as events.
+// /dev/infiniband/rdma_cm, to which librdmacm writes commands (rdma/rdma_user_cm.h). One opening is one event
+// channel: it owns the identifiers created through it, and queues their events.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ namespace verbatim::supervisor {
 
 class Process;
 
-// Identifiers and memberships of groups by number, of all openings on a host.
+// Numbers of identifiers and multicast memberships, shared by all openings on a host.
 class RdmaCmNumbers {
  public:
   std::uint32_t take(NumberChoice choice) {
@@ -34,7 +34,7 @@ class RdmaCmNumbers {
     in_use_.erase(number);
     numbers_.give_back(number);
   }
-  // What it was taken for has failed.
+  // The operation that took the number has failed.
   void undo(std::uint32_t number) {
     in_use_.erase(number);
     numbers_.undo(number);
@@ -47,25 +47,27 @@ class RdmaCmNumbers {
 
 class RdmaCmFile final : public VirtualFile, public cm::EventSink {
  public:
-  // Both outlive it.
+  // Both references outlive the file.
   RdmaCmFile(cm::RdmaCm& cm, RdmaCmNumbers& numbers) : cm_(cm), numbers_(numbers) {}
 
   std::uint32_t readiness() const override { return events_.empty() ? 0 : POLLIN | POLLRDNORM; }
   std::string describe() const override { return "rdma_cm event channel"; }
   bool reaches_beyond_host() const override { return true; }
 
-  // One command, as `process` wrote it, whose memory gets the answer. Nothing: there is no event yet.
+  // Executes one command that `process` has written, and stores the response in its memory. nullopt: no event
+  // yet.
   IoResult command(Process& process, std::span<const std::byte> bytes);
 
   void on_event(cm::RdmaId& id, cm::Event&& event) override;
 
-  // The thread's last command has destroyed an identifier: so many events of it have been read, and librdmacm waits until as many
-  // are acknowledged. 0: its last command was another one.
+  // If the thread's last command has destroyed an identifier: the number of its events that were read;
+  // librdmacm waits until all are acknowledged. Otherwise 0.
   std::uint32_t events_of_destroyed(pid_t native_tid) const { return destroyer_ == native_tid ? events_of_destroyed_ : 0; }
 
  protected:
   void on_last_close() override;
-  // As on Linux, whose call keeps the file: programs close the channel under a thread that waits for events, and end.
+  // A system call of Linux keeps the file: a thread that waits for events goes on waiting when another one
+  // closes the channel.
   bool ends_waits_at_close() const override { return false; }
   bool tells_adapter_events() const override { return true; }
 
@@ -75,20 +77,20 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
     std::uint64_t user_id = 0;
     std::uint32_t events_reported = 0;
   };
-  // What a context has joined; numbered as contexts are.
+  // A multicast membership of a context; shares the number space of contexts.
   struct Group {
     std::uint32_t context;
     std::uint64_t user_id = 0;
     std::uint32_t events_reported = 0;
   };
   struct PendingEvent {
-    std::uint32_t context;  // whose it is; of a connection request: the listener
+    std::uint32_t context;  // the recipient; for a connection request, the listener
     cm::Event event;
   };
   struct Command {
     Process& process;
     std::span<const std::byte> in;
-    std::uint16_t room;  // for the answer
+    std::uint16_t room;  // bytes for the response
   };
 
   IoResult create_id(const Command& command);
@@ -116,7 +118,7 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
 
   Context* find(std::uint32_t number);
   std::uint32_t take_number() { return numbers_.take(cm_.choose_number(cm::freedom::kIdNumber)); }
-  // Also the memberships of `context`, or all of them.
+  // Drops the multicast memberships of `context`, or all.
   void forget_groups(std::optional<std::uint32_t> context);
   std::uint32_t forget_events_of(std::uint32_t number);
 

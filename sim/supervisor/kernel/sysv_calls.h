@@ -1,4 +1,4 @@
-// What shmget, semget and msgget do alike.
+// Common part of shmget, semget and msgget.
 #pragma once
 
 #include <sys/ipc.h>
@@ -9,8 +9,8 @@
 
 namespace verbatim::supervisor {
 
-// The object with `key`, or a new one from `make`, which answers with its id; -errno. `fits`: whether what is there is as
-// large as the caller wants it.
+// Returns the id of the object with `key`, or that of a new one from `make`; -errno. `fits`: true if an
+// existing object is as large as the caller requests.
 template <class Object, class Make, class Fits>
 std::int64_t get_ipc(const IpcTable<Object>& table, key_t key, std::int64_t flags, const Credentials& who, Make make,
                      Fits fits) {

@@ -123,7 +123,7 @@ void MessageQueue::put(Message message) {
 }
 
 std::list<MessageQueue::Message>::iterator MessageQueue::find(std::int64_t type, std::int64_t flags) {
-  if ((flags & MSG_COPY) != 0) {  // the one at a place
+  if ((flags & MSG_COPY) != 0) {  // `type` is an index
     if (type < 0 || static_cast<std::uint64_t>(type) >= messages.size()) return messages.end();
     return std::next(messages.begin(), type);
   }
@@ -132,7 +132,7 @@ std::list<MessageQueue::Message>::iterator MessageQueue::find(std::int64_t type,
     const bool others = (flags & MSG_EXCEPT) != 0;
     return std::ranges::find_if(messages, [&](const Message& one) { return (one.type == type) != others; });
   }
-  // The lowest of those that are not above it.
+  // The first message of the lowest type that is not above -type.
   const std::int64_t highest = type == INT64_MIN ? INT64_MAX : -type;
   auto found = messages.end();
   for (auto it = messages.begin(); it != messages.end(); ++it) {
@@ -161,7 +161,7 @@ std::int64_t SysvIpc::semaphores_in_all() const {
 
 void SysvIpc::attach(std::uint32_t pid, std::uint64_t address, const std::shared_ptr<SharedSegment>& segment,
                      std::int64_t now) {
-  // What was attached there before has been replaced.
+  // SHM_REMAP has replaced the segment attached there.
   if (attached_.contains(pid) && attached_[pid].contains(address)) detach(pid, address, now);
   attached_[pid][address] = segment;
   ++segment->attachments;

@@ -123,7 +123,7 @@ std::int64_t UmadFile::control(Process& process, std::uint32_t request, std::uin
       has_pkey_index_ = true;
       return 0;
     default:
-      return -ENOTTY;  // ENOIOCTLCMD
+      return -ENOTTY;  // for ENOIOCTLCMD
   }
 }
 
@@ -207,7 +207,7 @@ void UmadFile::on_message(std::uint32_t agent, const ib::ManagementDatagram& dat
   if (const auto slot = slot_of(agent)) push({*slot, 0, datagram, std::move(message)});
 }
 
-// The header of what was sent comes back, and no more.
+// Returns the header of the request only.
 void UmadFile::on_unanswered(std::uint32_t agent, const ib::ManagementDatagram& datagram) {
   const auto slot = slot_of(agent);
   if (!slot) return;

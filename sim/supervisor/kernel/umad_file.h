@@ -1,5 +1,6 @@
-// /dev/infiniband/umadN: management datagrams of programs, as libibumad writes and reads them (rdma/ib_user_mad.h). One opening
-// has agents of its own. /dev/infiniband/issmN: while it is open, the port tells that a subnet manager is there.
+// /dev/infiniband/umadN: management datagrams as libibumad writes and reads them (rdma/ib_user_mad.h); each
+// opening has its own agents. /dev/infiniband/issmN: while it is open, the port's IsSM bit
+// (PortInfo:CapabilityMask) is set.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ class Process;
 
 class UmadFile final : public VirtualFile, public management::MadClient, public management::PortWatcher {
  public:
-  // `port` outlives it.
+  // `port` outlives the file.
   explicit UmadFile(management::PortManagement& port) : port_(port) { port_.add_watcher(*this); }
   ~UmadFile() override { port_.remove_watcher(*this); }
 
@@ -27,10 +28,11 @@ class UmadFile final : public VirtualFile, public management::MadClient, public 
   std::string describe() const override { return "management datagrams (umad)"; }
   bool reaches_beyond_host() const override { return true; }
 
-  // One message with its header. One that does not fit stays; the header tells its length (ENOSPC).
+  // Reads one message with its header. A message that does not fit stays; the header holds its length
+  // (ENOSPC).
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override;
-  // ioctl(2); what it tells is written to the program's memory.
+  // ioctl(2); output goes to program memory.
   std::int64_t control(Process& process, std::uint32_t request, std::uint64_t address);
 
   void on_message(std::uint32_t agent, const ib::ManagementDatagram& datagram, management::MadBytes message) override;
@@ -46,7 +48,7 @@ class UmadFile final : public VirtualFile, public management::MadClient, public 
   static constexpr std::size_t kAgents = 32;
   struct Received {
     std::uint32_t id = 0;      // of the agent, in this opening
-    std::uint32_t status = 0;  // ETIMEDOUT: nobody answered
+    std::uint32_t status = 0;  // ETIMEDOUT: no response
     ib::ManagementDatagram datagram;
     management::MadBytes message;
   };
@@ -56,7 +58,7 @@ class UmadFile final : public VirtualFile, public management::MadClient, public 
   std::int64_t register_agent2(Process& process, std::uint64_t address);
   std::int64_t remove_agent(Process& process, std::uint64_t address);
   std::optional<std::uint32_t> slot_of(std::uint32_t agent) const;
-  // Of a header: with the P_Key's index or as it was before.
+  // Size of the header, with or without a P_Key index.
   std::size_t header_bytes() const;
   void push(Received received);
 
@@ -67,7 +69,7 @@ class UmadFile final : public VirtualFile, public management::MadClient, public 
   std::deque<Received> received_;
 };
 
-// Any number of programs may have it open; the first to close it for good takes the mark away.
+// There may be several openings; the end of any of them clears the bit.
 class IssmFile final : public VirtualFile {
  public:
   explicit IssmFile(management::PortManagement& port) : port_(port) { port_.set_subnet_manager(true); }
@@ -83,7 +85,7 @@ class IssmFile final : public VirtualFile {
   management::PortManagement& port_;
 };
 
-// `ports`: of the host's devices. Null: the path is of another device.
+// `ports`: those of the host's devices. nullptr: the path names no umad or issm device of them.
 VirtualFilePtr open_port_management(std::string_view path, const std::vector<management::PortManagement*>& ports);
 
 }  // namespace verbatim::supervisor

@@ -1,5 +1,5 @@
-// Ports for sockets that connect or send without having been bound, in rising order on each host, as
-// net.ipv4.ip_local_port_range has them.
+// Ephemeral ports (net.ipv4.ip_local_port_range) of sockets that connect or send unbound; they ascend on each
+// host.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace verbatim::supervisor {
 
 class EphemeralPorts {
  public:
-  // The next one of the host for which `in_use(port)` is false; 0 when all are in use.
+  // The host's next port for which `in_use(port)` is false; 0 if all are in use.
   template <typename InUse>
   std::uint16_t next(std::size_t host, InUse in_use) {
     auto [it, fresh] = next_.try_emplace(host, kFirst);

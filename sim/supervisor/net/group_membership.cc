@@ -26,7 +26,7 @@ std::optional<T> load(std::span<const std::byte> value) {
 IpAddress of_v4(const in_addr& address) { return IpAddress::v4(ntohl(address.s_addr)); }
 IpAddress of_v6(const in6_addr& address) { return IpAddress::v6(address.s6_addr); }
 
-// 0: there is none such.
+// 0: no such interface.
 int interface_of(int index, const HostSpec& own) {
   if (index == 0) return kEthernetIndex;
   const int last = interface_index(own.further_interfaces.size());

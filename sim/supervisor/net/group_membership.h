@@ -1,6 +1,6 @@
-// The multicast groups that a socket has joined on the management network (ip(7), ipv6(7)): what programs do beside
-// ibv_attach_mcast so that the hosts of a RoCE network hear of a group. Switches here need no such report, and datagrams to
-// groups are not carried on the management network, so a membership is kept and told of by errors, and nothing else.
+// Multicast groups that a socket has joined on the management network (ip(7), ipv6(7)). On real RoCE
+// networks, programs join by IGMP in addition to ibv_attach_mcast. Simulated switches need no IGMP, and the
+// management network carries no multicast: a membership only decides the errors of later calls.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace verbatim::supervisor {
 
 class GroupMemberships {
  public:
-  // 0 or -errno; nothing: the option is none of groups. `own` is the host.
+  // 0 or -errno; nullopt: not a membership option. `own`: the socket's host.
   std::optional<int> set_option(int level, int option, std::span<const std::byte> value, const HostSpec& own);
 
  private:

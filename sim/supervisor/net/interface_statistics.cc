@@ -35,7 +35,7 @@ std::vector<InterfaceStatistic> interface_statistics(const ib::PortCounters& cou
   add("tx_multicast_phy", counters.multicast_xmit_packets);
   add("rx_multicast_phy", counters.multicast_rcv_packets);
   add("rx_symbol_err_phy", counters.symbol_errors);
-  // Frames that pause all traffic (IEEE 802.3 30.3.4); those of PFC are below.
+  // Pause frames for all traffic (IEEE 802.3 30.3.4); those of PFC follow below.
   add("rx_pause_ctrl_phy", 0);
   add("tx_pause_ctrl_phy", 0);
   add("rx_discards_phy", sum.rcv_discards);

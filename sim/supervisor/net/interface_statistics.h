@@ -1,5 +1,6 @@
-// Statistics of an Ethernet interface as `ethtool -S` shows them, by the names and in the order of mlx5
-// (drivers/net/ethernet/mellanox/mlx5/core/en_stats.c). Those that mlx5 has besides and nothing here counts are left out.
+// Statistics of an Ethernet interface in `ethtool -S`, with the names and order of mlx5
+// (drivers/net/ethernet/mellanox/mlx5/core/en_stats.c). Statistics that the simulation does not count are
+// left out.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ struct InterfaceStatistic {
   std::string name;
   std::uint64_t value = 0;
 };
-// The port counts priorities. Times of pauses are in microseconds, cut off.
+// `counters` must have priority counters. Pause durations are in microseconds, rounded down.
 std::vector<InterfaceStatistic> interface_statistics(const ib::PortCounters& counters, Instant now);
 
 }  // namespace verbatim::supervisor

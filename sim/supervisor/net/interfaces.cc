@@ -20,7 +20,8 @@ std::vector<std::uint8_t> big_endian(std::uint64_t value, std::size_t bytes) {
   return all;
 }
 
-// Of IP over InfiniBand (RFC 4391, 9.1.1): flags and the number of a queue pair, which there is none of here, and the GID.
+// IPoIB hardware address (RFC 4391, 9.1.1): flags and QPN, both 0 because no such QP exists here, and the
+// GID.
 std::vector<std::uint8_t> infiniband_hardware(const ib::Gid& gid) {
   constexpr std::size_t kBefore = 4;
   std::vector<std::uint8_t> all(kBefore + sizeof gid.raw);
@@ -28,12 +29,12 @@ std::vector<std::uint8_t> infiniband_hardware(const ib::Gid& gid) {
   return all;
 }
 
-// RFC 4391, 4 and 5: all queue pairs, and the group of everybody in the default partition.
+// RFC 4391, 4 and 5: QPN of all ones, and the broadcast group of the default partition.
 const std::vector<std::uint8_t> kInfinibandBroadcast = {0x00, 0xff, 0xff, 0xff, 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff,
                                                         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff};
 
 void set_link(Interface& interface, const HostSpec& host, std::size_t device) {
-  constexpr std::uint64_t kFirstMac = 0x0200;  // before the address
+  constexpr std::uint64_t kFirstMac = 0x0200;  // first bytes of the MAC, before the IPv4 address
   const hca::Hca* const hca = device < host.devices.size() ? host.devices[device] : nullptr;
   interface.kind = ARPHRD_ETHER;
   interface.mtu = hca != nullptr && hca->address().interface_mtu != 0 ? hca->address().interface_mtu : kEthernetMtu;

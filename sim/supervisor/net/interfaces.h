@@ -1,5 +1,6 @@
-// A host's network interfaces, as netlink, netdevice(7), /proc/net and /sys/class/net tell of them: lo, eth0 with the host's
-// address, and one for each further adapter, on Ethernet eth1, eth2 …, on InfiniBand ib1, ib2 …, then those of VLANs, as eth0.10.
+// Network interfaces of a host in netlink, netdevice(7), /proc/net and /sys/class/net: lo; eth0 with the
+// host's address; one for each further adapter (eth1, eth2 … on Ethernet, ib1, ib2 … on InfiniBand); then
+// VLANs, such as eth0.10.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,9 @@ struct Interface {
   unsigned flags = 0;       // IFF_…
   std::uint16_t kind = 0;   // ARPHRD_…
   std::uint32_t mtu = 0;
-  std::vector<std::uint8_t> hardware, broadcast;  // addresses of the link
-  std::optional<std::size_t> device;              // whose interface it is; without one it is virtual
-  // Of a VLAN, of which there is one on an interface: its identifier, and the index of that interface.
+  std::vector<std::uint8_t> hardware, broadcast;  // link-layer addresses
+  std::optional<std::size_t> device;              // adapter of the host; nullopt: virtual interface
+  // VLAN identifier, and index of the parent interface. An interface has at most one VLAN.
   struct Vlan {
     std::uint16_t id = 0;
     int parent = 0;
@@ -34,18 +35,18 @@ struct Interface {
   std::uint32_t mask_v4() const { return ib::network_of(~std::uint32_t{0}, prefix_bits); }
 };
 
-// In the order of their indices.
+// Ordered by index.
 std::vector<Interface> interfaces_of(const HostSpec& host);
-// Index of the interface of the host's adapter with that number.
+// Interface index of the host's adapter with that number.
 constexpr int interface_index(std::size_t adapter) { return kEthernetIndex + static_cast<int>(adapter); }
 
-// Where the host's adapter with that number is on the PCI bus: "0000:01:00.0".
+// PCI address of the host's adapter with that number: "0000:01:00.0".
 std::string bus_address(std::size_t adapter);
 
-// Addresses of the host's adapters, and what each adapter leads to.
+// IP addresses of the host's adapters, and the networks that each adapter reaches.
 std::vector<ib::IpInterface> addresses_of(const HostSpec& host);
 std::vector<ib::IpRoute> routes_of(const HostSpec& host);
-// The bytes, two digits each, with colons between them.
+// Bytes as two hexadecimal digits each, separated by colons.
 std::string hardware_text(const std::vector<std::uint8_t>& address);
 
 }  // namespace verbatim::supervisor

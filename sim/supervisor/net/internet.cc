@@ -77,7 +77,7 @@ bool Binding::accepts(const IpAddress& destination) const {
 bool Binding::overlaps(const Binding& other) const {
   if (local.port != other.local.port) return false;
   if (accepts(other.local.address) || other.accepts(local.address)) return true;
-  // Both unspecified, of different families: :: takes IPv4 too unless it is told not to.
+  // Both unspecified, of different families: :: also accepts IPv4 unless IPV6_V6ONLY is set.
   const Binding& six = local.address.is_v4() ? other : *this;
   return local.address.any() && other.local.address.any() && !six.v6_only;
 }

@@ -1,6 +1,6 @@
-// Addresses of the management network: each host has an IPv4 address of its own and an IPv6 address made from it, and so has
-// each of its adapters beyond the first; it reaches itself by the loopback addresses. IPv4 addresses are kept as IPv6 keeps
-// them, mapped into ::ffff:0:0/96.
+// Addresses of the management network. Each host, and each of its adapters beyond the first, has an IPv4
+// address and an IPv6 address derived from it; a host reaches itself by the loopback addresses. IPv4
+// addresses are stored as IPv4-mapped IPv6 addresses (::ffff:0:0/96).
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace verbatim::supervisor {
 
-// The interfaces of every host: lo and eth0. Those of further adapters follow (interfaces.h).
+// Indices of lo and eth0, which every host has; those of further adapters follow (interfaces.h).
 inline constexpr int kLoopbackIndex = 1, kEthernetIndex = 2;
 
 class IpAddress {
@@ -27,7 +27,7 @@ class IpAddress {
   static IpAddress v6_loopback();
 
   bool is_v4() const;
-  std::uint32_t as_v4() const;  // host byte order; of an IPv4 address only
+  std::uint32_t as_v4() const;  // host byte order; for IPv4 addresses only
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
   bool any() const;        // 0.0.0.0 or ::
   bool loopback() const;   // 127.0.0.0/8 or ::1
@@ -46,11 +46,11 @@ struct Endpoint {
 std::string to_string(const IpAddress& address);
 std::string to_string(const Endpoint& endpoint);
 
-// Of `count` sockets that share a port (SO_REUSEPORT), the one that what comes from `source` goes to: always the same, and
-// neighbouring ports to each in turn.
+// Index of the socket, among `count` that share a port (SO_REUSEPORT), that receives traffic from `source`: a
+// fixed function of `source` that spreads neighbouring ports evenly.
 std::size_t share_of(const Endpoint& source, std::size_t count);
 
-// What a socket is bound to: an endpoint, and whether an unspecified IPv6 address stands for IPv4 as well.
+// A socket's local endpoint, and whether an unspecified IPv6 address also accepts IPv4.
 struct Binding {
   Endpoint local;
   bool v6_only = true;
@@ -59,9 +59,9 @@ struct Binding {
   bool overlaps(const Binding& other) const;
 };
 
-// The endpoint that a program names to a socket of `family`; -errno in `error` when it is none.
+// The endpoint in a program's socket address for a socket of `family`; nullopt and -errno in `error`.
 std::optional<Endpoint> parse_endpoint(int family, std::span<const std::byte> name, int* error);
-// The name by which a socket of `family` shows it: sockaddr_in or sockaddr_in6.
+// The endpoint as sockaddr_in or sockaddr_in6, according to `family`.
 std::vector<std::byte> name_of(int family, const Endpoint& endpoint);
 // 0.0.0.0 or ::.
 IpAddress any_address(int family);

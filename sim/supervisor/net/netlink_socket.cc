@@ -38,7 +38,7 @@ class Message {
   }
   void add(std::uint16_t type, std::uint32_t value) { add(type, &value, sizeof value); }
   void add(std::uint16_t type, const std::string& text) { add(type, text.c_str(), text.size() + 1); }
-  // An attribute that consists of those that `add_parts` adds.
+  // A nested attribute; `add_parts` adds its contents.
   template <class AddParts>
   void add_nested(std::uint16_t type, const AddParts& add_parts) {
     const std::size_t at = bytes_.size();
@@ -62,7 +62,7 @@ class Message {
   std::vector<std::byte> bytes_;
 };
 
-// The attributes behind a request's body of `body_size` bytes.
+// Visits the attributes of a request whose body has `body_size` bytes.
 template <class Visit>
 void for_each_attribute(std::span<const std::byte> request, std::size_t body_size, const Visit& visit) {
   for (std::size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(body_size); at + sizeof(rtattr) <= request.size();) {
@@ -74,7 +74,7 @@ void for_each_attribute(std::span<const std::byte> request, std::size_t body_siz
   }
 }
 
-// As Linux's 8021q tells of the interface of a VLAN.
+// Attributes of a VLAN interface, as Linux' 8021q module reports them.
 void add_vlan(Message& message, const Interface::Vlan& vlan) {
   message.add(IFLA_LINK, static_cast<std::uint32_t>(vlan.parent));
   message.add_nested(IFLA_LINKINFO, [&] {
@@ -142,7 +142,7 @@ void add_addresses(const HostSpec& host, const nlmsghdr& request, std::uint32_t 
   for (const Interface& one : interfaces) add(one, one.v6, one.prefix6_bits);
 }
 
-// Networks that are reached directly; there is no way out of them.
+// Directly attached networks; there is no default route.
 void add_routes(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int family,
                 std::vector<std::byte>& answer) {
   const auto add = [&](const IpAddress& network, std::uint8_t prefix, const IpAddress& source, int interface) {
@@ -177,7 +177,7 @@ void add_routes(const HostSpec& host, const nlmsghdr& request, std::uint32_t por
   }
 }
 
-// What a request for the route to one address says.
+// Attributes of a request for the route to one address.
 struct RouteQuestion {
   std::optional<IpAddress> to, from;
   std::uint32_t interface = 0;  // 0: any
@@ -199,7 +199,7 @@ RouteQuestion route_question(int family, std::span<const std::byte> request) {
   return question;
 }
 
-// Where packets to an address go, and from which address.
+// Outgoing interface and source address of packets to an address.
 struct FoundRoute {
   bool is_local = false;
   int interface = 0;
@@ -230,7 +230,7 @@ std::optional<FoundRoute> find_route(const HostSpec& host, const RouteQuestion& 
     if (!std::equal(network.raw, network.raw + 8, to.bytes().begin())) continue;
     return FoundRoute{false, interface, IpAddress::v6(own[route.adapter].v6().raw)};
   }
-  // To an interface that is named without one, Linux takes IPv4 addresses to be at its other end.
+  // With an interface but no matching route, Linux assumes that an IPv4 address is on that link.
   for (const Interface& one : interfaces) {
     if (to.is_v4() && question.interface != 0 && one.index == static_cast<int>(question.interface)) {
       return FoundRoute{false, one.index, one.v4};
@@ -239,7 +239,7 @@ std::optional<FoundRoute> find_route(const HostSpec& host, const RouteQuestion& 
   return std::nullopt;
 }
 
-// 0, or -errno.
+// Appends a route to `answer`; 0 or -errno.
 int add_route(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int family, std::span<const std::byte> bytes,
               std::vector<std::byte>& answer) {
   if (family != AF_INET && family != AF_INET6) return -EOPNOTSUPP;
@@ -268,7 +268,7 @@ int add_route(const HostSpec& host, const nlmsghdr& request, std::uint32_t port,
   if (v4) {
     message.add(RTA_UID, 0);
   } else {
-    const std::uint8_t medium = 0;  // preference
+    const std::uint8_t medium = 0;  // router preference
     message.add(RTA_PRIORITY, found->is_local ? 0 : 256);
     message.add(RTA_PREF, &medium, sizeof medium);
   }
@@ -278,7 +278,8 @@ int add_route(const HostSpec& host, const nlmsghdr& request, std::uint32_t port,
   return 0;
 }
 
-// A list in datagrams of whole messages, none longer than those of Linux: getifaddrs(3) has room for 4096 bytes.
+// Splits a list into datagrams of whole messages, as long as Linux': getifaddrs(3) has a buffer of 4096
+// bytes.
 void push_list(const std::vector<std::byte>& list, std::deque<std::vector<std::byte>>& datagrams) {
   constexpr std::size_t kMostBytes = 3776;  // NLMSG_GOODSIZE
   std::vector<std::byte> datagram;
@@ -293,7 +294,7 @@ void push_list(const std::vector<std::byte>& list, std::deque<std::vector<std::b
   if (!datagram.empty()) datagrams.push_back(std::move(datagram));
 }
 
-// The interface that a request for one names: by index or by an attribute.
+// The name in a request for one interface, which may name it by index instead.
 std::string named_interface(std::span<const std::byte> request) {
   std::string name;
   for_each_attribute(request, sizeof(ifinfomsg), [&](std::uint16_t type, std::span<const std::byte> value) {
@@ -355,7 +356,7 @@ IoResult NetlinkSocket::send(Process& process, OutgoingMessage& message) {
   if (error != 0 || !all) {
     const bool has_answer = !answer.empty();
     if (has_answer) {
-      const std::uint16_t alone = 0;  // not one of several
+      const std::uint16_t alone = 0;  // no NLM_F_MULTI
       std::memcpy(answer.data() + offsetof(nlmsghdr, nlmsg_flags), &alone, sizeof alone);
       answers_.push_back(std::move(answer));
     }

@@ -1,6 +1,5 @@
-// Route netlink, as getifaddrs(3), getaddrinfo(3) and ip(8) ask it: the host's interfaces (lo, and
-// one for each adapter), their addresses and routes. Nothing can be changed, and nothing
-// changes.
+// rtnetlink, as getifaddrs(3), getaddrinfo(3) and ip(8) use it: interfaces, addresses and routes of the host.
+// Read-only, and constant during a run.
 #pragma once
 
 #include <cerrno>

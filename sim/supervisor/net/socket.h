@@ -1,4 +1,4 @@
-// What sockets of every family have in common. Names are socket addresses as the program gives and gets them.
+// Common base of sockets of all families. Names are raw sockaddr bytes.
 #pragma once
 
 #include <sys/socket.h>
@@ -16,7 +16,7 @@ namespace verbatim::supervisor {
 
 class Process;
 
-// A file on its way in a message (SCM_RIGHTS): open for as long as it is, even when nobody else has it.
+// A file in a message in flight (SCM_RIGHTS), which keeps it open.
 class PassedFile {
  public:
   explicit PassedFile(VirtualFilePtr file) : file_(std::move(file)) { file_->add_descriptor(); }
@@ -33,7 +33,7 @@ class PassedFile {
     std::swap(real_, other.real_);
     return *this;
   }
-  // One of both.
+  // Exactly one of the two is not null.
   const VirtualFilePtr& file() const { return file_; }
   const std::shared_ptr<const RealFile>& real() const { return real_; }
 
@@ -46,13 +46,13 @@ struct OutgoingMessage {
   std::span<const std::byte> bytes;
   std::span<const std::byte> to;  // empty: the peer
   std::vector<PassedFile> files;
-  // Whoever has to change before a message that found no room can go; empty: the socket itself.
+  // Output: the file to wait for if there is no room; nullptr: the socket itself.
   VirtualFilePtr wait_for;
 };
 
 struct IncomingMessage {
   std::vector<std::byte> bytes;
-  std::size_t length = 0;  // of the whole datagram, of which `bytes` may be the beginning
+  std::size_t length = 0;  // length of the whole datagram; `bytes` may be truncated
   std::vector<std::byte> from;
   std::vector<PassedFile> files;
   ucred sender{0, 0, 0};
@@ -72,14 +72,14 @@ class Socket : public VirtualFile {
   virtual int protocol() const { return 0; }
   bool keeps_boundaries() const { return type_ != SOCK_STREAM; }
 
-  // All results: 0 or more, or -errno.
+  // Results of these functions: 0 or more, or -errno.
   virtual int bind(Process& process, Name name) = 0;
-  // Backlogs are cut to kLongestBacklog.
+  // The backlog is limited to kLongestBacklog.
   virtual int listen(Process& process, int backlog);
-  // Nothing: the caller waits for `wait_for` and tries `again`.
+  // nullopt: the caller must wait for `wait_for` and call again with `again`.
   virtual IoResult connect(Process& process, Name name, bool again, VirtualFilePtr& wait_for) = 0;
   virtual bool listening() const { return false; }
-  // nullptr: nobody is there yet.
+  // nullptr: no pending connection.
   virtual std::shared_ptr<Socket> accept() { return nullptr; }
   virtual IoResult send(Process& process, OutgoingMessage& message) = 0;
   virtual IoResult receive(std::size_t limit, bool peek, IncomingMessage& message) = 0;
@@ -87,14 +87,14 @@ class Socket : public VirtualFile {
   // The socket's own name or its peer's.
   virtual int name(bool peer, std::vector<std::byte>& bytes) const = 0;
   virtual std::size_t readable_bytes() const = 0;
-  // Options of the family; those of all sockets are the kernel's (kernel_options.cc).
+  // Options of the family. Options of SOL_SOCKET are handled in kernel/kernel_options.cc.
   virtual int set_option(int level, int option, int value);
   virtual int get_option(int level, int option, int* value) const;
-  // Those whose value is not an integer; nothing: this is none of them.
+  // Options whose value is not an int; nullopt: another option.
   virtual std::optional<int> set_structured_option(int, int, std::span<const std::byte>) { return std::nullopt; }
-  // Likewise; empty: this is none of them.
+  // Value of an option that is not an int; empty: another option.
   virtual std::vector<std::byte> structured_option(int level, int option) const;
-  // SO_ERROR: reported once.
+  // SO_ERROR: returns and clears the error.
   virtual int take_error() { return 0; }
   // SO_PEERCRED.
   virtual ucred peer() const { return {0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)}; }
@@ -102,14 +102,14 @@ class Socket : public VirtualFile {
   std::uint32_t mode() const override;
 
   bool reuse_address = false;        // SO_REUSEADDR or SO_REUSEPORT
-  std::map<int, int> plain_options;  // options of SOL_SOCKET that are kept and told again
+  std::map<int, int> plain_options;  // options of SOL_SOCKET that are only stored and returned
   bool reuses_port() const {
     const auto it = plain_options.find(SO_REUSEPORT);
     return it != plain_options.end() && it->second != 0;
   }
   ::linger linger{0, 0};
   bool pass_credentials = false;
-  int send_buffer = 212'992, receive_buffer = 212'992;  // what SO_SNDBUF and SO_RCVBUF tell
+  int send_buffer = 212'992, receive_buffer = 212'992;  // values of SO_SNDBUF and SO_RCVBUF
 
  private:
   int family_, type_;

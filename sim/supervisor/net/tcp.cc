@@ -13,7 +13,7 @@ namespace verbatim::supervisor {
 namespace {
 constexpr Duration kLoopbackLatency{5'000'000};
 constexpr int kSynTries = 6;
-constexpr Duration kSynRetry{1'000'000'000'000};  // first retransmission of a SYN, doubled each time
+constexpr Duration kSynRetry{1'000'000'000'000};  // first retransmission of a SYN; doubles each time
 constexpr Duration kLeastTimeout{200'000'000'000}, kLongestTimeout{120'000'000'000'000};
 constexpr int kDataTries = 15;  // net.ipv4.tcp_retries2
 constexpr std::size_t kSegmentOverhead = 66;  // Ethernet, IPv4 and TCP headers with timestamps
@@ -72,7 +72,7 @@ TcpSocket* TcpNetwork::listener(std::size_t host, const Endpoint& destination, c
   for (TcpSocket* socket : it->second) {
     if (!socket->listening() || socket->local().port != destination.port) continue;
     if (!socket->binding().accepts(destination.address)) continue;
-    // Bound to just the address before bound to any of its family before bound to both families.
+    // An exact address has precedence over an unspecified one of its family, and that over a dual-stack one.
     const bool same_family = socket->local().address.is_v4() == destination.address.is_v4();
     const int rank = socket->local().address == destination.address ? 3 : same_family ? 2 : 1;
     if (rank > best_rank) best.clear();
@@ -202,7 +202,7 @@ void TcpConnection::on_syn(int error) {
   } else if (++syn_tries_ > kSynTries) {
     to_client_.send(TcpStream::Kind::kReset, {}, ETIMEDOUT);
   } else {
-    // Dropped: the client sends it again after one second, two, four, ….
+    // Dropped: the client retransmits it after 1, 2, 4, … seconds.
     to_server_.send(TcpStream::Kind::kSyn, {}, 0, kSynRetry * (1 << (syn_tries_ - 1)));
   }
 }
@@ -251,7 +251,7 @@ void TcpConnection::deliver(int direction, TcpStream::Kind kind, int error, std:
       if (TcpSocket* sender = direction == kToServer ? client_socket : server_socket) {
         sender->on_failed(error);
       } else if (client_socket != nullptr && client_socket->state() == TcpSocket::State::kConnecting) {
-        client_socket->on_failed(error);  // nobody has answered it
+        client_socket->on_failed(error);  // no response to its SYN
       }
       return;
   }

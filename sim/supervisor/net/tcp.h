@@ -1,10 +1,9 @@
-// TCP between simulated hosts: reliable byte streams over a management network with one latency and one rate
-// per direction of a connection. A segment, which is what one call gave to the stream, is lost only by
-// scripted faults; it is repeated after Linux's least timeout, 200 ms (1 s for those of the handshake), then
-// after twice that, and so on up to 120 s, and what follows waits for it. After 15 repetitions (6 in the
-// handshake) the sender gives up: ETIMEDOUT. Acknowledgements, windows and resets are never lost. Connecting
-// takes the three-way handshake; a closed end is told to its peer by a FIN or, when data was left unread, an
-// RST.
+// TCP between simulated hosts: reliable byte streams over a management network with one latency, and one rate
+// for each direction of a connection. A segment holds the bytes of one call. Only scripted faults lose
+// segments. A lost segment is retransmitted after Linux' minimum timeout, 200 ms (1 s in the handshake),
+// which doubles up to 120 s; later segments wait for it. After 15 retransmissions (6 in the handshake) the
+// sender fails with ETIMEDOUT. Acknowledgements, window updates and resets are never lost. Connecting takes
+// the three-way handshake. Closing sends a FIN, or an RST if received data was not read.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ namespace verbatim::supervisor {
 class TcpSocket;
 class TcpConnection;
 
-// Who listens where, and every connection that still has bytes on the way.
+// Bound sockets of all hosts, and connections that have sockets or segments in flight.
 class TcpNetwork {
  public:
   TcpNetwork(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts,
@@ -38,29 +37,29 @@ class TcpNetwork {
   Tracer& tracer() { return tracer_; }
   const ManagementNetworkSpec& spec() const { return spec_; }
   const HostSpec& host(std::size_t index) const { return hosts_[index]; }
-  // The host that `address` leads to from `from`: itself for loopback addresses; -1: nobody has it.
+  // The host with `address`; loopback addresses belong to `from`. -1: no host.
   int host_of(const IpAddress& address, std::size_t from) const;
-  // One way between two hosts, or within one.
+  // One-way latency between two hosts, or within one.
   Duration latency(std::size_t from, std::size_t to) const;
-  // Of what leaves `from` for `to` at `when`. Within a host nothing goes wrong.
+  // Loss or delay of a packet that leaves `from` for `to` at `when`; none within a host.
   NetworkFate fate_of(NetworkProtocol protocol, std::size_t from, std::size_t to, Instant when) const {
     return spec_.faults && from != to ? spec_.faults(protocol, from, to, when) : NetworkFate{};
   }
-  // The address of `host` by which it talks to `remote`, of the same family.
+  // The source address of `host` for packets to `remote`, of the same family.
   IpAddress source_for(const IpAddress& remote, std::size_t host) const;
 
   bool port_in_use(std::size_t host, const Binding& wanted, bool reuse, bool reuse_port) const;
   std::uint16_t ephemeral_port(std::size_t host);
   void bind(std::size_t host, TcpSocket* socket) { bound_[host].push_back(socket); }
   void unbind(std::size_t host, TcpSocket* socket) { std::erase(bound_[host], socket); }
-  // Whoever takes what is sent to `destination`: bound to just that address before bound to any.
-  // Several may share the port: they share those who connect.
+  // The listening socket for `destination`: an exact address has precedence. Sockets that share the port
+  // (SO_REUSEPORT) divide the clients.
   TcpSocket* listener(std::size_t host, const Endpoint& destination, const Endpoint& source) const;
 
   std::shared_ptr<TcpConnection> connect(std::size_t from, const Endpoint& local, const Endpoint& remote,
                                          TcpSocket& client);
   std::uint64_t next_connection() { return ++connections_made_; }
-  // A connection lives until it is let go of, or as long as the network.
+  // The network owns a connection until let_go().
   void hold(std::shared_ptr<TcpConnection> connection);
   void let_go(const TcpConnection& connection);
 
@@ -69,28 +68,29 @@ class TcpNetwork {
   Tracer& tracer_;
   const std::vector<HostSpec>& hosts_;
   ManagementNetworkSpec spec_;
-  std::map<std::size_t, std::vector<TcpSocket*>> bound_;  // per host
+  std::map<std::size_t, std::vector<TcpSocket*>> bound_;  // by host
   EphemeralPorts ephemeral_;
   std::uint64_t connections_made_ = 0;
   std::map<std::uint64_t, std::shared_ptr<TcpConnection>> held_;  // by number
 };
 
-// One direction of a connection: segments on their way, and the window of bytes not yet read at the far end.
+// One direction of a connection: segments in flight, and the window of bytes that the receiver has not read.
 class TcpStream {
  public:
-  // kGivenUp goes nowhere: the sender has repeated a segment as often as it does.
+  // kGivenUp is never transmitted: it ends the retransmissions of the sender.
   enum class Kind : std::uint8_t { kSyn, kSynAck, kAck, kData, kFin, kReset, kGivenUp };
   static constexpr std::size_t kWindow = 256 * 1024;
-  static constexpr std::uint32_t kSegmentBytes = 1448;  // MSS of Ethernet with time stamps
+  static constexpr std::uint32_t kSegmentBytes = 1448;  // MSS on Ethernet with timestamps
 
-  // Each event counts as one of the host that causes it.
+  // Events are attributed to the host that causes them: arrivals to the sender, window updates to the
+  // receiver.
   TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId sender, ComponentId receiver);
 
-  // Bytes that may be sent now.
+  // Bytes sent and not read by the receiver; and bytes that may be sent.
   std::size_t outstanding() const { return outstanding_; }
   std::size_t room() const { return kWindow - std::min(outstanding_, kWindow); }
   void send(Kind kind, std::vector<std::byte> bytes = {}, int error = 0, Duration extra = Duration::zero());
-  // The receiver has taken `bytes` out of its buffer: the sender learns it one latency later.
+  // The receiver has read `bytes`: the sender's window opens one latency later.
   void consumed(std::size_t bytes);
 
  private:
@@ -106,8 +106,8 @@ class TcpStream {
   };
   void on_arrival();
   void on_credit();
-  // How much later than without losses a segment arrives that leaves first at `when`; nothing: it never does,
-  // and the sender gives up after `*waited`.
+  // Delay by losses and faults of a segment first transmitted at `when`; nullopt: the sender gives up after
+  // `*waited`.
   std::optional<Duration> held_up(Kind kind, Instant when, Duration* waited) const;
 
   TcpNetwork& network_;
@@ -117,12 +117,12 @@ class TcpStream {
   std::deque<Segment> segments_;
   std::deque<Credit> credits_;
   std::size_t outstanding_ = 0;
-  Instant free_at_{};  // the direction's rate is used up until then
+  Instant free_at_{};  // end of the last transmission at the direction's rate
   Timer arrival_timer_;
   Timer credit_timer_;
 };
 
-// Two streams and up to two sockets. The network holds it while it has sockets or segments are on their way.
+// Two streams and up to two sockets. The network owns it while it has sockets or segments in flight.
 class TcpConnection : public std::enable_shared_from_this<TcpConnection> {
  public:
   TcpConnection(TcpNetwork& network, std::size_t client_host, std::size_t server_host, const Endpoint& client,
@@ -163,13 +163,13 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
 
   TcpSocket(TcpNetwork& network, std::size_t host, int family)
       : Socket(family, SOCK_STREAM), network_(network), host_(host), local_{any_address(family), 0} {}
-  // The server's side of an accepted connection.
+  // The server's socket of an accepted connection.
   TcpSocket(TcpNetwork& network, std::size_t host, int family, std::shared_ptr<TcpConnection> connection);
   ~TcpSocket() override;
 
   std::uint32_t readiness() const override;
   std::string describe() const override;
-  // Scripted faults count what is sent in the whole network.
+  // Scripted faults count packets of the whole network.
   bool reaches_beyond_host() const override { return network_.spec().faults != nullptr; }
   int protocol() const override { return 6; }
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
@@ -195,7 +195,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   const Endpoint& remote() const { return remote_; }
   Binding binding() const { return {local_, v6_only_}; }
 
-  // From the connection.
+  // Called by the connection.
   void on_connected();
   void on_failed(int error);
   void on_data(std::vector<std::byte> bytes);
@@ -210,7 +210,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
 
  private:
   int bind_to(Endpoint local);
-  // Starts connecting; -EINPROGRESS until the handshake is over.
+  // Starts the handshake: -EINPROGRESS.
   int start(const Endpoint& remote);
   TcpStream& outgoing() const;
   TcpStream& incoming();
@@ -224,12 +224,12 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   bool no_delay_ = false;
   bool is_server_ = false;
   int backlog_ = 0;
-  int pending_ = 0;  // handshakes not yet accepted
+  int pending_ = 0;  // handshakes begun whose sockets were not accepted
   std::deque<std::shared_ptr<TcpSocket>> accepted_;
   std::shared_ptr<TcpConnection> connection_;
   std::deque<std::byte> received_;
   bool fin_received_ = false;
-  bool success_untold_ = false;  // of a connect() that did not wait
+  bool success_untold_ = false;  // a nonblocking connect() has not reported its success
   bool read_closed_ = false;
   bool write_closed_ = false;
   int error_ = 0;

@@ -117,7 +117,7 @@ IoResult TcpSocket::connect(Process&, Name name, bool again, VirtualFilePtr& wai
   if (name.size() >= sizeof named) std::memcpy(&named, name.data(), sizeof named);
   if (named == AF_UNSPEC && name.size() >= sizeof named) {
     if (state_ == State::kFresh) return 0;
-    return -EOPNOTSUPP;  // taking a connection apart to use the socket again
+    return -EOPNOTSUPP;  // would dissolve the connection and reuse the socket
   }
   int error;
   const auto remote = parse_endpoint(family(), name, &error);
@@ -135,7 +135,7 @@ int TcpSocket::start(const Endpoint& remote) {
     case State::kConnecting:
       return -EALREADY;
     case State::kConnected:
-      // As on Linux: who did not wait is told of the success by the first connect() that follows.
+      // As in Linux: after a nonblocking connect(), the next one reports the success.
       return std::exchange(success_untold_, false) ? 0 : -EISCONN;
     case State::kFailed:
     case State::kClosed:
@@ -174,8 +174,8 @@ int TcpSocket::name(bool peer, std::vector<std::byte>& bytes) const {
   return 0;
 }
 
-// Options that change nothing a program can see here are kept or ignored; what would change the stream's
-// meaning is not.
+// Options without a visible effect are stored or ignored; options that would change the stream's semantics
+// are refused.
 int TcpSocket::set_option(int level, int option, int value) {
   if (level == IPPROTO_IPV6 && option == IPV6_V6ONLY && family() == AF_INET6) {
     if (bound_) return -EINVAL;
@@ -225,7 +225,7 @@ std::vector<std::byte> TcpSocket::structured_option(int level, int option) const
   };
   if (level != IPPROTO_TCP) return {};
   if (option == TCP_CONGESTION) {
-    constexpr char kName[16] = "cubic";  // Linux's default; nothing here is ever congested
+    constexpr char kName[16] = "cubic";  // Linux' default; the management network has no congestion
     return bytes_of(kName);
   }
   if (option != TCP_INFO) return {};
@@ -351,7 +351,7 @@ void TcpSocket::on_last_close() {
     const std::shared_ptr<TcpConnection> connection = std::move(connection_);
     (is_server_ ? connection->server_socket : connection->client_socket) = nullptr;
     TcpStream& out = connection->stream(is_server_ ? TcpConnection::kToClient : TcpConnection::kToServer);
-    const bool abandon = linger.l_onoff != 0 && linger.l_linger == 0;  // the way to close with a reset
+    const bool abandon = linger.l_onoff != 0 && linger.l_linger == 0;  // SO_LINGER with 0: close with RST
     if (state_ == State::kConnected && (!received_.empty() || abandon)) {
       out.send(TcpStream::Kind::kReset, {}, ECONNRESET);
     } else if (state_ == State::kConnected && !write_closed_) {

@@ -9,14 +9,13 @@
 namespace verbatim::supervisor {
 
 namespace {
-constexpr std::size_t kMostBytes = 65'507;  // of an IPv4 datagram
+constexpr std::size_t kMostBytes = 65'507;  // IPv4 limit
 constexpr std::size_t kOverhead = 42;       // Ethernet, IPv4 and UDP headers
 constexpr std::size_t kBookkeeping =
-    768;  // of the receive buffer, per datagram, as Linux accounts for small ones
+    768;  // receive buffer charge per datagram, as Linux accounts for small ones
 }  // namespace
 
-// One direction between two hosts: datagrams arrive in the order in which they were sent, but for those that
-// a fault delays.
+// One direction between two hosts. Datagrams arrive in order, except those that a fault delays.
 class UdpNetwork::Link {
  public:
   Link(UdpNetwork& network, std::size_t from, std::size_t to, Duration latency)
@@ -110,7 +109,7 @@ UdpSocket* UdpNetwork::receiver(std::size_t host, const Endpoint& to, const Endp
 void UdpNetwork::send(std::size_t from_host, const Endpoint& from, const Endpoint& to,
                       std::vector<std::byte> bytes) {
   const int host = network_.host_of(to.address, from_host);
-  if (host < 0) return;  // the network has nobody of this address: the datagram is lost
+  if (host < 0) return;  // no host has the address: the datagram is lost
   link(from_host, static_cast<std::size_t>(host)).send(from, to, std::move(bytes), false);
 }
 

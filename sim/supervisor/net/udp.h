@@ -1,7 +1,7 @@
-// UDP between simulated hosts. A datagram takes the management network's latency and the time its bytes need;
-// one that finds no room in the receiver's buffer or that a fault hits is lost, one that finds nobody is
-// answered by an ICMP message that a connected sender is told of. Datagrams to groups and to all are
-// refused; joining a group is not.
+// UDP between simulated hosts. A datagram takes the latency of the management network and the transmission
+// time of its bytes. It is lost if a fault hits it, no host has its address, or the receive buffer is full.
+// If no socket receives it, a connected sender gets ECONNREFUSED (ICMP port unreachable). Multicast and
+// broadcast datagrams are refused; joining a group is not.
 #pragma once
 
 #include <deque>
@@ -49,7 +49,7 @@ class UdpSocket final : public Socket, public std::enable_shared_from_this<UdpSo
   int protocol() const override { return 17; }
   std::uint32_t readiness() const override;
   std::string describe() const override { return "UDP socket " + to_string(local_); }
-  bool reaches_beyond_host() const override { return true; }  // who is in a group is asked by every sender
+  bool reaches_beyond_host() const override { return true; }  // its calls are never executed early
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override { return send_to(bytes, {}); }
 
@@ -68,7 +68,7 @@ class UdpSocket final : public Socket, public std::enable_shared_from_this<UdpSo
   int take_error() override;
 
   Binding binding() const { return {local_, v6_only_}; }
-  // Connected sockets hear their peer only.
+  // A connected socket receives from its peer only.
   bool hears(const Endpoint& from) const { return !connected_ || remote_ == from; }
   bool connected() const { return connected_; }
   void on_datagram(const Endpoint& from, std::vector<std::byte> bytes);

@@ -25,7 +25,7 @@ std::vector<std::byte> unnamed() {
   return {bytes.begin(), bytes.end()};
 }
 
-// What stands behind the family; a path ends at its first zero.
+// The bytes after the family; a path ends at its first zero.
 std::optional<std::string> text_of(Socket::Name name, int* error) {
   sa_family_t family;
   *error = -EINVAL;
@@ -45,7 +45,7 @@ std::vector<std::byte> name_of_text(const std::string& text) {
   return name;
 }
 
-// A name in the file system stands for its file.
+// A socket in the file system is identified by its file.
 std::string file_key(const struct stat& status) {
   return fmt::format("{}:{}", static_cast<std::uint64_t>(status.st_dev),
                      static_cast<std::uint64_t>(status.st_ino));
@@ -87,7 +87,7 @@ std::string UnixNetwork::automatic_name(std::size_t host) {
 
 namespace {
 
-// What SO_PEERCRED tells the other end.
+// Credentials for SO_PEERCRED of the other end.
 ucred effective_of(const Process& process) {
   const Credentials& own = process.credentials();
   return {static_cast<pid_t>(process.pid()), own.users().effective, own.groups().effective};
@@ -137,8 +137,8 @@ std::uint32_t UnixSocket::readiness() const {
   return events;
 }
 
-// Linux counts a stream by its bytes, and a message by the memory that holds it: at most 16 KiB in one piece whose size is a
-// power of two, the rest in pages (sock_alloc_send_pskb).
+// Buffer charge in Linux (sock_alloc_send_pskb): the bytes of a stream; the memory of a message, which has at
+// most 16 KiB in one block whose size is a power of two, and the rest in pages.
 std::size_t UnixSocket::charge_of(std::size_t bytes) const {
   if (type() == SOCK_STREAM) return bytes;
   constexpr std::size_t kHead = 256, kTail = 320, kLeast = 512, kMostInOne = 16'384 - kTail;
@@ -174,7 +174,7 @@ int UnixSocket::bind(Process& process, Name name) {
     if (!made && errno != EEXIST) return -errno;
     if (stat(path.c_str(), &status) != 0) return made ? -errno : -EADDRINUSE;
     key.second = file_key(status);
-    // Each host has its own sockets, though the files are the same: another host's name is free here.
+    // Hosts have separate sockets but may share the files: a name that only another host has bound is free.
     if (!made && !network_.bound_elsewhere(key)) return -EADDRINUSE;
   } else if (network_.find(key) != nullptr) {
     return -EADDRINUSE;
@@ -266,7 +266,7 @@ std::shared_ptr<Socket> UnixSocket::accept() {
 
 bool UnixSocket::has_room_for(const UnixSocket& sender) const {
   if (queued_ >= static_cast<std::size_t>(sender.send_buffer)) return false;
-  // A receiver that is connected back to its sender is limited by bytes alone.
+  // A receiver that is connected to its sender is limited by bytes only.
   return type() != SOCK_DGRAM || peer_.lock().get() == &sender || queue_.size() <= kQueueLength;
 }
 
@@ -338,7 +338,7 @@ IoResult UnixSocket::receive(std::size_t limit, bool peek, IncomingMessage& mess
     if (type() != SOCK_DGRAM && (peer_gone() || (other != nullptr && other->write_closed_))) return 0;
     return std::nullopt;
   }
-  // Who has no name is not named at all.
+  // An unnamed sender has an empty name.
   if (queue_.front().from.size() > sizeof(sa_family_t)) message.from = queue_.front().from;
   message.sender = queue_.front().sender;
   keeps_boundaries() ? take_message(limit, peek, message) : take_bytes(limit, peek, message);
@@ -358,8 +358,8 @@ void UnixSocket::take_message(std::size_t limit, bool peek, IncomingMessage& mes
   if (!peek) take_front();
 }
 
-// Bytes of several messages run together, but not beyond descriptors, and not those of several senders when
-// these are told.
+// Joins bytes of several messages, but not across passed descriptors, nor across senders if SO_PASSCRED is
+// set.
 void UnixSocket::take_bytes(std::size_t limit, bool peek, IncomingMessage& message) {
   std::size_t looked_at = 0;
   do {

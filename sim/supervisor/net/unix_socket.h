@@ -1,6 +1,6 @@
-// AF_UNIX sockets between programs of one host: streams, datagrams and sequenced packets, by path, by
-// abstract name or as a pair. What is sent arrives at once. A message carries its sender's credentials and,
-// if it likes, descriptors.
+// AF_UNIX sockets between programs of one host: stream, datagram and seqpacket, bound to a path or an
+// abstract name, or as a pair. Messages arrive at once. A message carries its sender's credentials and
+// optional descriptors.
 #pragma once
 
 #include <deque>
@@ -15,14 +15,13 @@ namespace verbatim::supervisor {
 
 class UnixSocket;
 
-// Who is bound where. A path stands for the file it leads to, so that links and working directories do not
-// matter.
+// Bound sockets. A path is identified by its file, independent of links and working directories.
 class UnixNetwork {
  public:
   using Key = std::pair<std::size_t, std::string>;  // host; "\0name" or "device:inode"
 
   std::shared_ptr<UnixSocket> find(const Key& key) const;
-  bool bound_elsewhere(const Key& key) const;  // by another host only
+  bool bound_elsewhere(const Key& key) const;  // by other hosts only
   void bind(const Key& key, std::weak_ptr<UnixSocket> socket) { bound_[key] = std::move(socket); }
   void unbind(const Key& key, const UnixSocket* socket);
   std::string automatic_name(std::size_t host);
@@ -32,7 +31,7 @@ class UnixNetwork {
   std::map<std::size_t, std::uint32_t> named_;
 };
 
-// The path that the name has; nullopt: it has none.
+// The path in a socket address; nullopt: it has none.
 std::optional<std::string> path_of_unix_name(Socket::Name name);
 
 class UnixSocket final : public Socket, public std::enable_shared_from_this<UnixSocket> {
@@ -73,7 +72,7 @@ class UnixSocket final : public Socket, public std::enable_shared_from_this<Unix
   static constexpr std::size_t kQueueLength = 10;  // /proc/sys/net/unix/max_dgram_qlen
 
   std::shared_ptr<UnixSocket> target(Process& process, Name name, int* error) const;
-  // The socket that messages go to: connected, or named by the message.
+  // False: a message from `sender` must wait.
   bool has_room_for(const UnixSocket& sender) const;
   bool is_too_large(std::size_t bytes) const {
     return type() != SOCK_STREAM && bytes + 32 > static_cast<std::size_t>(send_buffer);
@@ -88,7 +87,7 @@ class UnixSocket final : public Socket, public std::enable_shared_from_this<Unix
 
   UnixNetwork& network_;
   std::size_t host_;
-  ucred credentials_;  // of whoever made the socket
+  ucred credentials_;  // of the process that made, listened on or connected the socket
   ucred peer_credentials_{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
   std::vector<std::byte> local_name_, peer_name_;  // sockaddr_un
   std::optional<UnixNetwork::Key> key_;
@@ -98,7 +97,7 @@ class UnixSocket final : public Socket, public std::enable_shared_from_this<Unix
   std::deque<std::shared_ptr<UnixSocket>> accepted_;
   std::weak_ptr<UnixSocket> peer_;
   std::deque<Message> queue_;
-  std::size_t queued_ = 0;  // of the sender's buffer that the queue takes, in bytes
+  std::size_t queued_ = 0;  // bytes in the queue, charged to the sender's buffer
 };
 
 }  // namespace verbatim::supervisor

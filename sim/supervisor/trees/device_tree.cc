@@ -1,4 +1,4 @@
-// What /dev and /sys hold on every simulated host alike.
+// /dev and /sys files that are equal on all simulated hosts.
 #include <cerrno>
 
 #include "sim/supervisor/trees/host_tree.h"
@@ -7,14 +7,14 @@
 namespace verbatim::supervisor {
 
 void add_devices(VirtualTree& tree) {
-  // Numbers as Linux's devices.txt gives them.
+  // Device numbers of Linux' devices.txt.
   constexpr unsigned kMemory = 1, kTerminal = 5;
   const std::pair<const char*, unsigned> same_everywhere[] = {
       {"/dev/null", 3}, {"/dev/zero", 5}, {"/dev/full", 7}};
   for (const auto& [path, minor] : same_everywhere) tree.add_device(path, kMemory, minor).is_machines = true;
   tree.add_device("/dev/random", kMemory, 8);
   tree.add_device("/dev/urandom", kMemory, 9);
-  // /dev/tty is that of who opens it, and /dev/ptmx makes one (Kernel::open_terminal).
+  // Opening /dev/tty or /dev/ptmx is special (Kernel::open_terminal).
   tree.add_device("/dev/tty", kTerminal, 0).open_error = ENXIO;
   tree.add_device("/dev/console", kTerminal, 1).open_error = ENODEV;
   tree.add_device("/dev/ptmx", kTerminal, 2);
@@ -27,7 +27,7 @@ void add_devices(VirtualTree& tree) {
   tree.add_link("/dev/stdout", "/proc/self/fd/1");
   tree.add_link("/dev/stderr", "/proc/self/fd/2");
 
-  // No page is made huge behind a program's back.
+  // Transparent huge pages are off.
   tree.add_file("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
   tree.add_file("/sys/kernel/mm/transparent_hugepage/defrag", "always defer defer+madvise madvise [never]\n");
   tree.add_file("/sys/kernel/mm/transparent_hugepage/shmem_enabled",

@@ -21,7 +21,7 @@ namespace {
 
 using Content = std::function<std::string()>;
 
-// Whoever asks for no more than attributes has no memory and hears of nothing.
+// Queries of attributes need no program memory and cause no events.
 struct Nobody final : host::ProgramMemory, hca::EventListener {
   bool read(host::ProgramAddress, std::span<std::byte>) override { return false; }
   bool write(host::ProgramAddress, std::span<const std::byte>) override { return false; }
@@ -32,7 +32,7 @@ struct Nobody final : host::ProgramMemory, hca::EventListener {
   void on_dma_fault(std::uint32_t, std::uint64_t, std::uint64_t) override {}
 };
 
-// The adapter's answer to a query of the verbs library, which asks through a context of its own.
+// Answers a query as an adapter answers the verbs library, through a temporary context.
 template <class Query>
 Query ask(hca::Hca& hca, Query query = {}) {
   Nobody nobody;
@@ -78,7 +78,7 @@ std::string gid(const std::uint8_t (&raw)[16]) {
   return text + "\n";
 }
 
-// As Linux's rate_show(): the speed of one lane is told in hundreds of Mb/s.
+// Linux' rate_show(); the lane speed is in units of 100 Mb/s.
 std::string rate(const protocol::QueryPort& port) {
   struct Speed {
     std::uint32_t code;
@@ -113,7 +113,7 @@ std::string physical_state(std::uint32_t state) {
   return fmt::format("{}: {}\n", state, state < std::size(kNames) ? kNames[state] : "<unknown>");
 }
 
-// Names are those of the kernel's files.
+// File names as in Linux.
 void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& host, std::size_t device) {
   using ib::PortCounters;
   const auto add = [&](const char* name, auto value) {
@@ -124,7 +124,7 @@ void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& 
   const auto add_count = [&](const char* name, auto counter) {
     add(name, [counter](const PortCounters& counters) { return counters.*counter; });
   };
-  // IBA 16.1.3.5 counts data in words.
+  // IBA 16.1.3.5: data counters count 4-byte words.
   add("port_xmit_data", [](const PortCounters& counters) { return counters.xmit_bytes / 4; });
   add("port_rcv_data", [](const PortCounters& counters) { return counters.rcv_bytes / 4; });
   add_count("port_xmit_packets", &PortCounters::xmit_packets);
@@ -148,7 +148,7 @@ void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& 
   add_count("excessive_buffer_overrun_errors", &PortCounters::excessive_buffer_overruns);
 }
 
-// Counters of mlx5.
+// Counters of the mlx5 driver.
 void add_hw_counters(VirtualTree& tree, const std::string& folder, const hca::Hca& hca) {
   using hca::CongestionCounters, hca::QueueCounters;
   const auto add_queue = [&](const char* name, auto counter) {
@@ -209,7 +209,7 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
     const auto index = static_cast<std::uint32_t>(i);
     tree.add_fabric_file(folder + "gids/" + std::to_string(i),
                          [&hca, index] { return gid(gid_of(hca, index).gid); });
-    // As in Linux, an empty entry has no attributes, and one of an InfiniBand port no interface.
+    // As in Linux, an empty entry has no attributes, and an entry of an InfiniBand port has no interface.
     const auto add_attribute = [&](const char* name, auto show) {
       tree.add_fabric_file(folder + "gid_attrs/" + name + "/" + std::to_string(i), [&hca, index, show] {
         const protocol::QueryGid entry = gid_of(hca, index);
@@ -231,7 +231,7 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
   add_hw_counters(tree, folder + "hw_counters/", hca);
 }
 
-// What libpci reads of a device: its header, and where it lies in the memory of the bus.
+// The parts of a PCI device that libpci reads: configuration header and memory ranges.
 void add_pci_device(VirtualTree& tree, const std::string& slot, std::uint32_t vendor, std::uint32_t device,
                     std::uint32_t device_class, std::size_t number) {
   constexpr std::uint64_t kFirstAddress = 0x8000'0000, kSize = 32ull << 20;
@@ -262,8 +262,8 @@ void add_pci_device(VirtualTree& tree, const std::string& slot, std::uint32_t ve
   tree.add_file(slot + "/class", fmt::format("{:#08x}\n", device_class));
 }
 
-// What an adapter's files are made of. It is asked for when the tree is made: each question is a record of the trace, and
-// those are the same whoever looks where.
+// Data for an adapter's files. Queried when the tree is made: each query is recorded in the trace, and the
+// records must not depend on the files that programs read.
 struct AdapterFacts {
   protocol::DeviceAttributes attributes;
   protocol::QueryPort port;
@@ -278,7 +278,7 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, co
   const protocol::DeviceAttributes& attributes = facts.attributes;
   tree.add_link("/sys/bus/pci/devices/" + bus, "../../../devices/pci0000:00/" + bus);
   tree.add_link(slot + "/subsystem", "../../../bus/pci");
-  // Open MPI chooses UCX by itself for adapters whose driver's name begins with mlx.
+  // Open MPI selects UCX automatically if the driver's name begins with mlx.
   const std::string driver = "bus/pci/drivers/mlx5_core";
   tree.add_link(slot + "/driver", "../../../" + driver);
   tree.add_link("/sys/" + driver + "/" + bus, "../../../../devices/pci0000:00/" + bus);
@@ -302,7 +302,7 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, co
   tree.add_link("/sys/class/infiniband/" + name, "../../devices/pci0000:00/" + bus + "/infiniband/" + name);
 
   const std::string verbs = slot + "/infiniband_verbs/" + uverbs;
-  constexpr unsigned kMajor = 231, kFirstVerbs = 192;  // as Linux's devices.txt gives them
+  constexpr unsigned kMajor = 231, kFirstVerbs = 192;  // from Linux' devices.txt
   const auto minor = kFirstVerbs + static_cast<unsigned>(device);
   tree.add_file(verbs + "/ibdev", name + "\n");
   tree.add_file(verbs + "/abi_version", "1\n");
@@ -313,15 +313,15 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, co
   tree.add_device("/dev/infiniband/" + uverbs, kMajor, minor);
 }
 
-// Below /sys.
+// Path below /sys.
 std::string place_of(const Interface& interface) {
   return interface.device ? fmt::format("devices/pci0000:00/{}/net/{}", bus_address(*interface.device), interface.name)
                           : "devices/virtual/net/" + interface.name;
 }
 
-// As `ip link` tells of it. The host's address leads to its first adapter, so that is where eth0 belongs to.
+// Attributes that `ip link` shows. eth0 belongs to the first adapter, which has the host's address.
 void add_interface(VirtualTree& tree, const std::vector<Interface>& all, const Interface& interface) {
-  constexpr unsigned kShown = IFF_UP | IFF_BROADCAST | IFF_LOOPBACK | IFF_MULTICAST;  // the others are found out by the kernel
+  constexpr unsigned kShown = IFF_UP | IFF_BROADCAST | IFF_LOOPBACK | IFF_MULTICAST;  // the kernel derives the other flags
   const std::string name = interface.name;
   const std::string place = place_of(interface);
   const std::string folder = "/sys/" + place;
@@ -348,7 +348,7 @@ void add_interface(VirtualTree& tree, const std::vector<Interface>& all, const I
   tree.add_link("/sys/" + place_of(parent) + "/upper_" + name, "../../../../../" + place);
 }
 
-// /sys, and the adapters in /dev.
+// /sys, and the adapters' files in /dev.
 void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<AdapterFacts>& adapters,
                   const HugePagePool& huge_pages) {
   for (const char* folder :

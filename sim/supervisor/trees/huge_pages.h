@@ -1,6 +1,6 @@
-// The huge pages of one host: how many there are, and who has them. A page is taken when it is mapped, and not, as Linux
-// does it, reserved then and taken when it is touched: touching is not seen. A copy of a process uses what it has inherited
-// without being counted for it; a file's pages are free again when nobody maps it any more.
+// Huge pages of one host: their number and their owners. A page is taken when it is mapped (Linux reserves it
+// then and takes it at the first access, which the simulator does not see). A forked process uses inherited
+// pages without being charged. Pages of a file are free again when no process maps it.
 #pragma once
 
 #include <array>
@@ -20,15 +20,15 @@ class HugePagePool {
  public:
   explicit HugePagePool(const HugePageCounts& total) : total_(total) {}
 
-  // Device and inode on the machine.
+  // Device and inode number on the machine.
   using File = std::pair<std::uint64_t, std::uint64_t>;
 
-  // False: there are not as many free.
+  // False: too few free pages.
   bool take(unsigned kind, std::uint32_t pid, std::uint64_t pages);
   void give(unsigned kind, std::uint32_t pid, std::uint64_t pages);
   bool take_file(unsigned kind, std::uint32_t pid, std::uint64_t pages, const File& file);
   void give_file(unsigned kind, std::uint32_t pid, const File& file);
-  // The process has ended, or another program has taken it over.
+  // The process has ended or called exec: frees its pages.
   void forget(std::uint32_t pid);
 
   std::uint64_t total(unsigned kind) const { return total_[kind]; }
@@ -45,9 +45,9 @@ class HugePagePool {
   std::array<std::map<File, MappedFile>, protocol::kHugePageKinds> files_;
 };
 
-// What /proc/meminfo tells of the pool.
+// The lines of /proc/meminfo about huge pages.
 std::string huge_page_lines(const HugePagePool& pool);
-// /sys/kernel/mm/hugepages and those of the node. `pool` outlives the tree.
+// Adds /sys/kernel/mm/hugepages and the node's hugepages folder. `pool` outlives the tree.
 void add_huge_pages(VirtualTree& tree, const HugePagePool& pool);
 
 }  // namespace verbatim::supervisor

@@ -1,4 +1,4 @@
-// What /proc tells of the kernel itself: the same on every host and in every run.
+// Files of /proc about the kernel itself, equal on all hosts and in all runs.
 #include <string>
 #include <utility>
 
@@ -8,7 +8,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// sysctl(8): the values of a Linux that nobody has configured.
+// sysctl(8) settings: Linux' defaults.
 constexpr std::pair<const char*, const char*> kSettings[] = {
     {"fs/aio-max-nr", "65536"},
     {"fs/file-max", "9223372036854775807"},

@@ -9,7 +9,7 @@ std::string umad_device(std::size_t device) { return fmt::format("/dev/infiniban
 std::string issm_device(std::size_t device) { return fmt::format("/dev/infiniband/issm{}", device); }
 
 void add_port_management(VirtualTree& tree, const ManagedPort& port) {
-  constexpr unsigned kMajor = 231, kFirstIssm = 64;  // as Linux's devices.txt gives them
+  constexpr unsigned kMajor = 231, kFirstIssm = 64;  // from Linux' devices.txt
   const std::string place = "devices/pci0000:00/" + port.bus + "/infiniband_mad/";
   tree.mark_complete("/sys/class/infiniband_mad");
   tree.add_file("/sys/class/infiniband_mad/abi_version", fmt::format("{}\n", IB_USER_MAD_ABI_VERSION));

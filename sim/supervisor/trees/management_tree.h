@@ -1,4 +1,4 @@
-// What /dev and /sys tell of management datagrams: /dev/infiniband/umadN and issmN, /sys/class/infiniband_mad.
+// Files for management datagrams: /dev/infiniband/umadN and issmN, /sys/class/infiniband_mad.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace verbatim::supervisor {
 
-// By place in the host's list of devices.
+// `device`: index in the host's list of devices.
 std::string umad_device(std::size_t device);
 std::string issm_device(std::size_t device);
 

@@ -45,17 +45,17 @@ std::string map_line(std::string line, const std::string& name) {
   return line + name;
 }
 
-// Memory maps as they are, without what is the machine's: numbers of files and devices, and the simulator's own place. Nobody is
-// told of what the kernel maps by itself: whether it has a page for old system calls, and a vDSO that it does not let go.
+// /proc/PID/maps without properties of the machine: inode and device numbers, the simulator's installation
+// folder, and whether the kernel maps [vsyscall]. [vdso] and [vvar] appear as inaccessible memory.
 std::string maps_of(const std::string& native, const HostPaths& paths) {
   const std::string maps = content_of(native + "/maps");
-  // ThreadSanitizer ends a program that has memory there which may be used.
+  // ThreadSanitizer kills a program that has accessible memory in this range.
   const bool is_watched = maps.find(fmt::format("\n{:x}-", protocol::kWatchedLibrariesEnd)) != std::string::npos;
   std::string text;
   text.reserve(maps.size());
   for (std::size_t at = 0, next = 0; at < maps.size(); at = next) {
     next = std::min(maps.find('\n', at), maps.size() - 1) + 1;
-    const std::string_view line(maps.data() + at, next - at);  // with its end
+    const std::string_view line(maps.data() + at, next - at);  // with its newline
     std::string_view rest = line;
     const auto field = [&rest] {
       const std::string_view first = rest.substr(0, rest.find(' '));
@@ -71,13 +71,13 @@ std::string maps_of(const std::string& native, const HostPaths& paths) {
     const bool is_closed = is_watched && from >= protocol::kShimStart && from < protocol::kShimEnd;
     const std::string_view rights = is_closed ? "---p" : given_rights;
     const bool is_taken = from >= protocol::kTakenBegin && from < protocol::kTakenEnd && name.empty() && rights == "---p";
-    if (is_taken) continue;  // by the simulator, so that nothing else lies there
+    if (is_taken) continue;  // reserved by the simulator, to keep the range free
     if (name == "[vdso]" || name.starts_with("[vvar")) {
       text.append(range) += " ---p 00000000 00:00 0 \n";
     } else if (name.starts_with("/memfd:")) {
       text += map_line(fmt::format("{} {} {} 00:01 0", range, rights, offset), "/memfd:shared (deleted)") + "\n";
     } else if (name.starts_with('/')) {
-      // Where the simulator is installed, and what numbers files have on this machine, are no part of the run.
+      // The simulator's installation folder and the machine's inode numbers are not part of the run.
       const bool of_shim = from >= protocol::kRuntimeImage && from < protocol::kRegionAddress;
       const std::string seen =
           of_shim ? "/usr/lib/verbatim" + std::string(name.substr(name.rfind('/'))) : paths.seen(std::string(name));
@@ -108,7 +108,7 @@ std::size_t living_threads(Process& process) {
                     [](const auto& t) { return t->state() != Thread::State::kDead; }));
 }
 
-// proc(5), /proc/[pid]/stat: what the simulation does not count is 0.
+// proc(5), /proc/[pid]/stat: values that the simulation does not count are 0.
 using TerminalOf = std::function<std::pair<std::uint32_t, std::int32_t>(Process&)>;
 
 std::string stat_of(Process& process, std::uint32_t id, const std::string& native, bool running, const TerminalOf& terminal_of) {
@@ -154,7 +154,7 @@ std::string status_of(Process& process, std::uint32_t id, const std::string& nat
                     living_threads(process), ignored, caught, credentials.capability_lines());
 }
 
-// What /proc tells of a process's memory. What the simulation does not count is 0.
+// Files of /proc/[pid] about memory. Values that the simulation does not count are 0.
 void add_memory(VirtualTree& tree, const std::string& folder, const std::string& native,
                 const ProcessTreeInputs& inputs) {
   const auto maps = [native, &paths = inputs.paths] { return maps_of(native, paths); };
@@ -190,7 +190,8 @@ void add_memory(VirtualTree& tree, const std::string& folder, const std::string&
   tree.add_file(folder + "/coredump_filter", "00000033\n");
 }
 
-// As Linux's 8021q pads it, whose folder is there only when it has been loaded. What an adapter sends is counted by the adapter.
+// /proc/net/vlan, padded as by Linux' 8021q module; it exists only if there is a VLAN. The counts are 0:
+// adapters count packets.
 void add_vlans(VirtualTree& tree, const std::string& folder, const std::vector<Interface>& interfaces) {
   std::string all = "VLAN Dev name\t | VLAN ID\nName-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD\n";
   bool has_any = false;
@@ -214,7 +215,7 @@ void add_vlans(VirtualTree& tree, const std::string& folder, const std::vector<I
   if (has_any) tree.add_file(folder + "/config", all);
 }
 
-// Addresses and routes, as Linux writes and pads them; of IPv4 networks the bytes are in the order in which they lie in memory.
+// /proc/net/if_inet6 and route, padded as in Linux; IPv4 addresses are in memory byte order.
 void add_addresses(VirtualTree& tree, const std::string& folder, const HostSpec& host) {
   const std::vector<Interface> interfaces = interfaces_of(host);
   constexpr int kOfHost = 0x10, kGlobal = 0, kPermanent = 0x80;
@@ -260,7 +261,7 @@ void add_mounts(VirtualTree& tree, const std::string& folder) {
   tree.add_file(folder + "/mountstats", statistics);
 }
 
-// What /proc tells of where a process lives: file systems, groups of processes, limits, name spaces.
+// Files of /proc/[pid] about its environment: limits, control groups, mounts, namespaces.
 void add_surroundings(VirtualTree& tree, const std::string& folder, Process& process) {
   tree.add_file(folder + "/environ", [&process] { return process.environment_text(); });
   tree.add_file(folder + "/limits", [&process] { return process.limits.text(); });
@@ -276,7 +277,7 @@ void add_surroundings(VirtualTree& tree, const std::string& folder, Process& pro
                        process.name(), process.pid(), living_threads(process));
   });
   tree.add_file(folder + "/schedstat", "0 0 0\n");
-  tree.mark_absent(folder + "/ctty");  // of an older Linux
+  tree.mark_absent(folder + "/ctty");  // of older Linux
   tree.add_file(folder + "/wchan", "0");
   tree.add_file(folder + "/loginuid", "4294967295");
   tree.add_file(folder + "/sessionid", "4294967295");
@@ -375,7 +376,7 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
   });
 }
 
-// All that add_kernel() adds.
+// All paths that add_kernel() adds.
 constexpr const char* kKernelPlaces[] = {
     "/proc/stat",       "/proc/uptime",      "/proc/loadavg",  "/proc/meminfo",    "/proc/cpuinfo",   "/proc/version",
     "/proc/sysvipc",    "/proc/cmdline",     "/proc/devices",  "/proc/filesystems", "/proc/modules",   "/proc/partitions",
@@ -404,7 +405,7 @@ void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inpu
   tree.add_file("/proc/uptime",
                 fmt::format("{0}.{1:02} {0}.{1:02}\n", ticks / kTicksPerSecond, ticks % kTicksPerSecond));
   tree.add_file("/proc/loadavg", fmt::format("0.00 0.00 0.00 1/{} {}\n", threads, latest));
-  // The memory that sysinfo(2) tells of.
+  // The same memory size as in sysinfo(2).
   tree.add_file("/proc/meminfo",
                 std::string("MemTotal:       16777216 kB\nMemFree:         8388608 kB\nMemAvailable:    8388608 kB\n"
                 "Buffers:               0 kB\nCached:                0 kB\nSwapCached:            0 kB\n"
@@ -415,7 +416,7 @@ void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inpu
   add_kernel_facts(tree);
 }
 
-// All below /proc/sys.
+// All files below /proc/sys.
 void add_settings(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inputs) {
   for (const char* path : {"/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random/boot_id"}) {
     tree.add_file(path, virtual_content(path, viewer.process().host()).value_or(""));

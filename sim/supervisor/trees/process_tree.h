@@ -1,5 +1,5 @@
-// /proc as a program sees it: the processes of its host under their virtual numbers, and what the kernel
-// tells of itself, in virtual time.
+// /proc as a program sees it, at a virtual time: the processes of its host by virtual process id, and kernel
+// files.
 #pragma once
 
 #include <functional>
@@ -18,24 +18,24 @@ struct ProcessTreeInputs {
   const ProcessTable& table;
   Instant now;
   std::int64_t epoch_ns;
-  // Names of opened files, "socket:[3]".
+  // Link text of an open file, such as "socket:[3]".
   std::function<std::string(const VirtualFilePtr&)> link_of;
-  // The controlling terminal of a process: its device as /proc tells it, and its foreground group; 0 and -1: it has none.
+  // Controlling terminal of a process: tty_nr and tpgid of /proc/[pid]/stat; 0 and -1: none.
   std::function<std::pair<std::uint32_t, std::int32_t>(Process&)> terminal_of;
   const HostPaths& paths;
   const HugePagePool& huge_pages;
-  // The process, beside the one that asks, of which it is told what it has open: to look costs much. 0: none.
+  // Process id whose /proc/PID/fd is listed in addition to the viewer's own, which is expensive; 0: none.
   std::uint32_t descriptors_of;
-  // Of System V objects: the files of /proc/sysvipc, by name.
+  // Files of /proc/sysvipc, by name.
   std::vector<std::pair<const char*, std::function<std::string()>>> objects;
 };
 
-// As `viewer` sees it now; what lies in it is made as it is looked for, which has to happen before anything else does. Files are
-// read at once or soon.
+// The tree as `viewer` sees it. Its parts are made on first access, which must happen before the simulation
+// proceeds.
 std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, ProcessTreeInputs inputs);
 
-// What does not depend on the process that asks (kernel_tree.cc): sysctl(8)'s settings below /proc/sys, and what else
-// /proc tells of the kernel.
+// Parts that do not depend on the viewer (kernel_tree.cc): sysctl(8) settings in /proc/sys, and other kernel
+// files.
 void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages);
 void add_kernel_facts(VirtualTree& tree);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kProcessors = "/sys/devices/system/cpu";
 constexpr const char* kNodes = "/sys/devices/system/node";
-constexpr unsigned kMemoryKib = 16u << 20, kFreeKib = 8u << 20;  // as sysinfo(2) and /proc/meminfo have it
+constexpr unsigned kMemoryKib = 16u << 20, kFreeKib = 8u << 20;  // as in sysinfo(2) and /proc/meminfo
 
 void add_topology(VirtualTree& tree, const std::string& folder) {
   for (const char* name : {"core_id", "physical_package_id", "die_id", "ppin"}) tree.add_file(folder + name, "0\n");
@@ -86,11 +86,11 @@ void add_processor(VirtualTree& tree, std::uint64_t timestamp_counter_hz) {
   for (const char* folder : {"/sys/bus/cpu", "/sys/bus/node", "/sys/devices/virtual", "/sys/class"}) {
     tree.mark_complete(folder);
   }
-  // No firmware tables, no hypervisor.
+  // No firmware tables and no hypervisor.
   tree.mark_absent("/sys/firmware");
   tree.mark_absent("/sys/hypervisor");
-  // No memory behind CXL, no graphics processors that adapters reach, no numbered slots, no processors of several kinds, no
-  // weights of memory nodes; groups of processors are not mounted.
+  // No CXL memory, no GPU peer memory, no PCI slot numbers, no hybrid processors, no weighted interleave, no
+  // mounted cpusets.
   for (const char* absent :
        {"/sys/bus/cxl", "/sys/bus/dax", "/sys/bus/pci/slots", "/sys/kernel/mm/memory_peers", "/dev/kfd", "/sys/devices/cpu_atom",
         "/sys/devices/cpu_core", "/sys/devices/cpu_lowpower", "/sys/bus/soc", "/sys/kernel/mm/mempolicy", "/dev/cpuset"}) {

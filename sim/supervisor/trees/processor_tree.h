@@ -1,5 +1,5 @@
-// The processor and the memory node of a host as /sys tells of them, where hwloc, lscpu and libnuma read. One processor of
-// one core in one node: what CPUID, sched_getaffinity and /proc/cpuinfo say.
+// The processor and memory node of a host in /sys, for hwloc, lscpu and libnuma: one core in one node,
+// consistent with CPUID, sched_getaffinity and /proc/cpuinfo.
 #pragma once
 
 #include "sim/supervisor/spec/host_spec.h"

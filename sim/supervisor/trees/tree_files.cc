@@ -76,7 +76,7 @@ std::int64_t FolderFile::entries(std::size_t limit, std::vector<std::byte>& byte
       std::uint8_t type;
     } record{number_of_path(normal_path(path() + "/" + name)), static_cast<std::int64_t>(position_ + 1), 0,
              type_of(kind)};
-    constexpr std::size_t kNameAt = 19;  // of struct linux_dirent64
+    constexpr std::size_t kNameAt = 19;  // offset in struct linux_dirent64
     const std::size_t length = (kNameAt + name.size() + 1 + 7) & ~std::size_t{7};
     if (bytes.size() + length > limit) break;
     record.length = static_cast<std::uint16_t>(length);

@@ -1,4 +1,4 @@
-// Opened files and folders of a host's own tree.
+// Open files and folders of a host's own trees.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace verbatim::supervisor {
 
-// What has a path in a tree and a position.
+// An open file with a path in a tree and a position.
 class TreeFile : public VirtualFile {
  public:
   explicit TreeFile(std::string path) : path_(std::move(path)) {}
@@ -30,7 +30,7 @@ class TreeFile : public VirtualFile {
   std::string path_;
 };
 
-// Its content is made anew whenever it is read from the beginning.
+// A regular file. Its content is produced anew at each read from the beginning.
 class ContentFile final : public TreeFile {
  public:
   ContentFile(std::string path, const VirtualNode& node)
@@ -54,7 +54,7 @@ class FolderFile final : public TreeFile {
       : TreeFile(std::move(path)), list_(std::move(list)) {}
   std::uint32_t mode() const override;
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
-  // getdents64(2): as many records as fit; -EINVAL when not one does.
+  // getdents64(2): as many records as fit; -EINVAL if the first does not fit.
   std::int64_t entries(std::size_t limit, std::vector<std::byte>& bytes);
 
  private:

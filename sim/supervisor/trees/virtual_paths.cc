@@ -20,7 +20,7 @@ std::string processor(const HostSpec& host) {
       code::flags_line(host.instruction_set), host.timestamp_counter_hz / 500'000);
 }
 
-// A version 4 UUID of 128 bits.
+// A version 4 UUID from 128 random bits.
 std::string uuid(std::uint64_t high, std::uint64_t low) {
   high = (high & ~0xf000ull) | 0x4000;
   low = (low & ~(3ull << 62)) | 1ull << 63;
@@ -28,7 +28,7 @@ std::string uuid(std::uint64_t high, std::uint64_t low) {
                      low >> 48, low & 0xffff'ffff'ffff);
 }
 
-// One for each host, the same in every run.
+// One for each host, equal in all runs.
 std::string machine_id(const HostSpec& host) {
   Rng stream(1, "machine_id/" + host.name);
   const std::uint64_t high = stream.next();
@@ -39,7 +39,7 @@ std::string machine_id(const HostSpec& host) {
   return id;
 }
 
-// tzfile(5), of UTC: no transitions, one type of local time.
+// tzfile(5) for UTC: no transitions, one local time type.
 std::string universal_time() {
   std::string block = "TZif2";
   block.append(15, '\0');
@@ -52,7 +52,7 @@ std::string universal_time() {
 std::optional<std::string> kernel_state(const std::string& path, const HostSpec& host) {
   if (path == "/proc/version") return "Linux version 6.1.0-verbatim #1 SMP PREEMPT_DYNAMIC\n";
   if (path == "/proc/sys/kernel/osrelease") return "6.1.0-verbatim\n";
-  // One for each host, the same in every run.
+  // One for each host, equal in all runs.
   if (path == "/proc/sys/kernel/random/boot_id") {
     Rng stream(1, "boot_id/" + host.name);
     const std::uint64_t high = stream.next();
@@ -66,8 +66,8 @@ std::optional<std::string> kernel_state(const std::string& path, const HostSpec&
 bool is_random_device(const std::string& path) { return path == "/dev/urandom" || path == "/dev/random"; }
 
 std::string hosts_file(const std::vector<HostSpec>& hosts) {
-  // Names lead to IPv4, so that programs which take the first address they get meet; host.ip6 is the other
-  // one. A further adapter's are called as the host and the device: server-mlx5_1.
+  // A host's name leads to its IPv4 address, for programs that use the first address found; host.ip6 is the
+  // IPv6 address. A further adapter is named after host and device: server-mlx5_1.
   std::string text = "127.0.0.1\tlocalhost\n::1\tip6-localhost ip6-loopback\n";
   const auto add = [&](bool is_first, bool is_v4) {
     for (const HostSpec& host : hosts) {

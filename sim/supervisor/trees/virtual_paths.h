@@ -1,5 +1,5 @@
-// Files that differ from host to host or from machine to machine, and so are made up: name resolution, the
-// processor, random devices. They are found through their trees (host_tree.h, process_tree.h).
+// Simulated files whose real content would depend on the machine: name resolution, the processor, random
+// devices. The trees (host_tree.h, process_tree.h) contain them.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@
 
 namespace verbatim::supervisor {
 
-// What a read of `path` on `host` gives; nullopt: the path is not virtual, or is /etc/hosts.
+// Content of `path` on `host`; nullopt: another path, or /etc/hosts.
 std::optional<std::string> virtual_content(const std::string& path, const HostSpec& host);
 
-// The content of /etc/hosts, which is the same on every host.
+// Content of /etc/hosts, equal on all hosts.
 std::string hosts_file(const std::vector<HostSpec>& hosts);
 
 bool is_random_device(const std::string& path);
 
-// /dev/random and /dev/urandom: bytes of the process's own stream.
+// /dev/random and /dev/urandom: bytes of the process's random stream.
 class RandomFile final : public VirtualFile {
  public:
   explicit RandomFile(Rng& random) : random_(random) {}
@@ -33,7 +33,7 @@ class RandomFile final : public VirtualFile {
   Rng& random_;
 };
 
-// A new version 4 UUID and a newline.
+// A random version 4 UUID and a newline.
 std::string random_uuid(Rng& random);
 void fill_random(Rng& random, std::vector<std::byte>& bytes, std::size_t count);
 

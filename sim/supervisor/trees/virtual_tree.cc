@@ -14,7 +14,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr int kMostLinks = 40;  // as Linux follows them
+constexpr int kMostLinks = 40;  // MAXSYMLINKS of Linux
 
 bool holds(const std::vector<std::string>& places, const std::string& path) {
   return std::ranges::any_of(places, [&](const std::string& place) { return is_below(path, place); });
@@ -89,7 +89,7 @@ const VirtualTree& VirtualTree::made(Part& part) {
   if (part.made == nullptr) {
     part.made = std::make_unique<VirtualTree>();
     part.make(*part.made);
-    // Elsewhere it would be found only by who has looked here before.
+    // A node outside of the part's places would be found only after the part was made.
     for (const auto& entry : part.made->nodes_) CHECK(leads_to(part.places, entry.first) || holds(part.places, entry.first));
     for (const std::string& path : part.made->complete_) CHECK(holds(part.places, path));
   }
@@ -155,7 +155,7 @@ TreeWalk walk_trees(const std::string& path, bool follow,
   std::deque<std::string> left;
   const auto take = [&left](const std::string& text) {
     std::vector<std::string> parts = parts_of(text);
-    // A folder is meant, whatever the path says of its name.
+    // A trailing slash requires a folder.
     if (text.ends_with('/')) parts.push_back(".");
     left.insert(left.begin(), parts.begin(), parts.end());
   };
