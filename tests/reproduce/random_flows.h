@@ -9,6 +9,7 @@
 
 #include "sim/workload/poisson_flows.h"
 #include "sim/workload/size_distribution.h"
+#include "sim/workload/traffic.h"
 #include "tests/reproduce/fabric.h"
 #include "tests/reproduce/target.h"
 
@@ -23,6 +24,7 @@ struct RandomFlows {
   workload::SizeDistribution sizes;
   // Time of a flow alone, in us.
   std::function<double(const workload::PoissonFlow&)> alone_us;
+  std::uint8_t timeout = workload::FlowKind{}.timeout;  // FlowKind::timeout
 };
 
 struct FlowSlowdown {

@@ -6,7 +6,7 @@ namespace {
 class Builder {
  public:
   explicit Builder(const Devices& devices) : devices_(devices) {
-    shape.set("interface_mtu", kJumbo);
+    shape.set("interface_mtu", devices.interface_mtu);
     shape.profile("adapter", devices.adapter);
     if (!devices.changed_switch.is_null()) shape.profile("changed_switch", devices.changed_switch);
   }

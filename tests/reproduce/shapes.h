@@ -16,6 +16,7 @@ struct Devices {
   Json changed_switch = nullptr;               // instead: a whole profile
   std::string rate = "100 Gbps";
   Json cable = microsecond_cable();
+  int interface_mtu = kJumbo;  // RDMA's is 4096; with 1500 it is 1024
 };
 
 // Hosts around one switch.
