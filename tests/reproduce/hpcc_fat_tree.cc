@@ -8,22 +8,21 @@
 namespace verbatim::reproduce {
 namespace {
 
-constexpr std::size_t kHosts = 320, kHostsPerTor = 16, kPods = 5, kTorsPerPod = 4, kAggsPerPod = 4, kCoresPerAgg = 4;
+constexpr std::size_t kHosts = 320, kHostsPerTor = 16, kPods = 5, kTorsPerPod = 4, kAggsPerPod = 4,
+                      kCoresPerAgg = 4;
 constexpr std::size_t kTors = kPods * kTorsPerPod, kHostsPerPod = kHostsPerTor * kTorsPerPod;
 constexpr const char* kHostRate = "100 Gbps";
 constexpr const char* kTrunkRate = "400 Gbps";
 
-// The time of a flow alone in the fabric, by HPCC's formula: the round trip of one packet's payload, and all packets with their
-// headers at the rate of a host. In us.
-double alone_us(const workload::PoissonFlow& flow) {
-  constexpr double kMtu = 1024, kHeaders = 82, kHostNsPerByte = 0.08, kTrunkNsPerByte = 0.02, kCableNs = 1000;
+IdlePath idle_path(const workload::PoissonFlow& flow) {
   const bool is_one_tor = flow.from / kHostsPerTor == flow.to / kHostsPerTor;
   const bool is_one_pod = flow.from / kHostsPerPod == flow.to / kHostsPerPod;
-  const double links = is_one_tor ? 2 : is_one_pod ? 4 : 6;
-  const double round_trip = 2 * links * kCableNs + kMtu * (2 * kHostNsPerByte + (links - 2) * kTrunkNsPerByte);
-  const auto bytes = static_cast<double>(flow.bytes);
-  const double packets = static_cast<double>((flow.bytes + 1023) / 1024);
-  return (round_trip + (bytes + packets * kHeaders) * kHostNsPerByte) / 1000;
+  return {.links = is_one_tor   ? 2.0
+                   : is_one_pod ? 4.0
+                                : 6.0,
+          .host_ns_per_byte = 0.08,
+          .trunk_ns_per_byte = 0.02,
+          .cable_ns = 1000};
 }
 
 }  // namespace
@@ -31,10 +30,14 @@ double alone_us(const workload::PoissonFlow& flow) {
 Shape hpcc_fat_tree() {
   Shape shape("roce");
   shape.profile("ns3", ns3_adapter());
-  const auto trunk = [&](const std::string& a, const std::string& b) { shape.cable(a, b, kTrunkRate, microsecond_cable()); };
+  const auto trunk = [&](const std::string& a, const std::string& b) {
+    shape.cable(a, b, kTrunkRate, microsecond_cable());
+  };
   for (std::size_t i = 0; i < kTors; ++i) shape.fabric_switch(numbered("tor", i), "hpcc_switch");
-  for (std::size_t i = 0; i < kPods * kAggsPerPod; ++i) shape.fabric_switch(numbered("agg", i), "hpcc_switch");
-  for (std::size_t i = 0; i < kAggsPerPod * kCoresPerAgg; ++i) shape.fabric_switch(numbered("core", i), "hpcc_switch");
+  for (std::size_t i = 0; i < kPods * kAggsPerPod; ++i)
+    shape.fabric_switch(numbered("agg", i), "hpcc_switch");
+  for (std::size_t i = 0; i < kAggsPerPod * kCoresPerAgg; ++i)
+    shape.fabric_switch(numbered("core", i), "hpcc_switch");
   for (std::size_t i = 0; i < kHosts; ++i) {
     shape.host(numbered("h", i), "ns3");
     shape.cable(numbered("h", i), numbered("tor", i / kHostsPerTor), kHostRate, microsecond_cable());
@@ -56,14 +59,18 @@ RandomFlows hpcc_fat_tree_flows(const std::string& sizes) {
           .load = 300'000,
           .time = 10 * kMillisecond,
           .sizes = *workload::find_size_distribution(sizes),
-          .alone_us = alone_us};
+          .alone_us = [](const workload::PoissonFlow& flow) {
+            return time_alone_us(flow.bytes, idle_path(flow));
+          }};
 }
 
 Simulated measure_hpcc_fat_tree(const Wanted& wanted) {
   Simulated simulated;
-  for (const auto& [sizes, key] : {std::pair("fb-hadoop", "fb_hadoop"), std::pair("websearch", "websearch")}) {
+  for (const auto& [sizes, key] :
+       {std::pair("fb-hadoop", "fb_hadoop"), std::pair("websearch", "websearch")}) {
     const std::string prefix = std::string(key) + ".";
-    if (std::ranges::none_of(wanted, [&](const std::string& one) { return one.starts_with(prefix); })) continue;
+    if (std::ranges::none_of(wanted, [&](const std::string& one) { return one.starts_with(prefix); }))
+      continue;
     add_slowdowns(simulated, key, run_random_flows(hpcc_fat_tree(), hpcc_fat_tree_flows(sizes)).flows);
   }
   return simulated;

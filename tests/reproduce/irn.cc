@@ -10,17 +10,15 @@
 namespace verbatim::reproduce {
 namespace {
 
-constexpr std::size_t kRadix = 6, kHosts = 54, kHostsPerLeaf = 3, kHostsPerPod = 9;
+constexpr std::size_t kIrnRadix = 6, kIrnHosts = 54;
 
-double alone_us(const workload::PoissonFlow& flow) {
-  constexpr double kMtu = 1024, kHeaders = 82, kNsPerByte = 0.2, kCableNs = 2000;
-  const double links = flow.from / kHostsPerLeaf == flow.to / kHostsPerLeaf ? 2
-                       : flow.from / kHostsPerPod == flow.to / kHostsPerPod ? 4
-                                                                            : 6;
-  const auto bytes = static_cast<double>(flow.bytes);
-  const double packets = static_cast<double>((flow.bytes + 1023) / 1024);
-  return (2 * links * kCableNs + kMtu * links * kNsPerByte + (bytes + packets * kHeaders) * kNsPerByte) /
-         1000;
+double irn_alone_us(const workload::PoissonFlow& flow) {
+  constexpr std::size_t kPerLeaf = kIrnRadix / 2, kPerPod = kPerLeaf * kPerLeaf;
+  const double links = flow.from / kPerLeaf == flow.to / kPerLeaf ? 2
+                       : flow.from / kPerPod == flow.to / kPerPod ? 4
+                                                                  : 6;
+  return time_alone_us(flow.bytes,
+                       {.links = links, .host_ns_per_byte = 0.2, .trunk_ns_per_byte = 0.2, .cable_ns = 2000});
 }
 
 // Half of the flows are single packets of small calls, 15 % are of 200 KB to 3 MB.
@@ -28,12 +26,12 @@ workload::SizeDistribution heavy_tailed() {
   return workload::SizeDistribution({{32, 0}, {1'000, 500'000}, {200'000, 850'000}, {3'000'000, 1'000'000}});
 }
 
-struct Transport {
+struct IrnTransport {
   bool selective_repeat = false;
   bool pfc = false;
 };
 
-Devices devices(const Transport& transport) {
+Devices irn_devices(const IrnTransport& transport) {
   Json adapter = ns3_adapter();
   adapter["congestion_control"]["controller"]["value"] = "none";
   adapter["congestion_control"]["ecn_capable"]["value"] = false;
@@ -64,17 +62,17 @@ struct Means {
   double slowdown = 0, time_us = 0;
 };
 
-Means means(const char* name, const Transport& transport) {
+Means means(const char* name, const IrnTransport& transport) {
   // RTO_high of 320 us: 4.096 us x 2^6 = 262 us.
   const RandomFlows traffic{.name = std::string("IRN's fat tree of 54 hosts, ") + name,
-                            .hosts = kHosts,
+                            .hosts = kIrnHosts,
                             .bits_per_second = 40'000'000'000,
                             .load = 700'000,
                             .time = 10 * kMillisecond,
                             .sizes = heavy_tailed(),
-                            .alone_us = alone_us,
+                            .alone_us = irn_alone_us,
                             .timeout = 6};
-  const RandomRun run = run_random_flows(fat_tree(kRadix, devices(transport)), traffic);
+  const RandomRun run = run_random_flows(fat_tree(kIrnRadix, irn_devices(transport)), traffic);
   const auto mean = [&](double FlowSlowdown::*value) {
     double sum = 0;
     for (const FlowSlowdown& flow : run.flows) sum += flow.*value;

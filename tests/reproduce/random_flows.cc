@@ -52,6 +52,14 @@ void add_percentiles(Simulated& simulated, const std::string& prefix, std::span<
 
 }  // namespace
 
+double time_alone_us(std::uint64_t bytes, const IdlePath& path) {
+  constexpr double kMtu = 1024, kHeaders = 82;
+  const double round_trip = 2 * path.links * path.cable_ns +
+                            kMtu * (2 * path.host_ns_per_byte + (path.links - 2) * path.trunk_ns_per_byte);
+  const auto packets = static_cast<double>((bytes + 1023) / 1024);
+  return (round_trip + (static_cast<double>(bytes) + packets * kHeaders) * path.host_ns_per_byte) / 1000;
+}
+
 RandomRun run_random_flows(const Shape& shape, const RandomFlows& traffic) {
   const workload::PoissonParams params{
       .destinations = {.members = static_cast<std::uint32_t>(traffic.hosts)},

@@ -27,6 +27,16 @@ struct RandomFlows {
   std::uint8_t timeout = workload::FlowKind{}.timeout;  // FlowKind::timeout
 };
 
+// The way of a flow in a fabric that is otherwise idle.
+struct IdlePath {
+  double links = 2;
+  double host_ns_per_byte = 0, trunk_ns_per_byte = 0;
+  double cable_ns = 0;
+};
+// Time of a flow alone by HPCC's formula, in us: the round trip of one packet's payload of 1,024 bytes, and all packets with
+// their headers at the rate of a host.
+double time_alone_us(std::uint64_t bytes, const IdlePath& path);
+
 struct FlowSlowdown {
   std::uint64_t bytes;
   double slowdown;  // at least 1
