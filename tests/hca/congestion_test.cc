@@ -133,7 +133,7 @@ TEST(CongestionTest, a_receive_buffer_that_fills_makes_notifications_without_mar
     EXPECT_EQ(net.ends[0]->congestion_counters().rp_cnp_handled, net.ends[1]->congestion_counters().np_cnp_sent);
     return net.ends[1]->congestion_counters();
   };
-  constexpr std::uint32_t kSlow = 400, kFast = 2, kFivePackets = 5 * 4096;
+  constexpr std::uint32_t kSlow = 1'000'000, kFast = 1, kFivePackets = 5 * 4096;  // a cycle is 1 ps
   const CongestionCounters slow = counters(kFivePackets, kSlow);
   EXPECT_GT(slow.np_cnp_sent, 0u);
   EXPECT_EQ(slow.np_ecn_marked_roce_packets, 0u);
