@@ -196,6 +196,7 @@ int main(int count, char** words) {
     if (comma == std::string::npos) rates[name] = rate;
     if (const auto credits = rates.find(name.substr(0, comma)); comma != std::string::npos && credits != rates.end())
       std::printf("%-20s %.0f %% of the rate with credits\n", row.name, rate / credits->second * 100);
+    std::fflush(stdout);
   }
   return failed;
 }
