@@ -388,6 +388,7 @@ struct FlowSpec {
   static constexpr std::uint32_t kOfPath = workload::FlowKind::kOfPath;
   std::uint32_t service_level = kOfPath;  // of its packets and their answers; kOfPath: that of the subnet manager's path record
   std::uint32_t traffic_class = 0;  // likewise, on Ethernet
+  std::uint8_t timeout = workload::FlowKind{}.timeout;  // of its queue pairs; no key of a file
   std::string pointer;
 
   bool is_resolved = false;                      // both ends are adapters, and not the same
