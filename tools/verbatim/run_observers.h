@@ -24,6 +24,7 @@
 #include "tools/verbatim/contact_checks.h"
 #include "tools/verbatim/debugger.h"
 #include "tools/verbatim/output_file.h"
+#include "tools/verbatim/overview_recorder.h"
 #include "tools/verbatim/run_facts.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_recording.h"
@@ -58,6 +59,7 @@ struct Observers {
   std::optional<observe::DiagnosisLog> diagnoses;
   std::optional<RunFacts> run_facts;
   std::optional<RunRecording> recording;
+  std::optional<OverviewRecorder> overview;  // of --record and --keep-trace
   RunSeries series;
   std::optional<Debugger> debugger;
   observe::RaceWindows windows;
@@ -66,7 +68,8 @@ struct Observers {
   observe::Congestion congestion;
   std::optional<observe::CheckLog> checks;
   ContactChecks contact_checks;
-  bool has_lost_record = false;  // of --verify
+  std::string keeps_overview_in;  // a folder; empty: none
+  bool has_lost_record = false;   // of --verify
   Tracer* tracer = nullptr;      // theirs
 
   explicit Observers(const ComponentTable& components)

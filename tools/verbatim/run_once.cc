@@ -314,6 +314,10 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (!figures.diagnoses.empty() || !figures.checks.empty())
     figures.failures = observe::failures_of(observers.facts.lines(figures.diagnoses, figures.checks));
   if (verdict.code != kAsExpected) figures.cause = cause_of(result, figures.failures);
+  if (observers.overview) {
+    observers.overview->add_flows(plan.scenario, figures.flows);
+    observers.overview->add_graphs(graphs, graph_runs);
+  }
   const auto run_json = [&] { return run_json_of(plan, result, figures, output); };
   std::vector<std::string> failures = observers.finish(simulation.components(), figures.virtual_end, run_json);
   if (std::string failure = output.finish(); !failure.empty())

@@ -17,15 +17,18 @@ namespace verbatim::cli {
 
 class RunRecording final : public TraceSink, public FactObserver, public PacketObserver, public observe::TraceWords {
  public:
-  // Both outlive it.
-  RunRecording(std::FILE* file, const ComponentTable& components);
+  // Both outlive it. `most`: records and facts that are kept at most; those that follow are left out.
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0}, kMostWithoutPrograms = 1'000'000;
+  RunRecording(std::FILE* file, const ComponentTable& components, std::uint64_t most = kAll);
 
   void add(std::int64_t time_ps, ComponentId component, std::string text) override;
   void tell_fabric(const config::TopologySpec& topology) { facts_.tell_fabric(topology); }
   void on_call(const supervisor::CallPlace& call);
   void on_wait(const supervisor::ThreadWait& wait);
-  // The end. False: something could not be written.
-  bool finish(const std::string& run_json);
+  // The time of the first record that was left out; -1: none was.
+  std::int64_t until_ps() const { return until_ps_; }
+  // The end. False: something could not be written. `overview`: RunOverview::bytes().
+  bool finish(const std::string& run_json, const std::string& overview);
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) override;
@@ -47,12 +50,22 @@ class RunRecording final : public TraceSink, public FactObserver, public PacketO
   static Item item(std::uint32_t slot, std::int64_t time_ps, std::span<const std::uint64_t> values,
                    std::span<const std::byte> bytes = {});
   void write(const Item& item);
+  // Whether what happens at that time is kept. Each call that returns true counts.
+  bool takes(std::int64_t time_ps) {
+    if (until_ps_ >= 0) return false;
+    if (taken_++ < most_) return true;
+    until_ps_ = time_ps;
+    return false;
+  }
   std::uint32_t& slot_of(std::uint32_t component, std::uint32_t kind);
   // Of records and facts of a component, one for each kind.
   std::uint32_t slot(std::uint32_t component, std::uint32_t kind, std::string_view name, std::uint32_t values,
                      bool has_bytes = false);
 
   const ComponentTable& components_;
+  const std::uint64_t most_;
+  std::uint64_t taken_ = 0;
+  std::int64_t until_ps_ = -1;
   observe::RecordingWriter writer_;
   RunFacts facts_;
   observe::TraceOrder<Item> order_;

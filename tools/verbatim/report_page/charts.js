@@ -56,6 +56,9 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     observer.observe(box);
     return plot;
   };
+  // Of the charts in an element: they are gone; or what they show has changed.
+  const forget = (parent) => { for (const box of [...plots.keys()]) if (!box.isConnected || parent.contains(box)) { observer.unobserve(box); plots.delete(box); } };
+  const redraw = (parent) => { for (const [box, plot] of plots) if (parent.contains(box)) draw(plot); };
   const axis = (parent) => chart(parent, 16, "time", (body) => {
     for (const [t, words] of time.ticks(6)) {
       body.append(svg("line", { class: "axis", x1: x(t), x2: x(t), y1: 0, y2: 4 }));
@@ -343,6 +346,6 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
 
   const limitOf = (link) => most.get(link.port.replace("port/", "")) || 0;
 
-  return { kWide, kLeft, kRight, kRoom, x, isShown, chart, axis, area, pieces, valueAt, sumOf, rates, limitOf, hostsOf, rateOf, partOf, peakRate, band, names, legend, show, byName, count, only, drawAll,
+  return { kWide, kLeft, kRight, kRoom, x, isShown, chart, axis, area, pieces, valueAt, sumOf, rates, limitOf, hostsOf, rateOf, partOf, peakRate, band, names, legend, show, byName, count, only, drawAll, forget, redraw,
     lives, queues, links, credits, showCursors: () => changed(false) };
 };

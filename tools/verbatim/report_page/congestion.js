@@ -81,7 +81,8 @@ const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => 
   const kSteps = [.02, .25, .5, .75, .95];
   const drawHeat = () => {
     const parent = id("heat"), all = data.links.filter((link) => link.port.startsWith("port/") && charts.limitOf(link));
-    if (!all.length) return;
+    // With the load of the whole fabric above, each port of a large one is too much.
+    if (!all.length || (data.overview && data.overview.parts && (data.overview.detail_until >= 0 || data.sides.cables.length > 24))) return;
     charts.show(parent);
     legend(parent, ...kSteps.map((share, k) => ["heat-" + (k + 1), "from " + Math.round(100 * share) + " %"]));
     const bytes = new Map(all.map((link) => [link, sumOf(link.bytes, time.busyFrom, time.busyTo + 1) / charts.limitOf(link)]));
@@ -116,7 +117,7 @@ const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => 
   const gbps = (mbps) => (mbps / 1e3).toFixed(3) + " Gbit/s";
   const drawFlows = () => {
     const { times, slowest } = data.flows;
-    if (!times.length) return;
+    if (!times.length || (data.overview && data.overview.flows)) return;
     charts.show(id("flow-times"));
     const orNone = (row, key, text) => row[key] === undefined ? "—" : text(row[key]);
     table(id("flow-times"), ["flows of", "flows", "finished", "p50", "p95", "p99", "longest", "half are faster than"], times.map((row) =>

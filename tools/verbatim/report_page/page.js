@@ -364,13 +364,16 @@
     page.blocks = blocks.readCount();
     page.ready = Math.round(performance.now());
     requestAnimationFrame(() => setTimeout(async () => {
-      const [writes, waits, drops] = await Promise.all([blocks.writes(), blocks.waits(), blocks.drops(), blocks.readSeries(), rows.count ? rows.loadBlock(0) : null]);
+      const over = data.overview;
+      const [writes, waits, drops, loads, lanes] = await Promise.all([blocks.writes(), blocks.waits(), blocks.drops(), over ? blocks.loads() : null, over && over.timeline ? blocks.lanes() : null,
+        blocks.readSeries(), rows.count ? rows.loadBlock(0) : null]);
       const views = verbatimViews({ data, writes, waits, id, element, svg, time, fullName, charts });
       const fabric = verbatimFabric({ data, drops, id, svg, time, columns, charts });
       const congestion = verbatimCongestion({ data, id, element, svg, time, charts, table: views.table });
+      const overview = verbatimOverview({ data, id, element, svg, time, charts, table: views.table, loads, lanes });
       let isPending = false;
       const showNow = () => { isPending = false; views.show(now); fabric.show(now); };
-      parts.push(charts.lives, charts.queues, ...views.parts, ...congestion.parts, fabric.draw, charts.credits, () => charts.links(drops), () => {
+      parts.push(...overview.parts, charts.lives, charts.queues, ...views.parts, ...congestion.parts, fabric.draw, charts.credits, () => charts.links(drops), () => {
         showViews = () => { if (!isPending) { isPending = true; requestAnimationFrame(showNow); } };
         showViews();
         const hidden = [...document.querySelectorAll("body > section[hidden]:not(#failures)")].map((section) => section.getAttribute("aria-label").toLowerCase());
@@ -380,8 +383,19 @@
     }));
   };
 
+  // What flows and collectives did is above the packets, which of a long run are a part.
+  const over = data.overview, hasTraffic = over && (over.flows || over.collectives.length);
+  if (hasTraffic) document.querySelector("main").before(...["collectives-part", "flows-part", "loads-part", "depths-part"].map(id));
+  if (over && over.detail_until >= 0) {
+    const words = rows.count ? "Packets, and what is drawn from them, were recorded until " + time.text(over.detail_until) + " (verbatim run --record-most). " : "No packets were recorded (verbatim run --record-most). ";
+    id("detail").textContent = words + "Flows, collectives, the load of the fabric and its queues by tier are of the whole run.";
+    id("ladder-part").closest("main").hidden = !rows.count;
+  }
+
   const programs = ((data.run && data.run.programs) || []).map((p) => p.host + ": " + p.argv.join(" "));
-  id("title").textContent = programs.length ? programs.slice(0, 4).join("; ") + (programs.length > 4 ? "; …" : "") : "Trace";
+  const traffic = hasTraffic ? [...over.collectives.map((one) => one.name + " of " + one.hosts + " hosts"), ...(over.flows ? [over.flows.count.toLocaleString("en") + " flows" + (over.flows.workloads.length > 1 || !over.flows.all.flows ? "" : "")] : [])] : [];
+  const titles = [...programs, ...traffic];
+  id("title").textContent = titles.length ? titles.slice(0, 4).join("; ") + (titles.length > 4 ? "; …" : "") : "Trace";
   document.title = "Verbatim: " + id("title").textContent;
   const run = data.run || {};
   id("summary").textContent = [run.outcome ? "outcome " + run.outcome : "",

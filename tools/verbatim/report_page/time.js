@@ -14,10 +14,12 @@ const verbatimTime = (data, rows) => {
     return Math.abs(ps) < 1e12 ? (ns / 1e3).toFixed(3) + " µs" : (ns / 1e9).toFixed(9) + " s";
   };
 
-  // The time with packets, and a little on both sides.
+  // The time with packets, and a little on both sides. Where not all packets were recorded, the overview has it.
   const fitted = () => {
-    const margin = data.packets ? 0.03 * (busyTo - busyFrom) : 0;
-    return [Math.max(begin, busyFrom - margin), Math.min(end, busyTo + margin)];
+    const over = data.overview && data.overview.detail_until >= 0 ? data.overview : null;
+    const [first, last] = over ? [over.begin, Math.max(over.last, over.begin + 1)] : [busyFrom, busyTo];
+    const margin = data.packets || over ? 0.03 * (last - first) : 0;
+    return [Math.max(begin, first - margin), Math.min(end, last + margin)];
   };
   // The range is moved into the run, and keeps its length if it can.
   const set = (wantedFrom, wantedTo) => {
