@@ -1,5 +1,5 @@
-// The overview of a run: what a recording keeps of flows, collectives and ports is what the run had, it is read as it was written,
-// and damaged ones are refused.
+// The overview of a run: what a recording keeps of flows, collectives and ports is what the run had, it is
+// read as it was written, and damaged ones are refused.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ using ::testing::HasSubstr;
 
 TEST(NumberColumns, any_values_are_read_as_they_were_written) {
   using Limits = std::numeric_limits<std::int64_t>;
-  const std::vector<std::int64_t> values = {0, 1, -1, 127, 128, Limits::max(), Limits::min(), Limits::max(), 0, Limits::min()};
+  const std::vector<std::int64_t> values = {
+      0, 1, -1, 127, 128, Limits::max(), Limits::min(), Limits::max(), 0, Limits::min()};
   NumberColumns columns;
   for (const std::int64_t value : values) columns.at("all").put(value);
   columns.at("none");
@@ -43,9 +44,13 @@ RunOverview small_overview() {
   one.hosts = {"a", "b", "c"};
   one.workloads = {"", "web"};
   one.flows = {{1, 0, 1, 4096, 4096, 10, 5000, 2000, 3, true}, {0, 2, 0, 0, 77, 5, -1, -1, 0, true}};
-  one.graphs = {{"sum", "all-reduce by ring", {0, 1, 2}, 1, {{0, 1, RunOverview::Operation::Kind::kSend, 64, 100, 300},
-                                                             {1, 0, RunOverview::Operation::Kind::kReceive, 64, 100, 310},
-                                                             {2, 2, RunOverview::Operation::Kind::kCompute, 0, 50, -1}}}};
+  one.graphs = {{"sum",
+                 "all-reduce by ring",
+                 {0, 1, 2},
+                 1,
+                 {{0, 1, RunOverview::Operation::Kind::kSend, 64, 100, 300},
+                  {1, 0, RunOverview::Operation::Kind::kReceive, 64, 100, 310},
+                  {2, 2, RunOverview::Operation::Kind::kCompute, 0, 50, -1}}}};
   one.tiers = {"host", "leaf"};
   one.groups = {"leaf0"};
   one.ports = {{0, 1, 0, 100'000'000'000}, {1, 0, 0, 100'000'000'000}};
@@ -89,7 +94,8 @@ TEST(RunOverview, one_that_is_damaged_is_refused_or_shown) {
   std::size_t refused = 0;
   for (int turn = 0; turn < 20'000; ++turn) {
     std::string bytes = whole;
-    for (std::uint64_t k = 1 + random.below(3); k > 0; --k) bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+    for (std::uint64_t k = 1 + random.below(3); k > 0; --k)
+      bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
     RunOverview read;
     std::string problem;
     if (!read.read(bytes, &problem)) {
@@ -97,7 +103,8 @@ TEST(RunOverview, one_that_is_damaged_is_refused_or_shown) {
       EXPECT_NE(problem, "");
       continue;
     }
-    overview_blocks(read, nullptr).index.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    overview_blocks(read, nullptr)
+        .index.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
   EXPECT_GT(refused, 10'000u);
 }
@@ -110,12 +117,17 @@ TEST(RunOverview, rows_that_contradict_themselves_are_refused) {
     EXPECT_FALSE(read.read(wrong.bytes(), &problem));
     return problem;
   };
-  EXPECT_EQ(problem_of([](RunOverview& one) { one.flows[0].finish_ps = 9; }), "a flow of it ends before it starts");
-  EXPECT_EQ(problem_of([](RunOverview& one) { one.flows[0].from = 3; }), "its column flow.from has the value 3");
-  EXPECT_EQ(problem_of([](RunOverview& one) { one.graphs[0].operations[0].to_ps = 99; }), "an operation of it ends before it starts");
-  EXPECT_EQ(problem_of([](RunOverview& one) { one.sent.pop_back(); }), "its column port.sent has 7 values instead of 8");
+  EXPECT_EQ(problem_of([](RunOverview& one) { one.flows[0].finish_ps = 9; }),
+            "a flow of it ends before it starts");
+  EXPECT_EQ(problem_of([](RunOverview& one) { one.flows[0].from = 3; }),
+            "its column flow.from has the value 3");
+  EXPECT_EQ(problem_of([](RunOverview& one) { one.graphs[0].operations[0].to_ps = 99; }),
+            "an operation of it ends before it starts");
+  EXPECT_EQ(problem_of([](RunOverview& one) { one.sent.pop_back(); }),
+            "its column port.sent has 7 values instead of 8");
   EXPECT_EQ(problem_of([](RunOverview& one) { one.part_ps = 0; }), "its times cannot be");
-  EXPECT_EQ(problem_of([](RunOverview& one) { one.ports[0].bits_per_second = 0; }), "its column port.rate has the value 0");
+  EXPECT_EQ(problem_of([](RunOverview& one) { one.ports[0].bits_per_second = 0; }),
+            "its column port.rate has the value 0");
 }
 
 // A run of a scenario, its page, and run.json.
@@ -123,20 +135,25 @@ struct Shown {
   Json data, run;
   std::string html;
 };
-Shown shown_run(const Json& scenario, const Json& topology, std::vector<std::string> more = {}, bool keeps_trace = false) {
+Shown shown_run(const Json& scenario, const Json& topology, std::vector<std::string> more = {},
+                bool keeps_trace = false) {
   const support::TemporaryFolder folder;
   const auto path = [&](const char* name) { return folder.path() + "/" + name; };
   std::ofstream(path("topology.json")) << topology;
   Json whole = scenario;
   whole["topology"] = "topology.json";
   std::ofstream(path("scenario.json")) << whole;
-  std::vector<std::string> words = {"run", "--quiet", "--log", "off", "--out", path("out"), path("scenario.json")};
-  if (keeps_trace) words.insert(words.end(), "--keep-trace");
-  else words.insert(words.end(), {"--record", path("rec")});
+  std::vector<std::string> words = {
+      "run", "--quiet", "--log", "off", "--out", path("out"), path("scenario.json")};
+  if (keeps_trace)
+    words.insert(words.end(), "--keep-trace");
+  else
+    words.insert(words.end(), {"--record", path("rec")});
   words.insert(words.end(), more.begin(), more.end());
   const Finished ran = cli::verbatim(words);
   EXPECT_EQ(ran.code, 0) << ran.err;
-  const Finished made = cli::verbatim({"report", keeps_trace ? path("out") : path("rec"), "-o", path("page.html")});
+  const Finished made =
+      cli::verbatim({"report", keeps_trace ? path("out") : path("rec"), "-o", path("page.html")});
   EXPECT_EQ(made.code, 0) << made.err;
   Shown shown;
   shown.html = support::text_of_file(path("page.html"));
@@ -145,12 +162,17 @@ Shown shown_run(const Json& scenario, const Json& topology, std::vector<std::str
   return shown;
 }
 
-Json star(int hosts) { return Json::parse(R"({"name": "star", "link_layer": "roce", "generate": {"shape": "star", "rate": "100 Gbps", "hosts": )" + std::to_string(hosts) + "}}"); }
+Json star(int hosts) {
+  return Json::parse(
+      R"({"name": "star", "link_layer": "roce", "generate": {"shape": "star", "rate": "100 Gbps", "hosts": )" +
+      std::to_string(hosts) + "}}");
+}
 
 TEST(OverviewPage, percentiles_and_curves_are_those_of_the_flows) {
-  const Shown shown = shown_run(Json::parse(R"({"workloads": [{"name": "web", "pattern": "random", "size": "20 KiB", "flows": 10},
+  const Shown shown = shown_run(
+      Json::parse(R"({"workloads": [{"name": "web", "pattern": "random", "size": "20 KiB", "flows": 10},
                                                                 {"name": "tiny", "pattern": "random", "size": "1 KiB", "flows": 20}]})"),
-                                star(8));
+      star(8));
   const Json& flows = shown.data["overview"]["flows"];
   ASSERT_EQ(flows["count"], 240);
   std::map<std::string, std::vector<std::int64_t>> times;
@@ -186,11 +208,13 @@ TEST(OverviewPage, percentiles_and_curves_are_those_of_the_flows) {
 
 // A port carries what its cable can: the bytes of all its parts are those of the run.
 TEST(OverviewPage, loads_add_up_to_what_an_incast_sends) {
-  const Shown shown = shown_run(Json::parse(R"({"workloads": [{"pattern": "incast", "to": ["h0"], "size": "256 KiB"}]})"), star(9));
+  const Shown shown = shown_run(
+      Json::parse(R"({"workloads": [{"pattern": "incast", "to": ["h0"], "size": "256 KiB"}]})"), star(9));
   const Json& over = shown.data["overview"];
   ASSERT_EQ(over["tiers"], Json({"host", "leaf"}));
   ASSERT_EQ(over["classes"].size(), 2u) << over["classes"];
-  const auto ports = support::page_block(shown.html, "ports-0"), loads = support::page_block(shown.html, "loads-0"),
+  const auto ports = support::page_block(shown.html, "ports-0"),
+             loads = support::page_block(shown.html, "loads-0"),
              depths = support::page_block(shown.html, "depths-0");
   ASSERT_EQ(ports.size(), 3u);
   ASSERT_EQ(ports[0].size(), 18u);
@@ -220,7 +244,8 @@ TEST(OverviewPage, loads_add_up_to_what_an_incast_sends) {
   std::uint64_t of_run = 0;
   for (const Json& port : shown.run["ports"]) {
     if (port["port"].get<std::string>().starts_with("port/leaf0:"))
-      for (const Json& lane : port["lanes"]) of_run = std::max(of_run, lane.value("deepest_queue_bytes", std::uint64_t{0}));
+      for (const Json& lane : port["lanes"])
+        of_run = std::max(of_run, lane.value("deepest_queue_bytes", std::uint64_t{0}));
   }
   EXPECT_EQ(deepest, of_run);
   EXPECT_LT(middle, 10'000u);
@@ -228,14 +253,17 @@ TEST(OverviewPage, loads_add_up_to_what_an_incast_sends) {
 
 TEST(OverviewPage, lanes_and_operations_are_those_of_a_collective) {
   const Shown shown = shown_run(
-      Json::parse(R"({"workloads": [{"name": "sum", "pattern": "all-reduce", "algorithm": "ring", "size": "64 KiB", "compute": "20 us"}]})"), star(4));
+      Json::parse(
+          R"({"workloads": [{"name": "sum", "pattern": "all-reduce", "algorithm": "ring", "size": "64 KiB", "compute": "20 us"}]})"),
+      star(4));
   const Json& line = shown.data["overview"]["timeline"];
   ASSERT_EQ(line["lanes"].size(), 4u);
   // A computation of each, and 2 (n - 1) steps of a send and a receive.
   EXPECT_EQ(line["operations"], 4 + 4 * 2 * 6);
   EXPECT_EQ(line["from"], 0);
   EXPECT_EQ(line["to"], shown.run["collectives"][0]["runs"][0]["finish_ps"]);
-  const auto single = support::page_block(shown.html, "operations-0"), lanes = support::page_block(shown.html, "lanes-0");
+  const auto single = support::page_block(shown.html, "operations-0"),
+             lanes = support::page_block(shown.html, "lanes-0");
   ASSERT_EQ(single.size(), 6u);
   std::map<std::uint64_t, int> kinds;
   for (std::size_t i = 0; i < single[1].size(); ++i) {
@@ -257,7 +285,8 @@ TEST(OverviewPage, lanes_and_operations_are_those_of_a_collective) {
     for (std::size_t k = 0; k < bins; ++k) computed += static_cast<double>(lanes[0][lane * bins + k]) / 100;
     EXPECT_NEAR(computed / static_cast<double>(bins), share, 0.01);
   }
-  EXPECT_EQ(shown.data["overview"]["collectives"][0]["runs"][0]["bus_bytes_per_second"], shown.run["collectives"][0]["runs"][0]["bus_bytes_per_second"]);
+  EXPECT_EQ(shown.data["overview"]["collectives"][0]["runs"][0]["bus_bytes_per_second"],
+            shown.run["collectives"][0]["runs"][0]["bus_bytes_per_second"]);
 }
 
 // The first records are kept, and the overview is of the whole run all the same.
@@ -282,7 +311,8 @@ TEST(OverviewPage, a_limit_of_records_takes_nothing_from_the_overview) {
 
 TEST(OverviewPage, a_kept_trace_has_the_overview_of_a_recording) {
   const Json scenario = Json::parse(R"({"workloads": [{"pattern": "permutation", "size": "16 KiB"}]})");
-  EXPECT_EQ(shown_run(scenario, star(4)).data["overview"], shown_run(scenario, star(4), {}, true).data["overview"]);
+  EXPECT_EQ(shown_run(scenario, star(4)).data["overview"],
+            shown_run(scenario, star(4), {}, true).data["overview"]);
 }
 
 // Nothing follows from where the run was made: two runs have the same page, but for the digest's folder.
@@ -292,18 +322,35 @@ TEST(OverviewPage, two_runs_have_the_same_page) {
   EXPECT_EQ(shown_run(scenario, star(8)).html, shown_run(scenario, star(8)).html);
 }
 
+// Where names have places, pods are those; else switches that cables join below the top are a pod.
 TEST(OverviewPage, groups_and_tiers_follow_from_a_fat_tree) {
-  const Shown shown = shown_run(Json::parse(R"({"workloads": [{"pattern": "permutation", "size": "16 KiB"}]})"),
-                                Json::parse(R"({"name": "tree", "link_layer": "roce", "generate": {"shape": "fat_tree", "rate": "100 Gbps", "hosts": 16}})"));
-  const Json& over = shown.data["overview"];
-  EXPECT_EQ(over["tiers"], Json({"host", "leaf", "agg", "core"}));
-  std::map<std::string, std::uint64_t> ports;
-  for (const Json& one : over["classes"])
-    ports[over["tiers"][one["tier"].get<std::size_t>()].get<std::string>() + " to " + over["tiers"][one["far_tier"].get<std::size_t>()].get<std::string>()] = one["ports"];
-  EXPECT_EQ(ports, (std::map<std::string, std::uint64_t>{{"host to leaf", 16}, {"leaf to host", 16}, {"leaf to agg", 16}, {"agg to leaf", 16}, {"agg to core", 16}, {"core to agg", 16}}));
-  const Json& groups = over["groups"];
-  for (const char* pod : {"pod0", "pod1", "pod2", "pod3"}) EXPECT_NE(std::ranges::find(groups, pod), groups.end()) << groups;
-  for (const Json& group : over["host_groups"]) EXPECT_THAT(groups[group.get<std::size_t>()].get<std::string>(), HasSubstr("pod"));
+  for (const bool has_places : {true, false}) {
+    Json tree = Json::parse(
+        R"({"name": "tree", "link_layer": "roce", "generate": {"shape": "fat_tree", "rate": "100 Gbps", "hosts": 16}})");
+    if (has_places) tree["generate"]["names"] = "place";
+    const Shown shown =
+        shown_run(Json::parse(R"({"workloads": [{"pattern": "permutation", "size": "16 KiB"}]})"), tree);
+    const Json& over = shown.data["overview"];
+    EXPECT_EQ(over["tiers"], Json({"host", "leaf", "agg", "core"}));
+    std::map<std::string, std::uint64_t> ports;
+    for (const Json& one : over["classes"])
+      ports[over["tiers"][one["tier"].get<std::size_t>()].get<std::string>() + " to " +
+            over["tiers"][one["far_tier"].get<std::size_t>()].get<std::string>()] = one["ports"];
+    EXPECT_EQ(ports, (std::map<std::string, std::uint64_t>{{"host to leaf", 16},
+                                                           {"leaf to host", 16},
+                                                           {"leaf to agg", 16},
+                                                           {"agg to leaf", 16},
+                                                           {"agg to core", 16},
+                                                           {"core to agg", 16}}));
+    std::map<std::string, int> hosts;
+    for (const Json& group : over["host_groups"]) ++hosts[over["groups"][group.get<std::size_t>()]];
+    if (has_places)
+      EXPECT_EQ(hosts, (std::map<std::string, int>{{"pod0", 4}, {"pod1", 4}, {"pod2", 4}, {"pod3", 4}}));
+    else
+      EXPECT_EQ(hosts,
+                (std::map<std::string, int>{
+                    {"pod of leaf0", 4}, {"pod of leaf2", 4}, {"pod of leaf4", 4}, {"pod of leaf6", 4}}));
+  }
 }
 
 // A recording with an overview that no run writes.

@@ -26,7 +26,8 @@ std::optional<std::uint64_t> take_number(std::string_view& rest) {
 
 void NumberColumns::Column::put(std::int64_t value) {
   ++count_;
-  const auto step = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(last_));
+  const auto step =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(last_));
   last_ = value;
   append_number(bytes_, static_cast<std::uint64_t>(step) << 1 ^ static_cast<std::uint64_t>(step >> 63));
 }
@@ -59,7 +60,8 @@ bool NumberColumnsReader::read(std::string_view bytes, std::string* problem) {
     if (!count || !size || *size > bytes.size()) return refuse("a column of it is cut off");
     // A value has a byte at least.
     if (*count > *size) return refuse("a column of it has fewer values than it says");
-    if (!columns_.emplace(name, Column{*count, bytes.substr(0, *size)}).second) return refuse("it has a column twice");
+    if (!columns_.emplace(name, Column{*count, bytes.substr(0, *size)}).second)
+      return refuse("it has a column twice");
     if (columns_.size() > kMostColumns) return refuse("it has too many columns");
     bytes.remove_prefix(*size);
   }

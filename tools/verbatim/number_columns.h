@@ -1,8 +1,9 @@
-// Named columns of whole numbers as one string of bytes: the form of the flows, operations and ports of a run in its recording
-// (run_overview.h).
+// Named columns of whole numbers as one string of bytes: the form of the flows, operations and ports of a run
+// in its recording (run_overview.h).
 //
-// A column is: length of its name, name, how many values it has, how many bytes they take, the values. Numbers are LEB128; a value
-// is the difference to the one before, modulo 2^64, in zigzag order. Columns follow each other; nothing is between or behind them.
+// A column is: length of its name, name, how many values it has, how many bytes they take, the values.
+// Numbers are LEB128; a value is the difference to the one before, modulo 2^64, in zigzag order. Columns
+// follow each other; nothing is between or behind them.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,8 @@ class NumberColumns {
 
 class NumberColumnsReader {
  public:
-  // False, and the end of a sentence ("a column of it is cut off"): the bytes are no columns. They outlive this.
+  // False, and the end of a sentence ("a column of it is cut off"): the bytes are no columns. They outlive
+  // this.
   bool read(std::string_view bytes, std::string* problem);
 
   bool has(const std::string& name) const { return columns_.contains(name); }

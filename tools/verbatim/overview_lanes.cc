@@ -18,7 +18,8 @@ using Operation = RunOverview::Operation;
 // Adds to each bin how long of it the times cover; times that overlap count once.
 class CoveredBins {
  public:
-  CoveredBins(std::int64_t from, std::int64_t to, std::size_t bins) : from_(from), span_(std::max<std::int64_t>(1, to - from)), bins_(bins) {}
+  CoveredBins(std::int64_t from, std::int64_t to, std::size_t bins)
+      : from_(from), span_(std::max<std::int64_t>(1, to - from)), bins_(bins) {}
 
   // Percent of each bin; what is covered at all has 1 at least.
   std::vector<std::uint64_t> of(std::vector<std::pair<std::int64_t, std::int64_t>>& times) const {
@@ -40,7 +41,8 @@ class CoveredBins {
 
  private:
   std::int64_t edge(std::size_t bin) const {
-    return from_ + static_cast<std::int64_t>(static_cast<__int128>(span_) * static_cast<std::int64_t>(bin) / static_cast<std::int64_t>(bins_));
+    return from_ + static_cast<std::int64_t>(static_cast<__int128>(span_) * static_cast<std::int64_t>(bin) /
+                                             static_cast<std::int64_t>(bins_));
   }
   std::size_t bin_of(std::int64_t time) const {
     const auto bin = static_cast<__int128>(time - from_) * static_cast<std::int64_t>(bins_) / span_;
@@ -91,7 +93,8 @@ PageBlocks lanes_blocks(const RunOverview& overview) {
     every = std::max(every, graph.every);
     for (const Operation& one : graph.operations) {
       placed.push_back({lanes.at(graph.hosts[one.rank]), graph.hosts[one.peer], one.from_ps,
-                        one.to_ps < 0 ? std::max(overview.end_ps, one.from_ps) : one.to_ps, one.bytes, one.kind});
+                        one.to_ps < 0 ? std::max(overview.end_ps, one.from_ps) : one.to_ps, one.bytes,
+                        one.kind});
     }
   }
   std::ranges::stable_sort(placed, {}, [](const Placed& one) { return std::pair(one.lane, one.from_ps); });
@@ -103,7 +106,9 @@ PageBlocks lanes_blocks(const RunOverview& overview) {
   for (std::size_t i = 0, lane = 0; lane < lanes.size(); ++lane) {
     std::array<std::vector<std::pair<std::int64_t, std::int64_t>>, 3> times;  // computes, sends, gets
     for (; i < placed.size() && placed[i].lane == lane; ++i) {
-      const std::size_t kind = placed[i].kind == Operation::Kind::kCompute ? 0 : placed[i].kind == Operation::Kind::kSend ? 1 : 2;
+      const std::size_t kind = placed[i].kind == Operation::Kind::kCompute ? 0
+                               : placed[i].kind == Operation::Kind::kSend  ? 1
+                                                                           : 2;
       times[kind].emplace_back(placed[i].from_ps, placed[i].to_ps);
     }
     for (std::size_t kind = 0; kind < times.size(); ++kind) {
@@ -123,14 +128,15 @@ PageBlocks lanes_blocks(const RunOverview& overview) {
     operations.put_signed(4, one.from_ps - std::exchange(before, one.from_ps));
     operations.put(5, static_cast<std::uint64_t>(one.to_ps - one.from_ps));
   }
-  return {{{"from", from},
-           {"to", to},
-           {"bins", bins},
-           {"lanes", std::move(hosts)},
-           {"every", every},
-           {"operations", has_operations ? placed.size() : 0},
-           {"all_operations", placed.size()}},
-          block_element("lanes", 0, shares) + (has_operations ? block_element("operations", 0, operations) : "")};
+  return {
+      {{"from", from},
+       {"to", to},
+       {"bins", bins},
+       {"lanes", std::move(hosts)},
+       {"every", every},
+       {"operations", has_operations ? placed.size() : 0},
+       {"all_operations", placed.size()}},
+      block_element("lanes", 0, shares) + (has_operations ? block_element("operations", 0, operations) : "")};
 }
 
 }  // namespace verbatim::cli

@@ -6,8 +6,8 @@
 
 namespace verbatim::cli {
 
-// See overview_blocks(). The index is null where there are no operations. A lane is a host; single operations are in the page if
-// there are kMostPageOperations at most.
+// See overview_blocks(). The index is null where there are no operations. A lane is a host; single operations
+// are in the page if there are kMostPageOperations at most.
 inline constexpr std::size_t kMostPageOperations = 400'000;
 PageBlocks lanes_blocks(const RunOverview& overview);
 

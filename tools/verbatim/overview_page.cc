@@ -25,8 +25,8 @@ std::int64_t slowdown_of(const Flow& flow) {
   return static_cast<std::int64_t>(std::min<__int128>(scaled, INT64_MAX));
 }
 
-// Pairs of a value and how many are at most as large, of sorted ones. Of many the ends and evenly spaced ranks, closer to each
-// other among the last.
+// Pairs of a value and how many are at most as large, of sorted ones. Of many the ends and evenly spaced
+// ranks, closer to each other among the last.
 Json curve_of(const std::vector<std::int64_t>& sorted) {
   constexpr std::size_t kMostPoints = 128;
   Json points = Json::array();
@@ -37,7 +37,8 @@ Json curve_of(const std::vector<std::int64_t>& sorted) {
     for (std::size_t i = 0; i <= last; ++i) places.push_back(i);
   } else {
     for (std::size_t k = 0; k < kMostPoints; ++k) places.push_back(k * last / kMostPoints);
-    for (std::size_t left = last - places.back(); left > 0; left = left * 7 / 8) places.push_back(last - left);
+    for (std::size_t left = last - places.back(); left > 0; left = left * 7 / 8)
+      places.push_back(last - left);
     places.push_back(last);
   }
   std::int64_t before = -1;
@@ -69,11 +70,13 @@ struct Times {
     row["flows"] = flows;
     row["finished"] = times.size();
     if (!times.empty()) {
-      for (const auto& [key, percent] : {std::pair("p50", 50), {"p95", 95}, {"p99", 99}}) row[key] = nearest_rank(times, percent);
+      for (const auto& [key, percent] : {std::pair("p50", 50), {"p95", 95}, {"p99", 99}})
+        row[key] = nearest_rank(times, percent);
       row["longest"] = times.back();
     }
     if (slowdowns.empty()) return;
-    for (const auto& [key, percent] : {std::pair("s50", 50), {"s95", 95}, {"s99", 99}}) row[key] = nearest_rank(slowdowns, percent);
+    for (const auto& [key, percent] : {std::pair("s50", 50), {"s95", 95}, {"s99", 99}})
+      row[key] = nearest_rank(slowdowns, percent);
     row["most_slowdown"] = slowdowns.back();
   }
 };
@@ -100,7 +103,9 @@ Json slowdowns_json(const std::vector<const Flow*>& flows) {
     const std::uint64_t step = least_of_step(flow->bytes);
     by_step[step].push_back(slowdown);
     const auto [range, is_new] = ranges.try_emplace(step, flow->bytes, flow->bytes);
-    if (!is_new) range->second = {std::min(range->second.first, flow->bytes), std::max(range->second.second, flow->bytes)};
+    if (!is_new)
+      range->second = {std::min(range->second.first, flow->bytes),
+                       std::max(range->second.second, flow->bytes)};
   }
   Json rows = Json::array();
   for (auto& [size, values] : has_few ? by_size : by_step) {
@@ -157,7 +162,8 @@ Json slowest_json(const RunOverview& overview) {
   std::vector<std::pair<std::int64_t, std::size_t>> order;
   for (std::size_t i = 0; i < overview.flows.size(); ++i) {
     const Flow& flow = overview.flows[i];
-    if (flow.bytes != 0 || !flow.is_good) order.emplace_back(flow.is_finished() ? flow.start_ps - flow.finish_ps : -INT64_MAX, i);
+    if (flow.bytes != 0 || !flow.is_good)
+      order.emplace_back(flow.is_finished() ? flow.start_ps - flow.finish_ps : -INT64_MAX, i);
   }
   const std::size_t count = std::min(kMostFlows, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end());
@@ -190,7 +196,8 @@ Json flows_json(const RunOverview& overview) {
   }
   Json workloads = Json::array();
   for (std::size_t i = 0; i < by_workload.size(); ++i) {
-    if (!by_workload[i].empty() && by_workload[i].size() < all.size()) workloads.push_back(workload_json(overview.workloads[i], by_workload[i]));
+    if (!by_workload[i].empty() && by_workload[i].size() < all.size())
+      workloads.push_back(workload_json(overview.workloads[i], by_workload[i]));
   }
   return {{"count", overview.flows.size()},
           {"left_out", overview.flows_left_out},
@@ -204,9 +211,14 @@ class PortPages {
  public:
   explicit PortPages(const RunOverview& overview) : overview_(overview) {
     constexpr std::size_t kMostCells = 4'000'000;
-    used_ = overview.has_fabric() ? static_cast<std::size_t>(std::max<std::int64_t>(0, overview.end_ps - overview.begin_ps) / overview.part_ps) + 1 : 0;
+    used_ = overview.has_fabric()
+                ? static_cast<std::size_t>(std::max<std::int64_t>(0, overview.end_ps - overview.begin_ps) /
+                                           overview.part_ps) +
+                      1
+                : 0;
     used_ = std::min(used_, overview.parts);
-    while (joined_ < used_ && overview.ports.size() * ((used_ + joined_ - 1) / joined_) > kMostCells) joined_ *= 2;
+    while (joined_ < used_ && overview.ports.size() * ((used_ + joined_ - 1) / joined_) > kMostCells)
+      joined_ *= 2;
     for (std::size_t port = 0; port < overview.ports.size(); ++port) classes_[class_of(port)].push_back(port);
   }
 
@@ -220,12 +232,14 @@ class PortPages {
         if (overview_.sent[port * overview_.parts + k] != 0) last = k + 1;
       }
     }
-    return std::min(overview_.begin_ps + overview_.part_ps * static_cast<std::int64_t>(last), std::max(overview_.end_ps, overview_.begin_ps));
+    return std::min(overview_.begin_ps + overview_.part_ps * static_cast<std::int64_t>(last),
+                    std::max(overview_.end_ps, overview_.begin_ps));
   }
 
   Json classes() const {
     Json rows = Json::array();
-    for (const auto& [tiers, ports] : classes_) rows.push_back({{"tier", tiers.first}, {"far_tier", tiers.second}, {"ports", ports.size()}});
+    for (const auto& [tiers, ports] : classes_)
+      rows.push_back({{"tier", tiers.first}, {"far_tier", tiers.second}, {"ports", ports.size()}});
     return rows;
   }
 
@@ -240,7 +254,8 @@ class PortPages {
       if (used_ != 0) put_loads(loads, port);
     }
     for (const auto& [tiers, of] : classes_) put_depths(depths, of);
-    return block_element("ports", 0, ports) + block_element("loads", 0, loads) + block_element("depths", 0, depths);
+    return block_element("ports", 0, ports) + block_element("loads", 0, loads) +
+           block_element("depths", 0, depths);
   }
 
  private:
@@ -250,7 +265,8 @@ class PortPages {
   // A packet counts where it begins. What a part cannot carry goes on in the next.
   void put_loads(PageBlock& block, std::size_t port) const {
     constexpr unsigned __int128 kPicoseconds = 1'000'000'000'000;
-    const unsigned __int128 room = static_cast<unsigned __int128>(overview_.ports[port].bits_per_second) * static_cast<std::uint64_t>(part_ps());
+    const unsigned __int128 room = static_cast<unsigned __int128>(overview_.ports[port].bits_per_second) *
+                                   static_cast<std::uint64_t>(part_ps());
     unsigned __int128 left = 0;
     for (std::size_t from = 0; from < used_; from += joined_) {
       for (std::size_t k = from; k < std::min(from + joined_, used_); ++k)
@@ -284,11 +300,13 @@ class PortPages {
 Json collectives_json(const nlohmann::json& report) {
   constexpr std::size_t kMostRuns = 200;
   Json rows = Json::array();
-  if (!report.is_object() || !report.contains("collectives") || !report["collectives"].is_array()) return rows;
+  if (!report.is_object() || !report.contains("collectives") || !report["collectives"].is_array())
+    return rows;
   for (const auto& one : report["collectives"]) {
     if (!one.is_object()) continue;
     Json row = Json::object();
-    for (const char* const key : {"name", "pattern", "algorithm", "hosts", "bytes", "operations", "ended", "messages", "start_ps", "finish_ps", "failure"}) {
+    for (const char* const key : {"name", "pattern", "algorithm", "hosts", "bytes", "operations", "ended",
+                                  "messages", "start_ps", "finish_ps", "failure"}) {
       if (one.contains(key)) row[key] = one[key];
     }
     row["runs"] = Json::array();

@@ -34,35 +34,68 @@ class FabricParts {
     for (std::size_t layer = 0; layer <= layers_.top(); ++layer) tiers.push_back(name_of_layer(layer));
     // Two layers of the same name have numbers.
     for (std::size_t layer = 1; layer < tiers.size(); ++layer) {
-      if (std::ranges::count(tiers, tiers[layer]) > 1) tiers[layer] = "switches of layer " + std::to_string(layer);
+      if (std::ranges::count(tiers, tiers[layer]) > 1)
+        tiers[layer] = "switches of layer " + std::to_string(layer);
     }
+    find_pods();
     group_of_.resize(layers_.size());
-    for (std::size_t node = topology.adapters.size(); node < layers_.size(); ++node) group_of_[node] = number_of(group_name(node));
+    for (std::size_t node = topology.adapters.size(); node < layers_.size(); ++node)
+      group_of_[node] = number_of(group_name(node));
     std::vector<std::size_t> above(topology.adapters.size(), layers_.size());
     for (const FabricLayers::Cable& cable : layers_.cables()) {
-      if (cable.a < above.size() && cable.b >= above.size()) above[cable.a] = std::min(above[cable.a], cable.b);
+      if (cable.a < above.size() && cable.b >= above.size())
+        above[cable.a] = std::min(above[cable.a], cable.b);
     }
     for (std::size_t node = 0; node < above.size(); ++node) {
       const std::string place = place_of(topology.adapters[node].name);
-      group_of_[node] = !place.empty() || above[node] == layers_.size() ? number_of(place.empty() ? topology.adapters[node].name : place)
-                                                                        : group_of_[above[node]];
+      group_of_[node] = !place.empty() || above[node] == layers_.size()
+                            ? number_of(place.empty() ? topology.adapters[node].name : place)
+                            : group_of_[above[node]];
     }
   }
 
-  std::uint32_t tier(const config::Endpoint& end) const { return static_cast<std::uint32_t>(layers_.layer(node_of(end))); }
+  std::uint32_t tier(const config::Endpoint& end) const {
+    return static_cast<std::uint32_t>(layers_.layer(node_of(end)));
+  }
   std::uint32_t group(const config::Endpoint& end) const { return group_of_[node_of(end)]; }
   std::uint32_t group_of_adapter(std::size_t adapter) const { return group_of_[adapter]; }
 
   std::vector<std::string> tiers, groups;
 
  private:
-  std::size_t node_of(const config::Endpoint& end) const { return end.is_switch ? topology_.adapters.size() + end.node : end.node; }
+  std::size_t node_of(const config::Endpoint& end) const {
+    return end.is_switch ? topology_.adapters.size() + end.node : end.node;
+  }
   const std::string& name_of(std::size_t node) const {
     const std::size_t adapters = topology_.adapters.size();
     return node < adapters ? topology_.adapters[node].name : topology_.switches[node - adapters].name;
   }
+  // Switches below the top layer that cables join, where names do not say what is a pod: pods_ has the first
+  // leaf of each node's.
+  void find_pods() {
+    pods_.assign(layers_.size(), layers_.size());
+    if (layers_.top() < 3) return;
+    std::vector<std::vector<std::size_t>> neighbours(layers_.size());
+    for (const FabricLayers::Cable& cable : layers_.cables()) {
+      if (layers_.layer(cable.a) == 0 || layers_.layer(cable.b) == layers_.top()) continue;
+      neighbours[cable.a].push_back(cable.b);
+      neighbours[cable.b].push_back(cable.a);
+    }
+    for (std::size_t first = topology_.adapters.size(); first < layers_.size(); ++first) {
+      if (layers_.layer(first) != 1 || pods_[first] != layers_.size()) continue;
+      std::vector<std::size_t> front = {first};
+      pods_[first] = first;
+      for (std::size_t i = 0; i < front.size(); ++i) {
+        for (const std::size_t next : neighbours[front[i]]) {
+          if (pods_[next] == layers_.size()) front.push_back(next);
+          pods_[next] = first;
+        }
+      }
+    }
+  }
   std::string group_name(std::size_t node) const {
     const std::string place = place_of(name_of(node));
+    if (place.empty() && pods_[node] != layers_.size()) return "pod of " + name_of(pods_[node]);
     return place.empty() ? name_of(node) : place;
   }
   std::uint32_t number_of(const std::string& name) {
@@ -87,6 +120,7 @@ class FabricParts {
 
   const config::TopologySpec& topology_;
   FabricLayers layers_;
+  std::vector<std::size_t> pods_;
   std::vector<std::uint32_t> group_of_;
   std::map<std::string, std::uint32_t> numbers_;
 };
@@ -110,11 +144,13 @@ OverviewRecorder::OverviewRecorder(const ComponentTable& components, const confi
   port_of_.assign(components.size(), kNoPort);
   for (const config::LinkSpec& link : topology.links) {
     for (const bool is_first : {true, false}) {
-      const config::Endpoint &own = is_first ? link.end_a : link.end_b, &far = is_first ? link.end_b : link.end_a;
+      const config::Endpoint &own = is_first ? link.end_a : link.end_b,
+                             &far = is_first ? link.end_b : link.end_a;
       const ComponentId id = components.id(join("port/", topology.node_name(own), ":", own.port));
       port_of_[id.value] = static_cast<std::uint32_t>(overview_.ports.size());
-      overview_.ports.push_back({fabric.tier(own), fabric.tier(far), fabric.group(own),
-                                 static_cast<std::uint64_t>(std::max<std::int64_t>(1, bits_per_second(link.rate)))});
+      overview_.ports.push_back(
+          {fabric.tier(own), fabric.tier(far), fabric.group(own),
+           static_cast<std::uint64_t>(std::max<std::int64_t>(1, bits_per_second(link.rate)))});
     }
   }
   overview_.parts = parts_for(overview_.ports.size());
@@ -181,7 +217,8 @@ void OverviewRecorder::on_output_queue(ComponentId id, std::uint32_t lane, std::
   }
   const std::size_t part = part_of(to_ps(now));
   reach(port, part);
-  const auto level = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+  const auto level =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
   levels_[port * kLanes + lane] = level;
   std::uint32_t& deepest = overview_.deepest[port * overview_.parts + part];
   deepest = std::max(deepest, level);
@@ -191,7 +228,8 @@ void OverviewRecorder::add_flows(const config::ScenarioSpec& scenario, std::span
   std::map<std::string, std::uint32_t> numbers;
   std::vector<std::uint32_t> by_kind;
   for (const workload::FlowKind& kind : scenario.traffic.kinds) {
-    const auto [known, is_new] = numbers.try_emplace(kind.name, static_cast<std::uint32_t>(overview_.workloads.size()));
+    const auto [known, is_new] =
+        numbers.try_emplace(kind.name, static_cast<std::uint32_t>(overview_.workloads.size()));
     if (is_new) overview_.workloads.push_back(kind.name);
     by_kind.push_back(known->second);
   }
@@ -214,10 +252,12 @@ void OverviewRecorder::add_flows(const config::ScenarioSpec& scenario, std::span
   }
 }
 
-void OverviewRecorder::add_graphs(const std::vector<config::DrawnGraph>& graphs, const std::vector<const workload::GraphRun*>& runs) {
+void OverviewRecorder::add_graphs(const std::vector<config::DrawnGraph>& graphs,
+                                  const std::vector<const workload::GraphRun*>& runs) {
   std::size_t all = 0;
   for (const config::DrawnGraph& drawn : graphs) all += drawn.graph->size();
-  const auto every = static_cast<std::uint32_t>((all + RunOverview::kMostOperations - 1) / RunOverview::kMostOperations);
+  const auto every =
+      static_cast<std::uint32_t>((all + RunOverview::kMostOperations - 1) / RunOverview::kMostOperations);
   std::size_t room = RunOverview::kMostOperations;
   for (std::size_t i = 0; i < graphs.size(); ++i) {
     const config::DrawnGraph& drawn = graphs[i];
@@ -225,8 +265,9 @@ void OverviewRecorder::add_graphs(const std::vector<config::DrawnGraph>& graphs,
     const workload::MessageGraph& of = *drawn.graph;
     RunOverview::Graph& graph = overview_.graphs.emplace_back();
     graph.name = drawn.spec->name;
-    graph.what = drawn.spec->goal != nullptr ? drawn.spec->file
-                                             : join(drawn.spec->pattern, " by ", name_of(config::algorithm_of(*drawn.spec)));
+    graph.what = drawn.spec->goal != nullptr
+                     ? drawn.spec->file
+                     : join(drawn.spec->pattern, " by ", name_of(config::algorithm_of(*drawn.spec)));
     graph.hosts = drawn.adapters;
     graph.every = std::max<std::uint32_t>(1, every);
     for (workload::OperationId id = 0; id < of.size() && room > 0; ++id) {

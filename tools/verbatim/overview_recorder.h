@@ -1,5 +1,5 @@
-// Makes the overview of a run (run_overview.h) while it runs: what ports send and what waits in them, in parts of the time. Parts
-// become twice as long whenever the run outgrows them.
+// Makes the overview of a run (run_overview.h) while it runs: what ports send and what waits in them, in
+// parts of the time. Parts become twice as long whenever the run outgrows them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ class OverviewRecorder final : public TraceSink, public FactObserver {
   // Before finish().
   void add_flows(const config::ScenarioSpec& scenario, std::span<const FlowFigures> figures);
   // `graphs` and `runs` in the same order.
-  void add_graphs(const std::vector<config::DrawnGraph>& graphs, const std::vector<const workload::GraphRun*>& runs);
+  void add_graphs(const std::vector<config::DrawnGraph>& graphs,
+                  const std::vector<const workload::GraphRun*>& runs);
   // The run has ended. `detail_until_ps` as in RunOverview.
   const RunOverview& finish(Instant end, std::int64_t detail_until_ps);
 
@@ -46,9 +47,9 @@ class OverviewRecorder final : public TraceSink, public FactObserver {
 
   RunOverview overview_;
   bool has_begun_ = false;
-  std::vector<std::uint32_t> port_of_;       // by component
-  std::vector<std::uint32_t> levels_;        // bytes, by port and lane
-  std::vector<std::uint32_t> last_part_;     // by port: the last part that has its level
+  std::vector<std::uint32_t> port_of_;    // by component
+  std::vector<std::uint32_t> levels_;     // bytes, by port and lane
+  std::vector<std::uint32_t> last_part_;  // by port: the last part that has its level
 };
 
 }  // namespace verbatim::cli

@@ -81,7 +81,7 @@ Json failures_json(const RecordedRun& run) {
 Json run_json(const RecordedRun& run) {
   Json json;
   if (!run.report.is_object()) return json;
-  for (const char* name : {"version", "seed", "freedom", "digest", "determinism", "outcome", "virtual_time_ps", "programs", "findings", "warnings", "queues"}) {
+  for (const char* name : {"version", "seed", "freedom", "digest", "determinism", "outcome", "virtual_time_ps", "packets", "losses", "programs", "findings", "warnings", "queues"}) {
     if (run.report.contains(name)) json[name] = run.report[name];
   }
   if (json.contains("digest")) {

@@ -79,9 +79,10 @@ std::string Observers::add_to(config::Simulation& simulation, const RunOptions& 
   observe::TraceWords* words = text ? &*text : nullptr;
   if (!options.record.empty()) {
     if (std::string failure = recording_file.open(options.record); !failure.empty()) return failure;
-    const std::uint64_t all = plan.programs.empty() ? RunRecording::kMostWithoutPrograms : RunRecording::kAll;
-    const std::uint64_t most = options.record_most < 0 ? all : static_cast<std::uint64_t>(options.record_most);
-    RunRecording& to = recording.emplace(recording_file.get(), simulation.components(), most);
+    RunRecording::Limits limits;
+    if (plan.programs.empty()) limits = RunRecording::usual_limits(plan.scenario.traffic.flows.size());
+    if (options.record_most >= 0) limits.records = static_cast<std::uint64_t>(options.record_most);
+    RunRecording& to = recording.emplace(recording_file.get(), simulation.components(), limits);
     tracer.add(static_cast<TraceSink&>(to));
     tracer.add(static_cast<FactObserver&>(to));
     tracer.add(static_cast<PacketObserver&>(to));

@@ -40,7 +40,8 @@ class OverviewReader {
     return false;
   }
   bool take_texts(const nlohmann::json& about, const char* key, std::vector<std::string>& into) {
-    if (!about.contains(key) || !about[key].is_array()) return refuse("it has no list of " + std::string(key));
+    if (!about.contains(key) || !about[key].is_array())
+      return refuse("it has no list of " + std::string(key));
     for (const auto& one : about[key]) {
       if (!one.is_string()) return refuse("its list of " + std::string(key) + " has what is no text");
       into.push_back(one.get<std::string>());
@@ -52,9 +53,11 @@ class OverviewReader {
            take_texts(about, "tiers", to_.tiers) && take_texts(about, "groups", to_.groups);
   }
   // `count` values between the bounds.
-  std::optional<Values> column(const std::string& name, std::uint64_t count, std::int64_t least, std::int64_t most) {
+  std::optional<Values> column(const std::string& name, std::uint64_t count, std::int64_t least,
+                               std::int64_t most) {
     if (columns_.count(name) != count) {
-      refuse("its column " + name + " has " + std::to_string(columns_.count(name)) + " values instead of " + std::to_string(count));
+      refuse("its column " + name + " has " + std::to_string(columns_.count(name)) + " values instead of " +
+             std::to_string(count));
       return std::nullopt;
     }
     auto values = columns_.values(name);
@@ -67,7 +70,9 @@ class OverviewReader {
     }
     return values;
   }
-  static std::int64_t last_of(const std::vector<std::string>& names) { return static_cast<std::int64_t>(names.size()) - 1; }
+  static std::int64_t last_of(const std::vector<std::string>& names) {
+    return static_cast<std::int64_t>(names.size()) - 1;
+  }
 
   // Calls `put` with each row and its value.
   template <class Row, class Put>
@@ -84,20 +89,30 @@ class OverviewReader {
     auto& flows = to_.flows;
     using Flow = RunOverview::Flow;
     const bool is_whole =
-        take("flow.bytes", flows, 0, INT64_MAX, [](Flow& f, std::int64_t v) { f.bytes = static_cast<std::uint64_t>(v); }) &&
-        take("flow.acknowledged", flows, 0, INT64_MAX, [](Flow& f, std::int64_t v) { f.acknowledged = static_cast<std::uint64_t>(v); }) &&
-        take("flow.workload", flows, 0, last_of(to_.workloads), [](Flow& f, std::int64_t v) { f.workload = static_cast<std::uint32_t>(v); }) &&
-        take("flow.from", flows, 0, last_of(to_.hosts), [](Flow& f, std::int64_t v) { f.from = static_cast<std::uint32_t>(v); }) &&
-        take("flow.to", flows, 0, last_of(to_.hosts), [](Flow& f, std::int64_t v) { f.to = static_cast<std::uint32_t>(v); }) &&
+        take("flow.bytes", flows, 0, INT64_MAX,
+             [](Flow& f, std::int64_t v) { f.bytes = static_cast<std::uint64_t>(v); }) &&
+        take("flow.acknowledged", flows, 0, INT64_MAX,
+             [](Flow& f, std::int64_t v) { f.acknowledged = static_cast<std::uint64_t>(v); }) &&
+        take("flow.workload", flows, 0, last_of(to_.workloads),
+             [](Flow& f, std::int64_t v) { f.workload = static_cast<std::uint32_t>(v); }) &&
+        take("flow.from", flows, 0, last_of(to_.hosts),
+             [](Flow& f, std::int64_t v) { f.from = static_cast<std::uint32_t>(v); }) &&
+        take("flow.to", flows, 0, last_of(to_.hosts),
+             [](Flow& f, std::int64_t v) { f.to = static_cast<std::uint32_t>(v); }) &&
         take("flow.start", flows, -1, INT64_MAX, [](Flow& f, std::int64_t v) { f.start_ps = v; }) &&
         take("flow.finish", flows, -1, INT64_MAX, [](Flow& f, std::int64_t v) { f.finish_ps = v; }) &&
         take("flow.good", flows, 0, 1, [](Flow& f, std::int64_t v) { f.is_good = v != 0; });
     if (!is_whole) return false;
-    if (columns_.has("flow.ideal") && !take("flow.ideal", flows, -1, INT64_MAX, [](Flow& f, std::int64_t v) { f.ideal_ps = v; })) return false;
-    if (columns_.has("flow.again") && !take("flow.again", flows, 0, INT64_MAX, [](Flow& f, std::int64_t v) { f.again = static_cast<std::uint64_t>(v); }))
+    if (columns_.has("flow.ideal") &&
+        !take("flow.ideal", flows, -1, INT64_MAX, [](Flow& f, std::int64_t v) { f.ideal_ps = v; }))
+      return false;
+    if (columns_.has("flow.again") && !take("flow.again", flows, 0, INT64_MAX, [](Flow& f, std::int64_t v) {
+          f.again = static_cast<std::uint64_t>(v);
+        }))
       return false;
     for (const Flow& flow : flows) {
-      if (flow.finish_ps >= 0 && (flow.start_ps < 0 || flow.finish_ps < flow.start_ps)) return refuse("a flow of it ends before it starts");
+      if (flow.finish_ps >= 0 && (flow.start_ps < 0 || flow.finish_ps < flow.start_ps))
+        return refuse("a flow of it ends before it starts");
     }
     return true;
   }
@@ -106,8 +121,8 @@ class OverviewReader {
     if (!about.contains("graphs") || !about["graphs"].is_array()) return refuse("it has no list of graphs");
     std::size_t all = 0;
     for (const auto& json : about["graphs"]) {
-      if (!json.is_object() || !json.value("name", Json()).is_string() || !json.value("what", Json()).is_string() ||
-          !json.value("every", Json()).is_number_unsigned())
+      if (!json.is_object() || !json.value("name", Json()).is_string() ||
+          !json.value("what", Json()).is_string() || !json.value("every", Json()).is_number_unsigned())
         return refuse("a graph of it is not as it should be");
       const std::string key = "graph" + std::to_string(to_.graphs.size()) + ".";
       RunOverview::Graph& graph = to_.graphs.emplace_back();
@@ -115,7 +130,8 @@ class OverviewReader {
       graph.what = json["what"].get<std::string>();
       graph.every = json["every"].get<std::uint32_t>();
       const std::uint64_t ranks = columns_.count(key + "host"), count = columns_.count(key + "rank");
-      if (graph.every == 0 || ranks > RunOverview::kMostOperations || (all += count) > RunOverview::kMostOperations)
+      if (graph.every == 0 || ranks > RunOverview::kMostOperations ||
+          (all += count) > RunOverview::kMostOperations)
         return refuse("a graph of it is too large");
       graph.hosts.resize(ranks);
       graph.operations.resize(count);
@@ -123,16 +139,22 @@ class OverviewReader {
       const auto last_rank = static_cast<std::int64_t>(ranks) - 1;
       auto& operations = graph.operations;
       const bool is_whole =
-          take(key + "host", graph.hosts, 0, last_of(to_.hosts), [](std::uint32_t& h, std::int64_t v) { h = static_cast<std::uint32_t>(v); }) &&
-          take(key + "rank", operations, 0, last_rank, [](Operation& o, std::int64_t v) { o.rank = static_cast<std::uint32_t>(v); }) &&
-          take(key + "peer", operations, 0, last_rank, [](Operation& o, std::int64_t v) { o.peer = static_cast<std::uint32_t>(v); }) &&
-          take(key + "kind", operations, 0, 2, [](Operation& o, std::int64_t v) { o.kind = static_cast<Operation::Kind>(v); }) &&
-          take(key + "bytes", operations, 0, INT64_MAX, [](Operation& o, std::int64_t v) { o.bytes = static_cast<std::uint64_t>(v); }) &&
+          take(key + "host", graph.hosts, 0, last_of(to_.hosts),
+               [](std::uint32_t& h, std::int64_t v) { h = static_cast<std::uint32_t>(v); }) &&
+          take(key + "rank", operations, 0, last_rank,
+               [](Operation& o, std::int64_t v) { o.rank = static_cast<std::uint32_t>(v); }) &&
+          take(key + "peer", operations, 0, last_rank,
+               [](Operation& o, std::int64_t v) { o.peer = static_cast<std::uint32_t>(v); }) &&
+          take(key + "kind", operations, 0, 2,
+               [](Operation& o, std::int64_t v) { o.kind = static_cast<Operation::Kind>(v); }) &&
+          take(key + "bytes", operations, 0, INT64_MAX,
+               [](Operation& o, std::int64_t v) { o.bytes = static_cast<std::uint64_t>(v); }) &&
           take(key + "from", operations, 0, INT64_MAX, [](Operation& o, std::int64_t v) { o.from_ps = v; }) &&
           take(key + "to", operations, -1, INT64_MAX, [](Operation& o, std::int64_t v) { o.to_ps = v; });
       if (!is_whole) return false;
       for (const Operation& one : operations) {
-        if (one.to_ps >= 0 && one.to_ps < one.from_ps) return refuse("an operation of it ends before it starts");
+        if (one.to_ps >= 0 && one.to_ps < one.from_ps)
+          return refuse("an operation of it ends before it starts");
       }
     }
     return true;
@@ -144,14 +166,19 @@ class OverviewReader {
     if (count > kMostPorts || count % 2 != 0) return refuse("it has not as many ports as a fabric");
     to_.ports.resize(count);
     using Port = RunOverview::Port;
-    const bool is_whole =
-        take("port.tier", to_.ports, 0, last_of(to_.tiers), [](Port& p, std::int64_t v) { p.tier = static_cast<std::uint32_t>(v); }) &&
-        take("port.far_tier", to_.ports, 0, last_of(to_.tiers), [](Port& p, std::int64_t v) { p.far_tier = static_cast<std::uint32_t>(v); }) &&
-        take("port.group", to_.ports, 0, last_of(to_.groups), [](Port& p, std::int64_t v) { p.group = static_cast<std::uint32_t>(v); }) &&
-        take("port.rate", to_.ports, 1, INT64_MAX, [](Port& p, std::int64_t v) { p.bits_per_second = static_cast<std::uint64_t>(v); });
+    const bool is_whole = take("port.tier", to_.ports, 0, last_of(to_.tiers),
+                               [](Port& p, std::int64_t v) { p.tier = static_cast<std::uint32_t>(v); }) &&
+                          take("port.far_tier", to_.ports, 0, last_of(to_.tiers),
+                               [](Port& p, std::int64_t v) { p.far_tier = static_cast<std::uint32_t>(v); }) &&
+                          take("port.group", to_.ports, 0, last_of(to_.groups),
+                               [](Port& p, std::int64_t v) { p.group = static_cast<std::uint32_t>(v); }) &&
+                          take("port.rate", to_.ports, 1, INT64_MAX, [](Port& p, std::int64_t v) {
+                            p.bits_per_second = static_cast<std::uint64_t>(v);
+                          });
     if (!is_whole) return false;
     to_.host_groups.resize(to_.hosts.size());
-    return take("host.group", to_.host_groups, 0, last_of(to_.groups), [](std::uint32_t& g, std::int64_t v) { g = static_cast<std::uint32_t>(v); });
+    return take("host.group", to_.host_groups, 0, last_of(to_.groups),
+                [](std::uint32_t& g, std::int64_t v) { g = static_cast<std::uint32_t>(v); });
   }
 
   bool read_run() {
@@ -164,14 +191,19 @@ class OverviewReader {
     to_.flows_left_out = static_cast<std::uint64_t>((*run)[4]);
     constexpr std::int64_t kMostParts = 1 << 16;
     const std::int64_t parts = (*run)[5];
-    if (to_.begin_ps < 0 || to_.part_ps < 1 || to_.end_ps < 0 || (*run)[4] < 0 || parts < 0 || parts > kMostParts) return refuse("its times cannot be");
+    if (to_.begin_ps < 0 || to_.part_ps < 1 || to_.end_ps < 0 || (*run)[4] < 0 || parts < 0 ||
+        parts > kMostParts)
+      return refuse("its times cannot be");
     if (parts != 0 && to_.part_ps > (INT64_MAX - to_.begin_ps) / parts) return refuse("its times cannot be");
     to_.parts = static_cast<std::size_t>(parts);
-    if (to_.ports.size() * to_.parts > RunOverview::kMostCells) return refuse("it has too many values of ports");
+    if (to_.ports.size() * to_.parts > RunOverview::kMostCells)
+      return refuse("it has too many values of ports");
     to_.sent.resize(to_.ports.size() * to_.parts);
     to_.deepest.resize(to_.sent.size());
-    return take("port.sent", to_.sent, 0, INT64_MAX, [](std::uint64_t& s, std::int64_t v) { s = static_cast<std::uint64_t>(v); }) &&
-           take("port.deepest", to_.deepest, 0, UINT32_MAX, [](std::uint32_t& d, std::int64_t v) { d = static_cast<std::uint32_t>(v); });
+    return take("port.sent", to_.sent, 0, INT64_MAX,
+                [](std::uint64_t& s, std::int64_t v) { s = static_cast<std::uint64_t>(v); }) &&
+           take("port.deepest", to_.deepest, 0, UINT32_MAX,
+                [](std::uint32_t& d, std::int64_t v) { d = static_cast<std::uint32_t>(v); });
   }
 
   RunOverview& to_;
@@ -213,9 +245,16 @@ std::string RunOverview::bytes() const {
   columns.put_all("host.group", host_groups, same);
   columns.put_all("port.sent", sent, same);
   columns.put_all("port.deepest", deepest, same);
-  const auto left_out = static_cast<std::int64_t>(flows_left_out), part_count = static_cast<std::int64_t>(parts);
-  columns.put_all("run", std::vector<std::int64_t>{begin_ps, part_ps, end_ps, detail_until_ps, left_out, part_count}, same);
-  const Json about = {{"hosts", hosts}, {"workloads", workloads}, {"tiers", tiers}, {"groups", groups}, {"graphs", std::move(list)}};
+  const auto left_out = static_cast<std::int64_t>(flows_left_out),
+             part_count = static_cast<std::int64_t>(parts);
+  columns.put_all("run",
+                  std::vector<std::int64_t>{begin_ps, part_ps, end_ps, detail_until_ps, left_out, part_count},
+                  same);
+  const Json about = {{"hosts", hosts},
+                      {"workloads", workloads},
+                      {"tiers", tiers},
+                      {"groups", groups},
+                      {"graphs", std::move(list)}};
   return join(kMark, about.dump(-1, ' ', false, Json::error_handler_t::replace), "\n", columns.bytes());
 }
 

@@ -1,6 +1,6 @@
-// A run from above: one row for each flow, the operations of collectives, and over time what each port sent and what waited in it.
-// Memory is bounded by the fabric and the traffic, not by the length of the run. `verbatim run --record` keeps it beside the
-// packets, and keeps it when there are too many packets to keep.
+// A run from above: one row for each flow, the operations of collectives, and over time what each port sent
+// and what waited in it. Memory is bounded by the fabric and the traffic, not by the length of the run.
+// `verbatim run --record` keeps it beside the packets, and keeps it when there are too many packets to keep.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,15 @@ struct RunOverview {
     enum class Kind : std::uint8_t { kSend, kReceive, kCompute };
     std::uint32_t rank = 0, peer = 0;  // peer: of a message, the other rank
     Kind kind = Kind::kSend;
-    std::uint64_t bytes = 0;           // of a message
+    std::uint64_t bytes = 0;  // of a message
     // Of a receive `from` is when its message was sent. to_ps -1: it has not ended.
     std::int64_t from_ps = 0, to_ps = -1;
   };
   struct Graph {
     std::string name, what;
-    std::vector<std::uint32_t> hosts;    // by rank, of `hosts`
-    std::uint32_t every = 1;             // the operations of every so-manieth rank are kept
-    std::vector<Operation> operations;   // those that have started
+    std::vector<std::uint32_t> hosts;   // by rank, of `hosts`
+    std::uint32_t every = 1;            // the operations of ranks that this divides are kept
+    std::vector<Operation> operations;  // those that have started
   };
   // One end of a cable, in the order of the topology's cables, both ends of each.
   struct Port {
@@ -62,10 +62,10 @@ struct RunOverview {
   // Parts of the time from the first packet on, by port: a port has `parts` values behind each other.
   std::int64_t begin_ps = 0, part_ps = 1;
   std::size_t parts = 0;
-  std::vector<std::uint64_t> sent;      // bytes that began to leave in the part
-  std::vector<std::uint32_t> deepest;   // the most bytes that waited in all its output queues
-  std::int64_t end_ps = 0;              // of the run
-  std::int64_t detail_until_ps = -1;    // packets and the like are recorded until then; -1: to the end
+  std::vector<std::uint64_t> sent;     // bytes that began to leave in the part
+  std::vector<std::uint32_t> deepest;  // the most bytes that waited in one of its output queues
+  std::int64_t end_ps = 0;             // of the run
+  std::int64_t detail_until_ps = -1;   // packets and the like are recorded until then; -1: to the end
 
   bool has_fabric() const { return parts != 0 && !ports.empty(); }
   std::string bytes() const;

@@ -29,9 +29,9 @@ std::uint32_t values_of(TraceEvent event) {
 
 }  // namespace
 
-RunRecording::RunRecording(std::FILE* file, const ComponentTable& components, std::uint64_t most)
+RunRecording::RunRecording(std::FILE* file, const ComponentTable& components, const Limits& limits)
     : components_(components),
-      most_(most),
+      limits_(limits),
       writer_(file),
       facts_(components, [this](const std::string& line) { writer_.line(RecordedLine::kFacts, line); }),
       order_([this](const Item& item) { write(item); }),
@@ -72,7 +72,8 @@ std::uint32_t RunRecording::slot(std::uint32_t component, std::uint32_t kind, st
 }
 
 void RunRecording::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
-  if (!takes(record.time_ps)) return;
+  const bool is_state = record.event == TraceEvent::kQpState;
+  if (is_state ? until_ps_ >= 0 || states_++ >= limits_.states : !takes(record.time_ps)) return;
   // Of other bytes only hashes are ever shown.
   const bool has_bytes = record.event == TraceEvent::kProgramOutput;
   const auto kind = static_cast<std::uint32_t>(record.event);

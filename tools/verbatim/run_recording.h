@@ -17,9 +17,19 @@ namespace verbatim::cli {
 
 class RunRecording final : public TraceSink, public FactObserver, public PacketObserver, public observe::TraceWords {
  public:
-  // Both outlive it. `most`: records and facts that are kept at most; those that follow are left out.
-  static constexpr std::uint64_t kAll = ~std::uint64_t{0}, kMostWithoutPrograms = 1'000'000;
-  RunRecording(std::FILE* file, const ComponentTable& components, std::uint64_t most = kAll);
+  // Records and facts that are kept at most; those that follow are left out.
+  struct Limits {
+    std::uint64_t records = kAll;
+    std::uint64_t states = kAll;  // of queue pairs, which do not count as records
+    static constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  };
+  // Of a run without programs and with so many flows: enough to see how flows begin, and a page that is quick to look at.
+  static Limits usual_limits(std::size_t flows) {
+    constexpr std::size_t kManyFlows = 20'000;
+    return {.records = flows > kManyFlows ? 200'000u : 1'000'000u, .states = 3 * kManyFlows};
+  }
+  // Both outlive it.
+  RunRecording(std::FILE* file, const ComponentTable& components, const Limits& limits);
 
   void add(std::int64_t time_ps, ComponentId component, std::string text) override;
   void tell_fabric(const config::TopologySpec& topology) { facts_.tell_fabric(topology); }
@@ -53,7 +63,7 @@ class RunRecording final : public TraceSink, public FactObserver, public PacketO
   // Whether what happens at that time is kept. Each call that returns true counts.
   bool takes(std::int64_t time_ps) {
     if (until_ps_ >= 0) return false;
-    if (taken_++ < most_) return true;
+    if (taken_++ < limits_.records) return true;
     until_ps_ = time_ps;
     return false;
   }
@@ -63,8 +73,8 @@ class RunRecording final : public TraceSink, public FactObserver, public PacketO
                      bool has_bytes = false);
 
   const ComponentTable& components_;
-  const std::uint64_t most_;
-  std::uint64_t taken_ = 0;
+  const Limits limits_;
+  std::uint64_t taken_ = 0, states_ = 0;
   std::int64_t until_ps_ = -1;
   observe::RecordingWriter writer_;
   RunFacts facts_;

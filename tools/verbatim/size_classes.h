@@ -1,4 +1,5 @@
-// Classes of sizes for tables of flows: one for each size where there are few, else up to 1 KiB, up to 4 KiB and so on.
+// Classes of sizes for tables of flows: one for each size where there are few, else up to 1 KiB, up to 4 KiB
+// and so on.
 #pragma once
 
 #include <cstdint>

@@ -2,28 +2,9 @@
 // Congestion below the ladder: lanes of ports, rates of queue pairs, the utilisation of links as a heat map, flows. Of many the worst
 // are drawn, and the others when the fold that they are behind is opened.
 const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => {
-  const kFirst = 12;  // that are not behind a fold
-  const { chart, axis, area, pieces, valueAt, sumOf, band, names, legend, count, x, isShown, kLeft } = charts;
+  const { chart, foldRest, area, pieces, valueAt, sumOf, band, names, legend, count, x, isShown } = charts;
   const { lanes, rates, lanes_left_out, rates_left_out } = data.congestion;
   const shortName = (port) => port.slice(port.indexOf("/") + 1);
-
-  // `draw(parent, one)` for each of a list.
-  const foldRest = (parent, list, draw, words, leftOut) => {
-    for (const one of list.slice(0, kFirst)) draw(parent, one);
-    axis(parent);
-    const rest = list.slice(kFirst);
-    if (rest.length) {
-      const fold = element("details"), summary = element("summary", "", count(rest.length, "more " + words)), inside = element("div");
-      fold.append(summary, inside);
-      fold.addEventListener("toggle", () => {
-        if (!fold.open || inside.firstChild) return;
-        for (const one of rest) draw(inside, one);
-        axis(inside);
-      });
-      parent.append(fold);
-    }
-    if (leftOut) parent.append(element("p", "hint", count(leftOut, "more " + words) + " with less are not in this page."));
-  };
 
   const bars = (body, list, className, y, high) => {
     for (const { from, to, value } of list) {

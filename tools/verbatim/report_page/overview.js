@@ -37,7 +37,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
     tail.type = "checkbox";
     tail.addEventListener("change", show);
     label.append(tail, " show the slowest tenth on a scale of its own");
-    id("flows-of").append(label);
+    if (of.all.finished >= 100) id("flows-of").append(label);
 
     const drawCurves = (shown, nameOf, isTail, leftOut) => {
       const parent = id("flow-curves");
@@ -98,7 +98,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
   };
 
   // ---- groups of hosts or ports: those of `groups` that are used, and blocks of them where they are many
-  const kMostRows = 32, kMostSingle = 24;
+  const kMostRows = 16, kMostSingle = 24;
   const blocksOf = (list) => {
     const each = Math.ceil(list.length / kMostRows), blocks = [];
     for (let k = 0; k < list.length; k += each) {
@@ -205,12 +205,15 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
     };
     const runBars = (box) => {
       for (const one of over.collectives.slice(0, 12)) {
-        const plot = chart(box, 18, one.name + ": " + count(one.runs.length, "run"), (body) => one.runs.forEach((run, k) => {
+        // Some hosts begin with the next run while others are not done: neighbours are in two rows.
+        const rows = one.runs.length > 1 ? 2 : 1;
+        const plot = chart(box, 2 + 16 * rows, one.name + ": " + count(one.runs.length, "run"), (body) => one.runs.forEach((run, k) => {
           const until = run.finish_ps === null ? time.end : run.finish_ps;
           if (run.start_ps === null || !isShown(run.start_ps, until)) return;
           const left = x(run.start_ps), wide = Math.max(1.5, x(until) - left - .8);
-          body.append(svg("rect", { class: "run", x: left, y: 2, width: wide, height: 14 }));
-          if (wide > 60) body.append(svg("text", { class: "on-run", x: left + 4, y: 13 }, "run " + (k + 1) + (run.time_ps ? ", " + timeText(run.time_ps) : "")));
+          const top = 1 + 16 * (k % rows);
+          body.append(svg("rect", { class: "run", x: left, y: top, width: wide, height: 14 }));
+          if (wide > 120) body.append(svg("text", { class: "on-run", x: left + 4, y: top + 11 }, "run " + (k + 1) + (run.time_ps ? ", " + timeText(run.time_ps) : "")));
         }), (t) => {
           const k = one.runs.findLastIndex((run) => run.start_ps !== null && run.start_ps <= t), run = one.runs[k];
           return k < 0 ? "" : one.name + ", run " + (k + 1) + ": " + (run.time_ps === null ? "not ended" : timeText(run.time_ps) + (run.bus_bytes_per_second ? ", bus bandwidth " + (run.bus_bytes_per_second / 1e9).toFixed(3) + " GB/s" : ""));
@@ -242,24 +245,27 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
     if (!loads || !over.parts || !loads.share.some((share) => share > 0)) return;
     charts.show(id("loads"));
     const parent = id("loads"), { parts } = over, all = Array.from({ length: loads.count }, (_, k) => k);
-    let isMean = true;
-    legend(parent, ...kSteps.map((share, k) => ["heat-" + (k + 1), "from " + Math.round(100 * share) + " %"]));
+    legend(parent, ...kSteps.map((share, k) => ["heat-" + (k + 1), "from " + Math.round(100 * share) + " %"]), ["", "of several ports: above the busiest one, below their mean"]);
     const draw = (box, own, name, title, onClick) => {
       const value = (k) => { let most = 0, sum = 0; for (const port of own) { const share = loads.share[port * parts + k]; sum += share; if (share > most) most = share; } return [sum / own.length, most]; };
-      const cells = Array.from({ length: parts }, (_, k) => value(k)), high = 14, until = Math.max(1, Math.min(parts, Math.ceil((over.last - over.begin) / over.part)));
+      const cells = Array.from({ length: parts }, (_, k) => value(k)), high = own.length > 1 ? 16 : 13, until = Math.max(1, Math.min(parts, Math.ceil((over.last - over.begin) / over.part)));
       const mean = Math.round(cells.reduce((sum, cell) => sum + cell[0], 0) / until), most = Math.max(...cells.map((cell) => cell[1]));
       const label = title + ": " + (own.length > 1 ? count(own.length, "port") + ", " : "") + "mean " + mean + " %, the busiest port at most " + most + " % of its rate in " + timeText(over.part);
+      const rows = own.length > 1 ? [[1, "1h", 8], [0, "9h", 13]] : [[1, "1h", 12]];  // of a cell: the busiest, the mean
       const plot = chart(box, high, label, (body) => {
         const shapes = kSteps.map(() => []);
         cells.forEach((cell, k) => {
-          const from = over.begin + k * over.part, to = from + over.part, step = kSteps.findLastIndex((share) => (isMean ? cell[0] : cell[1]) / 100 >= share);
-          if (step < 0 || !isShown(from, to)) return;
-          shapes[step].push("M" + x(from).toFixed(1) + " 1h" + Math.max(.7, x(to) - x(from)).toFixed(1) + "V13H" + x(from).toFixed(1) + "z");
+          const from = over.begin + k * over.part, to = from + over.part;
+          if (!isShown(from, to)) return;
+          for (const [which, top, bottom] of rows) {
+            const step = kSteps.findLastIndex((share) => cell[which] / 100 >= share);
+            if (step >= 0) shapes[step].push("M" + x(from).toFixed(1) + " " + top + Math.max(.7, x(to) - x(from)).toFixed(1) + "V" + bottom + "H" + x(from).toFixed(1) + "z");
+          }
         });
         shapes.forEach((paths, k) => { if (paths.length) body.append(svg("path", { class: "heat-" + (k + 1), d: paths.join("") })); });
       }, (t) => {
         const cell = cells[Math.floor((t - over.begin) / over.part)];
-        return cell ? title + (own.length > 1 ? ": mean " + Math.round(cell[0]) + " %, busiest port " + cell[1] + " %" : ": " + cell[0] + " % of " + loads.rate[own[0]] / 1e3 + " Gbit/s") : "";
+        return cell ? title + (own.length > 1 ? ": mean " + cell[0].toFixed(1) + " %, busiest port " + cell[1] + " %" : ": " + cell[1] + " % of " + loads.rate[own[0]] / 1e3 + " Gbit/s") : "";
       });
       rowName(plot, name, label, onClick);
     };
@@ -284,13 +290,6 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
       });
       axis(box);
     });
-    if (groups.length) {
-      const label = element("label"), box = element("input");
-      box.type = "checkbox";
-      box.addEventListener("change", () => { isMean = !box.checked; charts.redraw(parent); });
-      label.append(box, " colour by the busiest port of a row instead of their mean");
-      id("loads-of").append(label);
-    }
     choose.put("");
   };
 

@@ -200,14 +200,36 @@
       if (flags && isBad) box.title = "Show the first one";
       id("tiles").append(box);
     };
-    const none = "no message completed";
+    const none = "no message completed", over = data.overview;
+    const isPart = over && over.detail_until >= 0, losses = (data.run && data.run.losses) || {};
+    const byFlows = over && over.flows && over.flows.all.flows ? over.flows.all : null, size = (n) => n.toLocaleString("en");
+    if (byFlows) {
+      const isAll = byFlows.finished === byFlows.flows, slow = (key) => byFlows[key] === undefined ? "" : "; slowdown " + (byFlows[key] / 1000).toFixed(2) + "×";
+      tile("flows finished", size(byFlows.finished), isAll ? "all" : "of " + size(byFlows.flows) + (byFlows.failed ? ", " + byFlows.failed + " failed" : ""), 0, !isAll && byFlows.failed > 0);
+      tile("completion time, median", byFlows.finished ? time.text(byFlows.p50) : "—", "p50 of the flows" + slow("s50"));
+      tile("completion time, p99", byFlows.finished ? time.text(byFlows.p99) : "—", byFlows.finished ? "longest " + time.text(byFlows.longest) + slow("s99") : "");
+    }
+    for (const one of over ? over.collectives.slice(0, 3) : []) {
+      const ended = one.runs.filter((run) => Number.isFinite(run.time_ps)), middle = (key) => ended.map((run) => run[key]).sort((a, b) => a - b)[Math.ceil(ended.length / 2) - 1];
+      const bus = ended.length ? middle("bus_bytes_per_second") : undefined;
+      tile(one.name, ended.length ? time.text(middle("time_ps")) : "not ended", ended.length ? (one.run_count > 1 ? "median of " + ended.length + " of " + one.run_count + " runs" : one.hosts + " hosts") + (bus ? "; bus bandwidth " + (bus / 1e9).toFixed(3) + " GB/s" : "") : one.ended + " of " + one.operations + " operations ended");
+    }
+    if (isPart) {
+      const dropped = losses.packets_dropped || 0;
+      tile("drops", size(dropped), data.run && data.run.packets !== undefined ? "of " + plural(data.run.packets, "packet") + " sent" : "", 0, dropped > 0);
+      return tile("packets sent again", size(losses.packets_sent_again || 0), "");
+    }
+    if (byFlows || (over && over.collectives.length)) return tileLosses();
     tile("throughput", f.bits_per_second === null ? "—" : rate(f.bits_per_second), f.messages ? plural(f.messages, "message") + ", " + f.bytes.toLocaleString("en") + " bytes; " + time.text(f.busy_ps) + " with a message under way" : none);
     tile("latency, median", f.p50_ps < 0 ? "—" : time.text(f.p50_ps), f.messages ? "p50, from post to completion" : none);
     tile("latency, p99", f.p99_ps < 0 ? "—" : time.text(f.p99_ps), f.messages ? "longest " + time.text(f.longest_ps) : none);
+    tileLosses();
+    function tileLosses() {
     tile("drops", f.drops.toLocaleString("en"), "of " + plural(f.packets, "packet") + " sent", kDropped, f.drops > 0);
     tile("retries", f.retries.toLocaleString("en"), plural(f.repeated_packets, "packet") + " sent again" + (f.rnr_naks ? ", " + plural(f.rnr_naks, "RNR NAK") : ""), kRetransmission, f.retries > 0);
     tile("completions with errors", f.failed_completions.toLocaleString("en"), "of " + plural(f.completions, "completion") + (f.flushed_completions ? ", " + f.flushed_completions + " flushed" : ""),
       kError | kFlushed, f.failed_completions > 0);
+    }
   };
 
   // ---- what went wrong. Programs that were ended by SIGKILL or SIGTERM had to: a fault did it, or the end of the run.
@@ -400,12 +422,13 @@
   const run = data.run || {};
   id("summary").textContent = [run.outcome ? "outcome " + run.outcome : "",
     ended.length ? ended.length + (ended.length === 1 ? " program" : " programs") + " failed" : "", run.virtual_time_ps ? "virtual time " + time.text(run.virtual_time_ps) : "",
-    data.packets + " packets", run.seed !== undefined ? "seed " + run.seed : "", run.freedom ? "freedom " + run.freedom : ""].filter(Boolean).join(", ");
+    (data.run && data.run.packets !== undefined && data.overview && data.overview.detail_until >= 0 ? data.run.packets : data.packets).toLocaleString("en") + " packets", run.seed !== undefined ? "seed " + run.seed : "", run.freedom ? "freedom " + run.freedom : ""].filter(Boolean).join(", ");
   id("origin").textContent = "Verbatim " + (run.version || "") + (run.digest ? ", digest " + run.digest + " (" + run.determinism + (run.digest_note ? "; " + run.digest_note : "") + ")" : "");
   const all = element("option", "", "all");
   all.value = "-1";
   id("qp").append(all);
-  data.columns.forEach((col, c) => { if (!col.qp) return; const option = element("option", "", fullName(c)); option.value = String(c); id("qp").append(option); });
+  const kMostChoices = 2000;
+  data.columns.slice(0, kMostChoices).forEach((col, c) => { if (!col.qp) return; const option = element("option", "", fullName(c)); option.value = String(c); id("qp").append(option); });
   tiles();
   failures();
   makeOutput(0);

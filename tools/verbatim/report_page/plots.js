@@ -4,11 +4,11 @@ const verbatimPlots = ({ id, element, svg }) => {
   const kWide = 1000, kHigh = 270, kLeft = 90, kRight = 20, kTop = 24, kBottom = 44;
   const kColours = 8;
 
-  // "1.5 µs": a time on an axis or in a reading, to three digits.
+  // "1.5 µs": a time on an axis or in a reading, to four digits.
   const timeText = (ps) => {
     const units = [[1e12, "s"], [1e9, "ms"], [1e6, "µs"], [1e3, "ns"], [1, "ps"]];
     const [unit, name] = units.find(([one]) => ps >= one) || units[4];
-    return Number((ps / unit).toPrecision(3)) + " " + name;
+    return Number((ps / unit).toPrecision(4)) + " " + name;
   };
   const bytesText = (bytes) => {
     const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -25,6 +25,12 @@ const verbatimPlots = ({ id, element, svg }) => {
     const unit = base === 2 ? 2 ** Math.max(1, Math.ceil(span / Math.log(2) / 12)) : 10;
     for (let power = unit ** Math.floor(Math.log(least) / Math.log(unit) - 1e-9); power <= most * 1.000001; power *= unit)
       for (const step of steps) if (power * step >= least * .999999 && power * step <= most * 1.000001) marks.push(power * step);
+    // Between two powers there may be none of these: round values then.
+    if (marks.length < 3 && base !== 2) {
+      const step = [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10((most - least) / 6))).find((one) => one >= (most - least) / 6);
+      marks.length = 0;
+      for (let k = Math.ceil(least / step); k * step <= most; ++k) marks.push(k * step);
+    }
     return { at: (v) => (Math.log(Math.min(most, Math.max(least, v))) - low) / span, value: (share) => Math.exp(low + share * span), marks };
   };
   const linearAxis = (least, most, marks) => ({ at: (v) => (v - least) / (most - least), value: (share) => least + share * (most - least), marks });
