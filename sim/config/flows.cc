@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <tuple>
 
 #include "sim/ib/partition.h"
+#include "sim/workload/freedom.h"
 
 namespace verbatim::config {
 
@@ -59,6 +61,23 @@ std::vector<std::size_t> content_order(const workload::Traffic& traffic) {
   return order;
 }
 
+// The delay of background flows, chosen once for each adapter that sends some.
+class BackgroundPhases {
+ public:
+  explicit BackgroundPhases(Simulation& simulation) : simulation_(simulation) {}
+  Duration of(std::uint32_t adapter) {
+    Choices& choices = simulation_.choices();
+    if (!choices.is_free()) return Duration(0);
+    const auto [entry, is_new] = chosen_.try_emplace(adapter);
+    if (is_new) entry->second = workload::freedom::kBackgroundPhase.choose(choices, simulation_.adapter_component(adapter));
+    return entry->second;
+  }
+
+ private:
+  Simulation& simulation_;
+  std::map<std::uint32_t, Duration> chosen_;  // by adapter
+};
+
 }  // namespace
 
 std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const workload::Traffic& traffic,
@@ -70,6 +89,7 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
     return index == workload::FlowPlan::kNone ? nullptr : triggers[index];
   };
   std::vector<workload::Flow*> added(traffic.flows.size());
+  BackgroundPhases phases(simulation);
   for (const std::size_t index : content_order(traffic)) {
     const workload::FlowPlan& plan = traffic.flows[index];
     const workload::FlowKind& kind = traffic.kinds[plan.kind];
@@ -87,6 +107,7 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
     params.on = kind.on;
     params.off = kind.off;
     params.is_background = traffic.is_background(plan);
+    if (params.is_background && !is_triggered) params.start += phases.of(plan.from);
     params.on_sent = trigger_of(plan.on_sent);
     params.on_received = trigger_of(plan.on_received);
     added[index] =

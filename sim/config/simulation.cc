@@ -72,6 +72,7 @@ std::vector<std::string> Simulation::component_names(const TopologySpec& topolog
 Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices& choices, Order order)
     : topology_(topology),
       seed_(seed),
+      choices_(choices),
       cables_(topology),
       least_cable_(least_propagation(topology)),
       components_(component_names(topology)),
@@ -148,7 +149,7 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
   const hca::PortAddress address = address_of(index);
   // Adapters of several hosts may have the same device name, so each gets a seed of its own, by its component's name.
   const std::string component = "hca/" + spec.name;
-  const ComponentId id = components_.id(component);
+  const ComponentId id = adapter_component(index);
   Adapter& adapter = adapters_[index];
   fabric::PortParams params;
   params.virtual_lanes = profile.virtual_lanes;

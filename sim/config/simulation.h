@@ -59,6 +59,7 @@ class Simulation {
 
   Engine& engine() { return engine_; }
   Tracer& tracer() { return tracer_; }
+  Choices& choices() { return choices_; }
   const ComponentTable& components() const { return components_; }
   const TopologySpec& topology() const { return topology_; }
   const subnet::Plan& plan() const { return plan_; }
@@ -70,6 +71,7 @@ class Simulation {
     CHECK(adapters_.at(adapter).hca != nullptr);
     return *adapters_[adapter].hca;
   }
+  ComponentId adapter_component(std::size_t adapter) const { return components_.id("hca/" + topology_.adapters.at(adapter).name); }
   management::PortManagement& port_management(std::size_t adapter) { return adapters_.at(adapter).management->port(); }
   fabric::Port& host_port(std::size_t adapter) { return *adapters_.at(adapter).port; }
   // By index into topology().hosts; of one that runs programs.
@@ -139,6 +141,7 @@ class Simulation {
 
   const TopologySpec& topology_;
   const std::uint64_t seed_;
+  Choices& choices_;
   const CableIndex cables_;
   const Duration least_cable_;  // propagation of the shortest one
   ComponentTable components_;

@@ -123,6 +123,8 @@ constexpr SiteText kTexts[] = {
      "a healthy fabric loses almost nothing", "handle errors of every request"},
     {"packet-fault/delay", "a packet is delayed", "the delay of a packet is not limited (IBA 9.7.6)",
      "packets of one path take the same time", "handle packets and answers that arrive after a timeout"},
+    {"background-phase", "background flows of a host start later", "the traffic of others starts whenever they start it",
+     "on an idle fabric nothing is in the way", "do not rely on the time that a message takes"},
     {"link-down", "a link goes down", "cables are pulled, and transceivers fail", "in a quiet machine room links stay up for years",
      "treat failed completions and closed connections as normal events"},
     {"link-down/duration", "how long a link is down", "the time for which a link is down is not limited",

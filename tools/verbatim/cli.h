@@ -50,6 +50,8 @@ struct RunOptions {
   std::string calls;  // a file for the programs' calls
   std::string flows;  // a file for the table of flows
   std::string series, series_step;  // a file for time series, and a time or "change"; empty: 10 us
+  std::vector<std::string> watch;  // hosts and switches that trace, capture and recording show; empty: all
+  std::string watch_time;          // "FROM..TO" that they show; empty: always
   std::string junit;  // a file for the result as JUnit XML
   std::function<void(const supervisor::ProgramCall&)> on_call;  // of a grader: every call of the programs, call by call
   std::uint32_t snap_length = 0;  // bytes of a packet in the capture, 0: all

@@ -101,6 +101,11 @@ void add_show(CLI::App* verb, RunOptions& options) {
               {"port", "link"});
   verb->add_option("--calls", options.calls, "write the system calls and verbs of the programs to this file, one a line, as strace does")
       ->type_name("FILE");
+  verb->add_option("--watch", options.watch,
+                   "with --trace, --pcap or --record: only this host or switch, or those of a pattern such as \"leaf[0-3]\"; may be given several times")
+      ->type_name("NODE");
+  verb->add_option("--watch-time", options.watch_time, "with --trace, --pcap or --record: only this part of the run, such as 10ms..10.5ms")
+      ->type_name("FROM..TO");
   verb->add_option("--flows", options.flows, "write a line for each flow as CSV to this file: ends, bytes, start, finish, rate")->type_name("FILE");
   verb->add_option("--series", options.series,
                    "write time series as CSV to this file: output queues, pauses, marks, drops, bytes sent, rates of queue pairs")

@@ -332,6 +332,7 @@ PageBlocks overview_blocks(const RunOverview& overview, const nlohmann::json& re
            {"end", overview.end_ps},
            {"last", ports.last_ps()},
            {"detail_until", overview.detail_until_ps},
+           {"is_part", !overview.has_all_detail},
            {"hosts", overview.hosts},
            {"host_groups", overview.host_groups},
            {"tiers", overview.tiers},

@@ -11,7 +11,8 @@ namespace verbatim::cli {
 
 // `report`: run.json, or null. The index is the "overview" of the page's head, all times in ps:
 //
-//  - "begin", "part", "parts", "end", "detail_until", "last" (nothing was sent later).
+//  - "begin", "part", "parts", "end", "last" (nothing was sent later); "detail_until", "is_part": what is known of packets
+//    is of a part of the run.
 //  - "hosts", "tiers", "groups": names. "host_groups": of each host.
 //  - "flows": "all" and "workloads" (none where one has all flows), each with "name", "flows", "finished", "failed", "endless";
 //    "curve", pairs of a time and how many flows took at most so long; "classes", the same by size, with "bytes", "is_exact" and

@@ -298,9 +298,10 @@ void OverviewRecorder::add_graphs(const std::vector<config::DrawnGraph>& graphs,
   }
 }
 
-const RunOverview& OverviewRecorder::finish(Instant end, std::int64_t detail_until_ps) {
+const RunOverview& OverviewRecorder::finish(Instant end, std::int64_t detail_until_ps, bool watches_all) {
   overview_.end_ps = to_ps(end);
   overview_.detail_until_ps = detail_until_ps;
+  overview_.has_all_detail = watches_all && detail_until_ps < 0;
   const bool has_level = std::ranges::any_of(levels_, [](std::uint32_t level) { return level != 0; });
   const std::size_t last = has_begun_ && has_level ? part_of(overview_.end_ps) : 0;
   for (std::size_t port = 0; has_level && port < overview_.ports.size(); ++port) reach(port, last);

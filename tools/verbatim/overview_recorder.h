@@ -32,8 +32,8 @@ class OverviewRecorder final : public TraceSink, public FactObserver {
   // `graphs` and `runs` in the same order.
   void add_graphs(const std::vector<config::DrawnGraph>& graphs,
                   const std::vector<const workload::GraphRun*>& runs);
-  // The run has ended. `detail_until_ps` as in RunOverview.
-  const RunOverview& finish(Instant end, std::int64_t detail_until_ps);
+  // The run has ended. `detail_until_ps` as in RunOverview; `watches_all`: of all components and times.
+  const RunOverview& finish(Instant end, std::int64_t detail_until_ps, bool watches_all);
 
  private:
   static constexpr std::uint32_t kNoPort = ~0u;

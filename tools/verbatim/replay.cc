@@ -13,6 +13,7 @@
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/shell/session_file.h"
 #include "tools/verbatim/shrink.h"
+#include "tools/verbatim/watch.h"
 #include "tools/verbatim/working_files.h"
 
 namespace verbatim::cli {
@@ -58,6 +59,8 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.calls = show.calls;
   options.series = show.series;
   options.flows = show.flows;
+  options.watch = show.watch;
+  options.watch_time = show.watch_time;
   options.snap_length = show.snap_length;
   options.explain_latency = show.explain_latency;
   options.out = show.out;
@@ -69,6 +72,7 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   config::Diagnostics diagnostics;
   if (const auto limit = parse_limit("--until", show.time_limit, diagnostics)) plan.scenario.time_limit = *limit;
   if (const auto step = parse_series_step(show, diagnostics)) plan.series_step = *step;
+  plan.watch = parse_watch(show, plan.scenario.topology, diagnostics);
   plan.debugger = find_debugged(plan.scenario, show, diagnostics);
   if (plan.debugger) plan.debugger->libraries = plan.shim_directory;
   if (diagnostics.empty()) return true;

@@ -211,7 +211,7 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture, const Record
   PageBlocks overview = run.overview ? overview_blocks(*run.overview, run.report) : PageBlocks{};
   of_sides.update(beside.index);
   std::int64_t end = picture.rows.empty() ? 1 : picture.rows.back().time_ps;
-  if (run.overview && run.overview->detail_until_ps >= 0) end = std::max(end, run.overview->end_ps);
+  if (run.overview && !run.overview->has_all_detail) end = std::max(end, run.overview->end_ps);
   const Json head = {{"format", 6},
                      {"run", run_json(run)},
                      {"figures", to_json(figures)},

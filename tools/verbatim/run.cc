@@ -24,6 +24,7 @@
 #include "tools/verbatim/output_file.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/watch.h"
 
 namespace verbatim::cli {
 
@@ -395,6 +396,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
   if (const auto step = parse_series_step(options, diagnostics)) plan.series_step = *step;
+  plan.watch = parse_watch(options, plan.scenario.topology, diagnostics);
   if (config::quirks_of(plan.scenario.freedom) != 0) config::set_quirks(plan.scenario);
   plan.seeds = parse_seeds(options, diagnostics);
   plan.debugger = find_debugged(plan.scenario, options, diagnostics);

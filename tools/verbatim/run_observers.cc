@@ -14,20 +14,24 @@ namespace verbatim::cli {
 namespace {
 
 // Both ends of every cable, or every cable, in the order of the cables.
-std::vector<observe::PcapInterface> pcap_interfaces(const config::Simulation& simulation, bool is_per_link) {
+// Those that are watched; of a cable one end is enough.
+std::vector<observe::PcapInterface> pcap_interfaces(const config::Simulation& simulation, bool is_per_link, const observe::WatchSet& watch) {
   const config::TopologySpec& topology = simulation.topology();
   std::vector<observe::PcapInterface> ends;
   const auto name = [&](const config::Endpoint& end) { return topology.node_name(end) + ":" + std::to_string(end.port); };
   for (const config::LinkSpec& link : topology.links) {
     if (is_per_link) {
       const std::string a = name(link.end_a), b = name(link.end_b);
-      ends.push_back({simulation.components().id("port/" + a), a + " <-> " + b, "cable; outbound is what " + a + " sends",
-                      topology.is_roce(), simulation.components().id("port/" + b)});
+      const ComponentId here = simulation.components().id("port/" + a), there = simulation.components().id("port/" + b);
+      if (watch.has(here) || watch.has(there))
+        ends.push_back({here, a + " <-> " + b, "cable; outbound is what " + a + " sends", topology.is_roce(), there});
       continue;
     }
     for (const bool first : {true, false}) {
       const std::string own = name(first ? link.end_a : link.end_b);
-      ends.push_back({simulation.components().id("port/" + own), own, "cable to " + name(first ? link.end_b : link.end_a),
+      const ComponentId port = simulation.components().id("port/" + own);
+      if (!watch.has(port)) continue;
+      ends.push_back({port, own, "cable to " + name(first ? link.end_b : link.end_a),
                       topology.is_roce(), std::nullopt});
     }
   }
@@ -74,25 +78,27 @@ std::string Observers::add_to(config::Simulation& simulation, const RunOptions& 
   if (!options.trace.empty() || options.keep_trace) {
     const std::string path = options.keep_trace ? options.out + "/" + kTraceFile : options.trace;
     if (std::string failure = trace_file.open(path); !failure.empty()) return failure;
-    tracer.add(text.emplace(trace_file.get(), simulation.components()));
+    text.emplace(trace_file.get(), simulation.components());
+    watched_text.emplace(plan.watch, observe::Watched::Observers{.records = &*text, .words = &*text});
+    watched_text->add_to(tracer);
   }
-  observe::TraceWords* words = text ? &*text : nullptr;
+  observe::TraceWords* words = text ? &*watched_text : nullptr;
   if (!options.record.empty()) {
     if (std::string failure = recording_file.open(options.record); !failure.empty()) return failure;
     RunRecording::Limits limits;
     if (plan.programs.empty()) limits = RunRecording::usual_limits(plan.scenario.traffic.flows.size());
     if (options.record_most >= 0) limits.records = static_cast<std::uint64_t>(options.record_most);
     RunRecording& to = recording.emplace(recording_file.get(), simulation.components(), limits);
-    tracer.add(static_cast<TraceSink&>(to));
-    tracer.add(static_cast<FactObserver&>(to));
-    tracer.add(static_cast<PacketObserver&>(to));
-    words = &to;
+    watched_recording.emplace(plan.watch, observe::Watched::Observers{&to, &to, &to, &to});
+    watched_recording->add_to(tracer);
+    words = &*watched_recording;
   }
   if (recording || options.keep_trace) {
     OverviewRecorder& from_above = overview.emplace(simulation.components(), simulation.topology());
     tracer.add(static_cast<TraceSink&>(from_above));
     tracer.add(static_cast<FactObserver&>(from_above));
     keeps_overview_in = options.keep_trace ? options.out : "";
+    watches_all = options.watch.empty() && options.watch_time.empty();
   }
   tracer.add(diagnoses.emplace(simulation.components(), words));
   tracer.add(checks.emplace(simulation.components()));
@@ -100,8 +106,10 @@ std::string Observers::add_to(config::Simulation& simulation, const RunOptions& 
   if (!plan.programs.empty()) contact_checks.add_to(simulation, CheckLevels(options.checks).bits());
   if (!options.pcap.empty()) {
     if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
-    tracer.add(pcap.emplace(pcap_file.get(), pcap_interfaces(simulation, options.pcap_per == "link"),
-                            "verbatim " VERBATIM_VERSION, options.snap_length));
+    pcap.emplace(pcap_file.get(), pcap_interfaces(simulation, options.pcap_per == "link", plan.watch),
+                 "verbatim " VERBATIM_VERSION, options.snap_length);
+    watched_packets.emplace(plan.watch, observe::Watched::Observers{.packets = &*pcap});
+    watched_packets->add_to(tracer);
   }
   if (!options.flows.empty()) {
     if (std::string failure = flow_file.open(options.flows); !failure.empty()) return failure;
@@ -126,7 +134,7 @@ std::vector<std::string> Observers::finish(const ComponentTable& components, Ins
                                            const std::function<std::string()>& run_json) {
   std::vector<std::string> failures;
   if (run_facts) run_facts->finish();
-  const std::string from_above = overview ? overview->finish(end, recording ? recording->until_ps() : -1).bytes() : "";
+  const std::string from_above = overview ? overview->finish(end, recording ? recording->until_ps() : -1, watches_all).bytes() : "";
   const bool has_whole_recording = !recording || recording->finish(run_json(), from_above);
   if (explainer) failures = explanation.write(*explainer, components);
   if (debugger) failures.push_back(debugger->failure());

@@ -19,6 +19,7 @@
 #include "sim/observe/race_windows.h"
 #include "sim/observe/recorder.h"
 #include "sim/observe/text_trace_sink.h"
+#include "sim/observe/watched.h"
 #include "tools/verbatim/calls/call_list.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/contact_checks.h"
@@ -62,6 +63,7 @@ struct Observers {
   std::optional<OverviewRecorder> overview;  // of --record and --keep-trace
   RunSeries series;
   std::optional<Debugger> debugger;
+  std::optional<observe::Watched> watched_text, watched_recording, watched_packets;  // what the three files get
   observe::RaceWindows windows;
   observe::FailureFacts facts;
   std::optional<observe::Losses> losses;
@@ -69,6 +71,7 @@ struct Observers {
   std::optional<observe::CheckLog> checks;
   ContactChecks contact_checks;
   std::string keeps_overview_in;  // a folder; empty: none
+  bool watches_all = true;        // neither --watch nor --watch-time is given
   bool has_lost_record = false;   // of --verify
   Tracer* tracer = nullptr;      // theirs
 

@@ -219,8 +219,12 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (observers.recording) {
     RunRecording& recording = *observers.recording;
     recording.tell_fabric(topology);
-    supervisor_options.on_place = [&recording](const supervisor::CallPlace& call) { recording.on_call(call); };
-    supervisor_options.on_wait = [&recording](const supervisor::ThreadWait& wait) { recording.on_wait(wait); };
+    supervisor_options.on_place = [&recording, &watch = plan.watch](const supervisor::CallPlace& call) {
+      if (watch.has(call.component, call.time_ps)) recording.on_call(call);
+    };
+    supervisor_options.on_wait = [&recording, &watch = plan.watch](const supervisor::ThreadWait& wait) {
+      if (watch.has(wait.host) && wait.from_ps <= watch.until_ps && wait.to_ps >= watch.from_ps) recording.on_wait(wait);
+    };
   }
   if (report != nullptr && report->wants_places) {
     supervisor_options.on_place = [&](const supervisor::CallPlace& call) {

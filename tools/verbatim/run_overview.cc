@@ -182,7 +182,7 @@ class OverviewReader {
   }
 
   bool read_run() {
-    const auto run = column("run", 6, -1, INT64_MAX);
+    const auto run = column("run", 7, -1, INT64_MAX);
     if (!run) return false;
     to_.begin_ps = (*run)[0];
     to_.part_ps = (*run)[1];
@@ -191,6 +191,7 @@ class OverviewReader {
     to_.flows_left_out = static_cast<std::uint64_t>((*run)[4]);
     constexpr std::int64_t kMostParts = 1 << 16;
     const std::int64_t parts = (*run)[5];
+    to_.has_all_detail = (*run)[6] != 0;
     if (to_.begin_ps < 0 || to_.part_ps < 1 || to_.end_ps < 0 || (*run)[4] < 0 || parts < 0 ||
         parts > kMostParts)
       return refuse("its times cannot be");
@@ -248,7 +249,8 @@ std::string RunOverview::bytes() const {
   const auto left_out = static_cast<std::int64_t>(flows_left_out),
              part_count = static_cast<std::int64_t>(parts);
   columns.put_all("run",
-                  std::vector<std::int64_t>{begin_ps, part_ps, end_ps, detail_until_ps, left_out, part_count},
+                  std::vector<std::int64_t>{begin_ps, part_ps, end_ps, detail_until_ps, left_out, part_count,
+                                            has_all_detail ? 1 : 0},
                   same);
   const Json about = {{"hosts", hosts},
                       {"workloads", workloads},

@@ -66,6 +66,7 @@ struct RunOverview {
   std::vector<std::uint32_t> deepest;  // the most bytes that waited in one of its output queues
   std::int64_t end_ps = 0;             // of the run
   std::int64_t detail_until_ps = -1;   // packets and the like are recorded until then; -1: to the end
+  bool has_all_detail = true;          // false: packets and the like are recorded of a part of the run
 
   bool has_fabric() const { return parts != 0 && !ports.empty(); }
   std::string bytes() const;

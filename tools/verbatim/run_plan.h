@@ -12,6 +12,7 @@
 #include "sim/config/load.h"
 #include "sim/config/spec.h"
 #include "sim/explore/schedule.h"
+#include "sim/observe/watched.h"
 #include "sim/supervisor/supervisor.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/debugger.h"
@@ -28,6 +29,7 @@ struct RunPlan {
   std::string shim_directory;
   Duration stuck_after = std::chrono::seconds(60);  // wall time
   Duration series_step = std::chrono::microseconds(10);  // of --series; 0: a line for each change
+  observe::WatchSet watch;                                  // of --trace, --pcap and --record
   std::optional<SeedRange> seeds;                   // not one run, but one for each of these
   std::optional<explore::Schedule> schedule;        // who chooses; nullopt: as the scenario's freedom says
   code::CodeFiles* code_files = nullptr;            // searched before; nullptr: by the run itself

@@ -17,6 +17,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/watch.h"
 #include "tools/verbatim/worker_pool.h"
 
 namespace verbatim::cli {
@@ -44,6 +45,8 @@ int run_in_process(const RunOptions& options, int record_fd, bool first, int ans
     if (!options.calls.empty()) words.insert(words.end(), {"--calls", options.calls});
     if (!options.series.empty()) words.insert(words.end(), {"--series", options.series});
     if (!options.series_step.empty()) words.insert(words.end(), {"--series-step", options.series_step});
+    const std::vector<std::string> watch = watch_words(options);
+    words.insert(words.end(), watch.begin(), watch.end());
     if (options.snap_length != 0) words.insert(words.end(), {"--snap-length", std::to_string(options.snap_length)});
     if (!options.explain_latency.empty()) words.push_back("--explain-latency=" + options.explain_latency);
   } else {

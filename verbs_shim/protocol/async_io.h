@@ -20,9 +20,8 @@ struct Transfer {
 inline constexpr std::uint32_t kTransfersAt = 4096;
 inline constexpr std::uint32_t kMostTransfers = (kMailboxSize - kTransfersAt) / sizeof(Transfer);
 
-// The runtime has carried out transfers. arguments: [0] to [2] those of io_submit, [3] how many requests came
+// kTransfersDoneCall: the runtime has carried out transfers. arguments: [0] to [2] those of io_submit, [3] how many requests came
 // before the transfers, [4] how many transfers; their results are in the mailbox. Answered as io_submit is,
 // or with more transfers.
-inline constexpr std::uint32_t kTransfersDoneCall = 507;
 
 }  // namespace verbatim::protocol

@@ -11,7 +11,6 @@
 
 namespace verbatim::protocol {
 
-// What has been kept becomes visible to those who watch. Takes no time. Answered with 0.
-inline constexpr std::uint32_t kFileEventsCall = 508;
+// kFileEventsCall: events that have been kept become visible to those who watch. Answered with 0.
 
 }  // namespace verbatim::protocol

@@ -15,9 +15,8 @@ inline constexpr const char* kHugeFolder = "/dev/hugepages";
 // What the names of memfd_create(MFD_HUGETLB) begin with on the machine, before the program's own: one for each kind.
 inline constexpr const char* kHugeFileMark[kHugePageKinds] = {"/memfd:verbatim-2048kB:", "/memfd:verbatim-1048576kB:"};
 
-// The runtime's question for pages. arguments: [0] HugePageStep, [1] kind, [2] pages, and of a file [3] its device and [4] its
+// kHugePagesCall: the runtime asks for pages. arguments: [0] HugePageStep, [1] kind, [2] pages, and of a file [3] its device and [4] its
 // inode on the machine. Answered with 0 or -ENOMEM.
-inline constexpr std::uint32_t kHugePagesCall = 504;
 enum class HugePageStep : std::uint32_t {
   kTake = 0,   // for a mapping of the process's own
   kGive,       // back

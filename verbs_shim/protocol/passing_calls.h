@@ -46,11 +46,9 @@ constexpr const PassingCall* passing_call(std::uint64_t number) {
 // Mappings of this size and more are looked at: that the machine has no room for one is no event of the run.
 inline constexpr std::uint32_t kLargeMapping = 1u << 20;
 
-// The runtime tells of an argument that is refused by name. arguments: [0] number of the call, [1] the value, [2] errno,
+// kRefusedArgumentCall: an argument is refused by name. arguments: [0] number of the call, [1] the value, [2] errno,
 // [3] 1: not for a value, but because it means memory that the shim has mapped for itself.
-inline constexpr std::uint32_t kRefusedArgumentCall = 502;
 
-// The runtime tells that it has mapped a segment of shared memory. arguments: [0] its id, [1] where. Answered with the address.
-inline constexpr std::uint32_t kAttachedCall = 505;
+// kAttachedCall: the runtime has mapped a segment of shared memory. arguments: [0] its id, [1] where. Answered with the address.
 
 }  // namespace verbatim::protocol

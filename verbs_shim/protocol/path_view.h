@@ -37,30 +37,27 @@ inline constexpr std::uint64_t kOwnDevice = 14;                  // st_dev
 inline constexpr std::uint64_t kTreeDevice = 13;                 // of the trees
 inline constexpr std::int64_t kFileTimeShift = 1'200'000'000;    // seconds
 inline constexpr std::int64_t kFirstMachineTime = 1'600'000'000; // in the file system, since 1970
-// The runtime's own question to the supervisor: the inode numbers that programs see, and who owns the files. arguments:
+// kFileNumbersCall, a question to the supervisor: the inode numbers that programs see, and who owns the files. arguments:
 // [0] count, [1] 1: the file is new. The mailbox holds FileNumber's.
-inline constexpr std::uint32_t kFileNumbersCall = 500;
 struct FileNumber {
   std::uint64_t device, inode;  // as the kernel tells them; in the answer `inode` is the program's
   std::uint32_t user, group;    // only in the answer
 };
-// chown and its relatives. arguments: [0] user, [1] group, -1: leave it; [2] 1: the file is in a folder of the host's own,
+// kFileOwnerCall: chown and its relatives. arguments: [0] user, [1] group, -1: leave it; [2] 1: the file is in a folder of the host's own,
 // which keeps its owner; 0: it is the machine's. The mailbox holds its FileNumber, of the machine's with the owner as
 // programs see it.
-inline constexpr std::uint32_t kFileOwnerCall = 501;
 
-// Whether the thread may do what a call does to files in the host's own folders; takes no time. arguments: [0] number of the
+// kFileRightsCall: whether the thread may do what a call does to files in the host's own folders; takes no time. arguments: [0] number of the
 // call, [1] its flags, of access and its relatives the mode, of what sets times 1: to the present; [2] 1: by the real user's
 // rights. The mailbox holds a FileRights.
-inline constexpr std::uint32_t kFileRightsCall = 509;
 struct FileRights {
   // Of the machine's name of each file: where the folder ends from which the way leads on; 0: no folder of the host's own.
   std::uint32_t begin[2];
   char native[2][kPathRoom];
 };
 
-// Who holds a lock on a file. arguments: [0] the kernel's number of the process. Answered with its virtual one, or 0.
-inline constexpr std::uint32_t kLockHolderCall = 503;
+// kLockHolderCall: who holds a lock on a file. arguments: [0] the kernel's number of the process. Answered with its virtual one,
+// or 0.
 
 // Inode number of a path in a tree.
 inline std::uint64_t number_of_path(const char* path, std::size_t size) {

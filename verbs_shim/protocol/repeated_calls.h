@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "verbs_shim/protocol/system_calls.h"
+
 namespace verbatim::protocol {
 
 // Of so many different calls that found nothing a thread knows the answers, each by its place in a list.
@@ -28,39 +30,11 @@ inline bool is_sleep(std::uint32_t number, const std::int64_t (&arguments)[6]) {
 
 // Whether such a call has found that there is nothing, and changed nothing. It must not have waited, unless it sleeps.
 inline bool finds_nothing(std::uint32_t number, const std::int64_t (&arguments)[6], std::int64_t result) {
-  switch (number) {
-    case SYS_epoll_wait:
-      return result == 0 && arguments[3] == 0;
-    case SYS_poll:
-      return result == 0 && arguments[2] == 0;
-    case SYS_read:
-    case SYS_write:  // a file that is full, or /dev/infiniband/rdma_cm that is asked for an event
-    case SYS_recvfrom:
-    case SYS_accept:
-    case SYS_accept4:
-      return result == -EAGAIN;
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-      return result == 0 && is_sleep(number, arguments);
-    default:
-      return false;
-  }
-}
-
-// How many arguments of such a call count.
-inline unsigned arguments_of(std::uint32_t number) {
-  switch (number) {
-    case SYS_recvfrom:
-      return 6;
-    case SYS_epoll_wait:
-    case SYS_accept4:
-    case SYS_clock_nanosleep:
-      return 4;
-    case SYS_nanosleep:
-      return 2;
-    default:
-      return 3;
-  }
+  const SystemCall& call = system_call(number);
+  // Of write a file that is full, or /dev/infiniband/rdma_cm that is asked for an event.
+  if (call.has(CallTraits::kEmptyIfEagain)) return result == -EAGAIN;
+  if (call.has(CallTraits::kEmptyAtOnce)) return result == 0 && arguments[call.arguments - 1] == 0;
+  return call.has(CallTraits::kSleep) && result == 0 && is_sleep(number, arguments);
 }
 
 // What such a call reads of the program's memory, in bytes, besides its arguments: a poll its descriptors, a sleep its time, a
@@ -89,7 +63,7 @@ inline constexpr std::uint64_t kMostCallMemory = 64;  // a call that reads more 
 // Whether two calls of that number ask the same; what is left in the registers of other arguments says nothing.
 template <class A, class B>
 bool ask_the_same(std::uint32_t number, const A (&a)[6], const B (&b)[6]) {
-  const unsigned count = arguments_of(number);
+  const unsigned count = system_call(number).arguments;
   for (unsigned i = 0; i < count; ++i) {
     if (static_cast<std::int64_t>(a[i]) != static_cast<std::int64_t>(b[i])) return false;
   }

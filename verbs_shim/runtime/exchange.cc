@@ -34,6 +34,7 @@ bool is_attached = false;
 namespace {
 
 using protocol::Action;
+using protocol::CallTraits;
 using protocol::Request;
 using protocol::ThreadSlot;
 
@@ -78,34 +79,11 @@ void hand_over() {
 // Whether the descriptors that a call makes are closed by exec. The verbs library's own are.
 bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
   if (slot.request == Request::kCommand) return true;
-  switch (number) {
-    case SYS_open:
-      return (a[1] & O_CLOEXEC) != 0;
-    case SYS_openat:
-      return (a[2] & O_CLOEXEC) != 0;
-    case SYS_socket:
-    case SYS_socketpair:  // SOCK_CLOEXEC and the others are all O_CLOEXEC
-    case SYS_pipe2:
-    case SYS_eventfd2:
-    case SYS_timerfd_create:
-      return (a[1] & O_CLOEXEC) != 0;
-    case SYS_dup3:
-      return (a[2] & O_CLOEXEC) != 0;
-    case SYS_recvmsg:
-      return (a[2] & MSG_CMSG_CLOEXEC) != 0;
-    case SYS_recvmmsg:
-      return (a[3] & MSG_CMSG_CLOEXEC) != 0;
-    case SYS_accept4:
-    case SYS_signalfd4:
-      return (a[3] & O_CLOEXEC) != 0;
-    case SYS_epoll_create1:
-    case SYS_inotify_init1:
-      return (a[0] & O_CLOEXEC) != 0;
-    case SYS_fcntl:
-      return a[1] == F_DUPFD_CLOEXEC;
-    default:
-      return false;
-  }
+  const protocol::SystemCall& call = protocol::system_call(number);
+  if (call.has(CallTraits::kExecFlagOfFcntl)) return a[1] == F_DUPFD_CLOEXEC;
+  if (!call.has(CallTraits::kExecFlags)) return false;
+  const unsigned argument = protocol::exec_flag_argument(call);
+  return (a[argument] & (call.has(CallTraits::kMessage) ? MSG_CMSG_CLOEXEC : O_CLOEXEC)) != 0;
 }
 
 // The path that the supervisor has put into the mailbox.

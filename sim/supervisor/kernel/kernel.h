@@ -4,6 +4,7 @@
 // it succeeds.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,34 +16,26 @@
 #include "sim/core/trace.h"
 #include "sim/supervisor/kernel/checks.h"
 #include "sim/supervisor/kernel/futex.h"
-#include "sim/supervisor/machine/host_paths.h"
-#include "sim/supervisor/trees/huge_pages.h"
+#include "sim/supervisor/kernel/host_kernel.h"
 #include "sim/supervisor/files/passage.h"
 #include "sim/supervisor/tasks/process.h"
-#include "sim/supervisor/kernel/rdma_cm_file.h"
 #include "sim/supervisor/net/socket.h"
 #include "sim/supervisor/spec/host_spec.h"
 #include "sim/supervisor/spec/network_spec.h"
 #include "sim/supervisor/spec/options.h"
 #include "sim/supervisor/net/tcp.h"
 #include "sim/supervisor/tasks/thread.h"
-#include "sim/supervisor/trees/virtual_tree.h"
 #include "verbs_shim/protocol/path_calls.h"
 
 namespace verbatim::supervisor {
 
-class AsyncContext;
 class UnixNetwork;
 class DeviceContext;
 class DeviceOpening;
 class FileSignal;
-class FileWatches;
 class FolderFile;
 class InotifyFile;
 class UdpNetwork;
-class Pipe;
-class SysvIpc;
-class Terminal;
 class TerminalFile;
 class TerminalMaster;
 
@@ -95,7 +88,7 @@ class Kernel {
   Duration network_latency(std::size_t from, std::size_t to) const { return network_.latency(from, to); }
   // Where the files of the process's host lie.
   const HostPaths& paths_of(const Process& process) const;
-  HostPaths& paths_of_host(std::size_t host) { return host_paths_[host]; }
+  HostPaths& paths_of_host(std::size_t host) { return host_kernels_[host].paths; }
   // Of a link to an open file: whose it is, and its name for the kernel of who looks.
   Process& owner_of(Process& viewer, const TreeWalk& found) const;
   static std::string native_descriptor(const Process& viewer, const Process& owner, int descriptor);
@@ -140,6 +133,7 @@ class Kernel {
   static void note_caller(Thread& thread);
 
   using Handler = Outcome (Kernel::*)(Thread&);
+  struct Handlers;
   static Handler handler_of(std::uint32_t number);
 
   // Files (kernel_io.cc)
@@ -202,6 +196,7 @@ class Kernel {
   Outcome sys_stat(Thread& thread);
   // Files of the host's own trees (kernel_path.cc)
   Outcome sys_path(Thread& thread);
+  Outcome sys_refused(Thread& thread) { return refuse(thread); }
   Outcome sys_file_numbers(Thread& thread);
   Outcome sys_descriptor_path(Thread& thread, const protocol::PathArgument& argument);
   Outcome answer_about(Thread& thread, const protocol::PathCall& row, const TreeWalk& found);
@@ -338,7 +333,9 @@ class Kernel {
   Outcome sys_msgctl(Thread& thread);
   Outcome sys_start_remote(Thread& thread);
   Outcome sys_other_memory(Thread& thread);  // kernel_other_memory.cc
-  SysvIpc& ipc_of(const Process& process) { return *sysv_ipc_[process.host_index()]; }
+  HostKernel& host_of(const Process& process) { return host_kernels_[process.host_index()]; }
+  const HostKernel& host_of(const Process& process) const { return host_kernels_[process.host_index()]; }
+  SysvIpc& ipc_of(const Process& process) { return host_of(process).sysv_ipc; }
 
   // Devices (kernel_device.cc)
   Answer list_devices(Process& process, std::span<std::byte> mailbox);
@@ -444,28 +441,10 @@ class Kernel {
   bool copies_descriptors_ = true;
   Passage own_passage_;
   Passage* passage_ = &own_passage_;
-  std::map<std::size_t, std::uint64_t> files_numbered_;  // by host
-  std::map<std::size_t, std::shared_ptr<VirtualTree>> host_trees_;
-  std::map<std::pair<std::size_t, unsigned>, std::weak_ptr<Terminal>> terminals_;  // by host and number
+  std::deque<HostKernel> host_kernels_;  // by host
   std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by the rate of the time stamp counter
-  std::vector<HostPaths> host_paths_;
-  std::vector<HugePagePool> huge_pages_;  // by host
-  std::vector<std::shared_ptr<FileWatches>> file_watches_;  // by host
-  std::uint64_t huge_segments_ = 0;       // of shared memory, ever made
-  std::vector<std::unique_ptr<SysvIpc>> sysv_ipc_;  // by host; goes before the pools
-  // Files in the hosts' own folders: the number that programs see, and the owners. By host and the file's device and number
-  // on the machine.
-  struct OwnFile {
-    std::uint64_t number = 0;
-    UserId user = kRoot, group = kRoot;
-  };
-  std::map<std::tuple<std::size_t, std::uint64_t, std::uint64_t>, OwnFile> file_numbers_;
-  std::map<std::size_t, std::uint64_t> last_file_number_;
-  std::map<std::size_t, RdmaCmNumbers> rdma_cm_numbers_;  // by host
-  // By host, process and name.
-  std::map<std::tuple<std::size_t, std::uint32_t, std::int64_t>, std::shared_ptr<AsyncContext>> async_contexts_;
+  std::uint64_t huge_segments_ = 0;  // of shared memory, ever made
   std::uint64_t refused_files_ = 0;
-  std::map<std::string, std::weak_ptr<Pipe>> fifos_;  // by host, device and inode
   Output output_;
   Warn report_;
   MakeThread make_thread_;

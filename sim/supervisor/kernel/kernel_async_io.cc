@@ -104,19 +104,18 @@ struct Kernel::AsyncRequest {
 };
 
 std::shared_ptr<AsyncContext> Kernel::async_context(Process& process, std::int64_t id) const {
-  const auto found = async_contexts_.find({process.host_index(), process.pid(), id});
-  return found == async_contexts_.end() ? nullptr : found->second;
+  const auto& contexts = host_of(process).async_contexts;
+  const auto found = contexts.find({process.pid(), id});
+  return found == contexts.end() ? nullptr : found->second;
 }
 
 void Kernel::end_async_contexts(Process& process) {
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  auto it = async_contexts_.lower_bound({process.host_index(), process.pid(), kLeast});
-  const auto is_own = [&](const auto& key) {
-    return std::get<0>(key) == process.host_index() && std::get<1>(key) == process.pid();
-  };
-  while (it != async_contexts_.end() && is_own(it->first)) {
+  auto& contexts = host_of(process).async_contexts;
+  auto it = contexts.lower_bound({process.pid(), kLeast});
+  while (it != contexts.end() && it->first.first == process.pid()) {
     it->second->end();
-    it = async_contexts_.erase(it);
+    it = contexts.erase(it);
   }
 }
 
@@ -132,7 +131,7 @@ Kernel::Outcome Kernel::sys_io_setup(Thread& thread) {
   if (requests > 0x10000000u / sizeof(io_event) / 2) return Answer{-EINVAL};
   if (requests > kMostRequests) return Answer{-EAGAIN};
   if (!process.memory().store(address, a[2])) return Answer{-EFAULT};
-  async_contexts_[{process.host_index(), process.pid(), a[2]}] =
+  host_of(process).async_contexts[{process.pid(), a[2]}] =
       std::make_shared<AsyncContext>(engine_, process.host().component, requests);
   return Answer{0};
 }
@@ -143,7 +142,7 @@ Kernel::Outcome Kernel::sys_io_destroy(Thread& thread) {
   const auto context = async_context(process, id);
   if (context == nullptr) return Answer{-EINVAL};
   context->end();
-  async_contexts_.erase({process.host_index(), process.pid(), id});
+  host_of(process).async_contexts.erase({process.pid(), id});
   return Answer{0};
 }
 

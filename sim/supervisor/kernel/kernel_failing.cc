@@ -11,6 +11,7 @@
 #include "sim/supervisor/files/pipe.h"
 #include "sim/supervisor/kernel/freedom.h"
 #include "sim/supervisor/kernel/kernel.h"
+#include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -21,43 +22,12 @@ enum class Interrupted { kNever, kByHandler, kByStop };
 // signal(7), "Interruption of system calls and library functions by signal handlers" and "by stop signals". Not here: what goes
 // on though its call has ended (connect), and what waits for a signal and nothing else.
 Interrupted interrupted(const PendingCall& call) {
-  switch (call.number) {
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-    case SYS_epoll_pwait2:
-    case SYS_semop:
-    case SYS_semtimedop:
-      return Interrupted::kByStop;
-    case SYS_futex: {
-      const auto operation = call.arguments[1] & FUTEX_CMD_MASK;
-      return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ? Interrupted::kByHandler : Interrupted::kNever;
-    }
-    case SYS_read:
-    case SYS_readv:
-    case SYS_write:
-    case SYS_writev:
-    case SYS_recvfrom:
-    case SYS_recvmsg:
-    case SYS_recvmmsg:
-    case SYS_sendto:
-    case SYS_sendmsg:
-    case SYS_sendmmsg:
-    case SYS_accept:
-    case SYS_accept4:
-    case SYS_wait4:
-    case SYS_waitid:
-    case SYS_poll:
-    case SYS_ppoll:
-    case SYS_select:
-    case SYS_pselect6:
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-    case SYS_msgsnd:
-    case SYS_msgrcv:
-      return Interrupted::kByHandler;
-    default:
-      return Interrupted::kNever;
-  }
+  using protocol::CallTraits;
+  const protocol::SystemCall& row = protocol::system_call(call.number);
+  const auto operation = call.arguments[1] & FUTEX_CMD_MASK;
+  if (call.number == SYS_futex && operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET) return Interrupted::kNever;
+  if (row.has(CallTraits::kEndedByStop)) return Interrupted::kByStop;
+  return row.has(CallTraits::kEndedByHandler) ? Interrupted::kByHandler : Interrupted::kNever;
 }
 
 bool lets_handler_in(Thread& thread) {

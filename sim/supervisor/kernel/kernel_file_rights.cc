@@ -29,13 +29,11 @@ struct Found {
   UserId user, group;
 };
 
-// Files of whoever runs the simulator are root's. `numbers`: Kernel::file_numbers_.
-template <class Numbers>
-Found find_file(const Numbers& numbers, std::size_t host, const std::string& native) {
+// Files of whoever runs the simulator are root's.
+Found find_file(const OwnFiles& files, const std::string& native) {
   struct stat status;
   if (lstat(native.c_str(), &status) != 0) return {false, 0, kRoot, kRoot};
-  const auto own = numbers.find({host, status.st_dev, status.st_ino});
-  if (own != numbers.end()) return {true, status.st_mode, own->second.user, own->second.group};
+  if (const OwnFile* own = files.find({status.st_dev, status.st_ino})) return {true, status.st_mode, own->user, own->group};
   return {true, status.st_mode, status.st_uid == geteuid() ? kRoot : status.st_uid,
           status.st_gid == getegid() ? kRoot : status.st_gid};
 }
@@ -110,14 +108,14 @@ bool moves(std::uint32_t number) {
 Kernel::Outcome Kernel::sys_file_rights(Thread& thread) {
   const auto& a = thread.call().arguments;
   const auto number = static_cast<std::uint32_t>(a[0]);
-  const std::size_t host = thread.process().host_index();
+  const OwnFiles& files = host_of(thread.process()).own_files;
   const Credentials who = a[2] != 0 ? thread.credentials.of_real_user() : thread.credentials;
   const auto mailbox = thread.process().region().mailbox(thread.slot());
   protocol::FileRights asked;
   static_assert(sizeof asked <= protocol::kMailboxSize);
   std::memcpy(&asked, mailbox.data(), sizeof asked);
 
-  const auto find = [&](const std::string& path) { return find_file(file_numbers_, host, path); };
+  const auto find = [&](const std::string& path) { return find_file(files, path); };
   const protocol::PathCall* const call = protocol::path_call(number);
   for (int i = 0; i < 2 && (i == 0 || (call != nullptr && call->paths[i].path >= 0)); ++i) {
     const std::size_t begin = asked.begin[i];
@@ -170,9 +168,8 @@ int Kernel::error_of_socket_name(Thread& thread, std::span<const std::byte> name
   const HostPaths& paths = paths_of(thread.process());
   const std::string seen = seen_name(paths, thread.process().native_path(AT_FDCWD, *named));
   if (seen.empty()) return 0;  // there is no such folder, or it is none of files
-  const auto find = [&](const std::string& path) {
-    return find_file(file_numbers_, thread.process().host_index(), paths.native(path));
-  };
+  const OwnFiles& files = host_of(thread.process()).own_files;
+  const auto find = [&](const std::string& path) { return find_file(files, paths.native(path)); };
   Found folder{false, 0, kRoot, kRoot};
   for (std::size_t end = seen.find('/', 1); end != std::string::npos; end = seen.find('/', end + 1)) {
     folder = find(seen.substr(0, end));
@@ -190,11 +187,14 @@ void Kernel::own_socket_file(Thread& thread, std::span<const std::byte> name) {
   const std::string native = thread.process().native_path(AT_FDCWD, *named);
   struct stat status;
   if (lstat(native.c_str(), &status) != 0) return;
-  const std::size_t host = thread.process().host_index();
+  OwnFiles& files = host_of(thread.process()).own_files;
   const UserId user = thread.credentials.users().file_system, group = thread.credentials.groups().file_system;
   // The file system may have given it the number of a file that is gone, and was somebody else's.
-  file_numbers_.erase({host, status.st_dev, status.st_ino});
-  if (user != kRoot) file_numbers_[{host, status.st_dev, status.st_ino}] = {++last_file_number_[host], user, group};
+  files.forget({status.st_dev, status.st_ino});
+  if (user == kRoot) return;
+  OwnFile& own = files.make({status.st_dev, status.st_ino});
+  own.user = user;
+  own.group = group;
 }
 
 }  // namespace verbatim::supervisor

@@ -41,11 +41,9 @@ Kernel::Outcome Kernel::open_fifo(Thread& thread, const std::string& path, int f
   if (opening == nullptr) {
     struct stat status;
     if (stat(path.c_str(), &status) != 0) return Answer{-errno};
-    const std::string key =
-        fmt::format("{}/{}/{}", process.host_index(), static_cast<std::uint64_t>(status.st_dev),
-                    static_cast<std::uint64_t>(status.st_ino));
-    pipe = fifos_[key].lock();
-    if (pipe == nullptr) fifos_[key] = pipe = std::make_shared<Pipe>();
+    std::weak_ptr<Pipe>& fifo = host_of(process).fifos[{status.st_dev, status.st_ino}];
+    pipe = fifo.lock();
+    if (pipe == nullptr) fifo = pipe = std::make_shared<Pipe>();
     if (mode == O_WRONLY && (flags & O_NONBLOCK) != 0 && pipe->readers == 0) return Answer{-ENXIO};
   }
   const auto end = opening != nullptr ? std::static_pointer_cast<PipeEnd>(opening) : pipe->open(mode);

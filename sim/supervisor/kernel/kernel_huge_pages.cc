@@ -7,7 +7,7 @@ namespace verbatim::supervisor {
 
 Kernel::Outcome Kernel::sys_huge_pages(Thread& thread) {
   const auto& a = thread.call().arguments;
-  HugePagePool& pool = huge_pages_[thread.process().host_index()];
+  HugePagePool& pool = host_of(thread.process()).huge_pages;
   const std::uint32_t pid = thread.process().pid();
   const auto kind = static_cast<std::uint64_t>(a[1]), pages = static_cast<std::uint64_t>(a[2]);
   const HugePagePool::File file = {static_cast<std::uint64_t>(a[3]), static_cast<std::uint64_t>(a[4])};

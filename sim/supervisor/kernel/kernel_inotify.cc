@@ -37,26 +37,26 @@ int watch_as_root(InotifyFile& file, const std::string& path, std::uint32_t mask
 
 void Kernel::make_file_watches() {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
-    file_watches_.push_back(std::make_shared<FileWatches>([this, host](bool on) {
+    host_kernels_[host].file_watches = std::make_shared<FileWatches>([this, host](bool on) {
       for (const auto& process : table_.processes()) {
         if (process->alive && process->host_index() == host) process->region().header().watches_files = on ? 1 : 0;
       }
-    }));
+    });
   }
 }
 
-bool Kernel::watches_files(std::size_t host) const { return file_watches_[host]->are_of_files(); }
+bool Kernel::watches_files(std::size_t host) const { return host_kernels_[host].file_watches->are_of_files(); }
 
-std::size_t Kernel::keep_file_events(std::size_t host, bool own_work) { return file_watches_[host]->keep(own_work); }
+std::size_t Kernel::keep_file_events(std::size_t host, bool own_work) { return host_kernels_[host].file_watches->keep(own_work); }
 
 void Kernel::tell_file_events(std::size_t host) {
-  file_watches_[host]->keep();
-  file_watches_[host]->tell();
+  host_kernels_[host].file_watches->keep();
+  host_kernels_[host].file_watches->tell();
 }
 
 // The runtime has had events kept.
 Kernel::Outcome Kernel::sys_file_events(Thread& thread) {
-  file_watches_[thread.process().host_index()]->tell();
+  host_of(thread.process()).file_watches->tell();
   return Answer{0};
 }
 
@@ -64,7 +64,7 @@ Kernel::Outcome Kernel::sys_inotify_init(Thread& thread) {
   const PendingCall& call = thread.call();
   const std::int64_t flags = call.number == SYS_inotify_init1 ? static_cast<std::int32_t>(call.arguments[0]) : 0;
   if ((flags & ~std::int64_t{IN_CLOEXEC | IN_NONBLOCK}) != 0) return Answer{-EINVAL};
-  const auto& watches = file_watches_[thread.process().host_index()];
+  const auto& watches = host_of(thread.process()).file_watches;
   if (watches->instances() >= FileWatches::kMostInstances) return Answer{-EMFILE};
   return install(thread.process(), std::make_shared<InotifyFile>(watches), (flags & IN_NONBLOCK) != 0);
 }
@@ -76,7 +76,7 @@ Answer Kernel::watch_real(Process& process, InotifyFile& file, const std::string
   if (native != path) {
     const OwnFileWork own_work(*this, process.host_index());
     const int number = watch_as_root(file, native, mask);
-    const bool is_limit = file_watches_[process.host_index()]->watches() >= FileWatches::kMostWatches;
+    const bool is_limit = host_of(process).file_watches->watches() >= FileWatches::kMostWatches;
     if (number == -EMFILE || number == -ENOMEM || (number == -ENOSPC && !is_limit)) {
       warn(process, fmt::format("the machine refused inotify_add_watch: {}; the result depends on this machine",
                                 strerrordesc_np(-number)), true);
@@ -141,7 +141,7 @@ Kernel::Outcome Kernel::sys_inotify_rm_watch(Thread& thread) {
   auto* file = dynamic_cast<InotifyFile*>(opened.get());
   if (opened == nullptr && !process.natively_open(static_cast<int>(a[0]))) return Answer{-EBADF};
   if (file == nullptr) return Answer{-EINVAL};
-  FileWatches& watches = *file_watches_[process.host_index()];
+  FileWatches& watches = *host_of(process).file_watches;
   watches.keep();
   const int result = file->remove(static_cast<std::int32_t>(a[1]));
   watches.tell();

@@ -88,7 +88,7 @@ int error_of_change(PathUse use, std::uint32_t number, const TreeWalk& walk) {
 
 }  // namespace
 
-const HostPaths& Kernel::paths_of(const Process& process) const { return host_paths_.at(process.host_index()); }
+const HostPaths& Kernel::paths_of(const Process& process) const { return host_of(process).paths; }
 
 TreeWalk Kernel::walk(Thread& thread, const std::string& path, bool follow) {
   const bool plain = path.starts_with('/') && (path + "/").find("/./") == std::string::npos &&
@@ -110,27 +110,26 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
     return make_process_tree(thread, {table_, now(), options_.epoch_ns,
                                       [this, &thread](const VirtualFilePtr& file) { return link_of(thread.process(), file); },
                                       [this](Process& process) { return terminal_in_proc(process); },
-                                      paths_of(thread.process()), huge_pages_[thread.process().host_index()],
+                                      paths_of(thread.process()), host_of(thread.process()).huge_pages,
                                       whose_descriptors(path), ipc_of(thread.process()).lines()});
   }
-  auto& tree = host_trees_[thread.process().host_index()];
+  HostKernel& own = host_of(thread.process());
+  auto& tree = own.tree;
   if (tree == nullptr) {
     if (hosts_file_ == nullptr) hosts_file_ = std::make_shared<const std::string>(hosts_file(hosts_));
     const HostSpec& host = thread.process().host();
     auto& common = common_trees_[host.timestamp_counter_hz];
     if (common == nullptr) common = make_common_tree(host.timestamp_counter_hz);
-    tree = make_host_tree(common, host, hosts_file_, huge_pages_[thread.process().host_index()]);
-    for (const auto& [place, terminal] : terminals_) {
-      if (place.first != thread.process().host_index()) continue;
-      tree->add_device("/dev/pts/" + std::to_string(place.second), Terminal::kMajor, place.second);
-    }
+    tree = make_host_tree(common, host, hosts_file_, own.huge_pages);
+    for (const auto& [number, terminal] : own.terminals)
+      tree->add_device("/dev/pts/" + std::to_string(number), Terminal::kMajor, number);
   }
-  if (!terminals_.empty()) forget_terminals(thread.process().host_index());
+  if (!own.terminals.empty()) forget_terminals(thread.process().host_index());
   return tree;
 }
 
 std::uint64_t Kernel::number_of(const Process& process, VirtualFile& file) {
-  if (file.number() == 0) file.set_number(++files_numbered_[process.host_index()]);
+  if (file.number() == 0) file.set_number(++host_of(process).files_numbered);
   return file.number();
 }
 
@@ -233,7 +232,7 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
         file = std::make_shared<RandomFile>(process.random());
       } else if (walk.path == kRdmaCmDevice && process.host().rdma_cm != nullptr) {
         table_.note_use_of_adapter(process.host_index());
-        file = std::make_shared<RdmaCmFile>(*process.host().rdma_cm, rdma_cm_numbers_[process.host_index()]);
+        file = std::make_shared<RdmaCmFile>(*process.host().rdma_cm, host_of(process).rdma_cm_numbers);
       } else if (auto of_port = open_port_management(walk.path, process.host().port_management)) {
         table_.note_use_of_adapter(process.host_index());
         file = std::move(of_port);
@@ -441,7 +440,6 @@ Kernel::Outcome Kernel::find_executable(Thread& thread, std::string& path) {
   return std::nullopt;
 }
 
-// Numbers in the order in which files are met: the file system may give a new file the number of one that is gone.
 Kernel::Outcome Kernel::sys_file_numbers(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();
@@ -450,11 +448,12 @@ Kernel::Outcome Kernel::sys_file_numbers(Thread& thread) {
   std::vector<protocol::FileNumber> files(static_cast<std::size_t>(a[0]));
   std::memcpy(files.data(), mailbox.data(), files.size() * sizeof files[0]);
   for (protocol::FileNumber& file : files) {
-    OwnFile& own = file_numbers_[{process.host_index(), file.device, file.inode}];
-    if (own.number == 0 || a[1] != 0) {
-      own.number = ++last_file_number_[process.host_index()];
-      own.user = a[1] != 0 ? thread.credentials.users().file_system : kRoot;
-      own.group = a[1] != 0 ? thread.credentials.groups().file_system : kRoot;
+    const bool is_new = a[1] != 0;
+    OwnFiles& files_of_host = host_of(process).own_files;
+    OwnFile& own = is_new ? files_of_host.make({file.device, file.inode}) : files_of_host.meet({file.device, file.inode});
+    if (is_new) {
+      own.user = thread.credentials.users().file_system;
+      own.group = thread.credentials.groups().file_system;
     }
     file = {file.device, own.number, own.user, own.group};
   }
@@ -483,8 +482,7 @@ Kernel::Outcome Kernel::sys_file_owner(Thread& thread) {
     warn(process, "the owners of the machine's files are not changed; the program got EPERM");
     return Answer{-EPERM};
   }
-  OwnFile& own = file_numbers_[{process.host_index(), file.device, file.inode}];
-  if (own.number == 0) own.number = ++last_file_number_[process.host_index()];
+  OwnFile& own = host_of(process).own_files.meet({file.device, file.inode});
   if (!thread.credentials.may_give(own.user, own.group, user, group)) return Answer{-EPERM};
   if (user != kNoUser) own.user = user;
   if (group != kNoUser) own.group = group;

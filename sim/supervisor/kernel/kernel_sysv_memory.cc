@@ -66,7 +66,7 @@ Kernel::Outcome Kernel::sys_shmget(Thread& thread) {
         {static_cast<key_t>(a[0]), static_cast<std::uint32_t>(flags), thread.credentials}, size, page, nullptr, process.pid()});
     segment->changed_at = seconds();
     if (is_huge) {
-      HugePagePool& pool = huge_pages_[process.host_index()];
+      HugePagePool& pool = host_of(process).huge_pages;
       const HugePagePool::File file = {kNoDevice, ++huge_segments_};
       if (!pool.take_file(*kind, kNoProcess, segment->length() / page, file)) return -ENOMEM;
       segment->pages = std::make_shared<HeldHugePages>(HeldHugePages{pool, *kind, file});

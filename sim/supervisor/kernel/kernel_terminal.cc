@@ -38,7 +38,8 @@ bool is_set(unsigned long request) {
 std::shared_ptr<Terminal> Kernel::make_terminal(std::size_t host) {
   forget_terminals(host);
   unsigned number = 0;
-  while (terminals_.contains({host, number})) ++number;
+  HostKernel& own = host_kernels_[host];
+  while (own.terminals.contains(number)) ++number;
   const auto signal = [this, host](Terminal&, std::uint32_t group, int which) {
     for (const auto& process : table_.processes()) {
       if (process->alive && process->host_index() == host && process->family().group == group)
@@ -46,19 +47,18 @@ std::shared_ptr<Terminal> Kernel::make_terminal(std::size_t host) {
     }
   };
   auto terminal = std::make_shared<Terminal>(number, signal);
-  terminals_[{host, number}] = terminal;
-  const auto tree = host_trees_.find(host);
-  if (tree != host_trees_.end()) tree->second->add_device(terminal->path(), Terminal::kMajor, number);
+  own.terminals[number] = terminal;
+  if (own.tree != nullptr) own.tree->add_device(terminal->path(), Terminal::kMajor, number);
   return terminal;
 }
 
 // Those that nobody has open any more.
 void Kernel::forget_terminals(std::size_t host) {
-  std::erase_if(terminals_, [&](const auto& entry) {
-    const auto& [place, terminal] = entry;
-    if (place.first != host || !terminal.expired()) return false;
-    const auto tree = host_trees_.find(host);
-    if (tree != host_trees_.end()) tree->second->remove(std::string(kFolder) + std::to_string(place.second));
+  HostKernel& own = host_kernels_[host];
+  std::erase_if(own.terminals, [&](const auto& entry) {
+    const auto& [number, terminal] = entry;
+    if (!terminal.expired()) return false;
+    if (own.tree != nullptr) own.tree->remove(std::string(kFolder) + std::to_string(number));
     return true;
   });
 }
@@ -70,9 +70,9 @@ void Kernel::note_waits_for_terminals(const std::vector<VirtualFilePtr>& files) 
 }
 
 std::shared_ptr<Terminal> Kernel::controlling_terminal(Process& process) {
-  for (const auto& [place, weak] : terminals_) {
+  for (const auto& [number, weak] : host_of(process).terminals) {
     const auto terminal = weak.lock();
-    if (place.first != process.host_index() || terminal == nullptr) continue;
+    if (terminal == nullptr) continue;
     if (terminal->session == process.family().session) return terminal;
   }
   return nullptr;
@@ -121,9 +121,9 @@ std::optional<Kernel::Outcome> Kernel::open_terminal(Thread& thread, const std::
     terminal = controlling_terminal(process);
     if (terminal == nullptr) return Outcome(Answer{-ENXIO});
   } else if (path.starts_with(kFolder)) {
-    for (const auto& [place, weak] : terminals_) {
+    for (const auto& [number, weak] : host_of(process).terminals) {
       const auto candidate = weak.lock();
-      if (place.first == process.host_index() && candidate != nullptr && candidate->path() == path) terminal = candidate;
+      if (candidate != nullptr && candidate->path() == path) terminal = candidate;
     }
     if (terminal == nullptr) return Outcome(Answer{-ENOENT});
     if (terminal->is_locked || terminal->is_hung_up()) return Outcome(Answer{-EIO});

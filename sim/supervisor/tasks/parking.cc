@@ -372,7 +372,7 @@ spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t ge
     const std::uint32_t number = nothing->call.number;
     spin::KnownCall& call = model.calls.emplace_back();
     call.number = number;
-    call.arguments = protocol::arguments_of(number);
+    call.arguments = protocol::system_call(number).arguments;
     std::copy_n(nothing->call.arguments, call.passed.size(), call.passed.begin());
     call.address = protocol::memory_of_call(number, nothing->call.arguments).address;
     call.bytes = nothing->memory;

@@ -63,7 +63,7 @@ const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => 
   const drawHeat = () => {
     const parent = id("heat"), all = data.links.filter((link) => link.port.startsWith("port/") && charts.limitOf(link));
     // With the load of the whole fabric above, each port of a large one is too much.
-    if (!all.length || (data.overview && data.overview.parts && (data.overview.detail_until >= 0 || data.sides.cables.length > 24))) return;
+    if (!all.length || (data.overview && data.overview.parts && (data.overview.is_part || data.sides.cables.length > 24))) return;
     charts.show(parent);
     legend(parent, ...kSteps.map((share, k) => ["heat-" + (k + 1), "from " + Math.round(100 * share) + " %"]));
     const bytes = new Map(all.map((link) => [link, sumOf(link.bytes, time.busyFrom, time.busyTo + 1) / charts.limitOf(link)]));

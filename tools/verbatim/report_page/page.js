@@ -201,7 +201,7 @@
       id("tiles").append(box);
     };
     const none = "no message completed", over = data.overview;
-    const isPart = over && over.detail_until >= 0, losses = (data.run && data.run.losses) || {};
+    const isPart = over && over.is_part, losses = (data.run && data.run.losses) || {};
     const byFlows = over && over.flows && over.flows.all.flows ? over.flows.all : null, size = (n) => n.toLocaleString("en");
     if (byFlows) {
       const isAll = byFlows.finished === byFlows.flows, slow = (key) => byFlows[key] === undefined ? "" : "; slowdown " + (byFlows[key] / 1000).toFixed(2) + "×";
@@ -408,8 +408,9 @@
   // What flows and collectives did is above the packets, which of a long run are a part.
   const over = data.overview, hasTraffic = over && (over.flows || over.collectives.length);
   if (hasTraffic) document.querySelector("main").before(...["collectives-part", "flows-part", "loads-part", "depths-part"].map(id));
-  if (over && over.detail_until >= 0) {
-    const words = rows.count ? "Packets, and what is drawn from them, were recorded until " + time.text(over.detail_until) + " (verbatim run --record-most). " : "No packets were recorded (verbatim run --record-most). ";
+  if (over && over.is_part) {
+    const words = !rows.count ? "No packets were recorded. " : over.detail_until >= 0 ? "Packets, and what is drawn from them, were recorded until " + time.text(over.detail_until) + " (verbatim run --record-most). "
+      : "Packets, and what is drawn from them, were recorded of a part of the run (verbatim run --watch). ";
     id("detail").textContent = words + "Flows, collectives, the load of the fabric and its queues by tier are of the whole run.";
     id("ladder-part").closest("main").hidden = !rows.count;
   }
@@ -422,7 +423,7 @@
   const run = data.run || {};
   id("summary").textContent = [run.outcome ? "outcome " + run.outcome : "",
     ended.length ? ended.length + (ended.length === 1 ? " program" : " programs") + " failed" : "", run.virtual_time_ps ? "virtual time " + time.text(run.virtual_time_ps) : "",
-    (data.run && data.run.packets !== undefined && data.overview && data.overview.detail_until >= 0 ? data.run.packets : data.packets).toLocaleString("en") + " packets", run.seed !== undefined ? "seed " + run.seed : "", run.freedom ? "freedom " + run.freedom : ""].filter(Boolean).join(", ");
+    (data.run && data.run.packets !== undefined && data.overview && data.overview.is_part ? data.run.packets : data.packets).toLocaleString("en") + " packets", run.seed !== undefined ? "seed " + run.seed : "", run.freedom ? "freedom " + run.freedom : ""].filter(Boolean).join(", ");
   id("origin").textContent = "Verbatim " + (run.version || "") + (run.digest ? ", digest " + run.digest + " (" + run.determinism + (run.digest_note ? "; " + run.digest_note : "") + ")" : "");
   const all = element("option", "", "all");
   all.value = "-1";

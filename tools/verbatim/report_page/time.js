@@ -1,7 +1,7 @@
 "use strict";
 // Time: how it is written, the moment that the page shows, and the one range that all charts and the ladder share.
 const verbatimTime = (data, rows) => {
-  const begin = rows.count ? rows.starts[0] : 0, end = Math.max(data.end, begin + 1);
+  const begin = data.overview && data.overview.is_part ? 0 : rows.count ? rows.starts[0] : 0, end = Math.max(data.end, begin + 1);
   const busyFrom = data.packets ? data.first_packet : begin;
   const busyTo = data.packets ? Math.max(data.last_packet, busyFrom + 1) : end;
   const kLeast = Math.min(1000, end - begin);  // ps: a range is not shorter
@@ -16,7 +16,7 @@ const verbatimTime = (data, rows) => {
 
   // The time with packets, and a little on both sides. Where not all packets were recorded, the overview has it.
   const fitted = () => {
-    const over = data.overview && data.overview.detail_until >= 0 ? data.overview : null;
+    const over = data.overview && data.overview.is_part ? data.overview : null;
     const [first, last] = over ? [over.begin, Math.max(over.last, over.begin + 1)] : [busyFrom, busyTo];
     const margin = data.packets || over ? 0.03 * (last - first) : 0;
     return [Math.max(begin, first - margin), Math.min(end, last + margin)];

@@ -1,0 +1,76 @@
+// All that the simulated kernel keeps of one host: names, numbers, files and objects that no other host shares.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "sim/supervisor/kernel/rdma_cm_file.h"
+#include "sim/supervisor/kernel/sysv_ipc.h"
+#include "sim/supervisor/machine/host_paths.h"
+#include "sim/supervisor/spec/credentials.h"
+#include "sim/supervisor/trees/huge_pages.h"
+#include "sim/supervisor/trees/virtual_tree.h"
+
+namespace verbatim::supervisor {
+
+class AsyncContext;
+class FileWatches;
+class Pipe;
+class Terminal;
+
+// A file in the host's own folders: the number that programs see, and the owners.
+struct OwnFile {
+  std::uint64_t number = 0;  // 0: not yet given
+  UserId user = kRoot, group = kRoot;
+};
+
+// A file on the machine: st_dev, st_ino.
+using MachineFile = std::pair<std::uint64_t, std::uint64_t>;
+
+class OwnFiles {
+ public:
+  // nullptr: nobody has asked for its number yet.
+  const OwnFile* find(const MachineFile& file) const {
+    const auto found = files_.find(file);
+    return found == files_.end() ? nullptr : &found->second;
+  }
+  // Gives it a number, if it has none. Numbers follow the order in which files are met: the file system may give a new file the
+  // number of one that is gone.
+  OwnFile& meet(const MachineFile& file) {
+    OwnFile& own = files_[file];
+    if (own.number == 0) own.number = ++last_number_;
+    return own;
+  }
+  // The same for a file that has just been made.
+  OwnFile& make(const MachineFile& file) {
+    files_.erase(file);
+    return meet(file);
+  }
+  void forget(const MachineFile& file) { files_.erase(file); }
+
+ private:
+  std::map<MachineFile, OwnFile> files_;
+  std::uint64_t last_number_ = 0;
+};
+
+struct HostKernel {
+  explicit HostKernel(const HugePageCounts& pages) : huge_pages(pages) {}
+
+  HostPaths paths;
+  OwnFiles own_files;
+  std::uint64_t files_numbered = 0;   // files without a path that have a number
+  std::shared_ptr<VirtualTree> tree;  // nullptr: nobody has looked at it
+  std::map<unsigned, std::weak_ptr<Terminal>> terminals;  // by number
+  HugePagePool huge_pages;
+  SysvIpc sysv_ipc;  // behind the pool, whose pages its segments hold
+  std::shared_ptr<FileWatches> file_watches;
+  RdmaCmNumbers rdma_cm_numbers;
+  // By process and name.
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::shared_ptr<AsyncContext>> async_contexts;
+  std::map<MachineFile, std::weak_ptr<Pipe>> fifos;
+};
+
+}  // namespace verbatim::supervisor
