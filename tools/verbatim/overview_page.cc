@@ -18,11 +18,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Flow = RunOverview::Flow;
 
-// In thousandths, rounded down; -1: it is not known.
+// In thousandths, rounded down, 1000 at least (run_flows.h); -1: it is not known.
 std::int64_t slowdown_of(const Flow& flow) {
   if (!flow.is_finished() || flow.ideal_ps <= 0) return -1;
   const auto scaled = static_cast<__int128>(flow.finish_ps - flow.start_ps) * 1000 / flow.ideal_ps;
-  return static_cast<std::int64_t>(std::min<__int128>(scaled, INT64_MAX));
+  return static_cast<std::int64_t>(std::clamp<__int128>(scaled, 1000, INT64_MAX));
 }
 
 // Pairs of a value and how many are at most as large, of sorted ones. Of many the ends and evenly spaced

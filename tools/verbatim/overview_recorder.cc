@@ -248,6 +248,7 @@ void OverviewRecorder::add_flows(const config::ScenarioSpec& scenario, std::span
     flow.acknowledged = of.acknowledged;
     flow.start_ps = time(of.start);
     flow.finish_ps = of.start == kNever ? -1 : time(of.finish);
+    flow.ideal_ps = of.ideal > Duration(0) ? of.ideal.count() : -1;
     flow.is_good = of.status == ib::WcStatus::kSuccess;
   }
 }

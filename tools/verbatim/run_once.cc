@@ -309,7 +309,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.congestion = &observers.congestion;
   figures.ports = ports_of(simulation, observers.congestion);
   figures.congestion_counters = congestion_counters_of(simulation);
-  figures.flows = figures_of(added_flows);
+  figures.flows = figures_of(simulation, plan.scenario.traffic, added_flows);
   figures.graphs = figures_of(topology, graphs, graph_runs);
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
