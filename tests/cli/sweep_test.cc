@@ -289,7 +289,8 @@ TEST(Sweep, collectives_have_their_time_and_bandwidth) {
   const Finished compared = folder.run({"compare", "o/points/001", "o/points/002", "--json", "--html", "c.html"});
   ASSERT_EQ(compared.code, 0) << compared.err;
   Json found, differs;
-  for (const Json& one : Json::parse(compared.out)["figures"]) {
+  const Json document = Json::parse(compared.out);
+  for (const Json& one : document["figures"]) {
     if (one["section"] == "collective sum" && one["name"] == "time") found = one["values"];
     if (one["section"] == "inputs that differ" && one["name"] == "collective sum") differs = one["values"];
   }

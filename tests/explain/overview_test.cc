@@ -188,6 +188,8 @@ TEST(OverviewPage, percentiles_and_curves_are_those_of_the_flows) {
     EXPECT_EQ(row["longest"], own.back());
     EXPECT_EQ(row["p50"], own[own.size() / 2 - 1]);
     EXPECT_EQ(row["p99"], own[(99 * own.size() + 99) / 100 - 1]);
+    EXPECT_GE(row["s50"], 1000) << "nothing is faster than the path allows";
+    EXPECT_GE(row["s99"], row["s50"]);
     std::int64_t last = 0;
     for (const Json& point : row["curve"]) {
       EXPECT_GT(point[0], last);
@@ -202,6 +204,11 @@ TEST(OverviewPage, percentiles_and_curves_are_those_of_the_flows) {
   EXPECT_EQ(flows["all"]["classes"].size(), 2u);
   EXPECT_EQ(flows["all"]["classes"][0]["bytes"], 1024);
   std::ranges::sort(times[""]);
+  const Json& sizes = flows["all"]["slowdown"];
+  ASSERT_EQ(sizes.size(), 2u);
+  EXPECT_EQ(sizes[0]["least"], 1024);
+  EXPECT_EQ(sizes[1]["most"], 20 * 1024);
+  EXPECT_EQ(sizes[0]["count"], 160);
   const Json& slowest = flows["slowest"][0];
   EXPECT_EQ(slowest["finish"].get<std::int64_t>() - slowest["start"].get<std::int64_t>(), times[""].back());
 }
@@ -300,7 +307,11 @@ TEST(OverviewPage, a_limit_of_records_takes_nothing_from_the_overview) {
   EXPECT_GT(part.data["packets"], 0);
   EXPECT_EQ(none.data["packets"], 0);
   EXPECT_EQ(part.data["end"], part.data["overview"]["end"]);
-  for (Shown* one : {&whole, &part, &none}) one->data["overview"].erase("detail_until");
+  EXPECT_EQ(part.data["overview"]["is_part"], true);
+  for (Shown* one : {&whole, &part, &none}) {
+    one->data["overview"].erase("detail_until");
+    one->data["overview"].erase("is_part");
+  }
   EXPECT_EQ(whole.data["overview"], part.data["overview"]);
   EXPECT_EQ(whole.data["overview"], none.data["overview"]);
   for (const char* block : {"ports-0", "loads-0", "depths-0"}) {

@@ -149,6 +149,7 @@ TEST_F(ReportInBrowser, shows_where_an_incast_is_held_up) {
   EXPECT_EQ(value("document.querySelectorAll('#flow-times tbody tr').length"), 2);
   EXPECT_EQ(value("document.querySelectorAll('#slowest-flows tbody tr').length"), 4);
   EXPECT_EQ(value("document.querySelectorAll('#flow-curves .curve').length"), 1);
+  EXPECT_EQ(value("document.querySelectorAll('#flow-slowdowns .curve').length"), 1) << "of one size the distribution";
   EXPECT_THAT(value("document.getElementById('flow-times').textContent").get<std::string>(), HasSubstr("8 MiB"));
   EXPECT_EQ(browser_->errors(), "");
 }
@@ -168,6 +169,7 @@ TEST_F(ReportInBrowser, shows_flows_collectives_loads_and_queues_from_above) {
   EXPECT_THAT(text("title"), HasSubstr("sum of 32 hosts; 768 flows"));
   EXPECT_THAT(text("tiles"), HasSubstr("flows finished768all"));
   EXPECT_EQ(count("#flow-curves .curve"), 2) << "one for each workload";
+  EXPECT_EQ(count("#flow-slowdowns .curve"), 3) << "percentiles by size";
   EXPECT_GT(count("#flow-times tbody tr"), 3);
   EXPECT_EQ(count("#slowest-flows tbody tr"), 50);
   EXPECT_THAT(text("collectives"), HasSubstr("all-reduce by ring"));
@@ -178,7 +180,7 @@ TEST_F(ReportInBrowser, shows_flows_collectives_loads_and_queues_from_above) {
   EXPECT_EQ(count("#loads text.tier"), 4) << "up and down, at hosts and at spines";
   EXPECT_GT(count("#loads path"), 8);
   EXPECT_GT(count("#depths svg"), 2);
-  EXPECT_TRUE(value("document.getElementById('flows-part').compareDocumentPosition(document.querySelector('main')) & Node.DOCUMENT_POSITION_FOLLOWING"));
+  EXPECT_EQ(value("document.getElementById('flows-part').compareDocumentPosition(document.querySelector('main'))"), 4) << "the ladder follows";
   const auto choose = [&](const std::string& bar, const std::string& name) {
     value("(s => { s.value = '" + name + "'; s.dispatchEvent(new Event('change')); })(document.querySelector('#" + bar + " select'))");
   };

@@ -80,7 +80,9 @@ std::string plots_of(const std::vector<RunSummary>& runs, const std::vector<Figu
     }
   }
   if (!times.empty()) plots += bar_plot("Time of collectives, median", run_labels, times, FigureUnit::kTime);
-  const auto has_value = [](const BarGroup& group) { return std::ranges::any_of(group.values, [](const auto& v) { return v.has_value(); }); };
+  const auto has_value = [](const BarGroup& group) {
+    return std::ranges::any_of(group.values, [](const auto& value) { return value.has_value(); });
+  };
   if (std::ranges::any_of(bandwidths, has_value))
     plots += bar_plot("Bus bandwidth of collectives", run_labels, bandwidths, FigureUnit::kBandwidth);
   for (const std::string& name : workloads_to_compare(runs)) {

@@ -85,16 +85,16 @@ void add_collectives(RunSummary& run, const nlohmann::json& collectives) {
     CollectiveSummary& one = run.collectives.emplace_back();
     one.name = text_of(json, "name");
     const std::string algorithm = text_of(json, "algorithm");
+    const auto bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(count_of(json, "bytes").value_or(0), INT64_MAX));
     one.what = join(text_of(json, "pattern"), algorithm.empty() ? "" : " by " + algorithm, ", ",
-                    config::format_quantity(static_cast<std::int64_t>(std::min<std::uint64_t>(count_of(json, "bytes").value_or(0), INT64_MAX)),
-                                            config::Dimension::kSize),
-                    ", ", count_of(json, "hosts").value_or(0), " hosts");
+                    config::format_quantity(bytes, config::Dimension::kSize), ", ", count_of(json, "hosts").value_or(0), " hosts");
     std::vector<std::int64_t> times, ideals, bandwidths;
     if (const nlohmann::json& runs = member(json, "runs"); runs.is_array()) {
       one.runs = runs.size();
       for (const nlohmann::json& row : runs) {
         const auto add = [&](const char* key, std::vector<std::int64_t>& to) {
-          if (const auto value = count_of(row, key); value && *value <= INT64_MAX) to.push_back(static_cast<std::int64_t>(*value));
+          const auto value = count_of(row, key);
+          if (value && *value <= INT64_MAX) to.push_back(static_cast<std::int64_t>(*value));
         };
         if (!count_of(row, "time_ps")) continue;
         add("time_ps", times);

@@ -63,12 +63,24 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
       const parent = id("flow-slowdowns"), rows = own.slowdown;
       parent.textContent = "";
       if (!rows.length) return;
+      if (rows.length === 1) {
+        // All flows have one size: how slowdown is distributed says more than one point.
+        const curve = own.slowdown_curve.map(([v, k]) => [v / 1000, k / own.flows]), last = curve[curve.length - 1][0];
+        plots.plot(parent, {
+          title: "Slowdown: share of flows with at most so much; time over the least time that the path allows", isStep: true,
+          x: { axis: plots.logAxis(Math.max(1, curve[0][0] / 1.02), Math.max(last * 1.02, 1.02)), text: (v) => Number(v.toPrecision(4)) + "×", label: "slowdown" },
+          y: { axis: { at: (v) => v, marks: [0, .25, .5, .75, 1] }, text: (v) => Math.round(100 * v) + " %", label: "share of flows" },
+          curves: [{ points: curve }],
+          tell: (v) => { const k = own.slowdown_curve.findLastIndex(([at]) => at <= v * 1000); return v.toFixed(2) + "×: " + percentOf(k < 0 ? 0 : own.slowdown_curve[k][1], own.flows); },
+        });
+        return;
+      }
       const middle = (row) => Math.sqrt(Math.max(1, row.least) * Math.max(1, row.most)), sizes = rows.map(middle), keys = [["s50", "p50"], ["s95", "p95"], ["s99", "p99"]];
       const most = Math.max(2000, ...rows.map((row) => row.s99)) / 1000, first = sizes[0], last = Math.max(sizes[sizes.length - 1], first * 2);
       plots.legend(parent, keys.map(([, name]) => name));
       plots.plot(parent, {
         title: "Slowdown by size: time over the least time that the path allows",
-        x: { axis: plots.logAxis(sizes.length > 1 ? first / 1.05 : first / 2, last * 1.05, 2), text: bytesText, label: "bytes of a flow" },
+        x: { axis: plots.logAxis(first / 1.05, last * 1.05, 2), text: bytesText, label: "bytes of a flow" },
         y: { axis: plots.logAxis(1, most * 1.05), text: (v) => v + "×", label: "slowdown" },
         curves: keys.map(([key]) => ({ dots: true, points: rows.map((row, k) => [sizes[k], Math.max(1, row[key] / 1000)]) })),
         tell: (bytes) => {
