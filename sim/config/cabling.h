@@ -54,6 +54,11 @@ std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& p
 // By adapter.
 std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topology);
 
+// The ends by which a packet from one adapter to another leaves: the adapter's port, then an output of each switch. Empty when no
+// route leads there. On Ethernet other flows may take paths of the same length: one of them. `cables` are the topology's.
+std::vector<Endpoint> outputs_of(const TopologySpec& topology, const CableIndex& cables, const subnet::Plan& plan,
+                                 std::size_t from, std::size_t to);
+
 // The hops of a packet from one adapter to another: "leaf0:1", "leaf0:2" (in, out), … up to the port of `to`.
 // Empty when no route leads there. On Ethernet other flows may take ways of the same length: one of them.
 std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from,

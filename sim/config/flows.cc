@@ -17,7 +17,7 @@ hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from,
                         const workload::FlowKind& kind) {
   hca::SourcePath path;
   const hca::PortAddress &here = from.address(), &there = to.address();
-  path.mtu = std::min(here.active_mtu(from.profile().max_mtu), there.active_mtu(to.profile().max_mtu));
+  path.mtu = path_mtu(from, to);
   path.timeout = kind.timeout;
   path.address.port = 1;
   path.address.service_level = kind.service_level == workload::FlowKind::kOfPath
@@ -80,6 +80,10 @@ class BackgroundPhases {
 };
 
 }  // namespace
+
+std::uint32_t path_mtu(const hca::Endpoint& from, const hca::Endpoint& to) {
+  return std::min(from.address().active_mtu(from.profile().max_mtu), to.address().active_mtu(to.profile().max_mtu));
+}
 
 std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const workload::Traffic& traffic,
                                                workload::Workload& workload) {
