@@ -39,7 +39,7 @@ subnet::Plan plan_without(const TopologySpec& topology, const std::set<std::size
   for (std::size_t cable = 0; cable < all.size(); ++cable) {
     if (!broken.contains(cable)) intact.push_back(all[cable]);
   }
-  return subnet::plan(nodes_of(topology), intact, topology.is_roce(), routing_of(topology),
+  return subnet::plan(nodes_of(topology), intact, takes_all_ways(topology), routing_of(topology),
                       topology.is_roce() ? nullptr : &whole);
 }
 
@@ -72,6 +72,7 @@ void add_sweep(const TopologySpec& topology, const subnet::Plan& plan, const sub
     if (is_whole) continue;
     change.routes = std::make_shared<const fabric::RouteTable>(now.forwarding_table);
     change.multicast_ports = now.multicast_ports;
+    change.groups = groups_of(topology, plan, s);
   }
   reroutes.levels.emplace_back(at, plan.levels);
 }

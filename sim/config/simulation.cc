@@ -113,6 +113,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
   }
   address.gids = gids_of(topology_, plan_, index);
   address.pkeys = pkey_tables_[index];
+  address.takes_any_way = puts_into_order(topology_, topology_.adapters[index]);
   if (topology_.is_roce()) {
     address.roce = true;
     address.mac = plan.ports[0].mac;
@@ -121,7 +122,6 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
     address.neighbours = &neighbours_;
     const hca::HcaProfile& profile = topology_.hca_profile(topology_.adapters[index]);
     address.priorities = fabric::PriorityMap(profile.trust, profile.dscp_to_priority);
-    address.takes_any_way = topology_.load_balancing.is_by_packet() && profile.loss_recovery.gap_time > Duration(0);
     const std::vector<VlanSpec>& vlans = topology_.vlans_of(topology_.adapters[index]);
     const std::size_t first = address.gids.size() - 2 * vlans.size();
     for (std::size_t i = 0; i < vlans.size(); ++i) {
@@ -215,11 +215,12 @@ void Simulation::build_switch(std::size_t index, std::uint64_t seed) {
     // Drawn from the seed as all else that is random: runs with several seeds show how far the luck of the hash matters.
     const std::uint64_t salt = topology_.ecmp_seed == "same" ? 0 : Rng(seed, "ecmp/" + spec.name).next();
     switches_[index]->set_ethernet_routes(subnet::kMacBase, plan_.nodes[adapters_.size() + index].routes, salt);
-    if (topology_.load_balancing.by != "flow") {
-      switches_[index]->set_load_balancing(topology_.load_balancing, Rng(seed, "load_balancing/" + spec.name));
-    }
   } else if (topology_.manages_subnet()) {
     switches_[index]->set_forwarding_table(plan_.nodes[adapters_.size() + index].forwarding_table);
+    switches_[index]->set_groups(groups_of(topology_, plan_, index));
+  }
+  if (topology_.load_balancing.by != "flow") {
+    switches_[index]->set_load_balancing(topology_.load_balancing, Rng(seed, "load_balancing/" + spec.name));
   }
   const auto& lanes = plan_.nodes[adapters_.size() + index].lanes;
   for (std::size_t i = 0; topology_.manages_subnet() && i < lanes.size(); ++i)

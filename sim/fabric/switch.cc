@@ -1,6 +1,7 @@
 #include "sim/fabric/switch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "sim/core/check.h"
@@ -202,15 +203,39 @@ PortNumber Switch::balanced_output(ib::Packet& packet) {
     ports = routes_->ports_of(entry);
   }
   if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
-  return balancer_->choose(ports, packet, now, [&](PortNumber number) {
+  return balanced_output(ports, packet);
+}
+
+PortNumber Switch::balanced_output(std::span<const PortNumber> ports, const ib::Packet& packet) {
+  return balancer_->choose(ports, packet, engine_.now(), [&](PortNumber number) {
     const Port& out = *inputs_[number.value - 1u].port;
     const ib::VirtualLane lane = lane_at(out, packet);
     return lane == kManagementLane ? 0 : out.queued_bytes(lane);
   });
 }
 
+PortNumber Switch::fixed_output(const ib::Packet& packet) {
+  if (engine_.now() >= rerouting_.normal_until()) [[unlikely]] return swept_output_for(packet);
+  return PortNumber{static_cast<std::uint8_t>(route_of(packet))};
+}
+
+PortNumber Switch::adaptive_output(const ib::Packet& packet) {
+  const PortNumber fixed = fixed_output(packet);
+  const RouteTable* const groups = rerouting_.groups(groups_.get(), engine_.now());
+  const RouteTable::Entry entry = groups == nullptr ? RouteTable::kNone : groups->entry(destination_of(packet));
+  if (entry == RouteTable::kNone) return fixed;
+  if (!RouteTable::is_set(entry)) return PortNumber{static_cast<std::uint8_t>(entry)};
+  const std::span<const PortNumber> ports = groups->ports_of(entry);
+  const auto is_up = [this](PortNumber port) { return inputs_[port.value - 1u].port->is_up(); };
+  if (std::ranges::all_of(ports, is_up)) [[likely]] return balanced_output(ports, packet);
+  std::vector<PortNumber> intact;
+  std::ranges::copy_if(ports, std::back_inserter(intact), is_up);
+  return intact.empty() ? fixed : balanced_output(intact, packet);
+}
+
 PortNumber Switch::output_for(ib::Packet& packet) {
-  if (balancer_ != nullptr && packet.ethernet && balancer_->chooses_for(packet)) [[unlikely]] return balanced_output(packet);
+  if (balancer_ != nullptr && balancer_->chooses_for(packet)) [[unlikely]]
+    return is_ethernet_ ? balanced_output(packet) : adaptive_output(packet);
   if (engine_.now() >= rerouting_.normal_until()) [[unlikely]] {
     if (!is_ethernet_) return swept_output_for(packet);
     record_withdrawals();

@@ -87,9 +87,10 @@ class Switch final : public PacketSink {
 
   // Linear forwarding table: element n is the output for LID n, 0 the switch itself, kNoRoute none.
   static constexpr PortNumber kNoRoute = RouteTable::kNoRoute;
-  // No route changes are left.
+  // Neither route changes nor groups are left.
   void set_forwarding_table(const std::vector<PortNumber>& table) {
     routes_ = std::make_shared<const RouteTable>(table);
+    groups_ = nullptr;
     rerouting_.set_changes({});
   }
 
@@ -116,8 +117,12 @@ class Switch final : public PacketSink {
     return routes == nullptr ? routes_.get() : routes;
   }
 
-  // On Ethernet: who chooses among equally good outputs in place of the hash; before the first event.
+  // Who chooses among equally good outputs, in place of the hash on Ethernet, within groups on InfiniBand; before the first event.
   void set_load_balancing(const LoadBalancing& params, Rng random) { balancer_ = std::make_unique<LoadBalancer>(params, random); }
+
+  // Adaptive routing of InfiniBand: by LID, the ports among which the load balancer chooses for packets that may take any. Ports
+  // whose link is down are left out at once. Without an entry, and with all links down, the forwarding table decides.
+  void set_groups(std::shared_ptr<const RouteTable> groups) { groups_ = std::move(groups); }
 
   // Groups that the subnet manager has laid itself (IBA 18.2.4.3.3): by LID from 0xc000 on, the ports that a packet to it leaves
   // by. Once there is such a table, no others are flooded.
@@ -163,6 +168,10 @@ class Switch final : public PacketSink {
   void classify(const Port& in, ib::Packet& packet) const;
   // By the load balancer.
   PortNumber balanced_output(ib::Packet& packet);
+  PortNumber balanced_output(std::span<const PortNumber> ports, const ib::Packet& packet);
+  PortNumber adaptive_output(const ib::Packet& packet);
+  // By the forwarding table, as the last sweep has left it.
+  PortNumber fixed_output(const ib::Packet& packet);
   // In debug builds: when no packet waits for an output, none claims space.
   void check_claims();
   bool is_for_agent(ib::Packet& packet);
@@ -183,6 +192,7 @@ class Switch final : public PacketSink {
   const ClockDomain clock_;
   // By LID, or by MAC address from mac_base_ on.
   std::shared_ptr<const RouteTable> routes_ = std::make_shared<const RouteTable>();
+  std::shared_ptr<const RouteTable> groups_;  // of adaptive routing; null: none
   ib::MacAddress mac_base_;
   std::uint64_t ecmp_salt_ = 0;
   bool is_ethernet_ = false;

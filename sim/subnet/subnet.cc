@@ -106,6 +106,7 @@ class Planner {
   }
 
   bool lay_by(Engine engine) {
+    for (NodePlan& node : plan_.nodes) node.routes = nullptr;
     std::string refusal = refusal_of(engine);
     if (refusal.empty()) {
       plan_.engine = engine;
@@ -118,10 +119,10 @@ class Planner {
   // Lays routes, if it can; else the reason is the answer.
   std::string refusal_of(Engine engine) {
     ShortestOptions options;
+    options.all_ways = all_ways_ && has_groups(engine);
     using Choice = ShortestOptions::Choice;
     switch (engine) {
       case Engine::kMinhop:
-        options.all_ways = all_ways_;
         options.before = before_;
         return lay_shortest(options);
       case Engine::kDor:
@@ -146,13 +147,26 @@ class Planner {
         options.choice = Choice::kCheapest;
         return lay_layers(options);
       case Engine::kFtree:
-        return lay_fat_tree_routes(graph_, nodes_, owners_.size(), given_roots(), plan_);
+        return lay_fat_tree();
       case Engine::kTorus2Qos:
         if (routing_.torus.switches.empty()) return "nothing says what the torus is";
         return lay_torus_routes(graph_, nodes_, owners_.size(), routing_.torus, routing_.lanes, plan_);
       case Engine::kFile:
         return lay_given();
     }
+    return "";
+  }
+
+  std::string lay_fat_tree() {
+    std::string problem = lay_fat_tree_routes(graph_, nodes_, owners_.size(), given_roots(), plan_);
+    if (!problem.empty() || !all_ways_) return problem;
+    ShortestOptions options;
+    options.all_ways = true;
+    options.ranks = routing_.roots.empty() ? ranks_above_adapters(graph_) : ranks_below(graph_, given_roots());
+    Plan all;
+    all.nodes = plan_.nodes;
+    lay_shortest_routes(graph_, owners_.size(), options, all);
+    for (std::size_t node = 0; node < plan_.nodes.size(); ++node) plan_.nodes[node].routes = std::move(all.nodes[node].routes);
     return "";
   }
 
