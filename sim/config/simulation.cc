@@ -225,6 +225,9 @@ void Simulation::build_switch(std::size_t index, std::uint64_t seed) {
   const auto& lanes = plan_.nodes[adapters_.size() + index].lanes;
   for (std::size_t i = 0; topology_.manages_subnet() && i < lanes.size(); ++i)
     switches_[index]->port(fabric::PortNumber{static_cast<std::uint8_t>(i + 1)}).set_lane_table(lanes[i]);
+  for (const subnet::NodePlan::TurnLanes& turn : plan_.nodes[adapters_.size() + index].turn_lanes) {
+    if (topology_.manages_subnet()) switches_[index]->set_lane_table(turn.in, turn.out, turn.lanes);
+  }
   switches_[index]->set_multicast_ports(plan_.nodes[adapters_.size() + index].multicast_ports);
   if (topology_.is_roce()) return;
   if (!topology_.manages_subnet()) switches_[index]->set_multicast_table({});

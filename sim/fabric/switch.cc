@@ -76,7 +76,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   }
 
   const ib::VirtualLane in_lane = packet->lrh.lane;
-  const ib::VirtualLane lane = lane_at(out, *packet);
+  const ib::VirtualLane lane = lane_at(in, out, *packet);
   if (lane == kManagementLane && in_lane != kManagementLane)
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoLane);
   if (!buffer_.may_queue(in, in_lane, out.queued_bytes(lane), wire_bytes)) [[unlikely]] {
@@ -141,8 +141,19 @@ const std::vector<PortNumber>& Switch::group_ports(const ib::Packet& packet) {
   return group < multicast_table_->size() ? (*multicast_table_)[group] : kNone;
 }
 
-ib::VirtualLane Switch::lane_at(const Port& out, const ib::Packet& packet) {
-  return packet.lrh.lane == kManagementLane ? kManagementLane : out.lane_of(packet.lrh.service_level);
+void Switch::set_lane_table(PortNumber in, PortNumber out, const std::vector<LevelMapping>& mappings) {
+  const std::size_t ports = inputs_.size() + 1;
+  turn_lanes_.resize(ports * ports);
+  turn_lanes_.at(in.value * ports + out.value).emplace(mappings);
+}
+
+ib::VirtualLane Switch::lane_at(PortNumber in, const Port& out, const ib::Packet& packet) const {
+  if (packet.lrh.lane == kManagementLane) return kManagementLane;
+  if (!turn_lanes_.empty()) [[unlikely]] {
+    const std::optional<LaneTable>& turn = turn_lanes_[in.value * (inputs_.size() + 1) + out.number().value];
+    if (turn) return turn->of(packet.lrh.service_level, out.operational_lanes());
+  }
+  return out.lane_of(packet.lrh.service_level);
 }
 
 Instant Switch::ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times,
@@ -171,7 +182,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
   for (const PortNumber port : group_ports(*packet)) {
     const Port& out = *inputs_[port.value - 1u].port;
     if (port == in || !out.is_up() || !out.carries(packet->lrh.lane)) continue;
-    if (lane_at(out, *packet) == kManagementLane && packet->lrh.lane != kManagementLane) continue;
+    if (lane_at(in, out, *packet) == kManagementLane && packet->lrh.lane != kManagementLane) continue;
     outputs.push_back(port);
   }
   if (outputs.empty()) return drop(input, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
@@ -184,7 +195,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
     ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.id());
     ib::PacketPtr copy = number == outputs.back() ? std::move(packet) : std::make_unique<ib::Packet>(*packet);
     const Instant ready = ready_at(input, out, lookup, times, *copy, wire_bytes);
-    copy->lrh.lane = lane_at(out, *copy);
+    copy->lrh.lane = lane_at(in, out, *copy);
     out.forward(std::move(copy), wire_bytes, times, ready, {&buffer_, in, in_lane}, copies);
   }
 }
@@ -209,7 +220,7 @@ PortNumber Switch::balanced_output(ib::Packet& packet) {
 PortNumber Switch::balanced_output(std::span<const PortNumber> ports, const ib::Packet& packet) {
   return balancer_->choose(ports, packet, engine_.now(), [&](PortNumber number) {
     const Port& out = *inputs_[number.value - 1u].port;
-    const ib::VirtualLane lane = lane_at(out, packet);
+    const ib::VirtualLane lane = out.lane_of(packet.lrh.service_level);
     return lane == kManagementLane ? 0 : out.queued_bytes(lane);
   });
 }

@@ -120,6 +120,9 @@ class Switch final : public PacketSink {
   // Who chooses among equally good outputs, in place of the hash on Ethernet, within groups on InfiniBand; before the first event.
   void set_load_balancing(const LoadBalancing& params, Rng random) { balancer_ = std::make_unique<LoadBalancer>(params, random); }
 
+  // Lanes of packets that come by `in` and leave by `out`, in place of the table of the output.
+  void set_lane_table(PortNumber in, PortNumber out, const std::vector<LevelMapping>& mappings);
+
   // Adaptive routing of InfiniBand: by LID, the ports among which the load balancer chooses for packets that may take any. Ports
   // whose link is down are left out at once. Without an entry, and with all links down, the forwarding table decides.
   void set_groups(std::shared_ptr<const RouteTable> groups) { groups_ = std::move(groups); }
@@ -150,7 +153,7 @@ class Switch final : public PacketSink {
   };
 
   // kManagementLane for a packet of another: none.
-  static ib::VirtualLane lane_at(const Port& out, const ib::Packet& packet);
+  ib::VirtualLane lane_at(PortNumber in, const Port& out, const ib::Packet& packet) const;
   // When a packet whose lookup is at an edge may start on an output.
   Instant ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times,
                    ib::Packet& packet, std::uint32_t wire_bytes) const;
@@ -197,6 +200,7 @@ class Switch final : public PacketSink {
   std::uint64_t ecmp_salt_ = 0;
   bool is_ethernet_ = false;
   Rerouting rerouting_;
+  std::vector<std::optional<LaneTable>> turn_lanes_;  // by input and output, of ports from 0 on; empty: outputs' tables decide
   std::unique_ptr<LoadBalancer> balancer_;  // null: hashes of flows choose
   std::vector<PortNumber> multicast_ports_;
   std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;

@@ -31,8 +31,9 @@ using Route = std::vector<Channel>;
 Route find_credit_loop(const std::vector<Route>& routes);
 
 inline constexpr std::uint8_t kNoLane = 15;  // packets of the level are dropped
-// Lane by which packets of a service level, 0 … 15, leave by a port of a node.
-using LaneOf = std::function<std::uint8_t(std::size_t node, fabric::PortNumber port, std::uint8_t level)>;
+// Lane by which packets of a service level, 0 … 15, that have come by a port of a node leave by another. `in` is 0 for packets of
+// adapters, and for all where paths have no levels of their own: such lanes do not depend on it.
+using LaneOf = std::function<std::uint8_t(std::size_t node, fabric::PortNumber in, fabric::PortNumber port, std::uint8_t level)>;
 
 // The same for all packets between adapters, by the plan's tables; on Ethernet, with NodePlan::routes, for all ways that a flow
 // may take. Packets have any level, or, with Plan::levels, that of their path. Least is by the nodes' names, ports and lanes.

@@ -60,6 +60,12 @@ struct NodePlan {
   std::shared_ptr<const fabric::RouteTable> routes;
   // Switches: by port - 1, the lanes that the routing engine asks for; empty: those of the profile.
   std::vector<std::vector<fabric::LevelMapping>> lanes;
+  // Switches: lanes of packets that come by `in` and leave by `out`, instead of those of the output.
+  struct TurnLanes {
+    fabric::PortNumber in, out;
+    std::vector<fabric::LevelMapping> lanes;
+  };
+  std::vector<TurnLanes> turn_lanes;
 };
 
 // Service levels of paths, which the routing engine gives to the two switches that the adapters are at.

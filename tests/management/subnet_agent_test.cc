@@ -15,6 +15,7 @@ using mad::smp::PortState;
 
 struct Hardware final : NodeHardware {
   void on_port_set(std::uint8_t port) override { ports.push_back(port); }
+  void on_turn_lanes_set(std::uint8_t in, std::uint8_t out) override { turns.emplace_back(in, out); }
   void on_arbitration_set(std::uint8_t port) override { arbitrations.push_back(port); }
   void set_link(std::uint8_t, bool up) override { links.push_back(up); }
   void on_forwarding_set() override { ++forwarding; }

@@ -26,11 +26,14 @@ Plan plan_by(const Graph& graph, const Routing& routing, const Plan* before = nu
 
 // Lanes that the engine asks for, else that with the level's number.
 LaneOf lanes_of(const Plan& plan) {
-  return [&plan](std::size_t node, PortNumber port, std::uint8_t level) -> std::uint8_t {
-    const auto& own = plan.nodes[node].lanes;
-    return fabric::LaneTable(own.empty() ? std::vector<fabric::LevelMapping>{} : own[port.value - 1u])
-        .of(ib::ServiceLevel{level}, kLanes)
-        .value;
+  return [&plan](std::size_t node, PortNumber in, PortNumber port, std::uint8_t level) -> std::uint8_t {
+    const NodePlan& own = plan.nodes[node];
+    std::vector<fabric::LevelMapping> lanes;
+    if (!own.lanes.empty()) lanes = own.lanes[port.value - 1u];
+    for (const NodePlan::TurnLanes& turn : own.turn_lanes) {
+      if (turn.in == in && turn.out == port) lanes = turn.lanes;
+    }
+    return fabric::LaneTable(lanes).of(ib::ServiceLevel{level}, kLanes).value;
   };
 }
 
@@ -441,6 +444,95 @@ TEST(Engines, torus_2qos_refuses_what_is_none) {
   of.torus.switches.pop_back();
   EXPECT_EQ(plan_by(of.graph, torus_2qos(of)).refusals.at(0).text,
             "the torus has 16 places, 15 switches are named for them, and the fabric has 16");
+}
+
+// Without all cables of the switches at these places to others.
+TorusGraph without(TorusGraph of, const std::set<std::size_t>& places) {
+  std::set<std::size_t> failed;
+  for (const std::size_t place : places) failed.insert(of.torus.switches[place]);
+  std::erase_if(of.graph.cables, [&](const Cable& cable) {
+    const auto is_switch = [&](const Attachment& at) { return of.graph.nodes[at.node].kind == NodeKind::kSwitch; };
+    return is_switch(cable.a) && is_switch(cable.b) && (failed.contains(cable.a.node) || failed.contains(cable.b.node));
+  });
+  return of;
+}
+
+// All tables to all other adapters, one after the other; levels as before the failure, so that connections may go on.
+TEST(Engines, torus_2qos_leads_around_any_switch_without_a_loop) {
+  const std::vector<std::vector<std::uint32_t>> shapes = {{3, 3}, {4, 4}, {5, 3}, {3, 5}, {6, 6}, {3, 3, 3}, {4, 3, 5}, {5, 4, 3}, {4, 4, 4}};
+  for (const std::vector<std::uint32_t>& sizes : shapes) {
+    const TorusGraph whole = torus_of(sizes);
+    const Plan first = plan_by(whole.graph, torus_2qos(whole));
+    for (std::size_t place = 0; place < whole.torus.switches.size(); ++place) {
+      const TorusGraph of = without(whole, {place});
+      const Plan plan = plan_by(of.graph, torus_2qos(of));
+      ASSERT_TRUE(plan.is_routed) << place << ": " << plan.refusals.at(0).text;
+      EXPECT_EQ(gaps(of.graph, plan), 0u) << place;
+      EXPECT_EQ(loop_of(of.graph, plan), "") << place;
+      for (const NodePlan& from : first.nodes) {
+        for (const NodePlan& to : first.nodes)
+          ASSERT_EQ(first.levels->of(from.ports[0].lid, to.ports[0].lid), plan.levels->of(from.ports[0].lid, to.ports[0].lid));
+      }
+    }
+  }
+}
+
+TEST(Engines, torus_2qos_leads_around_neighbours_along_the_last_dimension) {
+  const TorusGraph whole = torus_of({6, 6});
+  for (std::size_t place = 0; place < 6; ++place) {
+    const TorusGraph of = without(whole, {18 + place, 18 + (place + 1) % 6});
+    const Plan plan = plan_by(of.graph, torus_2qos(of));
+    ASSERT_TRUE(plan.is_routed) << plan.refusals.at(0).text;
+    EXPECT_EQ(gaps(of.graph, plan), 0u);
+    EXPECT_EQ(loop_of(of.graph, plan), "");
+  }
+}
+
+// In the lanes of the other paths the hop behind the turn closes circles around the failed switch.
+TEST(Engines, torus_2qos_needs_lanes_by_input_around_a_switch) {
+  const TorusGraph of = without(torus_of({6, 6}), {21});
+  Plan plan = plan_by(of.graph, torus_2qos(of));
+  ASSERT_EQ(loop_of(of.graph, plan), "");
+  for (NodePlan& node : plan.nodes) node.turn_lanes.clear();
+  EXPECT_NE(loop_of(of.graph, plan), "");
+}
+
+TEST(Engines, torus_2qos_refuses_failures_that_it_cannot_lead_around) {
+  const TorusGraph whole = torus_of({6, 6});
+  const auto refusal = [&](const std::set<std::size_t>& places, std::uint32_t lanes = kLanes) {
+    const TorusGraph of = without(whole, places);
+    Routing routing = torus_2qos(of);
+    routing.lanes = lanes;
+    const Plan plan = plan_by(of.graph, routing);
+    return plan.is_routed ? "" : plan.refusals.at(0).text;
+  };
+  EXPECT_EQ(refusal({7, 13}), "switches s1007 and s1013 have no cable to another one, and are not on one ring along y");
+  EXPECT_EQ(refusal({7, 9}), "the switches without a cable to another one on the ring along y of s1007 are not neighbours");
+  EXPECT_EQ(refusal({7}, 2), "routes around a switch without cables need four data lanes, and cables between switches have 2");
+  EXPECT_EQ(refusal({7}, 4), "");
+}
+
+// Every port of a group leads on, and the port of the forwarding table is one of them.
+TEST(Engines, groups_of_adaptive_routing_lead_everywhere_without_a_loop) {
+  const Graph graph = leaf_spine({.leaves = 4, .spines = 4, .hosts = 4});
+  for (const EngineName& one : kEngineNames) {
+    Routing routing = by(one.engine, {});
+    routing.no_fallback = true;
+    const Plan plan = subnet::plan(graph.nodes, graph.cables, true, routing);
+    if (!plan.is_routed) continue;  // torus-2QoS, file
+    for (const std::size_t node : nodes_of(graph, NodeKind::kSwitch)) {
+      ASSERT_EQ(plan.nodes[node].routes != nullptr, has_groups(one.engine)) << one.name;
+      if (!has_groups(one.engine)) continue;
+      for (const std::size_t to : nodes_of(graph, NodeKind::kAdapter)) {
+        const std::uint16_t lid = plan.nodes[to].ports[0].lid.value;
+        const std::vector<PortNumber> ports = plan.nodes[node].routes->ports_to(lid);
+        EXPECT_NE(std::ranges::find(ports, plan.nodes[node].forwarding_table[lid]), ports.end()) << one.name;
+        const bool goes_up = graph.nodes[node].name.starts_with("leaf") && !graph.nodes[to].name.starts_with(graph.nodes[node].name);
+        EXPECT_EQ(ports.size(), goes_up && one.engine != Engine::kDor ? 4u : 1u) << one.name << " " << graph.nodes[node].name;
+      }
+    }
+    EXPECT_EQ(loop_of(graph, plan), "") << one.name;
+  }
 }
 
 // OpenSM calls it honouring existing routes.
