@@ -175,7 +175,8 @@ subnet::LaneOf lanes_of(const TopologySpec& topology, const subnet::Plan& plan) 
          lane_of(first + any.first, {}, fabric::PortNumber{static_cast<std::uint8_t>(any.second)}, least) == subnet::kNoLane)
     ++least;
   if (!is_uniform || least == kLevels) return lane_of;
-  return [least, lane_of = std::move(lane_of)](std::size_t node, fabric::PortNumber in, fabric::PortNumber port, std::uint8_t level) {
+  return [least, lane_of = std::move(lane_of)](std::size_t node, fabric::PortNumber in,
+                                               fabric::PortNumber port, std::uint8_t level) {
     return level == least ? lane_of(node, in, port, level) : subnet::kNoLane;
   };
 }
@@ -184,7 +185,9 @@ void warn_of_credit_loop(const TopologySpec& topology, const subnet::Plan& plan,
   const auto can_wait = [](const LinkSpec& link) { return link.flow_control != "none"; };
   if (std::ranges::none_of(topology.links, can_wait) || !has_circle(topology)) return;
   const std::vector<subnet::Node> nodes = nodes_of(topology);
-  const subnet::Route loop = subnet::find_credit_loop(nodes, cables_of(topology), plan, lanes_of(topology, plan));
+  // Trees for groups of minhop, the usual engine, are not looked at: they are few packets in the fabrics that people have.
+  const bool with_groups = !topology.is_roce() && plan.engine != subnet::Engine::kMinhop;
+  const subnet::Route loop = subnet::find_credit_loop(nodes, cables_of(topology), plan, lanes_of(topology, plan), with_groups);
   if (loop.empty()) return;
   const bool has_pauses = std::ranges::any_of(topology.links, [](const LinkSpec& link) { return link.flow_control == "pfc"; });
   const std::string routes = topology.is_roce() ? "all ways of equal length" : "the routes of " + std::string(subnet::name_of(plan.engine));

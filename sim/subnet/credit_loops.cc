@@ -156,6 +156,19 @@ class Dependencies {
     }
   }
 
+  // Packets of level 0 leave each switch by all ports of the tree but the one that they came by.
+  void add_tree() {
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      for (const PortNumber in : plan_.nodes[node].multicast_ports) {
+        if (!to_switches_[node].test(in.value)) continue;
+        const Attachment& before = far_ends_[output_of(node, in.value)];
+        for (const PortNumber next : plan_.nodes[node].multicast_ports) {
+          if (next != in && to_switches_[node].test(next.value)) add_tree_step(before, node, in, next);
+        }
+      }
+    }
+  }
+
   Route loop() const {
     const std::vector<std::map<Lanes, Ports>> followers = followers_by_lane();
     std::vector<Channel> channels;
@@ -237,6 +250,25 @@ class Dependencies {
         in = far_ends_[from].port;
         node = far_ends_[from].node;
       }
+    }
+  }
+
+  // From an output to the switch `node`, which has come by any port of the tree: lanes of that output are those of each of them.
+  void add_tree_step(const Attachment& before, std::size_t node, PortNumber in, PortNumber next) {
+    const std::size_t from = output(before);
+    if (plan_.levels == nullptr) {
+      followers_[from].set(next.value);
+      return;
+    }
+    const std::uint8_t after = lane_of_ ? lane_of_(node, in, next, 0) : std::uint8_t{0};
+    if (after == kNoLane) return;
+    for (const PortNumber came_by : plan_.nodes[before.node].multicast_ports) {
+      if (came_by == before.port) continue;
+      const bool is_from_switch = to_switches_[before.node].test(came_by.value);
+      const std::uint8_t lane =
+          lane_of_ ? lane_of_(before.node, is_from_switch ? came_by : PortNumber{0}, before.port, 0)
+                   : std::uint8_t{0};
+      if (lane != kNoLane) paths_[from][{lane, after}].set(next.value);
     }
   }
 
@@ -323,10 +355,11 @@ Route find_credit_loop(const std::vector<Route>& routes) {
 }
 
 Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan,
-                       const LaneOf& lane_of) {
+                       const LaneOf& lane_of, bool with_groups) {
   CHECK(plan.nodes.size() == nodes.size());
   Dependencies dependencies(nodes, cables, plan, lane_of);
   dependencies.add_all_routes();
+  if (with_groups) dependencies.add_tree();
   return dependencies.loop();
 }
 

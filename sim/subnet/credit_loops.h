@@ -37,9 +37,10 @@ using LaneOf = std::function<std::uint8_t(std::size_t node, fabric::PortNumber i
 
 // The same for all packets between adapters, by the plan's tables; on Ethernet, with NodePlan::routes, for all ways that a flow
 // may take. Packets have any level, or, with Plan::levels, that of their path. Least is by the nodes' names, ports and lanes.
-// Packets to switches themselves need no credits. Without `lane_of` there is one lane.
+// Packets to switches themselves need no credits. Without `lane_of` there is one lane. `with_groups`: also packets of level 0
+// that flood the plan's tree.
 Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan,
-                       const LaneOf& lane_of = {});
+                       const LaneOf& lane_of = {}, bool with_groups = false);
 
 // "s0:2 -> s1:2 -> s2:2 -> s0:2"; lanes are named when they are not all 0: "s0:2 VL 1 -> …"; with a name for lanes always.
 std::string credit_loop_text(const std::vector<Node>& nodes, const Route& loop, std::string_view lane_name = {});

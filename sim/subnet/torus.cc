@@ -8,6 +8,7 @@
 
 #include "sim/core/check.h"
 #include "sim/subnet/layers.h"
+#include "sim/subnet/multicast_trees.h"
 
 namespace verbatim::subnet {
 
@@ -54,6 +55,7 @@ class Grid {
     plan_.levels = std::move(levels);
     plan_.layers = std::min(lanes_, failed_ == 0 ? 2u : kTurnLanes * 2);
     for (std::size_t number = 0; number < graph_.size(); ++number) set_lanes(number);
+    set_multicast_ports(graph_, tree(), plan_);
     return "";
   }
 
@@ -142,14 +144,13 @@ class Grid {
     return found;
   }
 
-  // The shorter way round; of two equal ones, the same for both directions of a pair, and in turn the one or the other.
+  // The shorter way round; of two equal ones that which does not cross the dateline, as OpenSM takes it.
   Direction direction(std::size_t d, std::uint32_t from, std::uint32_t to) const {
     const Torus::Dimension& dimension = dimensions_[d];
     if (!dimension.is_closed) return from < to ? kUp : kDown;
     const std::uint32_t up = (to + dimension.size - from) % dimension.size, down = dimension.size - up;
     if (up != down) return up < down ? kUp : kDown;
-    const bool crosses = std::min(from, to) % 2 == 1;
-    return (from < to) != crosses ? kUp : kDown;
+    return from < to ? kUp : kDown;
   }
 
   std::uint8_t level(const Place& from, const Place& to) const {
@@ -191,8 +192,9 @@ class Grid {
     return std::nullopt;
   }
 
-  // The path turns at a switch that has failed: it goes on to that switch's neighbour, and turns there (torus-2QoS(8)). `d` becomes
-  // the dimension to leave by. Behind that turn order of dimensions leads back along the first dimension, past the failed switch.
+  // The path turns at a switch that has failed: it goes on to that switch's neighbour, and turns there
+  // (torus-2QoS(8)). `d` becomes the dimension to leave by. Behind that turn order of dimensions leads back
+  // along the first dimension, past the failed switch.
   std::optional<Direction> early_turn(std::size_t from, std::size_t to, std::size_t& d, Direction usual) const {
     Place corner = places_[from];
     corner[d] = places_[to][d];
@@ -253,6 +255,85 @@ class Grid {
     return "";
   }
 
+  // The master spanning tree of torus-2QoS(8): a line along the first dimension through a root, from each of
+  // its switches one along the second, and so on. From the root to the tips turns are in order of dimensions;
+  // the others are not, and together with them routes lack one of the four turns of a circle. A line leaves
+  // out the dateline, unless its ring is broken. The ring of a failed switch along the last dimension is no
+  // line: its switches hang on their neighbours along another dimension. As a line, whose packets turn away
+  // from it, it would close circles around the failed switch with the paths that turn early.
+  std::vector<TreeCable> tree() const {
+    std::vector<TreeCable> tree;
+    std::vector<std::size_t> reached{root()};
+    if (is_failed_[reached[0]]) return tree;
+    std::size_t last = 0, other = kMostDimensions;  // dimensions
+    for (std::size_t d = 0; d < kMostDimensions; ++d) {
+      if (dimensions_[d].size == 1) continue;
+      if (dimensions_[last].size > 1) other = std::min(other, last);
+      last = d;
+    }
+    for (std::size_t d = 0; d < kMostDimensions; ++d) {
+      const std::vector<std::size_t> before = reached;
+      for (const std::size_t number : before) {
+        if (d == last && other < kMostDimensions && has_failed_along(number, d)) continue;
+        for (const Direction direction : {kUp, kDown}) add_line(number, d, direction, tree, reached);
+      }
+    }
+    for (std::size_t number = 0; failed_ > 0 && other < kMostDimensions && number < graph_.size(); ++number)
+      hang(number, other, tree, reached);
+    return tree;
+  }
+
+  bool has_failed_along(std::size_t number, std::size_t d) const {
+    if (failed_ == 0) return false;
+    for (std::size_t at = neighbour(number, d, kUp); at != number; at = neighbour(at, d, kUp)) {
+      if (is_failed_[at]) return true;
+    }
+    return false;
+  }
+
+  void hang(std::size_t number, std::size_t d, std::vector<TreeCable>& tree, std::vector<std::size_t>& reached) const {
+    const auto is_reached = [&](std::size_t one) { return std::ranges::find(reached, one) != reached.end(); };
+    if (is_failed_[number] || is_reached(number)) return;
+    for (const Direction direction : {kDown, kUp}) {
+      if (cables_[number][2 * d + direction].empty() || !is_reached(neighbour(number, d, direction))) continue;
+      tree.push_back({number, cables_[number][2 * d + direction][0]});
+      reached.push_back(number);
+      return;
+    }
+  }
+
+  // In the middle of all dimensions; with a failed switch, beside it in the last one.
+  std::size_t root() const {
+    std::size_t last = 0;
+    Place place{};
+    for (std::size_t d = 0; d < kMostDimensions; ++d) {
+      place[d] = dimensions_[d].size / 2;
+      if (dimensions_[d].size > 1) last = d;
+    }
+    const auto has_failed = [&](std::uint32_t at) {
+      return std::ranges::any_of(at_, [&](std::size_t number) { return is_failed_[number] && places_[number][last] == at; });
+    };
+    for (std::uint32_t i = 0; i < dimensions_[last].size && has_failed(place[last]); ++i)
+      place[last] = (place[last] + 1) % dimensions_[last].size;
+    return switch_at(place);
+  }
+
+  // From a switch on in one direction, as far as cables lead to switches that are not reached.
+  void add_line(std::size_t number, std::size_t d, Direction direction, std::vector<TreeCable>& tree,
+                std::vector<std::size_t>& reached) const {
+    const std::uint32_t start = places_[number][d], size = dimensions_[d].size;
+    const bool is_whole_ring = dimensions_[d].is_closed && is_whole(number, d, (start + size - 1) % size, kUp) &&
+                               !cables_[neighbour(number, d, kDown)][2 * d + kUp].empty();
+    for (std::size_t at = number; !cables_[at][2 * d + direction].empty(); at = reached.back()) {
+      const bool crosses = places_[at][d] == (direction == kUp ? size - 1 : 0);
+      const std::size_t next = neighbour(at, d, direction);
+      if (next == number || (crosses && is_whole_ring)) return;
+      if (std::ranges::find(reached, next) != reached.end()) return;
+      tree.push_back({at, cables_[at][2 * d + direction][0]});
+      reached.push_back(next);
+    }
+  }
+
   // Whether paths around failed switches arrive, which may have to pass missing cables as well.
   std::string find_gap() {
     if (failed_ == 0) return "";
@@ -285,7 +366,8 @@ class Grid {
       for (std::uint32_t out = 1; out <= graph_.ports(number); ++out) {
         const std::size_t from = dimension_of(in), to = dimension_of(out);
         if (from == kNowhere || to == kNowhere || from <= to) continue;
-        node.turn_lanes.push_back({PortNumber{static_cast<std::uint8_t>(in)}, PortNumber{static_cast<std::uint8_t>(out)}, lanes_along(to, true)});
+        node.turn_lanes.push_back({PortNumber{static_cast<std::uint8_t>(in)},
+                                   PortNumber{static_cast<std::uint8_t>(out)}, lanes_along(to, true)});
       }
     }
   }
