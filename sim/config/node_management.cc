@@ -208,6 +208,13 @@ SwitchManagement::SwitchManagement(const NodeSurroundings& in, fabric::Switch& d
   device.attach(*this);
 }
 
+void SwitchManagement::catch_up() {
+  const fabric::RouteTable* const routes = switch_.changing_routes();
+  if (routes == nullptr) return;
+  for (std::size_t lid = 0; lid < in_.node.forwarding.size(); ++lid)
+    in_.node.forwarding[lid] = static_cast<std::uint8_t>(routes->entry(lid));
+}
+
 void SwitchManagement::on_packet(fabric::PortNumber in, ib::PacketPtr packet, Instant tail) {
   constexpr ib::Opcode kSendOnly = ib::make_opcode(ib::Transport::kUd, ib::Operation::kSendOnly);
   if (packet->corrupted || packet->bth.opcode != kSendOnly || packet->payload.length != ib::kMadBytes) return;
@@ -215,11 +222,7 @@ void SwitchManagement::on_packet(fabric::PortNumber in, ib::PacketPtr packet, In
   const ib::Qpn expected = of_subnet ? ib::kSubnetManagementQp : ib::kGeneralServicesQp;
   if (packet->bth.destination != expected) return;
   if (!of_subnet && packet->deth.qkey != ib::kGeneralServicesQkey) return;
-  // The subnet manager may have written tables since the last datagram.
-  if (const fabric::RouteTable* const routes = switch_.changing_routes()) {
-    for (std::size_t lid = 0; lid < in_.node.forwarding.size(); ++lid)
-      in_.node.forwarding[lid] = static_cast<std::uint8_t>(routes->entry(lid));
-  }
+  catch_up();
   ib::ManagementDatagram datagram;
   datagram.lid = packet->lrh.source;
   datagram.service_level = packet->lrh.service_level;

@@ -92,6 +92,9 @@ class SwitchManagement final : public fabric::SwitchAgent,
   // As a subnet manager sets it.
   void configure(const mad::congestion::SwitchSetting& congestion) { agents_.congestion().set_switch(congestion); }
 
+  // The node's tables become those that the simulation's manager has written since.
+  void catch_up();
+
   void on_packet(fabric::PortNumber in, ib::PacketPtr packet, Instant tail) override;
   void on_link(fabric::PortNumber port, bool up) override;
 

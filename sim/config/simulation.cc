@@ -51,6 +51,12 @@ std::optional<TopologyView::End> TopologyView::peer(const End& end) const {
   return End{far->is_switch ? adapters + far->node : far->node, static_cast<std::uint8_t>(far->port)};
 }
 
+const management::Node& TopologyView::node(std::size_t index) const {
+  const std::size_t adapters = topology_.adapters.size();
+  if (index >= adapters && managements_[index - adapters] != nullptr) managements_[index - adapters]->catch_up();
+  return *nodes_[index];
+}
+
 std::string Simulation::port_name(const std::string& node, std::uint32_t port) {
   return "port/" + node + ":" + std::to_string(port);
 }
@@ -82,7 +88,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       pkey_tables_(pkey_tables_of(topology)),
       ports_(topology.adapters.size()),
       paths_(engine_, ports_, plan_.levels),
-      view_(topology, cables_, nodes_),
+      view_(topology, cables_, nodes_, switch_managements_),
       adapters_(topology.adapters.size()),
       connections_(topology.hosts.size()),
       switches_(topology.switches.size()),
@@ -351,7 +357,7 @@ void Simulation::reroute(const std::vector<FaultSpec>& faults) {
   for (std::size_t i = 0; i < switches_.size(); ++i) {
     if (!reroutes.by_switch[i].empty()) switches_[i]->set_route_changes(std::move(reroutes.by_switch[i]));
   }
-  paths_.set_later_levels(std::move(reroutes.levels));
+  paths_.set_changes(std::move(reroutes.paths));
 }
 
 void Simulation::draw_faults(std::int64_t budget) {
