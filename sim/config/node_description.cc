@@ -157,7 +157,8 @@ Node switch_node(const TopologySpec& topology, const CableIndex& cables, const s
     const fabric::LaneTable table(turn.lanes);
     const std::uint32_t operational = operational_lanes(topology, cables, {true, index, turn.out.value});
     std::array<std::uint8_t, 16>& lanes = node.turn_lanes[{turn.in.value, turn.out.value}];
-    for (std::uint8_t level = 0; level < lanes.size(); ++level) lanes[level] = table.of(ib::ServiceLevel{level}, operational).value;
+    for (std::uint8_t level = 0; level < lanes.size(); ++level)
+      lanes[level] = table.of(ib::ServiceLevel{level}, operational).value;
   }
   NodePort& own = node.ports[0];
   own.guids.assign(1, planned.guid);
