@@ -69,6 +69,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   Port& out = *inputs_[number.value - 1u].port;
   if (!out.is_up()) {
     ++out.counters().xmit_discards;
+    if (packet->trail) [[unlikely]] packet->trail.note_loss(TrailLoss::kDeadLink, out.id());
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
   }
   if (!out.carries(packet->lrh.lane)) [[unlikely]] {
@@ -81,6 +82,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoLane);
   if (!buffer_.may_queue(in, in_lane, out.queued_bytes(lane), wire_bytes)) [[unlikely]] {
     ++out.counters().xmit_discards;
+    if (packet->trail) [[unlikely]] packet->trail.note_loss(TrailLoss::kFullBuffer, out.id());
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOutputQueue);
   }
   const Instant ready = ready_at(*input.port, out, lookup, times, *packet, wire_bytes);
