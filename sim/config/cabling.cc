@@ -68,6 +68,18 @@ subnet::Routing routing_of(const TopologySpec& topology) {
   return routing;
 }
 
+std::shared_ptr<const fabric::RouteTable> groups_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t index) {
+  const std::shared_ptr<const fabric::RouteTable>& all = plan.nodes[topology.adapters.size() + index].routes;
+  if (all == nullptr || topology.is_roce()) return nullptr;
+  std::shared_ptr<fabric::RouteTable> some;
+  for (std::size_t i = 0; i < topology.adapters.size(); ++i) {
+    if (puts_into_order(topology, topology.adapters[i])) continue;
+    if (some == nullptr) some = std::make_shared<fabric::RouteTable>(*all);
+    some->set(plan.nodes[i].ports[0].lid.value, fabric::RouteTable::kNone);
+  }
+  return some == nullptr ? all : some;
+}
+
 std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t adapter) {
   const subnet::PortPlan& port = plan.nodes[adapter].ports[0];
   if (!topology.is_roce()) return {port.gid};

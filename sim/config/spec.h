@@ -263,7 +263,7 @@ struct TopologySpec {
   std::string link_layer = "infiniband";
   std::string subnet_manager = "simulated";  // or none
   std::string ecmp_seed = "own";             // of switches on Ethernet; or same
-  fabric::LoadBalancing load_balancing;       // likewise
+  fabric::LoadBalancing load_balancing;       // packet on InfiniBand: adaptive routing
   static constexpr std::uint32_t kUsualInterfaceMtu = 1500;
   std::uint32_t interface_mtu = kUsualInterfaceMtu;  // on Ethernet, of all adapters' interfaces; bytes
   // On Ethernet: from the failure or repair of a cable between switches to new routes.

@@ -264,7 +264,29 @@ TEST(Flows, a_message_waits_for_the_port_that_pauses_its_sender) {
   for (std::string line; std::getline(lines, line);) {
     if (line.find("paused by the far end") != std::string::npos) found += line + "\n";
   }
-  EXPECT_THAT(found, ::testing::ContainsRegex("where=port/h[1-4]:1 part=.output: paused by the far end. for=port/leaf0:[2-5]"));
+  EXPECT_THAT(found, ::testing::ContainsRegex(
+                         "where=port/h[1-4]:1 part=.output: paused by the far end, whose shared buffer is full. for=port/leaf0:[2-5]"));
+}
+
+// A cable between switches goes down under a flow: until the switches have other routes, packets are lost there.
+TEST(Flows, a_message_that_waits_for_new_routes_names_the_dead_link) {
+  for (const std::string layer : {"infiniband", "roce"}) {
+    const support::TemporaryFolder folder;
+    std::ofstream(folder.path() + "/t.json")
+        << R"({"name": "t", "link_layer": ")" << layer << R"(", "generate": {"shape": "leaf_spine", "hosts": 8, "hosts_per_leaf": 4, "spines": 2,
+              "rate": ")" << (layer == "roce" ? "100 Gbps" : "EDR") << R"("}})";
+    std::ofstream(folder.path() + "/s.json")
+        << R"({"topology": "t.json", "flows": [{"from": "h0", "to": "h4", "bytes": "4 MiB"}, {"from": "h1", "to": "h5", "bytes": "4 MiB"},
+              {"from": "h2", "to": "h6", "bytes": "4 MiB"}, {"from": "h3", "to": "h7", "bytes": "4 MiB"}],
+              "faults": [{"action": "link_down", "link": "leaf0:5", "at": "100 us"}]})";
+    const std::string tables = folder.path() + "/latency.txt";
+    const RunReport result = support::run({.scenario = folder.path() + "/s.json", .options = {"--explain-latency=" + tables}});
+    ASSERT_EQ(result.code, 0) << result.story();
+    EXPECT_THAT(support::text_of_file(tables), ::testing::ContainsRegex("lost on a dead link: timeout, port/(leaf0:5|spine0:1)"))
+        << layer;
+    EXPECT_GT(result.report["congestion"]["route_changes"], 0) << layer;
+    EXPECT_THAT(result.err, ::testing::ContainsRegex("congestion: [0-9]+ changes? of routes")) << layer;
+  }
 }
 
 TEST(Flows, without_congestion_nothing_is_said_of_it) {
