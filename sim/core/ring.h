@@ -65,11 +65,11 @@ class Ring {
     return value;
   }
 
-  // As pop_front(), but the element stays where it is, with what it owns, until its place is taken.
+  // As pop_front(), but the element stays where it is, with what it owns, until its place is taken. An empty ring begins at its
+  // first place again: one that is short most of the time uses few cache lines.
   void drop_front() {
     CHECK(size_ > 0);
-    first_ = (first_ + 1) & mask_;
-    --size_;
+    first_ = --size_ == 0 ? 0 : (first_ + 1) & mask_;
   }
 
   void pop_back() {

@@ -8,11 +8,11 @@
 namespace verbatim::fabric {
 
 LinkEnd::LinkEnd(Engine& engine, Tracer& tracer, const SharedLinkParams& params, const LinkSide& near, const LinkSide& far)
-    : engine_(engine),
-      user_(near.user),
-      channel_(params, far.id),
+    : channel_(params, far.id),
       flow_(*params, std::min(near.data_lanes, far.data_lanes), far.input_buffer_bytes / kCreditBlockBytes),
-      arrivals_(engine, tracer, near.id, near.number, near.sink, near.counters, near.user) {}
+      arrivals_(engine, tracer, near.id, near.number, near.sink, near.counters, near.user),
+      engine_(engine),
+      user_(near.user) {}
 
 void LinkEnd::connect(LinkEnd& far, CableKind kind) {
   far_ = &far;
@@ -117,7 +117,7 @@ void LinkEnd::take_inbox() {
   for (const PauseFrame& frame : inbox_->pauses) expect_pause_frame(frame);
   for (const LinkInbox::Repeats& repeats : inbox_->repeats)
     count_repeats(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, repeats.priorities, repeats.frames);
-  for (PacketOnLine& packet : inbox_->packets) arrivals_.expect(std::move(packet));
+  for (ib::PacketPtr& packet : inbox_->packets) arrivals_.expect(std::move(packet));
   for (const LinkInbox::Grant& grant : inbox_->grants) flow_.add_grant(grant.lane, grant.grant);
   for (const LinkInbox::Switching& switching : inbox_->switchings) expect_switching(switching);
   inbox_->packets.clear();

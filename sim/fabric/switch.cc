@@ -58,7 +58,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
     input.port->release(packet->lrh.lane, wire_bytes, times.tail);
     return agent_->on_packet(in, std::move(packet), times.tail);
   }
-  if (ib::is_to_group(*packet)) return replicate(in, std::move(packet), wire_bytes, lookup, times);
+  if (packet->is_to_group) [[unlikely]] return replicate(in, std::move(packet), wire_bytes, lookup, times);
   const PortNumber number = output_for(*packet);
   // IEEE 802.1Q 8.6.3: what goes to nobody that is known leaves by all ports of the spanning tree, as what goes to a group.
   if (packet->is_frame && number == kNoRoute) return replicate(in, std::move(packet), wire_bytes, lookup, times);
@@ -86,7 +86,13 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   packet->lrh.lane = lane;
   buffer_.bytes_of(in).claimed.enter(wire_bytes);
-  out.forward(std::move(packet), wire_bytes, times, ready, {&buffer_, in, in_lane});
+  out.forward(std::move(packet), times, ready, {in, in_lane});
+}
+
+void Switch::prefetch(PortNumber, ib::Packet& packet, int step) {
+  if (step > 2 || packet.is_to_group || balancer_ != nullptr || engine_.now() >= rerouting_.normal_until()) return;
+  const PortNumber out = output_for(packet);
+  if (out.value > 0 && out.value <= inputs_.size()) inputs_[out.value - 1u].port->prefetch_forward(step);
 }
 
 void Switch::check_claims() {
@@ -175,8 +181,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
   }
   if (outputs.empty()) return drop(input, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
   const ib::VirtualLane in_lane = packet->lrh.lane;
-  const auto copies = std::make_shared<SharedClaim>();
-  copies->left = outputs.size();
+  const std::uint32_t claim = buffer_.share_claim(static_cast<std::uint32_t>(outputs.size()));
   buffer_.bytes_of(in).claimed.enter(wire_bytes);
   for (const PortNumber number : outputs) {
     Port& out = *inputs_[number.value - 1u].port;
@@ -184,7 +189,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
     ib::PacketPtr copy = number == outputs.back() ? std::move(packet) : std::make_unique<ib::Packet>(*packet);
     const Instant ready = ready_at(input, out, lookup, times, *copy, wire_bytes);
     copy->lrh.lane = lane_at(out, *copy);
-    out.forward(std::move(copy), wire_bytes, times, ready, {&buffer_, in, in_lane}, copies);
+    out.forward(std::move(copy), times, ready, {in, in_lane, claim});
   }
 }
 
