@@ -17,7 +17,7 @@ namespace verbatim {
 
 class Engine;
 
-inline constexpr int kPrefetchSteps = 4;  // see Timer::with_prefetch
+inline constexpr int kPrefetchSteps = 5;  // see Timer::with_prefetch
 
 // A timer is a member of the component it wakes. Destroying or cancelling it takes it off the queue.
 class Timer : private Queueable {

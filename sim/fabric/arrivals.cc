@@ -61,8 +61,12 @@ void Arrivals::prefetch(int step) {
     prefetch_lines(this, 1, 2);
     return prefetch_lines(&expected_.front(), 0, 2);
   }
-  if (step == 1) prefetch_lines(&counters_, 0, 1);
-  sink_.prefetch(number_, expected_.front(), step);
+  if (step == 1) {
+    prefetch_lines(&losses_, 0, 1);  // the port
+    prefetch_lines(&counters_, 0, 1);
+    return prefetch_lines(&sink_, 0, 8);
+  }
+  sink_.prefetch(number_, expected_.front(), step - 2);
 }
 
 void Arrivals::lose_next() {

@@ -5,7 +5,9 @@
 namespace verbatim::fabric {
 
 FlowControlPackets::FlowControlPackets(const LinkParams& link, std::size_t lanes)
-    : link_(link), others_(lanes - 1) {
+    : link_(link),
+      other_count_(static_cast<std::uint8_t>(lanes - 1)),
+      others_(lanes > 1 ? std::make_unique<Lane[]>(lanes - 1) : nullptr) {
   CHECK(lanes >= 1 && lanes <= kLanes && link.credit_update_bytes > 0);
   const auto room = static_cast<std::int64_t>(lanes + 1);
   CHECK(refresh_interval() == Duration(0) || refresh_interval() > room * packet_time());

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
@@ -32,6 +32,8 @@ class FlowControlPackets {
     Instant arrival{};
   };
 
+  FlowControlPackets(const FlowControlPackets&) = delete;
+  FlowControlPackets& operator=(const FlowControlPackets&) = delete;
   // `link` outlives this.
   FlowControlPackets(const LinkParams& link, std::size_t lanes);
 
@@ -73,8 +75,12 @@ class FlowControlPackets {
     std::uint32_t blocks = 0;
   };
   struct Lane {
+    Lane() = default;
+    template <std::size_t kCount>
+    explicit Lane(std::array<Release, kCount>& lent) : releases(lent) {}
+
     Ring<Release> releases;  // by time; those that no packet has reported yet
-    Instant refresh;         // due then even with nothing to tell
+    Instant refresh{};       // due then even with nothing to tell
   };
   // How far things have gone; advanced in earnest or to look ahead.
   struct Walk {
@@ -110,7 +116,7 @@ class FlowControlPackets {
     for (Instant start = std::max(line.busy_until(), earliest_); start < now;
          start = std::max(line.busy_until(), earliest_)) {
       std::size_t number = 0;
-      if (!others_.empty()) {
+      if (other_count_ > 0) {
         while (due(lane_of(number), 0, lane_of(number).refresh) > start) ++number;
       }
       Lane& reported_lane = lane_of(number);
@@ -125,9 +131,8 @@ class FlowControlPackets {
       ++sent_;
       if (refresh_interval() > Duration(0)) reported_lane.refresh = start + refresh_interval();
       earliest_ = due(reported_lane, 0, reported_lane.refresh);
-      if (!others_.empty()) {
-        earliest_ = std::min(earliest_, due(first_, 0, first_.refresh));
-        for (const Lane& lane : others_) earliest_ = std::min(earliest_, due(lane, 0, lane.refresh));
+      if (other_count_ > 0) {
+        for (std::size_t i = 0; i < lane_count(); ++i) earliest_ = std::min(earliest_, due(lane_of(i), 0, lane_of(i).refresh));
       }
       deliver(CreditUpdate{number, blocks, line.busy_until() + link_.propagation});
     }
@@ -153,7 +158,7 @@ class FlowControlPackets {
   void skip_rounds(Walk& walk, Instant end) const;
   void commit(const Walk& walk);
 
-  std::size_t lane_count() const { return others_.size() + 1; }
+  std::size_t lane_count() const { return other_count_ + std::size_t{1}; }
   Lane& lane_of(std::size_t number) { return number == 0 ? first_ : others_[number - 1]; }
   const Lane& lane_of(std::size_t number) const { return number == 0 ? first_ : others_[number - 1]; }
 
@@ -161,10 +166,12 @@ class FlowControlPackets {
   Duration refresh_interval() const { return link_.credit_refresh_interval; }
 
   Instant earliest_;  // when the next packet is due
-  Lane first_;        // data lane 0: most links have no other
+  std::array<Release, 4> first_releases_{};
+  Lane first_{first_releases_};  // data lane 0: most links have no other
   const LinkParams& link_;
-  std::uint64_t sent_ = 0;
-  std::vector<Lane> others_;
+  std::uint64_t sent_ : 56 = 0;
+  std::uint64_t other_count_ : 8;  // lanes in others_
+  std::unique_ptr<Lane[]> others_;
 };
 
 }  // namespace verbatim::fabric

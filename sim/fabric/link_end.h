@@ -132,6 +132,7 @@ class LinkEnd {
   }
 
  private:
+  LinkUser& user() { return static_cast<LinkUser&>(arrivals_.listener()); }  // as the constructor has given it
   void advance_to(Instant now) {
     if (flow_.is_due(channel_.line(), now)) send_due_frames(now);
   }
@@ -142,7 +143,7 @@ class LinkEnd {
   void on_switching();
   // The far end's knowledge of grants to come may have changed.
   void notify_far_end() {
-    if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user_.on_grants_changed();
+    if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user().on_grants_changed();
   }
 
   // The far end is about to be disabled or enabled, as it has announced.
@@ -158,7 +159,6 @@ class LinkEnd {
   LinkFlowControl flow_;
   Arrivals arrivals_;
   Engine& engine_;
-  LinkUser& user_;
   std::unique_ptr<Announced> announced_;  // null: nothing ever
 };
 

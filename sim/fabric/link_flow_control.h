@@ -13,6 +13,7 @@
 // The invariant of credits: granted + blocks in flight or in the far end's buffer + grants on their way = the buffer's size.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -36,6 +37,8 @@ struct CreditGrant {
 
 class CreditFlowControl {
  public:
+  CreditFlowControl(const CreditFlowControl&) = delete;
+  CreditFlowControl& operator=(const CreditFlowControl&) = delete;
   // `link` outlives this. `far_blocks`: the far end's input buffer, per lane.
   CreditFlowControl(const LinkParams& link, std::size_t lanes, std::uint32_t far_blocks)
       : capacity_(far_blocks),
@@ -103,13 +106,18 @@ class CreditFlowControl {
 
  private:
   struct Outgoing {
+    Outgoing() = default;
+    template <std::size_t kCount>
+    explicit Outgoing(std::array<CreditGrant, kCount>& lent) : granted(lent) {}
+
     [[no_unique_address]] Ring<CreditGrant> granted;  // by time; not yet credits
     std::uint32_t credits = 0;   // blocks
   };
   Outgoing& outgoing(std::size_t lane) { return lane == 0 ? first_ : others_[lane - 1]; }
   const Outgoing& outgoing(std::size_t lane) const { return lane == 0 ? first_ : others_[lane - 1]; }
 
-  Outgoing first_;  // data lane 0: most links have no other
+  std::array<CreditGrant, 2> first_grants_{};
+  Outgoing first_{first_grants_};  // data lane 0: most links have no other
   const std::uint32_t capacity_;
   FlowControlPackets packets_;
   std::unique_ptr<Outgoing[]> others_;

@@ -14,7 +14,7 @@ OutputScheduler::OutputScheduler(const Params& params, const ArbitrationTables& 
 void OutputScheduler::set_data_lanes(std::uint32_t lanes) {
   CHECK(lanes >= 1 && lanes <= 15 && waiting_ == 0);
   first_lane_ = Lane();
-  other_lanes_ = std::make_unique<Lane[]>(lanes);
+  other_lanes_ = nullptr;
   data_lanes_ = static_cast<std::uint8_t>(lanes);
 }
 
@@ -31,7 +31,7 @@ void OutputScheduler::set_arbitration(const ArbitrationTables& tables) {
   waiting_ = 0;
   for (std::uint32_t i = 0; i <= data_lanes_; ++i) {
     const std::uint32_t number = i < data_lanes_ ? i : kManagementLane.value;
-    if (!numbered(i).queue.empty()) waiting_ |= 1u << number & served_;
+    if (!std::as_const(*this).numbered(i).queue.empty()) waiting_ |= 1u << number & served_;
   }
 }
 

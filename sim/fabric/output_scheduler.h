@@ -116,8 +116,16 @@ class OutputScheduler {
     lane.queued_bytes += bytes;
     lane.most_queued_bytes = std::max(lane.most_queued_bytes, lane.queued_bytes);
   }
-  Lane& numbered(std::size_t index) { return index == 0 ? first_lane_ : other_lanes_[index - 1]; }
-  const Lane& numbered(std::size_t index) const { return index == 0 ? first_lane_ : other_lanes_[index - 1]; }
+  Lane& numbered(std::size_t index) {
+    if (index == 0) [[likely]] return first_lane_;
+    if (other_lanes_ == nullptr) [[unlikely]] other_lanes_ = std::make_unique<Lane[]>(data_lanes_);
+    return other_lanes_[index - 1];
+  }
+  const Lane& numbered(std::size_t index) const {
+    static const Lane kUnused;
+    if (index == 0) [[likely]] return first_lane_;
+    return other_lanes_ == nullptr ? kUnused : other_lanes_[index - 1];
+  }
   std::size_t index(ib::VirtualLane lane) const { return std::min<std::uint32_t>(lane.value, data_lanes_); }
   Lane& at(ib::VirtualLane lane) { return numbered(index(lane)); }
   const Lane& at(ib::VirtualLane lane) const { return numbered(index(lane)); }
@@ -151,7 +159,7 @@ class OutputScheduler {
   const std::uint32_t stall_count_;
   VlArbiter arbiter_;
   Duration head_lifetime_;
-  std::unique_ptr<Lane[]> other_lanes_;  // the other data lanes, and VL15 as the last
+  std::unique_ptr<Lane[]> other_lanes_;  // the other data lanes, and VL15 as the last; null: not used yet
 };
 
 template <class Drop, class Drained>

@@ -547,8 +547,10 @@ void Port::prefetch_wake(int step) {
   } else if (first->passage.input != 0) {
     // The ports of a switch share its buffer.
     const Port& input = static_cast<const Port&>(buffer_->input(PortNumber{first->passage.input}));
-    if (step == 2) return prefetch_lines(&input, 0, sizeof(Port) / kCacheLineBytes);
-    if (input.connected()) prefetch_lines(input.peer_, 0, sizeof(Port) / kCacheLineBytes);
+    if (step == 2) return input.prefetch();
+    if (!input.connected()) return;
+    if (step == 3) return input.peer_->prefetch();
+    if (const ib::Packet* const waiting = input.peer_->out_.first_waiting(); waiting != nullptr) prefetch_lines(waiting, 0, 1);
   }
 }
 

@@ -89,10 +89,16 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   out.forward(std::move(packet), times, ready, {in, in_lane});
 }
 
-void Switch::prefetch(PortNumber, ib::Packet& packet, int step) {
-  if (step > 2 || packet.is_to_group || balancer_ != nullptr || engine_.now() >= rerouting_.normal_until()) return;
-  const PortNumber out = output_for(packet);
-  if (out.value > 0 && out.value <= inputs_.size()) inputs_[out.value - 1u].port->prefetch_forward(step);
+void Switch::prefetch(PortNumber in, ib::Packet& packet, int step) {
+  if (packet.is_to_group || balancer_ != nullptr || engine_.now() >= rerouting_.normal_until()) return;
+  if (step == 0) {
+    prefetch_lines(&inputs_[in.value - 1u], 0, 1);
+    return routes_->prefetch(destination_of(packet));
+  }
+  const PortNumber number = output_for(packet);
+  if (number.value == 0 || number.value > inputs_.size()) return;
+  const Port& out = *inputs_[number.value - 1u].port;
+  step == 1 ? out.prefetch() : out.prefetch_far_end();
 }
 
 void Switch::check_claims() {

@@ -207,11 +207,11 @@ void LightAdapter::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::Arr
 }
 
 void LightAdapter::prefetch(fabric::PortNumber, ib::Packet& packet, int step) {
-  if (step == 1) {
+  if (step == 0) {
     prefetch_lines(this, 0, sizeof(LightAdapter) / kCacheLineBytes);
     return prefetch_lines(&packet, 2, 2);
   }
-  const LightQueuePair* const qp = find(packet.bth.destination.value);
+  const LightQueuePair* const qp = step == 1 ? find(packet.bth.destination.value) : nullptr;
   if (qp != nullptr) prefetch_lines(qp, 0, sizeof(LightQueuePair) / kCacheLineBytes);
 }
 
