@@ -9,12 +9,12 @@ constexpr int kNumberBits = EventKey::kNumberBits;
 constexpr int kSourceBits = EventKey::kSourceBits;
 }  // namespace
 
-Timer::Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback)
+Timer::Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, const Kind& kind)
     : engine_(engine),
       order_(static_cast<std::uint64_t>(event_class) << (kSourceBits + kNumberBits) |
              static_cast<std::uint64_t>(source.value) << kNumberBits),
       owner_(owner),
-      callback_(callback) {
+      kind_(&kind) {
   engine.add_source(source);
 }
 
@@ -36,10 +36,20 @@ void Engine::execute_next(EventQueue& queue) {
   CHECK(when >= now_);
   now_ = when;
   queue.pop();
+  if (queue.is_large()) prefetch_next(queue);
   ++events_executed_;
   current_order_ = timer.order_;
   check_context = {to_ps(now_), EventKey{{}, timer.order_}.source().value};
-  timer.callback_(timer.owner_);
+  timer.kind_->callback(timer.owner_);
+}
+
+void Engine::prefetch_next(const EventQueue& queue) {
+  constexpr std::size_t kDistance = 2;  // events between two steps, and between the last one and the event
+  if (const Queueable* const event = queue.upcoming(kDistance * (kPrefetchSteps + 1))) __builtin_prefetch(event, 1);
+  for (std::size_t step = 0; step < kPrefetchSteps; ++step) {
+    const auto* const timer = static_cast<const Timer*>(queue.upcoming(kDistance * (kPrefetchSteps - step)));
+    if (timer != nullptr && timer->kind_->prefetch != nullptr) timer->kind_->prefetch(timer->owner_, static_cast<int>(step));
+  }
 }
 
 void Engine::run_until(Instant end) {

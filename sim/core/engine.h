@@ -17,17 +17,26 @@ namespace verbatim {
 
 class Engine;
 
+inline constexpr int kPrefetchSteps = 5;  // see Timer::with_prefetch
+
 // A timer is a member of the component it wakes. Destroying or cancelling it takes it off the queue.
 class Timer : private Queueable {
  public:
-  using Callback = void (*)(void* owner);
-
-  Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback);
+  // `callback(void* owner)` captures nothing.
+  template <class Callback>
+  Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback)
+      : Timer(engine, source, event_class, owner, kKindOf<Callback>) {}
 
   // Timer t = Timer::of<&Port::on_transmit_done>(engine, id, EventClass::kTransmitDone, this);
   template <auto Method, class Owner>
   static Timer of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
     return Timer(engine, source, event_class, owner, [](void* p) { (static_cast<Owner*>(p)->*Method)(); });
+  }
+  // The same, and Owner::Prefetch(step), for steps from 0 to kPrefetchSteps - 1, asks the processor for the memory that the event
+  // will use: in each step for what it finds by memory that the steps before have asked for. Nothing else follows from it.
+  template <auto Method, auto Prefetch, class Owner>
+  static Timer with_prefetch(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
+    return Timer(engine, source, event_class, owner, kPrefetchedKind<Method, Prefetch, Owner>);
   }
 
   ~Timer() { cancel(); }
@@ -52,11 +61,22 @@ class Timer : private Queueable {
  private:
   friend class Engine;
 
+  struct Kind {
+    void (*callback)(void* owner);
+    void (*prefetch)(void* owner, int step);  // null: nothing
+  };
+  template <class Callback>
+  static constexpr Kind kKindOf{[](void* owner) { Callback{}(owner); }, nullptr};
+  template <auto Method, auto Prefetch, class Owner>
+  static constexpr Kind kPrefetchedKind{[](void* owner) { (static_cast<Owner*>(owner)->*Method)(); },
+                                        [](void* owner, int step) { (static_cast<Owner*>(owner)->*Prefetch)(step); }};
+  Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, const Kind& kind);
+
   Engine& engine_;
   const std::uint64_t order_;  // of its keys, all but the number
   Instant when_{};
   void* owner_;
-  Callback callback_;
+  const Kind* kind_;
 };
 static_assert(sizeof(Timer) <= 48);
 
@@ -140,6 +160,8 @@ class Engine {
   }
   // The next event of the queue, which has one.
   void execute_next(EventQueue& queue);
+  // A large fabric does not fit into the processor's caches. The memory of the next events is on its way while others are executed.
+  void prefetch_next(const EventQueue& queue);
   void insert(Timer& timer, Instant when);
   void remove(Timer& timer) { queue_of(timer).remove(timer); }
   EventQueue& queue_of(const Timer& timer) {

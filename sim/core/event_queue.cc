@@ -40,7 +40,7 @@ void EventQueue::remove(Queueable& event) {
   } while (near_[at].slot != slot);
   std::copy(near_.begin() + static_cast<std::ptrdiff_t>(at) + 1,
             near_.begin() + static_cast<std::ptrdiff_t>(near_count_), near_.begin() + static_cast<std::ptrdiff_t>(at));
-  if (--near_count_ == 0 && !far_.empty()) refill();
+  if (--near_count_ < kLeastNear && !far_.empty()) refill();
 }
 
 void EventQueue::remove_far(std::uint32_t hole) {
@@ -56,8 +56,11 @@ void EventQueue::remove_far(std::uint32_t hole) {
 }
 
 void EventQueue::refill() {
-  near_count_ = std::min(kRefilledNear, far_.size());
-  for (std::size_t at = near_count_; at > 0; --at) {
+  const std::size_t more = std::min(kRefilledNear, far_.size());
+  std::copy_backward(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(near_count_),
+                     near_.begin() + static_cast<std::ptrdiff_t>(near_count_ + more));
+  near_count_ += more;
+  for (std::size_t at = more; at > 0; --at) {
     near_[at - 1] = far_.front();
     slots_[far_.front().slot].place = kNear;
     remove_far(0);

@@ -52,6 +52,12 @@ class EventQueue {
   // The next event; the queue must not be empty.
   const Entry& front() const { return near_[near_count_ - 1]; }
   Queueable& front_event() const { return *slots_[front().slot].event; }
+  // Whether many events are scheduled.
+  bool is_large() const { return far_.size() >= kLarge; }
+  // The event that has so many before it; null: it is not among the next ones, which are sorted.
+  Queueable* upcoming(std::size_t before) const {
+    return before < near_count_ ? slots_[near_[near_count_ - 1 - before].slot].event : nullptr;
+  }
 
   // The event must be idle.
   void insert(EventKey key, Queueable& event) {
@@ -64,7 +70,7 @@ class EventQueue {
   // Takes off the next event.
   void pop() {
     give_back_slot(front().slot);
-    if (--near_count_ == 0 && !far_.empty()) refill();
+    if (--near_count_ < kLeastNear && !far_.empty()) refill();
   }
 
   // Calls visit(entry) for events before `limit`, in no particular order. visit() returns the new limit, which may be
@@ -114,7 +120,7 @@ class EventQueue {
   void insert_among(const Entry& entry);
   void insert_far(const Entry& entry);
   void remove_far(std::uint32_t hole);
-  // Moves the next events from the heap, which is not empty, to the array, which is.
+  // Moves the next events from the heap, which is not empty, to the array, which has less than kLeastNear.
   void refill();
   void sift_up(std::uint32_t index, const Entry& entry);
   void sift_down(std::uint32_t index, const Entry& entry);
@@ -126,8 +132,9 @@ class EventQueue {
 
   // The next events, the very next at the end, and a 4-ary heap of those behind them. Where little is scheduled, or for
   // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap. The array is
-  // empty only when nothing is scheduled.
-  static constexpr std::size_t kNearEvents = 32, kRefilledNear = 16;
+  // empty only when nothing is scheduled, and has kLeastNear events when more are.
+  static constexpr std::size_t kNearEvents = 32, kRefilledNear = 16, kLeastNear = 14;
+  static constexpr std::size_t kLarge = 512;
   std::array<Entry, kNearEvents> near_;
   std::size_t near_count_ = 0;
   static constexpr std::uint32_t kArity = 4;

@@ -1,10 +1,12 @@
 // A FIFO in one block of memory that grows to the largest number of elements ever held and stays there, so
-// that a steady flow through it allocates nothing.
+// that a steady flow through it allocates nothing. Its first block may be lent by its owner, where a short ring is read together with
+// the rest of the owner.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 #include "sim/core/check.h"
@@ -14,6 +16,25 @@ namespace verbatim {
 template <class T>
 class Ring {
  public:
+  Ring() = default;
+  // `lent` outlives the ring, which is not moved; its size is a power of two.
+  template <std::size_t kCount>
+  explicit Ring(std::array<T, kCount>& lent) : slots_(lent.data()), mask_(kCount - 1), is_lent_(true) {
+    static_assert(std::has_single_bit(kCount));
+  }
+  Ring(Ring&& other) noexcept { *this = std::move(other); }
+  Ring& operator=(Ring&& other) noexcept {
+    CHECK(!is_lent_ && !other.is_lent_);
+    std::swap(slots_, other.slots_);
+    std::swap(mask_, other.mask_);
+    std::swap(first_, other.first_);
+    const std::uint32_t size = size_;
+    size_ = other.size_;
+    other.size_ = size & kSizeMask;
+    return *this;
+  }
+  ~Ring() { free_slots(); }
+
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
@@ -25,16 +46,16 @@ class Ring {
 
   // `value` may be an element of another ring, not of this one.
   void push_back(T&& value) {
-    if (size_ == capacity()) grow();
-    slots_[(first_ + size_) & mask_] = std::move(value);
-    ++size_;
+    extend() = std::move(value);
   }
   void push_back(const T& value) { push_back(T(value)); }
 
   // One more at the end: what drop_front() left in its place, for the caller to overwrite.
   T& extend() {
     if (size_ == capacity()) grow();
-    return slots_[(first_ + size_++) & mask_];
+    T& last = slots_[(first_ + size_) & mask_];
+    size_ = (size_ + 1) & kSizeMask;
+    return last;
   }
 
   // Likewise when `value_is_last(last element)`, or there is none; else null, and nothing has changed.
@@ -55,7 +76,7 @@ class Ring {
       --place;
     }
     (*this)[place] = std::move(value);
-    ++size_;
+    size_ = (size_ + 1) & kSizeMask;
     return place;
   }
 
@@ -65,36 +86,45 @@ class Ring {
     return value;
   }
 
-  // As pop_front(), but the element stays where it is, with what it owns, until its place is taken.
+  // As pop_front(), but the element stays where it is, with what it owns, until its place is taken. An empty ring begins at its
+  // first place again: one that is short most of the time uses few cache lines.
   void drop_front() {
     CHECK(size_ > 0);
-    first_ = (first_ + 1) & mask_;
-    --size_;
+    size_ = (size_ - 1) & kSizeMask;
+    first_ = size_ == 0 ? 0 : (first_ + 1) & mask_;
   }
 
   void pop_back() {
     CHECK(size_ > 0);
-    --size_;
+    size_ = (size_ - 1) & kSizeMask;
     slots_[(first_ + size_) & mask_] = T{};
   }
 
  private:
   // A power of two, or 0 at first.
   std::uint32_t capacity() const { return mask_ + 1; }
+  void free_slots() {
+    if (!is_lent_) delete[] slots_;
+  }
   void grow() {
     CHECK(capacity() < std::uint32_t{1} << 31);
     const std::uint32_t larger_capacity = capacity() == 0 ? 8 : capacity() * 2;
-    auto larger = std::make_unique<T[]>(larger_capacity);
+    T* const larger = new T[larger_capacity]();
     for (std::uint32_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
-    slots_ = std::move(larger);
+    free_slots();
+    is_lent_ = false;
+    slots_ = larger;
     mask_ = larger_capacity - 1;
     first_ = 0;
   }
 
-  std::unique_ptr<T[]> slots_;
+  static constexpr std::uint32_t kSizeMask = ~std::uint32_t{0} >> 1;
+
+  T* slots_ = nullptr;
   std::uint32_t mask_ = ~std::uint32_t{0};  // of places; without any, so that capacity() is 0
   std::uint32_t first_ = 0;
-  std::uint32_t size_ = 0;
+  std::uint32_t size_ : 31 = 0;
+  std::uint32_t is_lent_ : 1 = false;
 };
 static_assert(sizeof(Ring<int>) == 24);
 

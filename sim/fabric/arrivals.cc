@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
 #include "sim/ib/wire.h"
 
@@ -11,40 +10,38 @@ namespace verbatim::fabric {
 
 Arrivals::Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink,
                    ib::PortCounters& counters, LossListener& losses)
-    : tracer_(tracer),
+    : timer_(Timer::with_prefetch<&Arrivals::on_arrival, &Arrivals::prefetch>(engine, id, EventClass::kArrival, this)),
+      tracer_(tracer),
       id_(id),
       number_(number),
       sink_(sink),
       delivery_(sink.delivery()),
       counters_(counters),
-      losses_(losses),
-      timer_(Timer::of<&Arrivals::on_arrival>(engine, id, EventClass::kArrival, this)) {}
+      losses_(losses) {}
 
-void Arrivals::expect(PacketOnLine&& coming) {
-  on_line_.enter(coming.wire_bytes);
-  std::size_t place = expected_.size();
-  const Instant when = delivery_.of(coming.times);
-  const auto comes_last = [&](const PacketOnLine& before) { return delivery_.of(before.times) <= when; };
-  if (PacketOnLine* const last = expected_.extend_if(comes_last); last != nullptr) [[likely]] {
-    *last = std::move(coming);
+void Arrivals::expect(ib::PacketPtr&& coming) {
+  on_line_.enter(coming->sent_bytes);
+  const Instant when = delivery_of(*coming);
+  if (expected_.insert(std::move(coming), [this](const ib::Packet& packet) { return delivery_of(packet); }))
+    timer_.reschedule_at(when);
+}
+
+ib::PacketPtr Arrivals::take_first() {
+  ib::PacketPtr packet = expected_.pop_front();
+  on_line_.leave(packet->sent_bytes);
+  if (expected_.empty()) {
+    on_line_.expect(0);
   } else {
-    place = expected_.insert_sorted(std::move(coming), [this](const PacketOnLine& a, const PacketOnLine& b) {
-      return delivery_.of(a.times) < delivery_.of(b.times);
-    });
+    timer_.schedule_at(delivery_of(expected_.front()));
   }
-  if (place == 0) timer_.reschedule_at(when);
+  return packet;
 }
 
 void Arrivals::on_arrival() {
-  PacketOnLine& slot = expected_.front();
-  if (slot.failures != failures_) [[unlikely]]
+  if (expected_.front().passage.failures != failures_) [[unlikely]]
     return lose_next();
-  ib::PacketPtr packet = std::move(slot.packet);
-  const ArrivalTimes times = slot.times;
-  const std::uint32_t wire_bytes = slot.wire_bytes;
-  expected_.drop_front();
-  leave_line(wire_bytes);
-  if (!expected_.empty()) timer_.schedule_at(delivery_.of(expected_.front().times));
+  ib::PacketPtr packet = take_first();
+  const std::uint32_t wire_bytes = packet->sent_bytes;
   ++counters_.rcv_packets;
   counters_.rcv_bytes += wire_bytes - ib::kVcrcBytes;
   if (counters_.priorities != nullptr) [[unlikely]] {
@@ -52,21 +49,34 @@ void Arrivals::on_arrival() {
     ++counted.rcv_packets;
     counted.rcv_bytes += wire_bytes;
   }
-  if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_rcv_packets;
+  if (packet->is_to_group) [[unlikely]] ++counters_.multicast_rcv_packets;
   ib::record(tracer_, id_, TraceEvent::kPacketReceived, *packet, wire_bytes);
+  const ArrivalTimes times{packet->passage.begin, packet->passage.end};
   sink_.receive(number_, std::move(packet), times);
 }
 
+void Arrivals::prefetch(int step) {
+  if (expected_.empty()) return;
+  if (step == 0) {
+    prefetch_lines(this, 1, 2);
+    return prefetch_lines(&expected_.front(), 0, 2);
+  }
+  if (step == 1) {
+    prefetch_lines(&losses_, 0, 1);  // the port
+    prefetch_lines(&counters_, 0, 1);
+    return prefetch_lines(&sink_, 0, 8);
+  }
+  sink_.prefetch(number_, expected_.front(), step - 2);
+}
+
 void Arrivals::lose_next() {
-  const PacketOnLine lost = expected_.pop_front();
-  leave_line(lost.wire_bytes);
-  if (!expected_.empty()) timer_.schedule_at(delivery_.of(expected_.front().times));
-  if (lost.failures == PacketOnLine::kFaulty) {
+  const ib::PacketPtr lost = take_first();
+  if (lost->passage.failures == kFaultyPacket) {
     ++counters_.rcv_errors;
   } else {
-    ib::record_drop(tracer_, id_, *lost.packet, DropReason::kLostOnLink, id_);
+    ib::record_drop(tracer_, id_, *lost, DropReason::kLostOnLink, id_);
   }
-  losses_.on_loss(lost.packet->lrh.lane, lost.wire_bytes, std::max(lost.times.tail, delivery_.of(lost.times)));
+  losses_.on_loss(lost->lrh.lane, lost->sent_bytes, std::max(lost->passage.end, delivery_of(*lost)));
 }
 
 }  // namespace verbatim::fabric

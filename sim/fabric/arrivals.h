@@ -10,24 +10,17 @@
 #include <cstdint>
 
 #include "sim/core/engine.h"
-#include "sim/core/ring.h"
+#include "sim/core/prefetch.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/conservation.h"
 #include "sim/fabric/packet_sink.h"
+#include "sim/ib/packet_queue.h"
 #include "sim/ib/port_counters.h"
 
 namespace verbatim::fabric {
 
-struct PacketOnLine {
-  // Instead of a number of failures: a scripted fault loses the packet, and its sender has recorded that.
-  static constexpr std::uint32_t kFaulty = ~0u;
-
-  ib::PacketPtr packet;
-  ArrivalTimes times;
-  std::uint32_t wire_bytes = 0;
-  std::uint32_t failures = 0;  // of the link, as the sender has counted them
-};
-static_assert(sizeof(PacketOnLine) == 32);
+// Instead of a number of failures: a scripted fault loses the packet, and its sender has recorded that.
+inline constexpr std::uint32_t kFaultyPacket = ~0u;
 
 // Learns of packets that were expected and are lost.
 class LossListener {
@@ -47,8 +40,10 @@ class Arrivals {
 
   ComponentId id() const { return id_; }
   ib::PortCounters& counters() { return counters_; }
-  // A packet arrives at its times, which are not before now.
-  void expect(PacketOnLine&& coming);
+  LossListener& listener() { return losses_; }
+  // A packet arrives at the times of its passage, which are not before now. The passage has the failures of the link as the sender
+  // has counted them.
+  void expect(ib::PacketPtr&& coming);
 
   // The link fails: packets that are on it now are lost, in both directions.
   void fail() { ++failures_; }
@@ -56,24 +51,25 @@ class Arrivals {
 
  private:
   void on_arrival();
+  void prefetch(int step);
   void lose_next();
-  // The first of the expected packets is taken.
-  void leave_line(std::uint32_t wire_bytes) {
-    on_line_.leave(wire_bytes);
-    if (expected_.empty()) on_line_.expect(0);
+  Instant delivery_of(const ib::Packet& packet) const {
+    return delivery_.of({packet.passage.begin, packet.passage.end});
   }
+  // The first of the expected packets is taken; another one is next.
+  ib::PacketPtr take_first();
 
+  Timer timer_;               // of expected_.front()
+  ib::PacketQueue expected_;  // by their delivery
   Tracer& tracer_;
   const ComponentId id_;
   const PortNumber number_;
+  std::uint32_t failures_ = 0;
   PacketSink& sink_;
   const Delivery delivery_;
   ib::PortCounters& counters_;
   LossListener& losses_;
-  std::uint32_t failures_ = 0;
-  Ring<PacketOnLine> expected_;  // by their delivery
   [[no_unique_address]] Bytes on_line_;
-  Timer timer_;                  // of expected_.front()
 };
 
 }  // namespace verbatim::fabric

@@ -18,12 +18,16 @@ struct Output {
 class KeptSpace {
  public:
   void add(const Output& output) {
-    const auto add_one = [this](const BufferClaim& claim, std::uint32_t bytes) { place(claim) += cells(claim, bytes); };
-    output.port->visit_claims(output.lane, add_one);
+    const PerPortBuffer& buffer = output.port->input_buffer();
+    output.port->visit_claims(output.lane, [&](const BufferClaim& claim, std::uint32_t bytes) {
+      place(buffer, claim) += cells(buffer, claim, bytes);
+    });
   }
   void remove(const Output& output) {
-    const auto remove_one = [this](const BufferClaim& claim, std::uint32_t bytes) { place(claim) -= cells(claim, bytes); };
-    output.port->visit_claims(output.lane, remove_one);
+    const PerPortBuffer& buffer = output.port->input_buffer();
+    output.port->visit_claims(output.lane, [&](const BufferClaim& claim, std::uint32_t bytes) {
+      place(buffer, claim) -= cells(buffer, claim, bytes);
+    });
   }
   // Whether the first packet of an output could start if all other packets left.
   bool lets_go(const Output& output) {
@@ -43,12 +47,12 @@ class KeptSpace {
     all.resize(groups.size());
     return all;
   }
-  std::uint64_t& place(const BufferClaim& claim) {
-    if (!claim.buffer->has_group(claim.in, claim.lane)) return blocks_[{claim.buffer, claim.in, claim.lane}];
-    return cells_of(*claim.buffer->groups())[claim.buffer->group_of(claim.in, claim.lane)];
+  std::uint64_t& place(const PerPortBuffer& buffer, const BufferClaim& claim) {
+    if (!buffer.has_group(claim.in, claim.lane)) return blocks_[{&buffer, claim.in, claim.lane}];
+    return cells_of(*buffer.groups())[buffer.group_of(claim.in, claim.lane)];
   }
-  static std::uint64_t cells(const BufferClaim& claim, std::uint32_t bytes) {
-    return claim.buffer->has_group(claim.in, claim.lane) ? claim.buffer->groups()->cells_of(bytes) : blocks_of(bytes);
+  static std::uint64_t cells(const PerPortBuffer& buffer, const BufferClaim& claim, std::uint32_t bytes) {
+    return buffer.has_group(claim.in, claim.lane) ? buffer.groups()->cells_of(bytes) : blocks_of(bytes);
   }
 
   // Looked up, never walked through.
@@ -88,7 +92,7 @@ std::size_t next_of(std::size_t at, std::span<const Output> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     bool occupies = false;
     outputs[i].port->visit_claims(outputs[i].lane, [&](const BufferClaim& claim, std::uint32_t) {
-      occupies |= claim.buffer->input_id(claim.in) == far && claim.lane == waiting.lane;
+      occupies |= outputs[i].port->input_buffer().input_id(claim.in) == far && claim.lane == waiting.lane;
     });
     if (occupies) return i;
   }

@@ -5,16 +5,18 @@
 namespace verbatim::fabric {
 
 FlowControlPackets::FlowControlPackets(const LinkParams& link, std::size_t lanes)
-    : link_(link), lanes_(lanes) {
+    : link_(link),
+      other_count_(static_cast<std::uint8_t>(lanes - 1)),
+      others_(lanes > 1 ? std::make_unique<Lane[]>(lanes - 1) : nullptr) {
   CHECK(lanes >= 1 && lanes <= kLanes && link.credit_update_bytes > 0);
   const auto room = static_cast<std::int64_t>(lanes + 1);
   CHECK(refresh_interval() == Duration(0) || refresh_interval() > room * packet_time());
   earliest_ = refresh_interval() == Duration(0) ? kNever : Instant{} + refresh_interval();
-  for (Lane& lane : lanes_) lane.refresh = earliest_;
+  for (std::size_t i = 0; i < lanes; ++i) lane_of(i).refresh = earliest_;
 }
 
 void FlowControlPackets::release(std::size_t lane, std::uint32_t blocks, Instant when) {
-  Lane& freed = lanes_[lane];
+  Lane& freed = lane_of(lane);
   const auto comes_last = [when](const Release& before) { return before.when <= when; };
   if (Release* const last = freed.releases.extend_if(comes_last); last != nullptr) [[likely]] {
     *last = {when, blocks};
@@ -26,14 +28,17 @@ void FlowControlPackets::release(std::size_t lane, std::uint32_t blocks, Instant
 }
 
 FlowControlPackets::Walk FlowControlPackets::begin(const LineClock& line) const {
-  Walk walk{line};
-  for (std::size_t i = 0; i < lanes_.size(); ++i) walk.refresh[i] = lanes_[i].refresh;
+  Walk walk(line);
+  for (std::size_t i = 0; i < lane_count(); ++i) {
+    walk.reported[i] = 0;
+    walk.refresh[i] = lane_of(i).refresh;
+  }
   return walk;
 }
 
 Instant FlowControlPackets::earliest_due(const Walk& walk) const {
   Instant earliest = kNever;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) earliest = std::min(earliest, due(walk, i));
+  for (std::size_t i = 0; i < lane_count(); ++i) earliest = std::min(earliest, due(walk, i));
   return earliest;
 }
 
@@ -43,7 +48,7 @@ bool FlowControlPackets::step(Walk& walk, Instant end, CreditUpdate* packet) con
   if (start >= end) return false;
   std::size_t number = 0;
   while (due(walk, number) > start) ++number;
-  const Lane& lane = lanes_[number];
+  const Lane& lane = lane_of(number);
   std::uint32_t blocks = 0;
   for (std::size_t& reported = walk.reported[number];
        reported < lane.releases.size() && lane.releases[reported].when <= start; ++reported) {
@@ -59,11 +64,12 @@ bool FlowControlPackets::step(Walk& walk, Instant end, CreditUpdate* packet) con
 // Once the refreshes of all lanes have places of their own in the interval, every round is like the one before.
 void FlowControlPackets::skip_rounds(Walk& walk, Instant end) const {
   if (refresh_interval() == Duration(0)) return;
-  const std::size_t count = lanes_.size();
+  const std::size_t count = lane_count();
   Instant first = kNever;
   for (std::size_t i = 0; i < count; ++i) {
     first = std::min(first, walk.refresh[i]);
-    if (walk.reported[i] < lanes_[i].releases.size()) end = std::min(end, lanes_[i].releases[walk.reported[i]].when);
+    const Ring<Release>& releases = lane_of(i).releases;
+    if (walk.reported[i] < releases.size()) end = std::min(end, releases[walk.reported[i]].when);
   }
   if (first < walk.line.busy_until() || end - first <= 2 * refresh_interval()) return;
   for (std::size_t i = 0; i < count; ++i) {
@@ -77,9 +83,9 @@ void FlowControlPackets::skip_rounds(Walk& walk, Instant end) const {
 }
 
 void FlowControlPackets::commit(const Walk& walk) {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    for (std::size_t n = walk.reported[i]; n > 0; --n) lanes_[i].releases.pop_front();
-    lanes_[i].refresh = walk.refresh[i];
+  for (std::size_t i = 0; i < lane_count(); ++i) {
+    for (std::size_t n = walk.reported[i]; n > 0; --n) lane_of(i).releases.pop_front();
+    lane_of(i).refresh = walk.refresh[i];
   }
   earliest_ = earliest_due(begin(walk.line));
 }
@@ -96,7 +102,7 @@ Instant FlowControlPackets::data_start_behind(const LineClock& line, Instant at)
 
 Instant FlowControlPackets::next_credit_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
   std::uint32_t known = 0;
-  for (std::size_t i = 0; i < lanes_[lane].releases.size(); ++i) known += lanes_[lane].releases[i].blocks;
+  for (std::size_t i = 0; i < lane_of(lane).releases.size(); ++i) known += lane_of(lane).releases[i].blocks;
   if (known < blocks) return kNever;
   Walk walk = begin(line);
   CreditUpdate packet;

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
@@ -32,6 +32,8 @@ class FlowControlPackets {
     Instant arrival{};
   };
 
+  FlowControlPackets(const FlowControlPackets&) = delete;
+  FlowControlPackets& operator=(const FlowControlPackets&) = delete;
   // `link` outlives this.
   FlowControlPackets(const LinkParams& link, std::size_t lanes);
 
@@ -57,7 +59,8 @@ class FlowControlPackets {
   // When one is due that reports a release, or a time before; kNever: nothing is released.
   Instant next_report() const {
     Instant next = kNever;
-    for (const Lane& lane : lanes_) {
+    for (std::size_t i = 0; i < lane_count(); ++i) {
+      const Lane& lane = lane_of(i);
       if (!lane.releases.empty()) next = std::min(next, std::max(lane.releases.front().when, due(lane, 0, lane.refresh)));
     }
     return next;
@@ -72,14 +75,21 @@ class FlowControlPackets {
     std::uint32_t blocks = 0;
   };
   struct Lane {
+    Lane() = default;
+    template <std::size_t kCount>
+    explicit Lane(std::array<Release, kCount>& lent) : releases(lent) {}
+
     Ring<Release> releases;  // by time; those that no packet has reported yet
-    Instant refresh;         // due then even with nothing to tell
+    Instant refresh{};       // due then even with nothing to tell
   };
   // How far things have gone; advanced in earnest or to look ahead.
   struct Walk {
+    explicit Walk(const LineClock& from) : line(from) {}
+
     LineClock line;
-    std::array<std::size_t, kLanes> reported{};  // releases that have been reported, by lane
-    std::array<Instant, kLanes> refresh{};
+    // By lane, as many as there are.
+    std::array<std::size_t, kLanes> reported;  // releases that have been reported
+    std::array<Instant, kLanes> refresh;
   };
 
   // As advance(), when something is due.
@@ -106,10 +116,10 @@ class FlowControlPackets {
     for (Instant start = std::max(line.busy_until(), earliest_); start < now;
          start = std::max(line.busy_until(), earliest_)) {
       std::size_t number = 0;
-      if (lanes_.size() > 1) {
-        while (due(lanes_[number], 0, lanes_[number].refresh) > start) ++number;
+      if (other_count_ > 0) {
+        while (due(lane_of(number), 0, lane_of(number).refresh) > start) ++number;
       }
-      Lane& reported_lane = lanes_[number];
+      Lane& reported_lane = lane_of(number);
       Ring<Release>& releases = reported_lane.releases;
       std::uint32_t blocks = 0;
       while (!releases.empty() && releases.front().when <= start) {
@@ -121,8 +131,8 @@ class FlowControlPackets {
       ++sent_;
       if (refresh_interval() > Duration(0)) reported_lane.refresh = start + refresh_interval();
       earliest_ = due(reported_lane, 0, reported_lane.refresh);
-      if (lanes_.size() > 1) {
-        for (const Lane& lane : lanes_) earliest_ = std::min(earliest_, due(lane, 0, lane.refresh));
+      if (other_count_ > 0) {
+        for (std::size_t i = 0; i < lane_count(); ++i) earliest_ = std::min(earliest_, due(lane_of(i), 0, lane_of(i).refresh));
       }
       deliver(CreditUpdate{number, blocks, line.busy_until() + link_.propagation});
     }
@@ -139,7 +149,7 @@ class FlowControlPackets {
     return std::min(when, refresh);
   }
   Instant due(const Walk& walk, std::size_t lane) const {
-    return due(lanes_[lane], walk.reported[lane], walk.refresh[lane]);
+    return due(lane_of(lane), walk.reported[lane], walk.refresh[lane]);
   }
   Instant earliest_due(const Walk& walk) const;
   // The next flow control packet, if it starts before `end`.
@@ -148,13 +158,20 @@ class FlowControlPackets {
   void skip_rounds(Walk& walk, Instant end) const;
   void commit(const Walk& walk);
 
+  std::size_t lane_count() const { return other_count_ + std::size_t{1}; }
+  Lane& lane_of(std::size_t number) { return number == 0 ? first_ : others_[number - 1]; }
+  const Lane& lane_of(std::size_t number) const { return number == 0 ? first_ : others_[number - 1]; }
+
   Duration packet_time() const { return link_.byte_time.time_for(link_.credit_update_bytes); }
   Duration refresh_interval() const { return link_.credit_refresh_interval; }
 
-  const LinkParams& link_;
   Instant earliest_;  // when the next packet is due
-  std::vector<Lane> lanes_;
-  std::uint64_t sent_ = 0;
+  std::array<Release, 4> first_releases_{};
+  Lane first_{first_releases_};  // data lane 0: most links have no other
+  const LinkParams& link_;
+  std::uint64_t sent_ : 56 = 0;
+  std::uint64_t other_count_ : 8;  // lanes in others_
+  std::unique_ptr<Lane[]> others_;
 };
 
 }  // namespace verbatim::fabric

@@ -8,11 +8,10 @@
 namespace verbatim::fabric {
 
 LinkEnd::LinkEnd(Engine& engine, Tracer& tracer, const SharedLinkParams& params, const LinkSide& near, const LinkSide& far)
-    : engine_(engine),
-      user_(near.user),
-      channel_(params, far.id),
+    : channel_(params, far.id),
       flow_(*params, std::min(near.data_lanes, far.data_lanes), far.input_buffer_bytes / kCreditBlockBytes),
-      arrivals_(engine, tracer, near.id, near.number, near.sink, near.counters, near.user) {}
+      arrivals_(engine, tracer, near.id, near.number, near.sink, near.counters, near.user),
+      engine_(engine) {}
 
 void LinkEnd::connect(LinkEnd& far, CableKind kind) {
   far_ = &far;
@@ -69,13 +68,13 @@ void LinkEnd::expect_pause_frame(const PauseFrame& frame) {
   flow_.pauses()->add_frame(frame);
   count_pauses(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, frame.paused | frame.changed, frame.paused,
                frame.effective);
-  if (awaits_grants_) user_.on_grants_changed();
+  if (awaits_grants_) user().on_grants_changed();
 }
 
 void LinkEnd::on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) {
   if (lane == kManagementLane) return;
   on_release(lane.value, blocks_of(wire_bytes), tail);
-  user_.on_grants_changed();  // its flow control packet may go before this end's data
+  user().on_grants_changed();  // its flow control packet may go before this end's data
 }
 
 void LinkEnd::announce(bool is_enabled) {
@@ -99,7 +98,7 @@ void LinkEnd::expect_switching(const LinkInbox::Switching& switching) {
 void LinkEnd::on_switching() {
   Ring<LinkInbox::Switching>& switchings = announced_->switchings;
   while (!switchings.empty() && switchings.front().when == engine_.now()) {
-    user_.on_far_end_enabled(switchings.pop_front().is_enabled);
+    user().on_far_end_enabled(switchings.pop_front().is_enabled);
   }
   if (!switchings.empty()) announced_->timer.schedule_at(switchings.front().when);
 }
@@ -117,7 +116,7 @@ void LinkEnd::take_inbox() {
   for (const PauseFrame& frame : inbox_->pauses) expect_pause_frame(frame);
   for (const LinkInbox::Repeats& repeats : inbox_->repeats)
     count_repeats(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, repeats.priorities, repeats.frames);
-  for (PacketOnLine& packet : inbox_->packets) arrivals_.expect(std::move(packet));
+  for (ib::PacketPtr& packet : inbox_->packets) arrivals_.expect(std::move(packet));
   for (const LinkInbox::Grant& grant : inbox_->grants) flow_.add_grant(grant.lane, grant.grant);
   for (const LinkInbox::Switching& switching : inbox_->switchings) expect_switching(switching);
   inbox_->packets.clear();
@@ -125,7 +124,7 @@ void LinkEnd::take_inbox() {
   inbox_->pauses.clear();
   inbox_->repeats.clear();
   inbox_->switchings.clear();
-  if (has_news) user_.on_grants_changed();
+  if (has_news) user().on_grants_changed();
 }
 
 }  // namespace verbatim::fabric

@@ -84,14 +84,13 @@ class LinkEnd {
   void stop_awaiting_grants() { awaits_grants_ = false; }
 
   // A packet starts. Returns when its last byte leaves. A faulty one never arrives; the far end counts an error.
-  Instant transmit(ib::PacketPtr&& packet, std::uint32_t wire_bytes, Duration delay, bool is_faulty) {
-    const PassageTimes times = channel_.transmit(engine_.now(), wire_bytes, packet->trail, delay);
-    const std::uint32_t failures = is_faulty ? PacketOnLine::kFaulty : arrivals_.failures();
-    PacketOnLine sent{std::move(packet), times.arrival, wire_bytes, failures};
+  Instant transmit(ib::PacketPtr&& packet, Duration delay, bool is_faulty) {
+    const PassageTimes times = channel_.transmit(engine_.now(), packet->sent_bytes, packet->trail, delay);
+    packet->passage = {times.arrival.head, times.arrival.tail, is_faulty ? kFaultyPacket : arrivals_.failures()};
     if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) [[unlikely]] {
-      inbox->packets.push_back(std::move(sent));
+      inbox->packets.push_back(std::move(packet));
     } else {
-      far_->arrivals_.expect(std::move(sent));
+      far_->arrivals_.expect(std::move(packet));
       notify_far_end();
     }
     return times.leaves;
@@ -119,6 +118,9 @@ class LinkEnd {
   // The far end learns a propagation later that this end has been disabled or enabled.
   void announce(bool is_enabled);
 
+  // The far end's memory that a packet uses which starts here.
+  void prefetch_far_end() const { prefetch_lines(far_, 0, sizeof(LinkEnd) / kCacheLineBytes); }
+
   // For a cable between parts, after a window that ends at `end`, as link_inbox.h says.
   void finish_window(Instant end);
   void take_inbox();
@@ -130,6 +132,7 @@ class LinkEnd {
   }
 
  private:
+  LinkUser& user() { return static_cast<LinkUser&>(arrivals_.listener()); }  // as the constructor has given it
   void advance_to(Instant now) {
     if (flow_.is_due(channel_.line(), now)) send_due_frames(now);
   }
@@ -140,7 +143,7 @@ class LinkEnd {
   void on_switching();
   // The far end's knowledge of grants to come may have changed.
   void notify_far_end() {
-    if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user_.on_grants_changed();
+    if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user().on_grants_changed();
   }
 
   // The far end is about to be disabled or enabled, as it has announced.
@@ -149,14 +152,13 @@ class LinkEnd {
     Timer timer;                            // the first one
   };
 
-  Engine& engine_;
-  LinkUser& user_;
   LinkEnd* far_ = nullptr;
   std::unique_ptr<LinkInbox> inbox_;  // null: the far end is in this part
   bool awaits_grants_ = false;        // a lane waits for grants that have not left the far end
   Channel channel_;
   LinkFlowControl flow_;
   Arrivals arrivals_;
+  Engine& engine_;
   std::unique_ptr<Announced> announced_;  // null: nothing ever
 };
 

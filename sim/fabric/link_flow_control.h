@@ -13,6 +13,7 @@
 // The invariant of credits: granted + blocks in flight or in the far end's buffer + grants on their way = the buffer's size.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -36,16 +37,20 @@ struct CreditGrant {
 
 class CreditFlowControl {
  public:
+  CreditFlowControl(const CreditFlowControl&) = delete;
+  CreditFlowControl& operator=(const CreditFlowControl&) = delete;
   // `link` outlives this. `far_blocks`: the far end's input buffer, per lane.
   CreditFlowControl(const LinkParams& link, std::size_t lanes, std::uint32_t far_blocks)
-      : packets_(link, lanes), outgoing_(std::make_unique<Outgoing[]>(lanes)), capacity_(far_blocks) {
-    for (std::size_t i = 0; i < lanes; ++i) outgoing_[i].credits = far_blocks;
+      : capacity_(far_blocks),
+        packets_(link, lanes),
+        others_(lanes > 1 ? std::make_unique<Outgoing[]>(lanes - 1) : nullptr) {
+    for (std::size_t i = 0; i < lanes; ++i) outgoing(i).credits = far_blocks;
   }
 
   // When a packet of so many blocks may start on a lane that is otherwise ready at `at`, by the grants that are known; kNever:
   // they do not suffice.
   Instant may_start(std::size_t lane, std::uint32_t blocks, Instant at) const {
-    const Outgoing& from = outgoing_[lane];
+    const Outgoing& from = outgoing(lane);
     std::uint32_t credits = from.credits;
     for (std::size_t i = 0; credits < blocks; ++i) {
       if (i == from.granted.size()) return kNever;
@@ -56,26 +61,27 @@ class CreditFlowControl {
   }
   // Blocks that the known grants of a lane fall short of.
   std::uint32_t missing(std::size_t lane, std::uint32_t blocks) const {
-    std::uint32_t known = outgoing_[lane].credits;
-    for (std::size_t i = 0; i < outgoing_[lane].granted.size(); ++i) known += outgoing_[lane].granted[i].blocks;
+    const Outgoing& from = outgoing(lane);
+    std::uint32_t known = from.credits;
+    for (std::size_t i = 0; i < from.granted.size(); ++i) known += from.granted[i].blocks;
     return known < blocks ? blocks - known : 0;
   }
-  void on_start(std::size_t lane, std::uint32_t blocks) { outgoing_[lane].credits -= blocks; }
+  void on_start(std::size_t lane, std::uint32_t blocks) { outgoing(lane).credits -= blocks; }
   // A lane of this end's input buffer has so many blocks free at `when`, now or later.
   void on_release(std::size_t lane, std::uint32_t blocks, Instant when) { packets_.release(lane, blocks, when); }
 
   // A flow control packet has arrived, or its arrival is known. Grants of a lane come by time.
-  void add_grant(std::size_t lane, const CreditGrant& grant) { outgoing_[lane].granted.push_back(grant); }
+  void add_grant(std::size_t lane, const CreditGrant& grant) { outgoing(lane).granted.push_back(grant); }
   // Grants of a lane that have arrived by `now` are credits.
   void take_grants(std::size_t number, Instant now) {
-    Outgoing& lane = outgoing_[number];
+    Outgoing& lane = outgoing(number);
     while (!lane.granted.empty() && lane.granted.front().when <= now) {
       lane.credits += lane.granted.front().blocks;
       lane.granted.drop_front();
       CHECK(lane.credits <= capacity_);
     }
   }
-  std::uint32_t credits(std::size_t lane) const { return outgoing_[lane].credits; }
+  std::uint32_t credits(std::size_t lane) const { return outgoing(lane).credits; }
   std::uint32_t capacity() const { return capacity_; }
 
   // Whether some leave `line` before `now`.
@@ -100,13 +106,21 @@ class CreditFlowControl {
 
  private:
   struct Outgoing {
-    Ring<CreditGrant> granted;   // by time; not yet credits
+    Outgoing() = default;
+    template <std::size_t kCount>
+    explicit Outgoing(std::array<CreditGrant, kCount>& lent) : granted(lent) {}
+
+    [[no_unique_address]] Ring<CreditGrant> granted;  // by time; not yet credits
     std::uint32_t credits = 0;   // blocks
   };
+  Outgoing& outgoing(std::size_t lane) { return lane == 0 ? first_ : others_[lane - 1]; }
+  const Outgoing& outgoing(std::size_t lane) const { return lane == 0 ? first_ : others_[lane - 1]; }
 
-  FlowControlPackets packets_;
-  std::unique_ptr<Outgoing[]> outgoing_;  // by data lane
+  std::array<CreditGrant, 2> first_grants_{};
+  Outgoing first_{first_grants_};  // data lane 0: most links have no other
   const std::uint32_t capacity_;
+  FlowControlPackets packets_;
+  std::unique_ptr<Outgoing[]> others_;
 };
 
 class NoFlowControl : public WithoutCredits {

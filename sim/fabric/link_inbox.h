@@ -34,7 +34,7 @@ struct LinkInbox {
     std::uint64_t frames = 0;
   };
 
-  std::vector<PacketOnLine> packets;
+  std::vector<ib::PacketPtr> packets;
   std::vector<Grant> grants;
   std::vector<PauseFrame> pauses;     // by time
   std::vector<Repeats> repeats;

@@ -13,7 +13,8 @@ OutputScheduler::OutputScheduler(const Params& params, const ArbitrationTables& 
 
 void OutputScheduler::set_data_lanes(std::uint32_t lanes) {
   CHECK(lanes >= 1 && lanes <= 15 && waiting_ == 0);
-  lanes_ = std::make_unique<Lane[]>(lanes + 1);
+  first_lane_ = Lane();
+  other_lanes_ = nullptr;
   data_lanes_ = static_cast<std::uint8_t>(lanes);
 }
 
@@ -30,34 +31,24 @@ void OutputScheduler::set_arbitration(const ArbitrationTables& tables) {
   waiting_ = 0;
   for (std::uint32_t i = 0; i <= data_lanes_; ++i) {
     const std::uint32_t number = i < data_lanes_ ? i : kManagementLane.value;
-    if (!lanes_[i].queue.empty()) waiting_ |= 1u << number & served_;
+    if (!std::as_const(*this).numbered(i).queue.empty()) waiting_ |= 1u << number & served_;
   }
 }
 
-std::size_t OutputScheduler::push(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared,
-                                  ib::VirtualLane number, Instant now) {
+bool OutputScheduler::push(ib::PacketPtr&& packet, ib::VirtualLane number, Instant now) {
   Lane& lane = at(number);
-  add_bytes(lane, state.wire_bytes);
-  std::size_t place = lane.queue.size();
-  const auto comes_last = [&state](const QueuedPacket& before) { return before.state.ready <= state.ready; };
-  if (QueuedPacket* const last = lane.queue.extend_if(comes_last); last != nullptr) [[likely]] {
-    last->packet = std::move(packet);
-    last->state = state;
-    if (shared != nullptr) [[unlikely]] last->shared = std::move(shared);
-  } else {
-    place = lane.queue.insert_sorted(
-        {std::move(packet), state, std::move(shared)},
-        [](const QueuedPacket& a, const QueuedPacket& b) { return a.state.ready < b.state.ready; });
-  }
-  if (place == 0) note_head(lane, now);
+  add_bytes(lane, packet->sent_bytes);
+  const bool is_first = lane.queue.insert(std::move(packet), [](const ib::Packet& queued) { return queued.passage.begin; });
+  if (is_first) note_head(lane, now);
   waiting_ |= bit(number) & served_;
-  return place;
+  return is_first;
 }
 
-void OutputScheduler::push_first(QueuedPacket&& packet, ib::VirtualLane number, Instant now) {
+void OutputScheduler::push_first(ib::PacketPtr&& packet, ib::VirtualLane number, Instant now) {
   Lane& lane = at(number);
-  add_bytes(lane, packet.state.wire_bytes);
-  lane.queue.insert_sorted(std::move(packet), [](const QueuedPacket&, const QueuedPacket&) { return true; });
+  add_bytes(lane, packet->sent_bytes);
+  const Instant ready = packet->passage.begin;
+  lane.queue.push_front(std::move(packet), ready);
   note_head(lane, now);
   waiting_ |= bit(number) & served_;
 }
@@ -70,19 +61,15 @@ Instant OutputScheduler::waiting_since() const {
   return since;
 }
 
-void OutputScheduler::drop_started(ib::VirtualLane number, Instant now) {
-  Lane& lane = at(number);
-  lane.queued_bytes -= lane.queue.front().state.wire_bytes;
-  lane.queue.drop_front();
-  lane.expired = 0;
-  note_head(lane, now);
-  note_waiting(number);
+ib::PacketPtr OutputScheduler::start_first(ib::VirtualLane number, Instant now) {
+  at(number).expired = 0;
+  return take_first(number, now);
 }
 
-QueuedPacket OutputScheduler::take_first(ib::VirtualLane number, Instant now) {
+ib::PacketPtr OutputScheduler::take_first(ib::VirtualLane number, Instant now) {
   Lane& lane = at(number);
-  QueuedPacket first = lane.queue.pop_front();
-  lane.queued_bytes -= first.state.wire_bytes;
+  ib::PacketPtr first = lane.queue.pop_front();
+  lane.queued_bytes -= first->sent_bytes;
   note_head(lane, now);
   note_waiting(number);
   return first;

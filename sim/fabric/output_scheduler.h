@@ -6,7 +6,8 @@
 //  - A first packet expires after the head lifetime (IBA 18.2.5.4, HOQLife), counted from when it is the first and ready. After
 //    `stall_count` such drops in a row (VLStallCount) the lane stalls: for eight lifetimes every packet that becomes its first
 //    expires at once.
-//  - It also expires when it has been in the switch for the switch lifetime (QueuedState::expires).
+//  - It also expires when it has been in the switch for the switch lifetime.
+//  - A packet carries what is known of it here (`ib::Passage`): when it is ready, when it expires, and its claim on a buffer.
 //
 // Lanes exist for what the link uses: its data lanes, and VL15.
 #pragma once
@@ -18,29 +19,14 @@
 #include <utility>
 
 #include "sim/core/check.h"
-#include "sim/core/ring.h"
 #include "sim/core/time.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/switch_buffer.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "sim/ib/packet.h"
+#include "sim/ib/packet_queue.h"
 
 namespace verbatim::fabric {
-
-// Forwarding state of a queued packet.
-struct QueuedState {
-  Instant ready;             // it does not start before
-  Instant expires = kNever;  // the end of its lifetime in the switch
-  std::uint32_t wire_bytes = 0;
-  bool is_copy = false;  // made by a fault, and none of its victims
-  BufferClaim claim;     // of the input buffer that it is in
-};
-struct QueuedPacket {
-  ib::PacketPtr packet;
-  QueuedState state;
-  std::shared_ptr<SharedClaim> shared;  // null: the claim is its own
-};
-static_assert(sizeof(QueuedPacket) == 64);
 
 class OutputScheduler {
  public:
@@ -64,11 +50,10 @@ class OutputScheduler {
   std::uint32_t data_lanes() const { return data_lanes_; }
   bool has_lane(ib::VirtualLane lane) const { return lane.value < data_lanes_ || lane == kManagementLane; }
 
-  // Returns the place in the lane's queue, from 0.
-  std::size_t push(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane,
-                   Instant now);
+  // A packet with its passage and size. Returns whether it is the first of the lane's queue.
+  bool push(ib::PacketPtr&& packet, ib::VirtualLane lane, Instant now);
   // The packet is the next to start on its lane, whose first it becomes.
-  void push_first(QueuedPacket&& packet, ib::VirtualLane lane, Instant now);
+  void push_first(ib::PacketPtr&& packet, ib::VirtualLane lane, Instant now);
   // Bit n: lane n has a packet queued, and the arbiter serves it.
   std::uint32_t waiting() const { return waiting_; }
   bool is_empty(ib::VirtualLane lane) const { return at(lane).queue.empty(); }
@@ -77,12 +62,15 @@ class OutputScheduler {
   // The most that there have been.
   std::uint32_t most_queued_bytes(ib::VirtualLane lane) const { return at(lane).most_queued_bytes; }
   // The lane has a packet.
-  const QueuedState& first(ib::VirtualLane lane) const { return at(lane).queue.front().state; }
-  QueuedPacket& first_packet(ib::VirtualLane lane) { return at(lane).queue.front(); }
+  const ib::Packet& first(ib::VirtualLane lane) const { return at(lane).queue.front(); }
+  // visit(const ib::Packet&) for each of a lane, in order.
   template <class Visit>
   void visit(ib::VirtualLane lane, Visit visit) const {
-    const Ring<QueuedPacket>& queue = at(lane).queue;
-    for (std::size_t i = 0; i < queue.size(); ++i) visit(queue[i]);
+    at(lane).queue.visit(visit);
+  }
+  // Of the first waiting lane; null: none waits.
+  const ib::Packet* first_waiting() const {
+    return waiting_ == 0 ? nullptr : &first(ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(waiting_))});
   }
   // Since when the first packet of a lane has been the first and ready; the lane has one.
   Instant head_since(ib::VirtualLane lane) const { return at(lane).head_since; }
@@ -94,11 +82,11 @@ class OutputScheduler {
   void charge(std::uint32_t wire_bytes) { arbiter_.charge(wire_bytes); }
   // The line was idle for want of packets.
   void pause() { arbiter_.pause(); }
-  // The first packet of a lane starts: what first_packet() left of it is dropped from the queue.
-  void drop_started(ib::VirtualLane lane, Instant now);
+  // Takes the first packet of a lane, which starts.
+  ib::PacketPtr start_first(ib::VirtualLane lane, Instant now);
   // Takes the first packet of a lane, which does not start. Its drops in a row are counted by expire() alone.
-  QueuedPacket take_first(ib::VirtualLane lane, Instant now);
-  // Empties all queues: drop(QueuedPacket&&) for each packet, and drained(lane, its queued_bytes() before) after each lane.
+  ib::PacketPtr take_first(ib::VirtualLane lane, Instant now);
+  // Empties all queues: drop(ib::PacketPtr&&) for each packet, and drained(lane, its queued_bytes() before) after each lane.
   template <class Drop, class Drained>
   void drain(Drop drop, Drained drained);
 
@@ -106,36 +94,46 @@ class OutputScheduler {
   bool has_lifetime() const { return has_lifetime_; }
   // The first packet of a lane is dropped instead of started, at a time that has come.
   bool is_blocked(ib::VirtualLane lane, Instant now) const {
-    return is_stalled(at(lane)) || at(lane).queue.front().state.expires < now;
+    return is_stalled(at(lane)) || at(lane).queue.front().passage.end < now;
   }
   // When the next of the first packets expires, as far as is known.
   Instant next_expiry() const;
-  // Hands each first packet that has expired by `now` to drop(QueuedPacket&&, DropReason). Returns whether there were any.
+  // Hands each first packet that has expired by `now` to drop(const ib::Packet&, DropReason). Returns whether there were any.
   // before_drop() is called ahead of each, while it is in the queue.
   template <class Before, class Drop>
   bool expire(Instant now, Before before_drop, Drop drop);
 
  private:
   struct Lane {
-    [[no_unique_address]] Ring<QueuedPacket> queue;  // by ready time, then by arrival; the next member uses its padding
+    ib::PacketQueue queue;  // by ready time, then by arrival
     std::uint32_t queued_bytes = 0, most_queued_bytes = 0;
-    std::uint32_t expired = 0;  // first packets dropped in a row
-    Instant head_since{};       // its first packet is the first, and ready
+    Instant head_since{};  // its first packet is the first, and ready
     Instant stalled_until{};
+    std::uint32_t expired = 0;  // first packets dropped in a row
   };
 
   static void add_bytes(Lane& lane, std::uint32_t bytes) {
     lane.queued_bytes += bytes;
     lane.most_queued_bytes = std::max(lane.most_queued_bytes, lane.queued_bytes);
   }
+  Lane& numbered(std::size_t index) {
+    if (index == 0) [[likely]] return first_lane_;
+    if (other_lanes_ == nullptr) [[unlikely]] other_lanes_ = std::make_unique<Lane[]>(data_lanes_);
+    return other_lanes_[index - 1];
+  }
+  const Lane& numbered(std::size_t index) const {
+    static const Lane kUnused;
+    if (index == 0) [[likely]] return first_lane_;
+    return other_lanes_ == nullptr ? kUnused : other_lanes_[index - 1];
+  }
   std::size_t index(ib::VirtualLane lane) const { return std::min<std::uint32_t>(lane.value, data_lanes_); }
-  Lane& at(ib::VirtualLane lane) { return lanes_[index(lane)]; }
-  const Lane& at(ib::VirtualLane lane) const { return lanes_[index(lane)]; }
+  Lane& at(ib::VirtualLane lane) { return numbered(index(lane)); }
+  const Lane& at(ib::VirtualLane lane) const { return numbered(index(lane)); }
   static constexpr std::uint32_t bit(ib::VirtualLane lane) { return 1u << lane.value; }
   static std::uint32_t served_by(const ArbiterTables& tables) { return tables.served_lanes | bit(kManagementLane); }
   // The lane has another first packet.
   static void note_head(Lane& lane, Instant now) {
-    if (!lane.queue.empty()) lane.head_since = std::max(now, lane.queue.front().state.ready);
+    if (!lane.queue.empty()) lane.head_since = std::max(now, lane.queue.front().passage.begin);
   }
   static bool is_stalled(const Lane& lane) { return lane.head_since < lane.stalled_until; }
   // When the first packet of a lane has waited too long at the head.
@@ -145,29 +143,30 @@ class OutputScheduler {
   }
   // Or in the switch.
   Instant expiry(const Lane& lane) const {
-    const QueuedState& first = lane.queue.front().state;
-    return std::min(head_expiry(lane), std::max(first.expires, first.ready));
+    const ib::Passage& first = lane.queue.front().passage;
+    return std::min(head_expiry(lane), std::max(first.end, first.begin));
   }
   void note_waiting(ib::VirtualLane lane) {
     if (at(lane).queue.empty()) waiting_ &= ~bit(lane);
   }
 
-  std::unique_ptr<Lane[]> lanes_;  // data lanes, and VL15 as the last
   std::uint32_t waiting_ = 0;
   std::uint32_t served_ = 0;
+  Lane first_lane_;  // data lane 0: most links have no other
   std::uint8_t data_lanes_ = 0;
   const bool has_switch_lifetime_;
   bool has_lifetime_ = false;
   const std::uint32_t stall_count_;
   VlArbiter arbiter_;
   Duration head_lifetime_;
+  std::unique_ptr<Lane[]> other_lanes_;  // the other data lanes, and VL15 as the last; null: not used yet
 };
 
 template <class Drop, class Drained>
 void OutputScheduler::drain(Drop drop, Drained drained) {
   waiting_ = 0;
   for (std::size_t i = 0; i <= data_lanes_; ++i) {
-    Lane& lane = lanes_[i];
+    Lane& lane = numbered(i);
     const std::uint32_t bytes = lane.queued_bytes;
     while (!lane.queue.empty()) drop(lane.queue.pop_front());
     lane.queued_bytes = 0;
@@ -192,7 +191,7 @@ bool OutputScheduler::expire(Instant now, Before before_drop, Drop drop) {
         }
       }
       before_drop();
-      drop(take_first(number, now), reason);
+      drop(*take_first(number, now), reason);
     }
     note_waiting(number);
   }

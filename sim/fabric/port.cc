@@ -37,15 +37,15 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       id_(id),
       number_(number),
       output_queue_bytes_(params.output_queue_bytes),
-      input_buffer_bytes_(params.input_buffer_bytes),
       own_buffer_(buffer == nullptr ? own_buffer(number, params) : nullptr),
       buffer_(buffer != nullptr ? buffer : own_buffer_.get()),
+      wake_(Timer::with_prefetch<&Port::on_wake, &Port::prefetch_wake>(engine, id, EventClass::kTransmitDone, this)),
       sl_to_vl_(params.sl_to_vl),
-      lifetime_(params.lifetime),
       out_({params.virtual_lanes, params.head_lifetime, params.stall_count, params.lifetime > Duration(0)}, params.arbitration,
            params.shared_arbitration),
-      wake_(Timer::of<&Port::on_wake>(engine, id, EventClass::kTransmitDone, this)),
-      owner_(owner) {
+      lifetime_(params.lifetime),
+      owner_(owner),
+      input_buffer_bytes_(params.input_buffer_bytes) {
   CHECK(params.input_buffer_bytes >= kLeastInputBufferBytes && params.output_queue_bytes > 0);
   buffer_->attach(number, *this);
 }
@@ -82,42 +82,46 @@ void Port::attach(Port& peer, const SharedLinkParams& params) {
 
 void Port::send(ib::PacketPtr packet, Instant ready) {
   const ib::VirtualLane lane = packet->lrh.lane;
-  const std::uint32_t wire_bytes = packet->sent_bytes = packet->wire_bytes();
+  packet->sent_bytes = packet->wire_bytes();
   packet->flow_hash = 0;
+  packet->is_to_group = ib::is_to_group(*packet);
   if (!up_) return drop(*packet, DropReason::kLinkDown);
   if (!carries(lane)) [[unlikely]] return drop(*packet, DropReason::kNotActive);
-  enqueue(std::move(packet), {.ready = ready, .wire_bytes = wire_bytes}, nullptr, lane);
+  packet->passage = {.begin = ready, .end = kNever};
+  packet->is_copy = packet->shares_claim = false;
+  enqueue(std::move(packet), lane);
 }
 
-void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, ArrivalTimes times, Instant ready, const BufferClaim& claim,
-                   std::shared_ptr<SharedClaim> shared) {
+void Port::forward(ib::PacketPtr packet, ArrivalTimes times, Instant ready, const BufferClaim& claim) {
   CHECK(up_);
   const ib::VirtualLane lane = packet->lrh.lane;
+  const bool has_lifetime = lifetime_ > Duration(0) && lane != kManagementLane;
+  packet->passage = {.begin = ready,
+                     .end = has_lifetime ? times.head + lifetime_ : kNever};
+  packet->is_copy = false;
+  set_claim(*packet, claim);
   if (extras_ != nullptr) [[unlikely]] {
     if (has_watchdog_ && is_stormed(lane)) {
       drop(*packet, DropReason::kPauseWatchdog);
-      return PerPortBuffer::release(claim, shared.get(), wire_bytes, std::max(times.tail, engine_.now()));
+      return buffer_->end_claim(claim, packet->sent_bytes, std::max(times.tail, engine_.now()));
     }
     mark(MarkingParams::Where::kEnqueue, *packet, lane);
   }
-  const bool has_lifetime = lifetime_ > Duration(0) && lane != kManagementLane;
-  const Instant expires = has_lifetime ? times.head + lifetime_ : kNever;
-  enqueue(std::move(packet), {ready, expires, wire_bytes, false, claim}, std::move(shared), lane);
+  enqueue(std::move(packet), lane);
 }
 
-void Port::enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared,
-                   ib::VirtualLane lane) {
+void Port::enqueue(ib::PacketPtr&& packet, ib::VirtualLane lane) {
   CHECK(out_.has_lane(lane));
-  CHECK(!has_credits_ || blocks_of(state.wire_bytes) <= link_->flow_control().capacity());
-  queued_.enter(state.wire_bytes);
-  const bool at_once = out_.waiting() == 0 && state.claim.buffer == nullptr;
-  const std::size_t place = out_.push(std::move(packet), state, std::move(shared), lane, engine_.now());
+  CHECK(!has_credits_ || blocks_of(packet->sent_bytes) <= link_->flow_control().capacity());
+  queued_.enter(packet->sent_bytes);
+  const bool at_once = out_.waiting() == 0 && packet->passage.input == 0;
+  const bool is_first = out_.push(std::move(packet), lane, engine_.now());
   show_queue(tracer_, id_, out_, lane);
   // Starting another lane's packet here would free room without informing its listener; that is left to the
   // timer. So are a switch's packets: what comes in at one instant is arbitrated together.
   if (at_once) {
     pump();
-  } else if (place == 0) {  // behind another packet of its lane it changes nothing
+  } else if (is_first) {  // behind another packet of its lane it changes nothing
     set_wake();
   }
 }
@@ -239,7 +243,7 @@ bool Port::begin_storms() {
     tracer_.record(id_, TraceEvent::kPauseWatchdog, lane.value, 1);
     if ((watchdog.dropping() >> lane.value & 1) == 0) continue;
     count_wait();
-    while (!out_.is_empty(lane)) lose(out_.take_first(lane, engine_.now()), DropReason::kPauseWatchdog);
+    while (!out_.is_empty(lane)) lose(*out_.take_first(lane, engine_.now()), DropReason::kPauseWatchdog);
     show_queue(tracer_, id_, out_, lane);
   }
   ignored_pauses_ = watchdog.ignored_pauses();
@@ -291,18 +295,18 @@ void Port::mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane 
   ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, out_.queued_bytes(lane));
 }
 
-void Port::mark_forward(ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane) {
+void Port::mark_forward(ib::Packet& packet, ib::VirtualLane lane) {
   ForwardMarking& marking = *extras_->forward_marking;
   if (lane == kManagementLane || packet.is_frame || !has_credits_ || !marking.is_congested(out_.queued_bytes(lane))) return;
   std::uint32_t behind = 0;
-  out_.visit(lane, [&](const QueuedPacket& queued) {
-    if (queued.state.ready <= engine_.now()) behind += queued.state.wire_bytes;
+  out_.visit(lane, [&](const ib::Packet& queued) {
+    if (queued.passage.begin <= engine_.now()) behind += queued.sent_bytes;
   });
   if (!marking.is_congested(behind)) return;
-  const bool has_waited = engine_.now() > std::max(state.ready, link_->line().busy_until());
-  const std::uint32_t needed = blocks_of(state.wire_bytes) + blocks_of(out_.first(lane).wire_bytes);
+  const bool has_waited = engine_.now() > std::max(packet.passage.begin, link_->line().busy_until());
+  const std::uint32_t needed = blocks_of(packet.sent_bytes) + blocks_of(out_.first(lane).sent_bytes);
   const bool is_root = !has_waited && link_->credits(lane.value) >= needed;
-  if (!marking.marks(state.wire_bytes, is_root) || packet.bth.fecn) return;
+  if (!marking.marks(packet.sent_bytes, is_root) || packet.bth.fecn) return;
   packet.bth.fecn = true;
   marking.note(number_.value, packet, engine_.now());
   ib::record(tracer_, id_, TraceEvent::kPacketMarked, packet, behind);
@@ -327,13 +331,13 @@ std::uint32_t Port::credits(ib::VirtualLane lane) {
 }
 
 Instant Port::eligible_at(ib::VirtualLane lane) {
-  const QueuedState& first = out_.first(lane);
-  Instant at = first.ready;
-  if (const PerPortBuffer* const buffer = first.claim.buffer; buffer != nullptr && buffer->limits_reads()) [[unlikely]] {
-    at = std::max(at, first.claim.buffer->next_read(first.claim.in, engine_.now()));
+  const ib::Packet& first = out_.first(lane);
+  Instant at = first.passage.begin;
+  if (first.passage.input != 0 && buffer_->limits_reads()) [[unlikely]] {
+    at = std::max(at, buffer_->next_read(PortNumber{first.passage.input}, engine_.now()));
   }
   if (lane == kManagementLane || (ignored_pauses_ >> lane.value & 1) != 0) return at;
-  return link_->may_start(lane.value, blocks_of(first.wire_bytes), at);
+  return link_->may_start(lane.value, blocks_of(first.sent_bytes), at);
 }
 
 bool Port::waits_for_credits(ib::VirtualLane lane) {
@@ -350,9 +354,9 @@ bool Port::limits_waits(ib::VirtualLane lane) const {
 bool Port::expire() {
   const bool any = out_.expire(
       engine_.now(), [this] { count_wait(); },
-      [this](const QueuedPacket& lost, DropReason reason) {
+      [this](const ib::Packet& lost, DropReason reason) {
         lose(lost, reason);
-        show_queue(tracer_, id_, out_, lost.packet->lrh.lane);
+        show_queue(tracer_, id_, out_, lost.lrh.lane);
       });
   check_queued();
   return any;
@@ -369,63 +373,64 @@ void Port::count_wait() {
 
 void Port::start(ib::VirtualLane lane) {
   if (link_->line().busy_until() < engine_.now()) count_wait();
-  QueuedPacket& slot = out_.first_packet(lane);
-  ib::PacketPtr packet = std::move(slot.packet);
-  const QueuedState first = slot.state;
-  std::shared_ptr<SharedClaim> shared;
-  if (slot.shared != nullptr) [[unlikely]] shared = std::move(slot.shared);
-  out_.drop_started(lane, engine_.now());
+  ib::PacketPtr packet = out_.start_first(lane, engine_.now());
+  const std::uint32_t wire_bytes = packet->sent_bytes;
   show_queue(tracer_, id_, out_, lane);
-  queued_.leave(first.wire_bytes);
+  queued_.leave(wire_bytes);
   check_queued();
   if (extras_ != nullptr) [[unlikely]] {
     mark(MarkingParams::Where::kDequeue, *packet, lane);
-    if (extras_->forward_marking != nullptr) mark_forward(*packet, first, lane);
-    if (extras_->adds_telemetry) add_telemetry(*packet, first.wire_bytes);
+    if (extras_->forward_marking != nullptr) mark_forward(*packet, lane);
+    if (extras_->adds_telemetry) add_telemetry(*packet, wire_bytes);
   }
   ++counters_.xmit_packets;
-  counters_.xmit_bytes += first.wire_bytes - ib::kVcrcBytes;
+  counters_.xmit_bytes += wire_bytes - ib::kVcrcBytes;
   if (counters_.priorities != nullptr) [[unlikely]] {
     ib::PriorityCounts& counted = counters_.priorities->at(lane.value);
     ++counted.xmit_packets;
-    counted.xmit_bytes += first.wire_bytes;
+    counted.xmit_bytes += wire_bytes;
   }
-  if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_xmit_packets;
+  if (packet->is_to_group) [[unlikely]] ++counters_.multicast_xmit_packets;
   if (lane != kManagementLane && has_credits_) {
-    link_->on_start(lane.value, blocks_of(first.wire_bytes));
+    link_->on_start(lane.value, blocks_of(wire_bytes));
     tracer_.tell_credits(id_, lane.value, link_->credits(lane.value), link_->flow_control().capacity());
   }
-  out_.charge(first.wire_bytes);
-  ib::record(tracer_, id_, TraceEvent::kPacketTransmitted, *packet, first.wire_bytes);
+  out_.charge(wire_bytes);
+  ib::record(tracer_, id_, TraceEvent::kPacketTransmitted, *packet, wire_bytes);
   if (Trail& trail = packet->trail) [[unlikely]] {
     if (has_pauses_) {
       const Instant resumed = std::min(link_->pauses()->last_resume(lane.value), engine_.now());
       trail.add(std::max(trail.end(), resumed), {id_, peer_->pause_name(), TrailKind::kWaitFor, peer_->id().value});
     }
     trail.add(std::max(trail.end(), link_->line().busy_until()), {id_, "output: line busy"});
-    const bool may_wait_for_crossbar = first.claim.buffer != nullptr && first.claim.buffer->limits_reads();
+    const bool may_wait_for_crossbar = packet->passage.input != 0 && buffer_->limits_reads();
     if (has_credits_ && lane != kManagementLane && !may_wait_for_crossbar) {
       trail.add(engine_.now(), {id_, "output: credits of the far end", TrailKind::kWaitFor, peer_->id().value});
     }
     trail.add(engine_.now(), {id_, "output: credits or crossbar"});
   }
   PacketFate fate;
-  if (extras_ != nullptr && extras_->faults != nullptr && !first.is_copy) [[unlikely]]
+  if (extras_ != nullptr && extras_->faults != nullptr && !packet->is_copy) [[unlikely]]
     fate = extras_->faults->on_packet(*this, *packet);
   if (fate.is_duplicated) [[unlikely]]
-    queue_copy(*packet, first, lane);
+    queue_copy(*packet, lane);
   if (fate.is_lost) [[unlikely]]
     drop(*packet, DropReason::kFault);
-  const Instant leaves = link_->transmit(std::move(packet), first.wire_bytes, fate.delay, fate.is_lost);
+  const BufferClaim claim = claim_of(*packet);
+  const Instant leaves = link_->transmit(std::move(packet), fate.delay, fate.is_lost);
   last_period_ = link_->line().busy_since();
-  if (first.claim.buffer != nullptr) first.claim.buffer->add_read(first.claim.in, leaves);
-  PerPortBuffer::release(first.claim, shared.get(), first.wire_bytes, leaves);
+  if (claim.in.value == 0) return;
+  buffer_->add_read(claim.in, leaves);
+  buffer_->end_claim(claim, wire_bytes, leaves);
 }
 
-void Port::queue_copy(const ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane) {
-  queued_.enter(state.wire_bytes);
-  QueuedState copy{.ready = state.ready, .wire_bytes = state.wire_bytes, .is_copy = true};
-  out_.push_first({std::make_unique<ib::Packet>(packet), copy, nullptr}, lane, engine_.now());
+void Port::queue_copy(const ib::Packet& packet, ib::VirtualLane lane) {
+  queued_.enter(packet.sent_bytes);
+  auto copy = std::make_unique<ib::Packet>(packet);
+  copy->passage = {.begin = packet.passage.begin, .end = kNever};
+  copy->is_copy = true;
+  copy->shares_claim = false;
+  out_.push_first(std::move(copy), lane, engine_.now());
   show_queue(tracer_, id_, out_, lane);
 }
 
@@ -434,10 +439,10 @@ void Port::drop(const ib::Packet& packet, DropReason reason) {
   ib::record_drop(tracer_, id_, packet, reason, id_);
 }
 
-void Port::lose(const QueuedPacket& lost, DropReason reason) {
-  queued_.leave(lost.state.wire_bytes);
-  drop(*lost.packet, reason);
-  PerPortBuffer::release(lost.state.claim, lost.shared.get(), lost.state.wire_bytes, engine_.now());
+void Port::lose(const ib::Packet& lost, DropReason reason) {
+  queued_.leave(lost.sent_bytes);
+  drop(lost, reason);
+  buffer_->end_claim(claim_of(lost), lost.sent_bytes, engine_.now());
 }
 
 void set_link(Port& end, bool up) {
@@ -480,7 +485,7 @@ void Port::set_up(bool up) {
 void Port::lose_queued() {
   stop_waking();
   out_.drain(
-      [this](const QueuedPacket& lost) { lose(lost, DropReason::kLinkDown); },
+      [this](const ib::PacketPtr& lost) { lose(*lost, DropReason::kLinkDown); },
       [this](ib::VirtualLane lane, std::uint32_t bytes) {
         if (bytes != 0) show_queue(tracer_, id_, out_, lane);
         if (bytes >= output_queue_bytes_ && room_listener_ != nullptr) room_listener_(room_owner_, lane);
@@ -540,6 +545,23 @@ void Port::set_wake() {
   }
   if (wake_.scheduled() && wake_.when() == at) return;
   wake_.reschedule_at(at);
+}
+
+void Port::prefetch_wake(int step) {
+  if (step == 0) return prefetch_lines(this, 0, sizeof(Port) / kCacheLineBytes);
+  const ib::Packet* const first = out_.first_waiting();
+  if (first == nullptr || !connected()) return;
+  if (step == 1) {
+    prefetch_lines(first, 0, 1);
+    link_->prefetch_far_end();
+  } else if (first->passage.input != 0) {
+    // The ports of a switch share its buffer.
+    const Port& input = static_cast<const Port&>(buffer_->input(PortNumber{first->passage.input}));
+    if (step == 2) return input.prefetch();
+    if (!input.connected()) return;
+    if (step == 3) return input.peer_->prefetch();
+    if (const ib::Packet* const waiting = input.peer_->out_.first_waiting(); waiting != nullptr) prefetch_lines(waiting, 0, 1);
+  }
 }
 
 void Port::on_wake() {

@@ -56,7 +56,7 @@ struct PortParams {
   Duration lifetime{0};
 };
 
-class Port final : private LinkUser, private SpaceListener {
+class alignas(64) Port final : private LinkUser, private SpaceListener {
  public:
   using RoomListener = void (*)(void* owner, ib::VirtualLane lane);
 
@@ -109,10 +109,9 @@ class Port final : private LinkUser, private SpaceListener {
   // send().
   void set_room_listener(void* owner, RoomListener listener);
 
-  // For switches: as send(), but the packet, which came in at `times`, does not start before `ready`, and keeps `claim`
-  // until its last byte has left. One of several copies names the claim that they share.
-  void forward(ib::PacketPtr packet, std::uint32_t wire_bytes, ArrivalTimes times, Instant ready, const BufferClaim& claim,
-               std::shared_ptr<SharedClaim> shared = nullptr);
+  // For switches: as send(), but the packet, which came in at `times`, does not start before `ready`, and keeps its claim
+  // until its last byte has left.
+  void forward(ib::PacketPtr packet, ArrivalTimes times, Instant ready, const BufferClaim& claim);
 
   // A packet that came in by this port leaves the input buffer now, or at `when`. Its lrh.lane and size must
   // be those with which it arrived. Flow control informs the far end.
@@ -163,18 +162,18 @@ class Port final : private LinkUser, private SpaceListener {
   bool waits_for_credits(ib::VirtualLane lane);
   // Whether such a wait ends by itself, with the loss of packets: by a lifetime, or a watchdog.
   bool limits_waits(ib::VirtualLane lane) const;
-  // visit(const BufferClaim&, wire bytes) for each packet in a lane's queue that occupies an input buffer.
+  // visit(const BufferClaim&, wire bytes) for each packet in a lane's queue that occupies space in input_buffer().
   template <class Visit>
   void visit_claims(ib::VirtualLane lane, Visit visit) const {
-    out_.visit(lane, [&](const QueuedPacket& queued) {
-      if (queued.state.claim.buffer != nullptr) visit(queued.state.claim, queued.state.wire_bytes);
+    out_.visit(lane, [&](const ib::Packet& queued) {
+      if (const BufferClaim claim = claim_of(queued); claim.in.value != 0) visit(claim, queued.sent_bytes);
     });
   }
   bool has_queued(ib::VirtualLane lane) const { return !out_.is_empty(lane); }
   // The first packet of a lane, which has one, in blocks; how many the far end's input buffer has, on a link with credits.
-  std::uint32_t first_blocks(ib::VirtualLane lane) const { return blocks_of(out_.first(lane).wire_bytes); }
+  std::uint32_t first_blocks(ib::VirtualLane lane) const { return blocks_of(out_.first(lane).sent_bytes); }
   std::uint32_t far_blocks() const { return link_->flow_control().capacity(); }
-  // Where packets wait that come in by this port.
+  // Where packets wait that come in by this port, and by the others of its switch.
   const PerPortBuffer& input_buffer() const { return *buffer_; }
   // In debug builds: a packet waits here.
   bool has_any_queued() const { return queued_.held() > 0; }
@@ -188,6 +187,12 @@ class Port final : private LinkUser, private SpaceListener {
   const LinkInbox* inbox() const { return link_->inbox(); }
   // The next window must not begin after this time, at which grants may leave; kNever: no grant is due.
   Instant next_grant_departure() const { return link_->next_grant_departure(); }
+
+  // A packet will be forwarded to this port: asks for its memory, then for that of the far end.
+  void prefetch() const { prefetch_lines(this, 0, sizeof(Port) / kCacheLineBytes); }
+  void prefetch_far_end() const {
+    if (connected()) link_->prefetch_far_end();
+  }
 
   // Instead of the parameter, before the first packet.
   void set_head_lifetime(Duration lifetime) { out_.set_head_lifetime(lifetime); }
@@ -260,24 +265,25 @@ class Port final : private LinkUser, private SpaceListener {
   // The port has extras: marks a packet, if that is done there.
   void mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane);
   // The same with FECN, of a packet of a data lane that has left its queue and starts now.
-  void mark_forward(ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane);
+  void mark_forward(ib::Packet& packet, ib::VirtualLane lane);
   // The port adds telemetry, and has; a packet starts.
   void add_telemetry(ib::Packet& packet, std::uint32_t wire_bytes);
   bool owes_pause_frame() const { return has_pauses_ && link_->pauses()->frame_due() != kNever; }
   // Data that could start at `at` goes behind a frame that has been due since before. The pause timer sends the frame, when all
   // departures of the instant are known.
   bool is_behind_pause_frame(Instant at) const { return has_pauses_ && link_->pauses()->frame_due() < at; }
-  void enqueue(ib::PacketPtr&& packet, const QueuedState& state, std::shared_ptr<SharedClaim>&& shared, ib::VirtualLane lane);
+  // The packet has its passage.
+  void enqueue(ib::PacketPtr&& packet, ib::VirtualLane lane);
   // When the first packet of a lane may start as far as it, the crossbar and flow control permit; kNever: not known yet.
   Instant eligible_at(ib::VirtualLane lane);
   // Drops the first packets that have expired; false if there are none.
   bool expire();
   void start(ib::VirtualLane lane);
   // A second one of a packet is the next to start on its lane.
-  void queue_copy(const ib::Packet& packet, const QueuedState& state, ib::VirtualLane lane);
+  void queue_copy(const ib::Packet& packet, ib::VirtualLane lane);
   void drop(const ib::Packet& packet, DropReason reason);
   // The same with one that was in a queue; its space is free.
-  void lose(const QueuedPacket& lost, DropReason reason);
+  void lose(const ib::Packet& lost, DropReason reason);
   // Counts the time since which a packet could have been sent and none was.
   void count_wait();
   // One of the causes for which the link is down begins or ends; false: it had already.
@@ -291,6 +297,7 @@ class Port final : private LinkUser, private SpaceListener {
   void set_wake();
   void stop_waking();
   void on_wake();
+  void prefetch_wake(int step);
   void on_grants_changed() override {
     if (out_.waiting() != 0) set_wake();
   }
@@ -299,6 +306,7 @@ class Port final : private LinkUser, private SpaceListener {
   void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) override;
   ComponentId input_id() const override { return id_; }
 
+  // In the order in which packets need it: the members before link_ and the beginning of it for what leaves.
   Engine& engine_;
   Tracer& tracer_;
   const ComponentId id_;
@@ -311,26 +319,26 @@ class Port final : private LinkUser, private SpaceListener {
   bool has_watchdog_ = false;
   std::uint8_t ignored_pauses_ = 0;  // bit n: of priority n, by a watchdog
   const std::uint32_t output_queue_bytes_;
-  const std::uint32_t input_buffer_bytes_;
   std::unique_ptr<PerPortBuffer> own_buffer_;
   PerPortBuffer* const buffer_;
+  Timer wake_;
   std::unique_ptr<Extras> extras_;  // null: nothing of it
   LaneTable sl_to_vl_;
-  const Duration lifetime_;
   OutputScheduler out_;
   [[no_unique_address]] Bytes queued_;
-  Timer wake_;
   RoomListener room_listener_ = nullptr;
   Instant waited_until_{};  // what was waited before is counted
   Instant last_period_{};   // the line's busy period of the last packet
-  Port* peer_ = nullptr;
-  std::optional<LinkEnd> link_;
   ib::PortCounters counters_;
+  std::optional<LinkEnd> link_;
+  const Duration lifetime_;
+  Port* peer_ = nullptr;
   PacketSink& owner_;
   void* room_owner_ = nullptr;
+  const std::uint32_t input_buffer_bytes_;
 };
 
-static_assert(kChecksConservation || sizeof(Port) <= 728);
+static_assert(kChecksConservation || sizeof(Port) <= 896);
 
 // Joins two ports by a cable, once, before the first packet. Each end learns the other's input buffer. A cable between parts
 // needs a propagation above zero.

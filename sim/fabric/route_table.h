@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/core/check.h"
+#include "sim/core/prefetch.h"
 #include "sim/fabric/packet_sink.h"
 
 namespace verbatim::fabric {
@@ -42,6 +43,8 @@ class RouteTable {
 
   // kNone for destinations beyond the end.
   Entry entry(std::uint64_t destination) const { return destination < entries_.size() ? entries_[destination] : kNone; }
+  // Asks for the memory of entry(destination).
+  void prefetch(std::uint64_t destination) const { prefetch_lines(entries_.data() + destination, 0, 1); }
   static bool is_set(Entry entry) { return entry >= kSets; }
   // `entry` is a set.
   std::span<const PortNumber> ports_of(Entry entry) const {

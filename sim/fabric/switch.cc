@@ -59,7 +59,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
     input.port->release(packet->lrh.lane, wire_bytes, times.tail);
     return agent_->on_packet(in, std::move(packet), times.tail);
   }
-  if (ib::is_to_group(*packet)) return replicate(in, std::move(packet), wire_bytes, lookup, times);
+  if (packet->is_to_group) [[unlikely]] return replicate(in, std::move(packet), wire_bytes, lookup, times);
   const PortNumber number = output_for(*packet);
   // IEEE 802.1Q 8.6.3: what goes to nobody that is known leaves by all ports of the spanning tree, as what goes to a group.
   if (packet->is_frame && number == kNoRoute) return replicate(in, std::move(packet), wire_bytes, lookup, times);
@@ -89,7 +89,19 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   packet->lrh.lane = lane;
   buffer_.bytes_of(in).claimed.enter(wire_bytes);
-  out.forward(std::move(packet), wire_bytes, times, ready, {&buffer_, in, in_lane});
+  out.forward(std::move(packet), times, ready, {in, in_lane});
+}
+
+void Switch::prefetch(PortNumber in, ib::Packet& packet, int step) {
+  if (packet.is_to_group || balancer_ != nullptr || engine_.now() >= rerouting_.normal_until()) return;
+  if (step == 0) {
+    prefetch_lines(&inputs_[in.value - 1u], 0, 1);
+    return routes_->prefetch(destination_of(packet));
+  }
+  const PortNumber number = output_for(packet);
+  if (number.value == 0 || number.value > inputs_.size()) return;
+  const Port& out = *inputs_[number.value - 1u].port;
+  step == 1 ? out.prefetch() : out.prefetch_far_end();
 }
 
 void Switch::check_claims() {
@@ -189,8 +201,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
   }
   if (outputs.empty()) return drop(input, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
   const ib::VirtualLane in_lane = packet->lrh.lane;
-  const auto copies = std::make_shared<SharedClaim>();
-  copies->left = outputs.size();
+  const std::uint32_t claim = buffer_.share_claim(static_cast<std::uint32_t>(outputs.size()));
   buffer_.bytes_of(in).claimed.enter(wire_bytes);
   for (const PortNumber number : outputs) {
     Port& out = *inputs_[number.value - 1u].port;
@@ -198,7 +209,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
     ib::PacketPtr copy = number == outputs.back() ? std::move(packet) : std::make_unique<ib::Packet>(*packet);
     const Instant ready = ready_at(input, out, lookup, times, *copy, wire_bytes);
     copy->lrh.lane = lane_at(in, out, *copy);
-    out.forward(std::move(copy), wire_bytes, times, ready, {&buffer_, in, in_lane}, copies);
+    out.forward(std::move(copy), times, ready, {in, in_lane, claim});
   }
 }
 

@@ -144,6 +144,7 @@ class Switch final : public PacketSink {
   void send(ib::PacketPtr packet);
 
   void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) override;
+  void prefetch(PortNumber in, ib::Packet& packet, int step) override;
   void link_changed(PortNumber port, bool up) override;
 
  private:

@@ -53,20 +53,25 @@ class SpaceListener {
   ~SpaceListener() = default;
 };
 
-class PerPortBuffer;
-
-// The space that a packet occupies.
+// The space that a packet occupies which waits in an output queue of the same device.
 struct BufferClaim {
-  PerPortBuffer* buffer = nullptr;  // null: nothing
-  PortNumber in;
-  ib::VirtualLane lane;  // on which it came in
-};
+  static constexpr std::uint32_t kAlone = ~0u;
 
-// Copies of a multicast packet share one claim, which ends when the last one has left.
-struct SharedClaim {
-  std::size_t left = 0;  // copies that have not left
-  Instant latest;        // the end of those that have
+  PortNumber in;         // by which it came; 0: it occupies nothing
+  ib::VirtualLane lane;  // on which it came in
+  std::uint32_t shared = kAlone;  // one of several copies: number of the claim that they share (`PerPortBuffer::share_claim`)
 };
+// As queued packets carry it.
+inline BufferClaim claim_of(const ib::Packet& packet) {
+  return {PortNumber{packet.passage.input}, ib::VirtualLane{packet.passage.input_lane},
+          packet.shares_claim ? packet.shared_claim : BufferClaim::kAlone};
+}
+inline void set_claim(ib::Packet& packet, const BufferClaim& claim) {
+  packet.passage.input = claim.in.value;
+  packet.passage.input_lane = claim.lane.value;
+  packet.shares_claim = claim.shared != BufferClaim::kAlone;
+  if (packet.shares_claim) [[unlikely]] packet.shared_claim = claim.shared;
+}
 
 // Memory that all ports of a device share.
 struct SharedMemoryParams {
@@ -115,6 +120,8 @@ class PerPortBuffer {
   // The component of an ingress port.
   ComponentId input_id(PortNumber in) const { return inputs_[place(in)].port->input_id(); }
 
+  const SpaceListener& input(PortNumber in) const { return *inputs_[place(in)].port; }
+
   // A packet that comes in now takes its space; false: there is too little, and it takes nothing.
   bool admit(PortNumber in, ib::VirtualLane lane, std::uint32_t wire_bytes, Instant now) {
     if (has_group(in, lane)) return shared_->admit(group_of(in, lane), wire_bytes, now);
@@ -160,20 +167,36 @@ class PerPortBuffer {
     }
     at(in).port->on_space_released(lane, wire_bytes, when);
   }
-  // The same for a packet in an output queue. `shared`: with other copies; null: alone.
-  static void release(const BufferClaim& claim, SharedClaim* shared, std::uint32_t wire_bytes, Instant when) {
-    if (claim.buffer == nullptr) return;
-    if (shared != nullptr) [[unlikely]] {
-      shared->latest = std::max(shared->latest, when);
-      if (--shared->left > 0) return;
-      when = shared->latest;
+  // So many copies of a packet share one claim, which ends when the last one has left. Returns its number.
+  std::uint32_t share_claim(std::uint32_t copies) {
+    if (free_claims_.empty()) {
+      free_claims_.push_back(static_cast<std::uint32_t>(shared_claims_.size()));
+      shared_claims_.emplace_back();
     }
-    claim.buffer->bytes_of(claim.in).claimed.leave(wire_bytes);
-    claim.buffer->release(claim.in, claim.lane, wire_bytes, when);
+    const std::uint32_t number = free_claims_.back();
+    free_claims_.pop_back();
+    shared_claims_[number] = {copies, {}};
+    return number;
+  }
+  // A packet that was in an output queue has left at `when`, now or later, or is dropped then: its claim ends.
+  void end_claim(const BufferClaim& claim, std::uint32_t wire_bytes, Instant when) {
+    if (claim.in.value == 0) return;
+    if (claim.shared != BufferClaim::kAlone) [[unlikely]] {
+      SharedClaim& shared = shared_claims_[claim.shared];
+      shared.latest = std::max(shared.latest, when);
+      if (--shared.left > 0) return;
+      when = shared.latest;
+      free_claims_.push_back(claim.shared);
+    }
+    bytes_of(claim.in).claimed.leave(wire_bytes);
+    release(claim.in, claim.lane, wire_bytes, when);
   }
 
-
  private:
+  struct SharedClaim {
+    std::uint32_t left = 0;  // copies that have not left
+    Instant latest{};        // the end of those that have
+  };
   struct Release {
     Instant when;
     std::uint32_t blocks = 0;
@@ -243,6 +266,8 @@ class PerPortBuffer {
   bool counts_;  // the space of some lane
   std::vector<Input> inputs_;
   std::unique_ptr<SharedBuffer> shared_;  // null: no lane is a group
+  std::vector<SharedClaim> shared_claims_;
+  std::vector<std::uint32_t> free_claims_;  // numbers in it
 };
 
 }  // namespace verbatim::fabric

@@ -83,12 +83,12 @@ constexpr bool is_group(MacAddress mac) { return (mac.value >> 40 & 1) != 0; }
 
 struct Bth {
   Opcode opcode = Opcode::kRcAcknowledge;
-  bool solicited = false;
-  bool mig_request = true;
-  bool ack_request = false;
+  bool solicited : 1 = false;
+  bool mig_request : 1 = true;
+  bool ack_request : 1 = false;
   // Congestion on the packet's path, and on that of the peer's packets (IBA A10, A17.9.3).
-  bool fecn = false;
-  bool becn = false;
+  bool fecn : 1 = false;
+  bool becn : 1 = false;
   std::uint16_t pkey = 0xffff;
   Qpn destination;
   Psn psn;
@@ -126,23 +126,47 @@ struct UncopiedFlag {
   UncopiedFlag& operator=(const UncopiedFlag&) { return *this; }
 };
 
-struct Packet {
-  // Ports and switches read the members up to `ethernet` at every link, and nothing else: kPacketHotBytes.
-  Lrh lrh;
+// State that ports keep of a packet at a link. It waits in an output queue, or is on a line.
+struct Passage {
+  // On a line: the head of the packet arrives, and its last byte. In a queue: it may start, and its lifetime in the switch ends.
+  Instant begin{}, end{};
+  // On a line: failures of the link that the sender has counted (`sim/fabric/arrivals.h`).
+  std::uint32_t failures = 0;
+  // In a queue of a switch: the port and lane by which it came in and whose buffer it occupies; port 0: none.
+  std::uint8_t input = 0, input_lane = 0;
+};
+
+struct alignas(64) Packet {
+  // Ports read and write the first cache line at every link, up to `trail`, and switches also the second, up to `ethernet`:
+  // kPacketLineBytes each.
+  Packet* next = nullptr;  // in a PacketQueue
+  [[no_unique_address]] Passage passage;
+  bool is_copy : 1 = false;  // made by a fault, and none of its victims
+  // Its claim on a buffer ends with those of other copies (`shared_claim`).
+  bool shares_claim : 1 = false;
+  bool is_to_group : 1 = false;  // as is_to_group() says, from the first port on
   // An Ethernet frame as its program wrote it, with nothing of RoCE: all of it is payload, up to where the frame check
   // sequence follows, and `ethernet` has its addresses. Of the BTH and its headers nothing counts.
-  bool is_frame = false;
-  bool corrupted = false;  // a fault flipped a bit: the ICRC does not match
-  Bth bth;
+  bool is_frame : 1 = false;
+  bool corrupted : 1 = false;  // a fault flipped a bit: the ICRC does not match
   // wire_bytes() as the first port that sends it has computed it, for the switches behind.
   std::uint32_t sent_bytes = 0;
-  std::uint32_t immediate = 0;  // network byte order
-  // Hash of its flow (sim/fabric/flow_hash.h) as the first switch that needs it has computed it; 0: none has.
-  std::uint64_t flow_hash = 0;
+  Lrh lrh;
+  Bth bth;
   // Its way from the call that posted the message, for observers; empty unless someone asks.
   Trail trail;
-  Payload payload;
+
   std::optional<Ethernet> ethernet;  // on a RoCE link, and then with a GRH
+  // Hash of its flow (sim/fabric/flow_hash.h) as the first switch that needs it has computed it; 0: none has.
+  std::uint64_t flow_hash = 0;
+  Payload payload;
+  std::uint32_t shared_claim = 0;  // number of a claim that copies share (`PerPortBuffer::share_claim`)
+  // How often its PSN was sent before; for observers, not on the wire.
+  std::uint8_t retransmission = 0;
+  // Bytes that it has for telemetry (`telemetry.h`), on Ethernet; and whether it is a TelemetryPacket.
+  std::uint8_t telemetry_bytes = 0;
+  UncopiedFlag has_telemetry;
+  bool any_way = false;  // its sender lets switches choose a path for this packet alone; no bit on the wire says so in public
 
   Reth reth;  // valid when has_reth(bth.opcode); likewise below
   Aeth aeth;
@@ -152,12 +176,7 @@ struct Packet {
   std::uint32_t invalidate_rkey = 0;
   std::uint32_t xrc_srqn = 0;
   std::optional<Grh> grh;
-  bool any_way = false;  // its sender lets switches choose a path for this packet alone; no bit on the wire says so in public
-  // How often its PSN was sent before; for observers, not on the wire.
-  std::uint8_t retransmission = 0;
-  // Bytes that it has for telemetry (`telemetry.h`), on Ethernet; and whether it is a TelemetryPacket.
-  std::uint8_t telemetry_bytes = 0;
-  UncopiedFlag has_telemetry;
+  std::uint32_t immediate = 0;  // network byte order
 
   // Bytes between the first byte of the LRH and the last of the VCRC (IBA 7.7): headers, payload padded to
   // four bytes, ICRC and VCRC; on Ethernet from the destination address to the frame check sequence. Framing
@@ -166,6 +185,7 @@ struct Packet {
 
   // One is made and destroyed per packet sent: each thread keeps those that are free.
   static void* operator new(std::size_t size);
+  static void* operator new(std::size_t size, std::align_val_t) { return operator new(size); }
   static void operator delete(void* packet) noexcept;
   // The packet may be one with telemetry, which is larger.
   static void operator delete(Packet* packet, std::destroying_delete_t) noexcept;
@@ -180,9 +200,8 @@ inline void Packet::operator delete(Packet* packet, std::destroying_delete_t) no
   operator delete(static_cast<void*>(packet));
 }
 
-// Up to the end of Packet::ethernet.
-inline constexpr std::size_t kPacketHotBytes = 96;
-static_assert(sizeof(Packet) <= 224);
+inline constexpr std::size_t kPacketLineBytes = 64;
+static_assert(sizeof(Packet) <= 256);
 
 // A RoCEv2 packet between IPv4 addresses.
 inline bool is_over_ipv4(const Packet& packet) {

@@ -41,6 +41,11 @@ struct PortCounters {
   // From the first byte of the LRH to the one before the VCRC; as registers show them, in words of four bytes (PortXmitData,
   // PortRcvData).
   std::uint64_t xmit_bytes = 0, rcv_bytes = 0;
+  // Time for which there was something to send, the line was free and nothing was sent: there were no credits, a lane was
+  // stalled, or the crossbar was busy. As registers show it, in ticks (PortXmitWait).
+  Duration xmit_wait{0};
+  PriorityCounters* priorities = nullptr;  // the port's; null: it does not count them (fabric::Port::count_priorities)
+
   std::uint64_t multicast_xmit_packets = 0, multicast_rcv_packets = 0;
   // Packets that were not sent: the port was down, or they had waited for too long.
   std::uint64_t xmit_discards = 0;
@@ -51,11 +56,6 @@ struct PortCounters {
   std::uint64_t rcv_switch_relay_errors = 0;
   std::uint32_t vl15_dropped = 0;  // management packets for which there was no buffer
   std::uint32_t link_downed = 0;
-  // Time for which there was something to send, the line was free and nothing was sent: there were no credits, a lane was
-  // stalled, or the crossbar was busy. As registers show it, in ticks (PortXmitWait).
-  Duration xmit_wait{0};
-
-  PriorityCounters* priorities = nullptr;  // the port's; null: it does not count them (fabric::Port::count_priorities)
 
   std::uint32_t symbol_errors = 0, link_error_recoveries = 0, local_link_integrity_errors = 0;  // cables have no bit errors
   std::uint32_t rcv_remote_physical_errors = 0;  // no packet is marked as bad on its way

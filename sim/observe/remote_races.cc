@@ -61,12 +61,18 @@ RemoteRaces::RemoteRaces(Tracer& tracer, std::string_view check, std::vector<Ada
       by_port_(indices_of(adapters_, &Adapter::port)) {
   for (const Adapter& adapter : adapters_) hosts_.push_back(by_host_.try_emplace(adapter.host, by_host_.size()).first->second);
   const std::size_t hosts = by_host_.size();
-  if (hosts > 2) clocks_.assign(hosts, Clock{Knowledge(hosts), nullptr});
+  if (hosts <= 2) return;
+  clocks_.resize(hosts);
+  places_.assign(hosts, kNone);
 }
 
 std::uint32_t RemoteRaces::tick(std::size_t host) {
-  clocks_[host].shown.reset();
-  return ++clocks_[host].knows[host];
+  Clock& clock = clocks_[host];
+  clock.shown.reset();
+  std::size_t& place = places_[host];
+  if (place == kNone) place = next_place_++;
+  if (clock.knows.size() <= place) clock.knows.resize(place + 1);
+  return ++clock.knows[place];
 }
 
 std::shared_ptr<const RemoteRaces::Knowledge> RemoteRaces::show(std::size_t host) {
@@ -78,6 +84,7 @@ std::shared_ptr<const RemoteRaces::Knowledge> RemoteRaces::show(std::size_t host
 void RemoteRaces::learn(std::size_t host, const Knowledge& knows) {
   Clock& clock = clocks_[host];
   bool is_new = false;
+  if (clock.knows.size() < knows.size()) clock.knows.resize(knows.size());
   for (std::size_t i = 0; i < knows.size(); ++i) {
     if (knows[i] <= clock.knows[i]) continue;
     clock.knows[i] = knows[i];
@@ -223,7 +230,7 @@ bool RemoteRaces::is_ordered(const Access& earlier, const Flow& of, const Access
                              const Knowledge* knows) const {
   const std::size_t requester = hosts_[of.source];
   if (knows == nullptr || requester == hosts_[flow.source]) return earlier.answered_ps <= later.sent_ps;
-  return earlier.answered_at <= (*knows)[requester] || earlier.came_at <= (*knows)[hosts_[target]];
+  return earlier.answered_at <= known(*knows, requester) || earlier.came_at <= known(*knows, hosts_[target]);
 }
 
 void RemoteRaces::compare(const FlowKey& key, const Flow& flow, const Access& access, const FlowKey& other_key, const Flow& other,

@@ -51,7 +51,8 @@ class RemoteRaces final : public TraceSink, public PacketObserver, public Contac
  private:
   enum class Kind : std::uint8_t { kRead, kWrite, kAtomic };
   static constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();
-  // What a host knows: by host, how far.
+  // How far a host knows each host, by the place of that one; 0 beyond the end. A host gets a place when its clock counts for the
+  // first time, so that a run among thousands of idle hosts takes memory for those alone that access memory.
   using Knowledge = std::vector<std::uint32_t>;
   static constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
   struct Clock {
@@ -103,6 +104,9 @@ class RemoteRaces final : public TraceSink, public PacketObserver, public Contac
   void learn(std::size_t host, const Knowledge& knows);
   void meet_all(std::size_t to);
   std::uint32_t tick(std::size_t host);
+  std::uint32_t known(const Knowledge& knows, std::size_t host) const {
+    return places_[host] < knows.size() ? knows[places_[host]] : 0;
+  }
   std::shared_ptr<const Knowledge> show(std::size_t host);
   // What tells the host at whose adapter a packet is something of the one from which it comes.
   void hear(std::size_t here, const TraceRecord& record, const ib::Packet& packet);
@@ -120,6 +124,8 @@ class RemoteRaces final : public TraceSink, public PacketObserver, public Contac
   std::vector<std::size_t> hosts_;                 // of adapters
   std::map<ComponentId, std::size_t> by_host_;     // component
   std::vector<Clock> clocks_;                      // of hosts; none: there are but two
+  std::vector<std::size_t> places_;                // of hosts in what is known; kNone: it has not counted
+  std::size_t next_place_ = 0;
   std::unordered_map<std::uint64_t, std::size_t> by_address_;  // adapters; what has sent anything
   std::map<FlowKey, Message> messages_;
   std::map<FlowKey, Flow> flows_;                  // those with accesses

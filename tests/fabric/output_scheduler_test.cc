@@ -12,10 +12,15 @@ constexpr ib::VirtualLane kLane0{0}, kLane1{1};
 
 OutputScheduler two_lanes(const ArbitrationTables& tables = {}) { return OutputScheduler({.data_lanes = 2}, tables); }
 
-void push(OutputScheduler& out, std::uint32_t number, ib::VirtualLane lane, Instant ready, Instant now = {}) {
+ib::PacketPtr ready_packet(std::uint32_t number, ib::VirtualLane lane, Instant ready) {
   ib::PacketPtr packet = make_packet(2, 64, number, lane.value);
-  const std::uint32_t wire_bytes = packet->wire_bytes();
-  out.push(std::move(packet), {.ready = ready, .wire_bytes = wire_bytes}, nullptr, lane, now);
+  packet->sent_bytes = packet->wire_bytes();
+  packet->passage = {.begin = ready, .end = kNever};
+  return packet;
+}
+
+void push(OutputScheduler& out, std::uint32_t number, ib::VirtualLane lane, Instant ready, Instant now = {}) {
+  out.push(ready_packet(number, lane, ready), lane, now);
 }
 
 // The numbers of packets in the order in which the arbiter sends them, when all may start.
@@ -23,9 +28,9 @@ std::vector<std::uint32_t> send_all(OutputScheduler& out) {
   std::vector<std::uint32_t> numbers;
   while (out.waiting() != 0) {
     const ib::VirtualLane lane = out.pick(out.waiting());
-    out.charge(out.first(lane).wire_bytes);
-    numbers.push_back(out.first_packet(lane).packet->bth.psn.value);
-    out.drop_started(lane, Instant{});
+    const ib::PacketPtr packet = out.start_first(lane, Instant{});
+    out.charge(packet->sent_bytes);
+    numbers.push_back(packet->bth.psn.value);
   }
   return numbers;
 }
@@ -54,7 +59,7 @@ TEST(OutputScheduler, counts_the_bytes_of_each_queue) {
   push(out, 1, kLane1, {});
   EXPECT_EQ(out.queued_bytes(kLane0), 0u);
   EXPECT_EQ(out.queued_bytes(kLane1), 180u);
-  out.drop_started(kLane1, {});
+  out.start_first(kLane1, {});
   EXPECT_EQ(out.queued_bytes(kLane1), 90u);
 }
 
@@ -88,9 +93,9 @@ TEST(OutputScheduler, first_packets_expire_a_lifetime_after_they_have_become_the
   const auto expire = [&](std::int64_t now) {
     return out.expire(
         at(now), [] {},
-        [&](const QueuedPacket& packet, DropReason reason) {
+        [&](const ib::Packet& packet, DropReason reason) {
           EXPECT_EQ(reason, DropReason::kHeadLifetime);
-          lost.push_back(packet.packet->bth.psn.value);
+          lost.push_back(packet.bth.psn.value);
         });
   };
   EXPECT_EQ(out.next_expiry(), at(100 + kLifetime));
@@ -107,9 +112,8 @@ TEST(OutputScheduler, first_packets_expire_a_lifetime_after_they_have_become_the
 TEST(OutputScheduler, a_packet_of_a_fault_is_the_first_from_the_instant_in_which_it_is_made) {
   OutputScheduler out({.head_lifetime = Duration(1'000)}, {});
   push(out, 0, kLane0, at(0));
-  out.drop_started(kLane0, at(5'000));
-  ib::PacketPtr copy = make_packet(2, 64, 0);
-  out.push_first({std::move(copy), {.ready = at(0), .wire_bytes = 90, .is_copy = true}, nullptr}, kLane0, at(5'000));
+  out.start_first(kLane0, at(5'000));
+  out.push_first(ready_packet(0, kLane0, at(0)), kLane0, at(5'000));
   EXPECT_EQ(out.next_expiry(), at(6'000));
 }
 

@@ -95,22 +95,23 @@ TEST(PerPortBuffer, headroom_is_no_more_than_the_blocks_of_a_lane) {
 TEST(PerPortBuffer, a_claim_ends_at_its_ingress_port_on_the_lane_it_came_in_by) {
   Buffer two({});
   two.buffer.bytes_of(kSecond).claimed.enter(90);
-  PerPortBuffer::release({&two.buffer, kSecond, kSecondLane}, nullptr, 90, at(500));
+  two.buffer.end_claim({kSecond, kSecondLane}, 90, at(500));
   EXPECT_TRUE(two.first.released.empty());
   EXPECT_EQ(two.second.released, (std::vector<Ingress::Released>{{1, 90, 500}}));
-  PerPortBuffer::release({}, nullptr, 90, at(500));  // of a packet that is in no buffer
+  two.buffer.end_claim({}, 90, at(500));  // of a packet that is in no buffer
+  EXPECT_EQ(two.second.released.size(), 1u);
 }
 
 TEST(PerPortBuffer, copies_end_their_claim_when_the_last_has_left) {
   Buffer two({});
   two.buffer.bytes_of(kFirst).claimed.enter(90);
-  SharedClaim shared{.left = 3};
-  const BufferClaim claim{&two.buffer, kFirst, kFirstLane};
-  PerPortBuffer::release(claim, &shared, 90, at(700));
-  PerPortBuffer::release(claim, &shared, 90, at(900));
+  const BufferClaim claim{kFirst, kFirstLane, two.buffer.share_claim(3)};
+  two.buffer.end_claim(claim, 90, at(700));
+  two.buffer.end_claim(claim, 90, at(900));
   EXPECT_TRUE(two.first.released.empty());
-  PerPortBuffer::release(claim, &shared, 90, at(800));
+  two.buffer.end_claim(claim, 90, at(800));
   EXPECT_EQ(two.first.released, (std::vector<Ingress::Released>{{0, 90, 900}}));
+  EXPECT_EQ(two.buffer.share_claim(2), claim.shared) << "the number is free again";
 }
 
 TEST(PerPortBuffer, the_crossbar_reads_as_many_packets_of_an_input_as_its_speedup) {

@@ -49,7 +49,8 @@ class PacingCalendar {
     return a.when != b.when ? a.when > b.when : a.number > b.number;
   }
 
-  PacingCalendar(Engine& engine, ComponentId id, void* owner, Timer::Callback callback)
+  template <class Callback>
+  PacingCalendar(Engine& engine, ComponentId id, void* owner, Callback callback)
       : timer_(engine, id, EventClass::kStage, owner, callback) {}
 
   std::vector<Waiting> waiting_;  // a heap, the first comes next

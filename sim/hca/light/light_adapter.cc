@@ -206,6 +206,15 @@ void LightAdapter::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::Arr
   port_->release(lane, wire_bytes, now());
 }
 
+void LightAdapter::prefetch(fabric::PortNumber, ib::Packet& packet, int step) {
+  if (step == 0) {
+    prefetch_lines(this, 0, sizeof(LightAdapter) / kCacheLineBytes);
+    return prefetch_lines(&packet, 2, 2);
+  }
+  const LightQueuePair* const qp = step == 1 ? find(packet.bth.destination.value) : nullptr;
+  if (qp != nullptr) prefetch_lines(qp, 0, sizeof(LightQueuePair) / kCacheLineBytes);
+}
+
 void LightAdapter::deal_with(ib::PacketPtr& owned) {
   ib::Packet& packet = *owned;
   if (packet.corrupted) {

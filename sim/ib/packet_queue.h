@@ -1,0 +1,81 @@
+// Packets in the order of a time that each has, linked through themselves: a queue takes no memory for its packets, and whoever
+// looks at the first one reads the packet alone. The last one is not read when another follows, as it may lie far from any cache.
+#pragma once
+
+#include <utility>
+
+#include "sim/core/check.h"
+#include "sim/core/time.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::ib {
+
+class PacketQueue {
+ public:
+  PacketQueue() = default;
+  PacketQueue(PacketQueue&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)), last_(std::exchange(other.last_, nullptr)), last_time_(other.last_time_) {}
+  PacketQueue& operator=(PacketQueue&& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(last_, other.last_);
+    std::swap(last_time_, other.last_time_);
+    return *this;
+  }
+  ~PacketQueue() {
+    while (first_ != nullptr) pop_front();
+  }
+
+  bool empty() const { return first_ == nullptr; }
+  Packet& front() { return *first_; }
+  const Packet& front() const { return *first_; }
+
+  // Before all others, whatever their times. `time` is that of the packet.
+  void push_front(PacketPtr&& packet, Instant time) {
+    packet->next = first_;
+    first_ = packet.release();
+    if (last_ != nullptr) return;
+    last_ = first_;
+    last_time_ = time;
+  }
+  // Inserts a packet behind those with its time or an earlier one; time_of(const Packet&) gives the times. Packets mostly come in
+  // order. Returns whether it is the first.
+  template <class TimeOf>
+  bool insert(PacketPtr&& packet, TimeOf time_of) {
+    const Instant time = time_of(*packet);
+    if (first_ != nullptr && time < last_time_) [[unlikely]] return insert_before_last(std::move(packet), time, time_of);
+    Packet* const added = packet.release();
+    added->next = nullptr;
+    const bool is_first = first_ == nullptr;
+    (is_first ? first_ : last_->next) = added;
+    last_ = added;
+    last_time_ = time;
+    return is_first;
+  }
+  PacketPtr pop_front() {
+    CHECK(first_ != nullptr);
+    PacketPtr packet(first_);
+    first_ = packet->next;
+    if (first_ == nullptr) last_ = nullptr;
+    return packet;
+  }
+  template <class Visit>
+  void visit(Visit visit) const {
+    for (const Packet* packet = first_; packet != nullptr; packet = packet->next) visit(*packet);
+  }
+
+ private:
+  template <class TimeOf>
+  bool insert_before_last(PacketPtr&& packet, Instant time, TimeOf time_of) {
+    Packet** place = &first_;
+    while (time_of(**place) <= time) place = &(*place)->next;
+    packet->next = *place;
+    *place = packet.release();
+    return place == &first_;
+  }
+
+  Packet* first_ = nullptr;
+  Packet* last_ = nullptr;  // null: it is empty
+  Instant last_time_{};     // of last_
+};
+
+}  // namespace verbatim::ib
