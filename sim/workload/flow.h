@@ -39,14 +39,36 @@ struct FlowPaths {
   hca::SourcePath there, back;
 };
 
+class Flow;
+
+// Is called in the events in which a flow begins to post, and is done.
+class FlowListener {
+ public:
+  virtual void on_flow_started(const Flow& flow) = 0;
+  virtual void on_flow_ended(const Flow& flow) = 0;
+
+ protected:
+  ~FlowListener() = default;
+};
+
+// Of all flows of a run.
+struct FlowAccount {
+  std::size_t unfinished = 0;  // those that are not done and not in the background, and message graphs
+  FlowListener* listener = nullptr;
+};
+
 class Flow final : public hca::WorkSource {
  public:
-  // Before the first event. The adapters outlive the flow's last event, and the flow theirs. `unfinished`
-  // counts the flows that are not done and not in the background.
+  // Before the first event. The adapters and the account outlive the flow's last event, and the flow that of the adapters.
   Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths,
-       const FlowParams& params, std::size_t& unfinished);
+       const FlowParams& params, FlowAccount& account);
 
   const FlowParams& params() const { return params_; }
+  // Numbers of a queue pair at the sender and at the receiver.
+  struct Ends {
+    std::uint32_t from = 0, to = 0;
+  };
+  std::vector<Ends> ends() const;
   bool is_endless() const { return params_.bytes == 0; }
   // Starts a flow whose start is kNever: its first doorbell follows after its delay. Later calls change
   // nothing.
@@ -69,6 +91,7 @@ class Flow final : public hca::WorkSource {
     hca::SourceEnd end;
     Ring<std::uint32_t> lengths;  // of the messages that are posted and not completed
     std::uint32_t made = 0;       // of them: the adapter has taken the request
+    std::uint32_t peer = 0;       // the number at the receiver
   };
   // The end that only receives.
   struct Receiver final : hca::WorkSource {
@@ -102,7 +125,7 @@ class Flow final : public hca::WorkSource {
   Engine& engine_;
   hca::Endpoint& from_;
   const FlowParams params_;
-  std::size_t& unfinished_;
+  FlowAccount& account_;
   Receiver receiver_;
   std::vector<QueuePair> queue_pairs_;
   std::uint64_t unposted_;          // bytes

@@ -101,7 +101,11 @@ void add_show(CLI::App* verb, RunOptions& options) {
               {"port", "link"});
   verb->add_option("--calls", options.calls, "write the system calls and verbs of the programs to this file, one a line, as strace does")
       ->type_name("FILE");
-  verb->add_option("--flows", options.flows, "write a line for each flow as CSV to this file: ends, bytes, start, finish, rate")->type_name("FILE");
+  verb->add_option("--flows", options.flows, "write a line for each flow as CSV to this file: ends, bytes, times, slowdown, retransmissions, marks, path")
+      ->type_name("FILE");
+  verb->add_option("--links", options.links,
+                   "write a line for each direction of each link as CSV to this file: packets, use, longest queue, waits, pauses, marks, drops")
+      ->type_name("FILE");
   verb->add_option("--series", options.series,
                    "write time series as CSV to this file: output queues, pauses, marks, drops, bytes sent, rates of queue pairs")
       ->type_name("FILE");

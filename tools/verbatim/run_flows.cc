@@ -364,7 +364,7 @@ std::string failure_of(std::size_t index, const config::ScenarioSpec& scenario, 
 }
 
 nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& scenario,
-                                 const FlowFigures& figures) {
+                                 const FlowFigures& figures, const FlowFacts::Facts* facts) {
   using Json = nlohmann::ordered_json;
   const FlowPlan& flow = scenario.traffic.flows[index];
   const FlowKind& kind = kind_of(scenario, flow);
@@ -387,12 +387,20 @@ nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& 
   json["ideal_ps"] = figures.ideal == Duration(0) ? Json() : Json(figures.ideal.count());
   const auto slowdown = slowdown_of(figures);
   json["slowdown"] = slowdown ? Json(number_of_thousandths(static_cast<std::int64_t>(*slowdown))) : Json();
+  if (facts != nullptr) {
+    json["sent_again"] = facts->sent_again;
+    json["marked"] = facts->marked;
+    json["notified"] = facts->notified;
+    json["held_ps"] = facts->held.count();
+    json["path"] = facts->path;
+  }
   return json;
 }
 
 void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario,
-                      std::span<const FlowFigures> figures) {
-  std::fputs("flow,workload,from,to,operation,bytes,start_ps,finish_ps,acknowledged,mbps,status,ideal_ps,slowdown\n", file);
+                      std::span<const FlowFigures> figures, std::span<const FlowFacts::Facts> facts) {
+  std::fputs("flow,workload,from,to,operation,bytes,start_ps,finish_ps,acknowledged,mbps,status,ideal_ps,slowdown,"
+             "sent_again,marked,notified,held_ps,path\n", file);
   const auto time = [](Instant when) { return when == kNever ? std::string() : std::to_string(to_ps(when)); };
   for (std::size_t i = 0; i < figures.size(); ++i) {
     const FlowPlan& flow = scenario.traffic.flows[i];
@@ -406,7 +414,8 @@ void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario,
         time(of.start), ",", time(of.finish), ",", of.acknowledged, ",",
         has_rate ? std::to_string(mbps_of(of.acknowledged, of.finish - of.start)) : "", ",",
         ib::names_of(of.status).name, ",", of.ideal == Duration(0) ? "" : std::to_string(of.ideal.count()), ",",
-        slowdown ? thousandths_text(*slowdown) : "", "\n");
+        slowdown ? thousandths_text(*slowdown) : "", ",", facts[i].sent_again, ",", facts[i].marked, ",",
+        facts[i].notified, ",", facts[i].held.count(), ",", facts[i].path, "\n");
     std::fputs(line.c_str(), file);
   }
 }

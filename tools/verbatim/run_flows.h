@@ -15,6 +15,7 @@
 #include "sim/supervisor/spec/options.h"
 #include "sim/supervisor/spec/run_result.h"
 #include "sim/workload/workload.h"
+#include "tools/verbatim/flow_facts.h"
 
 namespace verbatim::cli {
 
@@ -75,8 +76,11 @@ std::string failure_of(std::size_t index, const config::ScenarioSpec& scenario, 
 
 // run.json has a row of each of so many flows at most.
 inline constexpr std::size_t kMostFlowRows = 10'000;
-nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& scenario, const FlowFigures& figures);
+// `facts`: null unless somebody has asked for them.
+nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& scenario, const FlowFigures& figures,
+                                 const FlowFacts::Facts* facts);
 // A line of each flow as CSV, under a line of titles.
-void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario, std::span<const FlowFigures> figures);
+void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario, std::span<const FlowFigures> figures,
+                      std::span<const FlowFacts::Facts> facts);
 
 }  // namespace verbatim::cli

@@ -144,6 +144,11 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   }
   if (report != nullptr) simulation.tracer().add(observers.windows);
   const std::vector<const workload::Flow*> added_flows = config::add_traffic(simulation, plan.scenario.traffic, *flows);
+  if (!options.flows.empty()) {
+    FlowFacts& facts = observers.flow_facts.emplace(simulation, plan.scenario.traffic, added_flows);
+    simulation.tracer().add(facts);
+    flows->set_flow_listener(facts);
+  }
   const std::vector<config::DrawnGraph> graphs = config::draw_graphs(plan.scenario);
   const std::vector<const workload::GraphRun*> graph_runs = config::add_graphs(simulation, graphs, *flows);
   // Who sits at a terminal of a host, or in gdb, has it alone.
@@ -306,6 +311,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.ports = ports_of(simulation, observers.congestion);
   figures.congestion_counters = congestion_counters_of(simulation);
   figures.flows = figures_of(simulation, plan.scenario.traffic, added_flows);
+  if (observers.flow_facts) figures.flow_facts = observers.flow_facts->finish();
   figures.graphs = figures_of(topology, graphs, graph_runs);
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
@@ -331,8 +337,12 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     }
   }
   if (observers.flow_file.get() != nullptr) {
-    write_flow_table(observers.flow_file.get(), plan.scenario, figures.flows);
+    write_flow_table(observers.flow_file.get(), plan.scenario, figures.flows, figures.flow_facts);
     if (std::string failure = observers.flow_file.close(); !failure.empty()) failures.push_back(std::move(failure));
+  }
+  if (observers.link_counts) {
+    observers.link_counts->write_table(observers.link_file.get(), simulation, observers.congestion, figures.virtual_end);
+    if (std::string failure = observers.link_file.close(); !failure.empty()) failures.push_back(std::move(failure));
   }
   if (!options.junit.empty()) {
     std::string failure = write_document(options.junit, junit_of_run(plan, verdict));
