@@ -14,7 +14,11 @@ using Operation = hca::SourceWork::Operation;
 
 constexpr std::int64_t kNotGiven = WorkloadSpec::kNotGiven;
 
-Operation operation_of(const std::string& name) { return name == "send" ? Operation::kSend : Operation::kWrite; }
+Operation operation_of(const std::string& name) {
+  for (const Operation one : {Operation::kSend, Operation::kRead})
+    if (name == workload::name_of(one)) return one;
+  return Operation::kWrite;
+}
 
 void append_flow(const FlowSpec& flow, Traffic& traffic) {
   FlowPlan& plan = traffic.flows.emplace_back();

@@ -11,11 +11,19 @@ namespace verbatim::config {
 
 namespace {
 
+// The most that either of two adapters may ask of the other.
+std::uint8_t reads_under_way(const hca::HcaProfile& a, const hca::HcaProfile& b) {
+  constexpr std::uint32_t kMost = 255;
+  return static_cast<std::uint8_t>(
+      std::min({a.max_qp_init_rd_atom, a.max_qp_rd_atom, b.max_qp_init_rd_atom, b.max_qp_rd_atom, kMost}));
+}
+
 hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from, const hca::Endpoint& to,
                         const workload::FlowKind& kind) {
   hca::SourcePath path;
   const hca::PortAddress &here = from.address(), &there = to.address();
   path.mtu = path_mtu(from, to);
+  if (kind.operation == hca::SourceWork::Operation::kRead) path.reads = reads_under_way(from.profile(), to.profile());
   path.address.port = 1;
   path.address.service_level = kind.service_level == workload::FlowKind::kOfPath
                                    ? simulation.level_of(here.lid, there.lid)
@@ -77,8 +85,9 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
   for (const std::size_t index : content_order(traffic)) {
     const workload::FlowPlan& plan = traffic.flows[index];
     const workload::FlowKind& kind = traffic.kinds[plan.kind];
-    hca::Endpoint& from = simulation.endpoint(plan.from);
-    hca::Endpoint& to = simulation.endpoint(plan.to);
+    const bool is_read = kind.operation == hca::SourceWork::Operation::kRead;
+    hca::Endpoint& poster = simulation.endpoint(is_read ? plan.to : plan.from);
+    hca::Endpoint& peer = simulation.endpoint(is_read ? plan.from : plan.to);
     workload::FlowParams params;
     params.bytes = plan.bytes;
     const bool is_triggered = plan.trigger != workload::FlowPlan::kNone;
@@ -94,8 +103,8 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
     params.on_sent = trigger_of(plan.on_sent);
     params.on_received = trigger_of(plan.on_received);
     added[index] =
-        &workload.add(simulation.engine(), from, to,
-                      {path_to(simulation, from, to, kind), path_to(simulation, to, from, kind)}, params);
+        &workload.add(simulation.engine(), poster, peer,
+                      {path_to(simulation, poster, peer, kind), path_to(simulation, peer, poster, kind)}, params);
   }
   for (std::size_t i = 0; i < added.size(); ++i) {
     if (workload::Trigger* const trigger = trigger_of(traffic.flows[i].trigger)) trigger->add(*added[i]);

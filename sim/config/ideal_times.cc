@@ -52,6 +52,15 @@ std::uint64_t line_bytes(const fabric::LinkParams& link, std::uint64_t wire_byte
   return wire_bytes + packets * (link.bytes_before + link.bytes_after);
 }
 
+ib::MessageKind kind_of(hca::SourceWork::Operation operation) {
+  switch (operation) {
+    case hca::SourceWork::Operation::kWrite: return ib::MessageKind::kWrite;
+    case hca::SourceWork::Operation::kSend: return ib::MessageKind::kSend;
+    case hca::SourceWork::Operation::kRead: return ib::MessageKind::kReadResponse;
+  }
+  CHECK(false);
+}
+
 }  // namespace
 
 IdealTimes::IdealTimes(Simulation& simulation)
@@ -92,10 +101,15 @@ const std::vector<IdealTimes::Hop>& IdealTimes::path(std::size_t from, std::size
   return path_;
 }
 
+IdealTimes::Packets IdealTimes::one_packet(ib::Opcode opcode, bool is_roce) {
+  Packets packets;
+  packets.first = packets.last = wire_bytes_of(opcode, 0, is_roce);
+  return packets;
+}
+
 IdealTimes::Packets IdealTimes::packets_of(const workload::FlowKind& kind, std::uint64_t bytes, std::uint32_t mtu,
                                            bool is_roce) {
-  const ib::MessageKind message =
-      kind.operation == hca::SourceWork::Operation::kSend ? ib::MessageKind::kSend : ib::MessageKind::kWrite;
+  const ib::MessageKind message = kind_of(kind.operation);
   const auto length = [&](std::uint64_t left) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(left, kind.message_bytes));
   };
@@ -146,10 +160,14 @@ std::optional<Duration> IdealTimes::of(const workload::FlowKind& kind, const wor
   Duration time = time_of_path(there, packets, has_one_path);
   const std::vector<Hop>& back = path(flow.to, flow.from);
   if (back.empty()) return std::nullopt;
-  Packets answer;
-  answer.first = answer.last = wire_bytes_of(ib::Opcode::kRcAcknowledge, 0, is_roce);
-  time += time_of_path(back, answer, true);
   const hca::LightDelays &sender = delays(flow.from), &receiver = delays(flow.to);
+  if (kind.operation == hca::SourceWork::Operation::kRead) {
+    constexpr ib::Opcode kReadRequest = ib::make_opcode(ib::Transport::kRc, ib::Operation::kReadRequest);
+    time += time_of_path(back, one_packet(kReadRequest, is_roce), true);
+    return receiver.request + receiver.send(0) + sender.receive + sender.send(packets.first_payload) + time + receiver.receive +
+           receiver.complete;
+  }
+  time += time_of_path(back, one_packet(ib::Opcode::kRcAcknowledge, is_roce), true);
   return sender.request + sender.send(packets.first_payload) + time + receiver.receive + receiver.acknowledge + sender.receive +
          sender.complete;
 }

@@ -45,6 +45,7 @@ class GraphResolver {
     only_of("queue_pairs", spec_.queue_pairs != plain.queue_pairs, false, flows);
     only_of("depth", spec_.depth != plain.depth, false, flows);
     only_of("background", spec_.background, false, flows);
+    if (spec_.operation == "read") add("operation", "messages of " + what() + " are not read", "give \"write\" or \"send\"");
   }
 
   void read_file() {

@@ -383,7 +383,7 @@ struct FlowSpec {
   std::int64_t bytes = 0;
   Duration start{0};
   std::int64_t message_size = 1 << 20;
-  std::string operation = "write";  // or send
+  std::string operation = "write";  // or send, or read
   std::uint32_t queue_pairs = 1;
   static constexpr std::uint32_t kOfPath = workload::FlowKind::kOfPath;
   std::uint32_t service_level = kOfPath;  // of its packets and their answers; kOfPath: that of the subnet manager's path record
@@ -411,7 +411,7 @@ struct WorkloadSpec {
   std::int64_t in_flight = 1;      // of them
   Duration start{0};
   std::int64_t message_size = 1 << 20;
-  std::string operation = "write";  // or send
+  std::string operation = "write";  // or send; of flows also read
   std::uint32_t queue_pairs = 1, depth = 128;
   std::uint32_t service_level = FlowSpec::kOfPath;
   std::uint32_t traffic_class = 0;

@@ -153,8 +153,9 @@ const Object& workload_table() {
                                .max = 1ll << 30}),
        bind<&W::operation>({.key = "operation",
                             .kind = Kind::kText,
-                            .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive",
-                            .choices = {"write", "send"}}),
+                            .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive; read: RDMA READ, which the "
+                                   "host that the bytes go to asks for, as the client of ib_read_bw does",
+                            .choices = {"write", "send", "read"}}),
        bind<&W::queue_pairs>({.key = "queue_pairs",
                               .kind = Kind::kInteger,
                               .doc = "connections of each flow that share its messages",

@@ -10,6 +10,16 @@
 
 namespace verbatim::workload {
 
+// As scenarios and reports have it.
+constexpr const char* name_of(hca::SourceWork::Operation operation) {
+  switch (operation) {
+    case hca::SourceWork::Operation::kWrite: return "write";
+    case hca::SourceWork::Operation::kSend: return "send";
+    case hca::SourceWork::Operation::kRead: return "read";
+  }
+  return "";
+}
+
 // Properties that the flows of one entry of a file share.
 struct FlowKind {
   std::string name;  // of the workload; empty: the flow has an entry of its own
@@ -27,7 +37,7 @@ struct FlowKind {
 
 struct FlowPlan {
   static constexpr std::uint32_t kNone = ~0u;
-  std::uint32_t from = 0, to = 0;  // adapters
+  std::uint32_t from = 0, to = 0;  // adapters; bytes go from the one to the other, and READs are posted at `to`
   std::uint32_t kind = 0;          // index into Traffic::kinds
   std::uint64_t bytes = 0;         // 0: without end
   Duration start{0};               // from the start of the run, or after its trigger

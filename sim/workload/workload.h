@@ -13,7 +13,7 @@ namespace verbatim::workload {
 
 class Workload {
  public:
-  // Before the first event; see Flow.
+  // Before the first event; see Flow. The flow posts its requests at `from`.
   Flow& add(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths, const FlowParams& params) {
     return flows_.emplace_back(engine, from, to, paths, params, account_);
   }

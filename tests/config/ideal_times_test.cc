@@ -70,7 +70,8 @@ TEST(IdealTimes, one_write_behind_a_switch_in_numbers) {
 TEST(IdealTimes, a_lone_flow_between_light_endpoints_is_slower_by_edges_of_the_switches_clocks_alone) {
   constexpr std::int64_t kPeriod = 2'500;
   for (const std::string layer : {R"(, "link_layer": "roce")", ""}) {
-    for (const auto operation : {hca::SourceWork::Operation::kWrite, hca::SourceWork::Operation::kSend}) {
+    for (const auto operation :
+         {hca::SourceWork::Operation::kWrite, hca::SourceWork::Operation::kSend, hca::SourceWork::Operation::kRead}) {
       for (const std::uint64_t bytes : {1ull, 64ull, 4096ull, 4097ull, 100'000ull, 3ull << 20}) {
         for (const std::uint32_t message : {1u << 20, 50'000u, 8'192u}) {
           const FlowKind kind{.operation = operation, .message_bytes = message};

@@ -250,6 +250,33 @@ TEST(Flows, have_the_paths_that_their_packets_took) {
   EXPECT_EQ(rows[2].at("path"), "leaf0");
 }
 
+// The host that the bytes go to asks for them: its packets are the requests. The slowdown is 1 whoever posts.
+TEST(Flows, that_read_are_asked_for_by_the_receiver) {
+  const support::TemporaryFolder folder;
+  const std::string flows = folder.path() + "/flows.csv", links = folder.path() + "/links.csv";
+  const RunReport result = Scenario(R"("flows": [{"from": "server", "to": "client", "bytes": "1 MiB", "operation": "read"}])")
+                               .run({"--flows", flows, "--links", links});
+  ASSERT_EQ(result.code, 0) << result.story();
+  const auto rows = rows_of(flows);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].at("from"), "server");
+  EXPECT_EQ(rows[0].at("operation"), "read");
+  EXPECT_EQ(rows[0].at("acknowledged"), std::to_string(1 << 20));
+  EXPECT_LT(std::stod(rows[0].at("slowdown")), 1.02);
+  for (const auto& link : rows_of(links)) {
+    if (link.at("from") == "client:1") {
+      EXPECT_EQ(link.at("packets"), "1");
+    }
+    if (link.at("from") == "server:1") {
+      EXPECT_EQ(link.at("packets"), "256");
+    }
+  }
+  const RunReport of_collective =
+      Scenario(R"("workloads": [{"pattern": "all-reduce", "size": "1 MiB", "operation": "read"}])").run();
+  EXPECT_EQ(of_collective.code, 2) << of_collective.story();
+  EXPECT_THAT(of_collective.err, HasSubstr("/workloads/0/operation: messages of the pattern \"all-reduce\" are not read"));
+}
+
 // Values of a series file by what, where and number, in the order of time.
 using Values = std::map<std::string, std::vector<std::pair<double, double>>>;
 Values values_of(const std::string& path) {

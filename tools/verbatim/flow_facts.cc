@@ -52,9 +52,10 @@ FlowFacts::FlowFacts(config::Simulation& simulation, const workload::Traffic& tr
     const workload::FlowPlan& plan = traffic.flows[i];
     places_[flows[i]] = i;
     flows_[i].sender = plan.from;
+    const bool is_read = traffic.kinds[plan.kind].operation == hca::SourceWork::Operation::kRead;
     for (const workload::Flow::Ends& ends : flows[i]->ends()) {
-      target(plan.from, ends.from) = {i, false};
-      target(plan.to, ends.to) = {i, true};
+      target(plan.from, is_read ? ends.to : ends.from) = {i, false};
+      target(plan.to, is_read ? ends.from : ends.to) = {i, true};
     }
   }
 }

@@ -26,9 +26,7 @@ const std::string& to_of(const config::ScenarioSpec& scenario, const FlowPlan& f
 const FlowKind& kind_of(const config::ScenarioSpec& scenario, const FlowPlan& flow) {
   return scenario.traffic.kinds[flow.kind];
 }
-const char* operation_of(const FlowKind& kind) {
-  return kind.operation == hca::SourceWork::Operation::kSend ? "send" : "write";
-}
+const char* operation_of(const FlowKind& kind) { return workload::name_of(kind.operation); }
 
 std::string name_of(std::size_t index, const config::ScenarioSpec& scenario) {
   const FlowPlan& flow = scenario.traffic.flows[index];
