@@ -59,7 +59,7 @@ std::vector<std::size_t> content_order(const workload::Traffic& traffic) {
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     const workload::FlowPlan &x = traffic.flows[a], &y = traffic.flows[b];
     const auto first_of = [](const workload::FlowPlan& flow) {
-      return std::tie(flow.start, flow.from, flow.to, flow.bytes);
+      return std::tie(flow.start, flow.from, flow.to, flow.bytes, flow.port);
     };
     if (first_of(x) != first_of(y)) return first_of(x) < first_of(y);
     return x.kind != y.kind && of_kind(traffic.kinds[x.kind]) < of_kind(traffic.kinds[y.kind]);

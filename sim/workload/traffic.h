@@ -39,6 +39,7 @@ struct FlowPlan {
   static constexpr std::uint32_t kNone = ~0u;
   std::uint32_t from = 0, to = 0;  // adapters; bytes go from the one to the other, and READs are posted at `to`
   std::uint32_t kind = 0;          // index into Traffic::kinds
+  std::uint16_t port = 0;          // of the receiver as HPCC's files have it, for reports; 0: not given
   std::uint64_t bytes = 0;         // 0: without end
   Duration start{0};               // from the start of the run, or after its trigger
   // Indices into Traffic::triggers.

@@ -277,6 +277,28 @@ TEST(Flows, that_read_are_asked_for_by_the_receiver) {
   EXPECT_THAT(of_collective.err, HasSubstr("/workloads/0/operation: messages of the pattern \"all-reduce\" are not read"));
 }
 
+// Addresses in hexadecimal, ports, bytes, and three times in nanoseconds, in the order of the ends.
+TEST(Flows, are_written_as_hpcc_does) {
+  const support::TemporaryFolder folder;
+  const std::string list = folder.path() + "/flow.txt", table = folder.path() + "/fct.txt";
+  std::ofstream(list) << "3\n0 1 3 200 1000000 0.000001\n1 0 3 100 5000 0.000002\n0 1 3 200 1000 0.000200\n";
+  const RunReport result =
+      Scenario(R"("workloads": [{"file": ")" + list + R"("}])").run({"--flows", table, "--flows-form", "fct"});
+  ASSERT_EQ(result.code, 0) << result.story();
+  std::istringstream lines(support::text_of_file(table));
+  for (const auto& [flow, begin] : {std::pair(1, "0a000002 0a000001 10000 100 5000 2000 "),
+                                    std::pair(0, "0a000001 0a000002 10000 200 1000000 1000 "),
+                                    std::pair(2, "0a000001 0a000002 10001 200 1000 200000 ")}) {
+    const auto& of = result.report["flows"][flow];
+    const auto time = (of["finish_ps"].get<std::int64_t>() - of["start_ps"].get<std::int64_t>()) / 1000;
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_EQ(line, begin + std::to_string(time) + " " + std::to_string(of["ideal_ps"].get<std::int64_t>() / 1000));
+  }
+  std::string rest;
+  EXPECT_FALSE(std::getline(lines, rest)) << rest;
+}
+
 // Values of a series file by what, where and number, in the order of time.
 using Values = std::map<std::string, std::vector<std::pair<double, double>>>;
 Values values_of(const std::string& path) {

@@ -48,6 +48,7 @@ struct RunOptions {
   std::string pcap_per = "port";  // each packet at every "port" that it passes, or once on every "link"
   std::string calls;  // a file for the programs' calls
   std::string flows;  // a file for the table of flows
+  std::string flows_form = "csv";  // or fct
   std::string links;  // a file for the table of links
   std::string series, series_step;  // a file for time series, and a time or "change"; empty: 10 us
   std::string junit;  // a file for the result as JUnit XML

@@ -103,6 +103,11 @@ void add_show(CLI::App* verb, RunOptions& options) {
       ->type_name("FILE");
   verb->add_option("--flows", options.flows, "write a line for each flow as CSV to this file: ends, bytes, times, slowdown, retransmissions, marks, path")
       ->type_name("FILE");
+  take_choice(verb->add_option("--flows-form", options.flows_form,
+                               "with --flows: csv, or fct: the lines of HPCC's fct.txt, of finished flows alone")
+                  ->capture_default_str(),
+              {"csv", "fct"});
+  verb->get_option("--flows-form")->needs(verb->get_option("--flows"));
   verb->add_option("--links", options.links,
                    "write a line for each direction of each link as CSV to this file: packets, use, longest queue, waits, pauses, marks, drops")
       ->type_name("FILE");

@@ -58,6 +58,7 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.calls = show.calls;
   options.series = show.series;
   options.flows = show.flows;
+  options.flows_form = show.flows_form;
   options.links = show.links;
   options.snap_length = show.snap_length;
   options.explain_latency = show.explain_latency;

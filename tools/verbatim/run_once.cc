@@ -34,6 +34,7 @@
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_cause.h"
 #include "tools/verbatim/run_congestion.h"
+#include "tools/verbatim/completion_times.h"
 #include "tools/verbatim/run_flows.h"
 #include "tools/verbatim/run_graphs.h"
 #include "tools/verbatim/run_hosts.h"
@@ -144,7 +145,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   }
   if (report != nullptr) simulation.tracer().add(observers.windows);
   const std::vector<const workload::Flow*> added_flows = config::add_traffic(simulation, plan.scenario.traffic, *flows);
-  if (!options.flows.empty()) {
+  if (!options.flows.empty() && options.flows_form != "fct") {
     FlowFacts& facts = observers.flow_facts.emplace(simulation, plan.scenario.traffic, added_flows);
     simulation.tracer().add(facts);
     flows->set_flow_listener(facts);
@@ -337,7 +338,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     }
   }
   if (observers.flow_file.get() != nullptr) {
-    write_flow_table(observers.flow_file.get(), plan.scenario, figures.flows, figures.flow_facts);
+    if (options.flows_form == "fct") write_completion_times(observers.flow_file.get(), plan.scenario, figures.flows);
+    else write_flow_table(observers.flow_file.get(), plan.scenario, figures.flows, figures.flow_facts);
     if (std::string failure = observers.flow_file.close(); !failure.empty()) failures.push_back(std::move(failure));
   }
   if (observers.link_counts) {
