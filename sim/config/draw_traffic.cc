@@ -65,7 +65,7 @@ class Drawing {
   }
 
  private:
-  bool is_endless() const { return spec_.size == kNotGiven && !spec_.distribution; }
+  bool is_endless() const { return spec_.size == kNotGiven && !spec_.distribution && spec_.bytes_by_pair == nullptr; }
   std::uint64_t draw_size(Rng& random) const {
     return spec_.distribution ? spec_.distribution->draw(random) : static_cast<std::uint64_t>(spec_.size);
   }
@@ -122,10 +122,12 @@ class Drawing {
     Rng of_sizes(seed_, "sizes"), of_phases(seed_, "phases");
     const auto period = static_cast<std::uint64_t>((spec_.on + spec_.off).count());
     for (const workload::Pair& pair : pairs()) {
+      const std::uint64_t of_pair = spec_.bytes_by_pair == nullptr ? 1 : spec_.bytes_by_pair->at(pair.from, pair.to);
+      if (of_pair == 0) continue;
       FlowPlan& flow = flows_.emplace_back();
       flow.from = pair.from;
       flow.to = pair.to;
-      if (!is_endless()) flow.bytes = draw_size(of_sizes);
+      if (!is_endless()) flow.bytes = spec_.bytes_by_pair != nullptr ? of_pair : draw_size(of_sizes);
       if (period > 0) flow.start = Duration(static_cast<std::int64_t>(of_phases.below(period)));
     }
   }

@@ -91,6 +91,11 @@ class GraphDrawing {
       params.name = name;
       return append_expert_parallel(graph_, team_, params);
     }
+    if (spec_.bytes_by_pair != nullptr) {
+      return append_all_to_all(graph_, team_, algorithm, [this](std::uint32_t from, std::uint32_t to) {
+        return spec_.bytes_by_pair->at(from, to);
+      });
+    }
     workload::CollectiveParams params{.pattern = pattern, .algorithm = algorithm, .bytes = size};
     // A member's buffer for all, where a scenario gives the bytes for each other.
     if (pattern == Pattern::kAllToAll) params.bytes = size * members_;

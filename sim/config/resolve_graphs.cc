@@ -51,6 +51,7 @@ class GraphResolver {
   void read_file() {
     only_of("algorithm", !spec_.algorithm.empty(), false, "patterns");
     only_of("size", spec_.size != WorkloadSpec::kNotGiven, false, "patterns");
+    only_of("matrix", !spec_.matrix.empty(), false, "patterns");
     for (const char* const key : graph_keys(spec_)) {
       if (std::string_view(key) != "algorithm" && std::string_view(key) != "eager_size")
         only_of(key, true, false, "patterns");
@@ -111,7 +112,11 @@ class GraphResolver {
     only_of("experts", spec_.experts != 0, is_expert, "expert-parallel");
     only_of("experts_per_token", spec_.experts_per_token != 2, is_expert, "expert-parallel");
     only_of("size", spec_.size != WorkloadSpec::kNotGiven, pattern != Pattern::kBarrier, "the other patterns");
-    if (spec_.size == WorkloadSpec::kNotGiven && pattern != Pattern::kBarrier) {
+    const bool is_all_to_all = pattern == Pattern::kAllToAll;
+    only_of("matrix", !spec_.matrix.empty(), is_all_to_all, "all-to-all");
+    if (is_all_to_all && !spec_.matrix.empty()) {
+      if (spec_.size != WorkloadSpec::kNotGiven) add("matrix", "there is a \"size\", too", "give one of them");
+    } else if (spec_.size == WorkloadSpec::kNotGiven && pattern != Pattern::kBarrier) {
       add("size", "there is no size of " + what(),
           is_expert ? "give that of a token, such as \"size\": \"4 KiB\"" : "give one, such as \"size\": \"64 MiB\"");
     }

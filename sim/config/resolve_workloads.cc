@@ -69,6 +69,7 @@ class WorkloadResolver {
     }
     const std::size_t before = diagnostics_.findings().size();
     find_members(spec);
+    if (!spec.matrix.empty() && spec.pattern == "all-to-all" && diagnostics_.findings().size() == before) read_matrix(spec);
     if (!spec.file.empty() && read_flow_file(spec)) return resolve_flow_file(spec, before);
     if (spec.is_graph()) return resolve_graph(scenario_, spec, options_, diagnostics_);
     check_keys(spec);
@@ -80,6 +81,13 @@ class WorkloadResolver {
     check_message_size(scenario_, spec.members, spec.pointer, spec.message_size, diagnostics_);
     count_flows(spec);
     spec.is_resolved = diagnostics_.findings().size() == before && flows_ <= kMostFlows;
+  }
+
+  void read_matrix(WorkloadSpec& spec) {
+    const std::string path = beside(scenario_.file, spec.matrix);
+    const auto text = load_text(path, options_, diagnostics_);
+    auto matrix = text ? read_byte_matrix(*text, path, spec.members.size(), diagnostics_) : std::nullopt;
+    if (matrix) spec.bytes_by_pair = std::make_shared<const ByteMatrix>(std::move(*matrix));
   }
 
   // Whether the file has flows, with findings or without.
@@ -102,6 +110,7 @@ class WorkloadResolver {
     if (diagnostics_.findings().size() != before) return;
     std::vector<const char*> keys = graph_keys(spec);
     if (spec.size != kNotGiven) keys.push_back("size");
+    if (!spec.matrix.empty()) keys.push_back("matrix");
     for (const char* const key : flow_pattern_keys(spec)) keys.push_back(key);
     for (const char* const key : keys) {
       add(join_pointer(spec.pointer, key), in_quotes(key) + " means nothing for a file of flows",
@@ -212,6 +221,7 @@ class WorkloadResolver {
     };
     const bool random = is_random(spec), incast = spec.pattern == "incast", hot = spec.pattern == "hot-spot";
     for (const char* const key : graph_keys(spec)) only_of(key, true, false, "collectives and patterns of training");
+    only_of("matrix", !spec.matrix.empty(), spec.pattern == "all-to-all", "all-to-all");
     only_of("to", !spec.to.empty(), incast || hot, "incast and hot-spot");
     only_of("senders", spec.senders != kNotGiven, incast, "incast");
     only_of("distance", spec.distance != 1, spec.pattern == "shift", "shift");
@@ -222,7 +232,9 @@ class WorkloadResolver {
     only_of("in_flight", spec.in_flight != 1, random, "random and hot-spot");
     if (spec.size != kNotGiven && !spec.sizes.empty())
       add(spec.pointer + "/sizes", "there is a \"size\", too", "give one of them");
-    const bool is_endless = spec.size == kNotGiven && spec.sizes.empty();
+    if (!spec.matrix.empty() && (spec.size != kNotGiven || !spec.sizes.empty()))
+      add(spec.pointer + "/matrix", "there is a size, too", "give one of them");
+    const bool is_endless = spec.size == kNotGiven && spec.sizes.empty() && spec.matrix.empty();
     if (random && is_endless)
       add(spec.pointer, "flows of a random workload need a size", "give \"size\", or \"sizes\" such as \"websearch\"");
     if ((spec.on != Duration(0) || spec.off != Duration(0)) && !is_endless)

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/config/arguments.h"
+#include "sim/config/byte_matrix.h"
 #include "sim/config/quantity.h"
 #include "sim/core/time.h"
 #include "sim/fabric/switch.h"
@@ -403,6 +404,7 @@ struct WorkloadSpec {
   std::vector<std::string> to;     // likewise: receivers of an incast, or hot hosts
   std::int64_t size = kNotGiven;   // bytes of each flow
   std::string sizes;               // a distribution by name or file
+  std::string matrix;              // of all-to-all: a file with the bytes for each pair
   std::int64_t senders = kNotGiven, distance = 1;
   std::int64_t share = kNotGiven;  // of flows to hot hosts, in parts of kFractionParts
   std::int64_t load = kNotGiven;   // of each host's link, likewise
@@ -445,6 +447,7 @@ struct WorkloadSpec {
   bool is_resolved = false;
   std::vector<std::uint32_t> members, targets;  // resolved: adapters; indices into members
   std::vector<std::uint64_t> rates;             // likewise, with a load: of each member's link, in bits per second
+  std::shared_ptr<const ByteMatrix> bytes_by_pair;          // likewise; null: all have the same
   std::optional<workload::SizeDistribution> distribution;  // likewise; none: all flows have one size
 };
 

@@ -114,8 +114,13 @@ const Object& workload_table() {
            {.key = "sizes",
             .kind = Kind::kReference,
             .doc =
-                "bytes of flows by a distribution: websearch, fb-hadoop, ali-storage, solar, or a file relative to this one with "
+                "bytes of flows by a distribution: websearch, fb-hadoop, ali-storage, solar, google-rpc, or a file relative to this one with "
                 "lines of bytes and the percentage of flows that are not larger"}),
+       bind<&W::matrix>(
+           {.key = "matrix",
+            .kind = Kind::kReference,
+            .doc = "of all-to-all, instead of a size: a JSON file relative to this one with a list of rows, one for each host, with "
+                   "the bytes that it sends to each; to itself it sends nothing"}),
        without_default(
            bind<&W::senders>({.key = "senders",
                               .kind = Kind::kInteger,

@@ -3,7 +3,9 @@
 #include <map>
 #include <set>
 
+#include "sim/config/graphs.h"
 #include "sim/config/name_patterns.h"
+#include "sim/workload/message_graph.h"
 #include "tests/config/helpers.h"
 
 namespace verbatim::config {
@@ -152,6 +154,74 @@ TEST(Workload, files_of_sizes_are_refused_by_line) {
                                         "; lines have bytes and the percentage of flows that are not larger, "
                                         "both ascending, from 0 % to 100 %\n");
   }
+}
+
+struct MatrixScenario {
+  std::optional<ScenarioSpec> spec;
+  std::string findings;
+};
+
+// An all-to-all of three hosts with that matrix in a file.
+MatrixScenario with_matrix(const std::string& matrix, const std::string& keys = "") {
+  Folder folder;
+  folder.write("bytes.json", matrix);
+  Diagnostics diagnostics;
+  const std::string text =
+      scenario_text(R"({"pattern": "all-to-all", "hosts": ["h[2-4]"], "matrix": "bytes.json")" + keys + "}");
+  MatrixScenario loaded{load_scenario(folder.write("s.json", text), with_profiles(), diagnostics), ""};
+  loaded.findings = text_of(diagnostics);
+  return loaded;
+}
+
+TEST(Workload, an_all_to_all_may_have_the_bytes_of_each_pair) {
+  const MatrixScenario loaded = with_matrix(R"([[7, "64 KiB", 0], [1, 0, 2], [0, 0, 0]])");
+  ASSERT_TRUE(loaded.spec.has_value()) << loaded.findings;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> sent;
+  for (const workload::FlowPlan& flow : loaded.spec->traffic.flows) {
+    const auto& adapters = loaded.spec->topology.adapters;
+    sent[{adapters[flow.from].name, adapters[flow.to].name}] = flow.bytes;
+  }
+  const std::map<std::pair<std::string, std::string>, std::uint64_t> expected = {
+      {{"h2", "h3"}, 65'536}, {{"h3", "h2"}, 1}, {{"h3", "h4"}, 2}};
+  EXPECT_EQ(sent, expected);
+}
+
+TEST(Workload, a_matrix_that_does_not_fit_is_refused_by_place) {
+  const std::string hint = "; write 0 or more bytes, such as 65536 or \"64 KiB\"\n";
+  const std::pair<const char*, std::string> kTexts[] = {
+      {"{}", ": the matrix has not 3 rows; write a list with a row for each of the workload's hosts\n"},
+      {"[[0, 1], [0, 1, 2], 5]",
+       "/0: the row has not 3 numbers; write the bytes to each of the workload's hosts, its own too\n"
+       "/2: the row has not 3 numbers; write the bytes to each of the workload's hosts, its own too\n"},
+      {"[[0, -1, 1.5], [0, 1, null], [0, 1, 2000000000000]]",
+       "/0/1: -1 is no number of bytes" + hint + "/0/2: 1.5 is no number of bytes" + hint + "/1/2: null is no number of bytes" +
+           hint + "/2/2: 2000000000000 is more than 1 TiB" + hint},
+      {"[[5, 0, 0], [0, 0, 0], [0, 0, 0]]", ": nobody sends anything; give some pair of hosts bytes\n"}};
+  for (const auto& [text, finding] : kTexts) {
+    const MatrixScenario loaded = with_matrix(text);
+    EXPECT_FALSE(loaded.spec.has_value());
+    EXPECT_EQ(loaded.findings, finding);
+  }
+  EXPECT_EQ(with_matrix("[[0, 1, 1], [1, 0, 1], [1, 1, 0]]", R"(, "size": "1 KiB")").findings,
+            "/workloads/0/matrix: there is a size, too; give one of them\n");
+  EXPECT_EQ(findings(R"({"pattern": "permutation", "size": "1 KiB", "matrix": "x.json"})"),
+            "/workloads/0/matrix: \"matrix\" means nothing for the pattern \"permutation\"; leave it out; it belongs to "
+            "all-to-all\n"
+            "/workloads/0/matrix: there is a size, too; give one of them\n");
+}
+
+// By messages that wait for each other, too.
+TEST(Workload, a_collective_takes_a_matrix) {
+  const MatrixScenario loaded =
+      with_matrix(R"([[0, 100, 0], [10, 0, 20], [0, 0, 0]])", R"(, "algorithm": "pairwise", "repeat": 2)");
+  ASSERT_TRUE(loaded.spec.has_value()) << loaded.findings;
+  const std::vector<DrawnGraph> graphs = draw_graphs(*loaded.spec);
+  ASSERT_EQ(graphs.size(), 1u);
+  const auto traffic = graphs[0].graph->traffic(0, graphs[0].graph->size());
+  EXPECT_EQ(traffic[0].sent, 200u);
+  EXPECT_EQ(traffic[1].sent, 60u);
+  EXPECT_EQ(traffic[2].sent, 0u);
+  EXPECT_EQ(traffic[2].received, 40u);
 }
 
 TEST(Workload, all_findings_at_once) {

@@ -40,7 +40,7 @@ std::vector<CollectiveFigures> runs_of(const std::vector<std::uint64_t>& rates, 
       last = std::max(last, run.ended(id));  // kNever is the latest
     }
     row.finish = last;
-    if (last != kNever && drawn.spec->goal == nullptr) row.bandwidth = bandwidth_of(one, last - row.start);
+    if (last != kNever && drawn.spec->goal == nullptr && drawn.spec->matrix.empty()) row.bandwidth = bandwidth_of(one, last - row.start);
   }
   return rows;
 }
