@@ -10,20 +10,20 @@ namespace verbatim::config {
 
 namespace {
 
-constexpr std::uint64_t kMostBytes = 1ull << 40;
-constexpr std::size_t kMostFindings = 20;
+constexpr std::uint64_t kMostPairBytes = 1ull << 40;
+constexpr std::size_t kMostMatrixFindings = 20;
 
-std::optional<std::uint64_t> bytes_of(const Json& value, std::string* problem) {
+std::optional<std::uint64_t> pair_bytes_of(const Json& value, std::string* problem) {
   *problem = value.dump() + " is no number of bytes";
   std::optional<std::uint64_t> bytes;
   if (value.is_number_unsigned()) bytes = value.get<std::uint64_t>();
   if (value.is_string()) {
-    std::string hint;
-    if (const auto size = parse_quantity(value.get<std::string>(), Dimension::kSize, problem, &hint)) {
+    std::string why, hint;
+    if (const auto size = parse_quantity(value.get<std::string>(), Dimension::kSize, &why, &hint)) {
       if (*size >= 0) bytes = static_cast<std::uint64_t>(*size);
     }
   }
-  if (bytes && *bytes > kMostBytes) {
+  if (bytes && *bytes > kMostPairBytes) {
     *problem = value.dump() + " is more than 1 TiB";
     return std::nullopt;
   }
@@ -51,14 +51,14 @@ std::optional<ByteMatrix> read_byte_matrix(std::string_view text, const std::str
   for (std::size_t from = 0; from < members; ++from) {
     const Json& row = (*document)[from];
     const std::string pointer = join_pointer("", from);
-    if (diagnostics.findings().size() >= before + kMostFindings) return std::nullopt;
+    if (diagnostics.findings().size() >= before + kMostMatrixFindings) return std::nullopt;
     if (!row.is_array() || row.size() != members) {
       refuse(pointer, "the row has not " + count + " numbers", "write the bytes to each of the workload's hosts, its own too");
       continue;
     }
     for (std::size_t to = 0; to < members; ++to) {
       std::string problem;
-      const std::optional<std::uint64_t> bytes = bytes_of(row[to], &problem);
+      const std::optional<std::uint64_t> bytes = pair_bytes_of(row[to], &problem);
       if (!bytes) refuse(join_pointer(pointer, to), std::move(problem), "write 0 or more bytes, such as 65536 or \"64 KiB\"");
       matrix.bytes.push_back(from == to ? 0 : bytes.value_or(0));
       sends = sends || matrix.bytes.back() != 0;

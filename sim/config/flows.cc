@@ -126,8 +126,8 @@ std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const 
     workload::GraphRunParams params;
     params.start = instant_from_ps(spec.start.count());
     // As LogGOPSim: what is eager has been copied.
-    params.sends_are_buffered = spec.goal != nullptr;
-    if (spec.goal != nullptr) params.eager_bytes = kEagerBytesOfMpi;
+    params.sends_are_buffered = spec.is_goal;
+    if (spec.is_goal) params.eager_bytes = kEagerBytesOfMpi;
     if (spec.eager_size != WorkloadSpec::kNotGiven) params.eager_bytes = static_cast<std::uint64_t>(spec.eager_size);
     using Operation = hca::SourceWork::Operation;
     params.operation = spec.operation == "send" ? Operation::kSend : Operation::kWrite;

@@ -44,10 +44,10 @@ class GraphDrawing {
 
   DrawnGraph draw() {
     DrawnGraph drawn{.spec = &spec_, .adapters = spec_.members};
-    if (spec_.goal != nullptr) {
-      drawn.graph = spec_.goal;
-      drawn.adapters.resize(spec_.goal->ranks());
-      drawn.collectives.push_back({.members = spec_.goal->ranks(), .past = spec_.goal->size()});
+    if (spec_.file_graph != nullptr) {
+      drawn.graph = spec_.file_graph;
+      drawn.adapters.resize(spec_.file_graph->ranks());
+      drawn.collectives.push_back({.members = spec_.file_graph->ranks(), .past = spec_.file_graph->size()});
       return drawn;
     }
     std::vector<workload::ComputeDraw> draws;

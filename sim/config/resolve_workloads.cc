@@ -207,6 +207,7 @@ class WorkloadResolver {
     const std::size_t slash = file.rfind('/');
     std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
     name = name.substr(0, name.rfind('.'));
+    if (constexpr std::string_view kOfRank = ".{rank}"; name.ends_with(kOfRank)) name.resize(name.size() - kOfRank.size());
     const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
     return !name.empty() && std::ranges::all_of(name, is_plain) ? name : "file";
   }

@@ -439,7 +439,8 @@ struct WorkloadSpec {
   std::int64_t eager_size = kNotGiven;
   bool is_graph() const;
 
-  std::shared_ptr<const workload::MessageGraph> goal;  // resolved, of a file
+  std::shared_ptr<const workload::MessageGraph> file_graph;  // resolved, of a file
+  bool is_goal = false;                                      // likewise: the file is GOAL, else an execution trace
   std::size_t root_member = 0;                         // resolved
   std::vector<std::uint32_t> member_queue_pairs;       // resolved, at most, by member
   bool is_ready_graph = false;                         // resolved; is_resolved is for flows

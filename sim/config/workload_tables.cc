@@ -31,8 +31,9 @@ const Object& workload_table() {
            {.key = "file",
             .kind = Kind::kReference,
             .doc =
-                "instead of a pattern: a GOAL file (LogGOPSim, ATLAHS), a connection matrix of htsim (.cm) or a flow.txt of HPCC, "
-                "relative to this one; rank or node i is the host i of the list"}),
+                "instead of a pattern: a GOAL file (LogGOPSim, ATLAHS), Chakra execution traces in JSON (one for all hosts, or with {rank} in "
+                "the name one for each), a connection matrix of htsim (.cm) or a flow.txt of HPCC, relative to this one; rank or node i "
+                "is the host i of the list"}),
        bind<&W::algorithm>(
            {.key = "algorithm",
             .kind = Kind::kText,
