@@ -32,8 +32,8 @@ std::optional<std::uint64_t> pair_bytes_of(const Json& value, std::string* probl
 
 }  // namespace
 
-std::optional<ByteMatrix> read_byte_matrix(std::string_view text, const std::string& path, std::size_t members,
-                                           Diagnostics& diagnostics) {
+std::optional<ByteMatrix> read_byte_matrix(std::string_view text, const std::string& path,
+                                           std::size_t members, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.findings().size();
   const std::optional<Json> document = parse_json(text, path, diagnostics);
   if (!document) return std::nullopt;
@@ -42,7 +42,8 @@ std::optional<ByteMatrix> read_byte_matrix(std::string_view text, const std::str
     diagnostics.add(path, pointer, std::move(what), std::move(hint));
   };
   if (!document->is_array() || document->size() != members) {
-    refuse("", "the matrix has not " + count + " rows", "write a list with a row for each of the workload's hosts");
+    refuse("", "the matrix has not " + count + " rows",
+           "write a list with a row for each of the workload's hosts");
     return std::nullopt;
   }
   ByteMatrix matrix{.members = members, .bytes = {}};
@@ -53,13 +54,16 @@ std::optional<ByteMatrix> read_byte_matrix(std::string_view text, const std::str
     const std::string pointer = join_pointer("", from);
     if (diagnostics.findings().size() >= before + kMostMatrixFindings) return std::nullopt;
     if (!row.is_array() || row.size() != members) {
-      refuse(pointer, "the row has not " + count + " numbers", "write the bytes to each of the workload's hosts, its own too");
+      refuse(pointer, "the row has not " + count + " numbers",
+             "write the bytes to each of the workload's hosts, its own too");
       continue;
     }
     for (std::size_t to = 0; to < members; ++to) {
       std::string problem;
       const std::optional<std::uint64_t> bytes = pair_bytes_of(row[to], &problem);
-      if (!bytes) refuse(join_pointer(pointer, to), std::move(problem), "write 0 or more bytes, such as 65536 or \"64 KiB\"");
+      if (!bytes)
+        refuse(join_pointer(pointer, to), std::move(problem),
+               "write 0 or more bytes, such as 65536 or \"64 KiB\"");
       matrix.bytes.push_back(from == to ? 0 : bytes.value_or(0));
       sends = sends || matrix.bytes.back() != 0;
     }

@@ -1,5 +1,5 @@
-// Bytes that each of some hosts sends to each other one, as a JSON file has them: a list of rows, one for each sender, in which the
-// receivers stand in the same order. `[[0, "1 MiB"], [4096, 0]]`. What a host would send to itself is left out.
+// Bytes that each of some hosts sends to each other one, as a JSON file has them: a list of rows, one for each sender, with the
+// receivers in the same order. `[[0, "1 MiB"], [4096, 0]]`. What a host would send to itself is left out.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,9 @@ constexpr const char* kTypes[] = {"INVALID_NODE", "METADATA_NODE",  "MEM_LOAD_NO
                                   "COMP_NODE",    "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"};
 enum Type { kInvalid, kMetadata, kMemLoad, kMemStore, kComp, kSend, kReceive, kCollective };
 // By the number of its CollectiveCommType.
-constexpr const char* kCollectives[] = {"ALL_REDUCE", "REDUCE",     "ALL_GATHER",     "GATHER",               "SCATTER",
-                                        "BROADCAST",  "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
+constexpr const char* kCollectives[] = {
+    "ALL_REDUCE", "REDUCE",         "ALL_GATHER",           "GATHER", "SCATTER", "BROADCAST",
+    "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
 
 // A number, also as the text that protobuf's JSON has of 64 bits.
 std::optional<std::uint64_t> number_of(const Json& value) {
@@ -49,8 +50,8 @@ std::optional<std::uint64_t> number_or_name(const Json& value, const char* const
 
 std::optional<workload::Pattern> collective_of(std::uint64_t type) {
   using enum workload::Pattern;
-  constexpr std::optional<workload::Pattern> kPatterns[] = {kAllReduce, {},         kAllGather,     {},             {},
-                                                            kBroadcast, kAllToAll, kReduceScatter, kReduceScatter, kBarrier};
+  constexpr std::optional<workload::Pattern> kPatterns[] = {
+      kAllReduce, {}, kAllGather, {}, {}, kBroadcast, kAllToAll, kReduceScatter, kReduceScatter, kBarrier};
   return kPatterns[type];
 }
 
@@ -62,8 +63,10 @@ std::vector<std::string_view> objects_of(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_text) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_text = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_text = false;
     } else if (c == '"') {
       in_text = true;
     } else if (c == '{' || c == '[') {
@@ -115,12 +118,15 @@ class Reader {
     if (!list.is_array()) return refuse("/workload_graph", "the trace is no list of nodes", kForm);
     for (std::size_t i = 0; i < list.size() && found_ < kMostFindings; ++i) {
       pointer_ = join_pointer("/workload_graph", i);
-      if (list[i].is_object()) read_node(list[i]);
-      else refuse(pointer_, "the node is no object", kForm);
+      if (list[i].is_object())
+        read_node(list[i]);
+      else
+        refuse(pointer_, "the node is no object", kForm);
     }
   }
 
-  // The value of a key, by the name that the feeder or the jsonizer has for it, or of an attribute; null: there is none.
+  // The value of a key, by the name that the feeder or the jsonizer has for it, or of an attribute; null:
+  // there is none.
   static const Json* value_of(const Json& node, const char* of_feeder, const char* of_jsonizer = nullptr) {
     for (const char* const key : {of_feeder, of_jsonizer}) {
       if (key == nullptr) continue;
@@ -143,9 +149,12 @@ class Reader {
     const Json* const value = value_of(node, of_feeder, of_jsonizer);
     if (value == nullptr) return 0;
     const std::optional<std::uint64_t> number = number_of(*value);
-    if (!number) refuse(pointer_, in_quotes(of_feeder) + " is no whole number from 0", "write one");
-    else if (*number > most) refuse(pointer_, in_quotes(of_feeder) + " is more than " + std::to_string(most), "write less");
-    else return *number;
+    if (!number)
+      refuse(pointer_, in_quotes(of_feeder) + " is no whole number from 0", "write one");
+    else if (*number > most)
+      refuse(pointer_, in_quotes(of_feeder) + " is more than " + std::to_string(most), "write less");
+    else
+      return *number;
     return 0;
   }
 
@@ -153,19 +162,25 @@ class Reader {
     TraceNode node;
     node.id = number(object, "Id", "id", ~std::uint64_t{0});
     const Json* const given = value_of(object, "NodeType", "type");
-    const auto type = given == nullptr ? std::optional<std::uint64_t>(kInvalid) : number_or_name(*given, kTypes);
+    const auto type =
+        given == nullptr ? std::optional<std::uint64_t>(kInvalid) : number_or_name(*given, kTypes);
     if (!type || *type == kInvalid)
-      return refuse(pointer_, given == nullptr ? "the node has no type" : given->dump() + " is no type of a node",
-                    "write COMP_NODE, COMM_SEND_NODE, COMM_RECV_NODE, COMM_COLL_NODE, MEM_LOAD_NODE, MEM_STORE_NODE or METADATA_NODE");
+      return refuse(
+          pointer_, given == nullptr ? "the node has no type" : given->dump() + " is no type of a node",
+          "write COMP_NODE, COMM_SEND_NODE, COMM_RECV_NODE, COMM_COLL_NODE, MEM_LOAD_NODE, MEM_STORE_NODE or METADATA_NODE");
     const Json* const on_processor = value_of(object, "is_cpu_op");
-    node.is_on_processor = on_processor != nullptr && (*on_processor == true || *on_processor == 1 || *on_processor == "1");
+    node.is_on_processor =
+        on_processor != nullptr && (*on_processor == true || *on_processor == 1 || *on_processor == "1");
     read_dependencies(object, node);
     const bool is_of_accelerator = !node.is_on_processor;
-    if (*type == kSend || *type == kReceive) read_message(object, *type == kSend, node);
-    else if (*type == kCollective && is_of_accelerator) read_collective(object, node);
+    if (*type == kSend || *type == kReceive)
+      read_message(object, *type == kSend, node);
+    else if (*type == kCollective && is_of_accelerator)
+      read_collective(object, node);
     else if (*type != kMetadata)
-      node.time = Duration(static_cast<std::int64_t>(number(object, "runtime", "durationMicros", TraceLimits::kComputeUs)) *
-                           kPsPerMicrosecond);
+      node.time = Duration(
+          static_cast<std::int64_t>(number(object, "runtime", "durationMicros", TraceLimits::kComputeUs)) *
+          kPsPerMicrosecond);
     trace_.push_back(std::move(node));
   }
 
@@ -174,8 +189,10 @@ class Reader {
     if (list == nullptr) return;
     if (!list->is_array()) return refuse(pointer_, "\"data_deps\" is no list", "write a list of ids");
     for (const Json& one : *list) {
-      if (const auto id = number_of(one)) node.before.push_back(*id);
-      else return refuse(pointer_, one.dump() + " in \"data_deps\" is no id", "write a list of ids");
+      if (const auto id = number_of(one))
+        node.before.push_back(*id);
+      else
+        return refuse(pointer_, one.dump() + " in \"data_deps\" is no id", "write a list of ids");
     }
   }
 
@@ -183,7 +200,8 @@ class Reader {
     constexpr std::uint64_t kMostRanks = 1 << 20;
     node.kind = is_send ? TraceNode::Kind::kSend : TraceNode::Kind::kReceive;
     node.bytes = number(object, "comm_size", nullptr, TraceLimits::kMessageBytes);
-    node.peer = static_cast<std::uint32_t>(number(object, is_send ? "comm_dst" : "comm_src", nullptr, kMostRanks));
+    node.peer =
+        static_cast<std::uint32_t>(number(object, is_send ? "comm_dst" : "comm_src", nullptr, kMostRanks));
     node.tag = number(object, "comm_tag", nullptr, ~std::uint64_t{0});
   }
 
@@ -192,8 +210,9 @@ class Reader {
     const Json* const type = value_of(object, "comm_type");
     const auto number_of_type = type == nullptr ? std::nullopt : number_or_name(*type, kCollectives);
     if (!number_of_type)
-      return refuse(pointer_, "the collective has no type that is known",
-                    "give comm_type: ALL_REDUCE, ALL_GATHER, BROADCAST, ALL_TO_ALL, REDUCE_SCATTER or BARRIER");
+      return refuse(
+          pointer_, "the collective has no type that is known",
+          "give comm_type: ALL_REDUCE, ALL_GATHER, BROADCAST, ALL_TO_ALL, REDUCE_SCATTER or BARRIER");
     const auto pattern = collective_of(*number_of_type);
     if (!pattern)
       return refuse(pointer_, std::string(kCollectives[*number_of_type]) + " is not done here",
@@ -224,7 +243,9 @@ bool is_execution_trace(std::string_view text, std::string_view path) {
   return path.ends_with(".et") || (first != std::string_view::npos && text[first] == '{');
 }
 
-std::shared_ptr<const workload::RankTrace> read_execution_trace(std::string_view text, const std::string& path, Diagnostics& diagnostics) {
+std::shared_ptr<const workload::RankTrace> read_execution_trace(std::string_view text,
+                                                                const std::string& path,
+                                                                Diagnostics& diagnostics) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] != '{') {
     diagnostics.add(path, "", "the trace is not JSON; Chakra's protobuf form is not read",

@@ -1,11 +1,11 @@
 // Reads Chakra execution traces in JSON: those of its jsonizer (the metadata and then one object for each node, one behind the
-// other, with `id`, `type`, `dataDeps`, `durationMicros` and `attr`), and those that its feeder reads (`workload_graph`, a list of
-// nodes with `Id`, `NodeType`, `data_deps`, `runtime` and the attributes as keys).
+// other, with `id`, `type`, `dataDeps`, `durationMicros` and `attr`), and those that its feeder reads (`workload_graph`, a list
+// of nodes with `Id`, `NodeType`, `data_deps`, `runtime` and the attributes as keys).
 //
 //  - COMP_NODE takes its duration; MEM_LOAD_NODE and MEM_STORE_NODE too. METADATA_NODE takes no time.
 //  - COMM_SEND_NODE and COMM_RECV_NODE have comm_size in bytes, comm_dst or comm_src, and comm_tag, which may be left out.
-//  - COMM_COLL_NODE has comm_type and comm_size, as nccl-tests counts bytes; pg_name names its group. REDUCE, GATHER and SCATTER are
-//    refused. One with is_cpu_op is the call that starts the collective of the accelerator, and takes its duration.
+//  - COMM_COLL_NODE has comm_type and comm_size, as nccl-tests counts bytes; pg_name names its group. REDUCE, GATHER and SCATTER
+//    are refused. One with is_cpu_op is the call that starts the collective of the accelerator, and takes its duration.
 //  - Control dependencies are left out of account, as by Chakra's feeder, and so are num_ops of nodes without a duration.
 #pragma once
 

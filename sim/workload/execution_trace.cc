@@ -30,7 +30,10 @@ double operations_of(Pattern pattern, double members) {
 class TraceGraph {
  public:
   TraceGraph(const std::vector<std::shared_ptr<const RankTrace>>& ranks, std::vector<TraceFinding>& findings)
-      : ranks_(ranks), findings_(findings), graph_(static_cast<std::uint32_t>(ranks.size())), placed_(ranks.size()) {}
+      : ranks_(ranks),
+        findings_(findings),
+        graph_(static_cast<std::uint32_t>(ranks.size())),
+        placed_(ranks.size()) {}
 
   std::shared_ptr<const MessageGraph> build() {
     check_nodes();
@@ -76,7 +79,8 @@ class TraceGraph {
       if (!is_new) continue;
       for (std::uint32_t i = 0; i < trace.size(); ++i) {
         if (!place->second.emplace(trace[i].id, i).second)
-          add(rank, "there are two nodes with id " + std::to_string(trace[i].id), "give each an id of its own");
+          add(rank, "there are two nodes with id " + std::to_string(trace[i].id),
+              "give each an id of its own");
       }
       for (const TraceNode& node : trace) {
         for (const std::uint64_t before : node.before) {
@@ -88,7 +92,8 @@ class TraceGraph {
     }
     known_ = std::move(known);
     if (operations == 0) add(0, "the traces have no nodes", "give one at least");
-    if (operations > TraceLimits::kOperations) add(0, "the traces have more than 30 million nodes", "take shorter ones");
+    if (operations > TraceLimits::kOperations)
+      add(0, "the traces have more than 30 million nodes", "take shorter ones");
     if (computed > TraceLimits::kAllComputeUs)
       add(0, "the computations take longer than virtual time lasts", "make them shorter, or fewer");
   }
@@ -97,7 +102,9 @@ class TraceGraph {
     for (const TraceNode& node : *ranks_[rank]) {
       const bool has_peer = node.kind == TraceNode::Kind::kSend || node.kind == TraceNode::Kind::kReceive;
       if (has_peer && node.peer >= ranks_.size())
-        add(rank, node_text(node) + " names rank " + std::to_string(node.peer) + " of " + std::to_string(ranks_.size()),
+        add(rank,
+            node_text(node) + " names rank " + std::to_string(node.peer) + " of " +
+                std::to_string(ranks_.size()),
             "ranks are counted from 0; the workload needs a host for each");
     }
   }
@@ -123,7 +130,8 @@ class TraceGraph {
         operations += operations_of((*ranks_[first])[i].pattern, static_cast<double>(group.members.size()));
     }
     if (operations > TraceLimits::kOperations)
-      add(0, "the collectives would have more than 30 million operations", "take fewer hosts, or shorter traces");
+      add(0, "the collectives would have more than 30 million operations",
+          "take fewer hosts, or shorter traces");
   }
 
   // Its collectives are those of the group's first member.
@@ -133,16 +141,18 @@ class TraceGraph {
     const auto &expected = group.nodes.front(), &own = group.nodes[member];
     if (own.size() != expected.size()) {
       return add(rank,
-                 "the trace has " + std::to_string(own.size()) + " collectives" + of_group + ", and that of rank " +
-                     std::to_string(first) + " has " + std::to_string(expected.size()),
+                 "the trace has " + std::to_string(own.size()) + " collectives" + of_group +
+                     ", and that of rank " + std::to_string(first) + " has " +
+                     std::to_string(expected.size()),
                  "all members of a group take part in all its collectives");
     }
     for (std::size_t i = 0; i < own.size(); ++i) {
       const TraceNode &one = (*ranks_[rank])[own[i]], &other = (*ranks_[first])[expected[i]];
       if (one.pattern == other.pattern && one.bytes == other.bytes) continue;
       return add(rank,
-                 node_text(one) + " and node " + std::to_string(other.id) + " of rank " + std::to_string(first) +
-                     " are the same collective" + of_group + ", and differ in type or size",
+                 node_text(one) + " and node " + std::to_string(other.id) + " of rank " +
+                     std::to_string(first) + " are the same collective" + of_group +
+                     ", and differ in type or size",
                  "collectives of a group match by their order");
     }
   }
@@ -187,8 +197,9 @@ class TraceGraph {
       for (std::size_t m = 0; m < group.members.size(); ++m)
         team.last[m] = placed_[group.members[m]][group.nodes[m][i]].first;
       const TraceNode& node = (*ranks_[group.members.front()])[group.nodes.front()[i]];
-      append_collective(graph_, team,
-                        {.pattern = node.pattern, .algorithm = algorithms_of(node.pattern).front(), .bytes = node.bytes});
+      append_collective(
+          graph_, team,
+          {.pattern = node.pattern, .algorithm = algorithms_of(node.pattern).front(), .bytes = node.bytes});
       for (std::size_t m = 0; m < group.members.size(); ++m)
         placed_[group.members[m]][group.nodes[m][i]].last = team.last[m];
     }
@@ -207,8 +218,10 @@ class TraceGraph {
   const std::vector<std::shared_ptr<const RankTrace>>& ranks_;
   std::vector<TraceFinding>& findings_;
   MessageGraph graph_;
-  std::map<const RankTrace*, std::unordered_map<std::uint64_t, std::uint32_t>> known_;  // asked by trace, never walked
-  std::vector<const std::unordered_map<std::uint64_t, std::uint32_t>*> places_;  // by rank: places of nodes by id
+  std::map<const RankTrace*, std::unordered_map<std::uint64_t, std::uint32_t>>
+      known_;  // asked by trace, never walked
+  std::vector<const std::unordered_map<std::uint64_t, std::uint32_t>*>
+      places_;  // by rank: places of nodes by id
   std::map<std::string, Group> groups_;
   std::map<std::uint64_t, std::uint32_t> tags_;
   std::vector<std::vector<Placed>> placed_;  // by rank and place in the trace

@@ -26,9 +26,11 @@ void write_completion_times(std::FILE* file, const config::ScenarioSpec& scenari
   for (const std::uint32_t i : finished) {
     const workload::FlowPlan& flow = flows[i];
     const FlowFigures& of = figures[i];
-    std::fprintf(file, "%08" PRIx32 " %08" PRIx32 " %" PRIu32 " %u %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 "\n",
-                 address(flow.from), address(flow.to), ports[i], unsigned{flow.port != 0 ? flow.port : kUsualPort}, flow.bytes,
-                 to_ps(of.start) / kPsPerNs, (of.finish - of.start).count() / kPsPerNs, of.ideal.count() / kPsPerNs);
+    std::fprintf(
+        file, "%08" PRIx32 " %08" PRIx32 " %" PRIu32 " %u %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 "\n",
+        address(flow.from), address(flow.to), ports[i], unsigned{flow.port != 0 ? flow.port : kUsualPort},
+        flow.bytes, to_ps(of.start) / kPsPerNs, (of.finish - of.start).count() / kPsPerNs,
+        of.ideal.count() / kPsPerNs);
   }
 }
 

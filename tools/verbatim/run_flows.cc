@@ -103,7 +103,8 @@ std::vector<FlowFigures> figures_of(config::Simulation& simulation, const worklo
 std::optional<std::uint64_t> slowdown_of(const FlowFigures& figures) {
   if (!is_finished(figures) || figures.ideal <= Duration(0)) return std::nullopt;
   const auto took = static_cast<unsigned __int128>((figures.finish - figures.start).count());
-  return std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(took * 1000 / static_cast<std::uint64_t>(figures.ideal.count())));
+  const auto ideal = static_cast<std::uint64_t>(figures.ideal.count());
+  return std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(took * 1000 / ideal));
 }
 
 supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload,

@@ -40,7 +40,8 @@ std::vector<CollectiveFigures> runs_of(const std::vector<std::uint64_t>& rates, 
       last = std::max(last, run.ended(id));  // kNever is the latest
     }
     row.finish = last;
-    if (last != kNever && drawn.spec->file_graph == nullptr && drawn.spec->matrix.empty()) row.bandwidth = bandwidth_of(one, last - row.start);
+    const bool has_bandwidth = drawn.spec->file_graph == nullptr && drawn.spec->matrix.empty();
+    if (last != kNever && has_bandwidth) row.bandwidth = bandwidth_of(one, last - row.start);
   }
   return rows;
 }

@@ -118,8 +118,9 @@ std::optional<std::vector<KnownLength>> read_lengths(std::string_view text, cons
       findings.add(lines.number(), "the line has not three cells", "write a,b,length, such as leaf1:3,spine1:1,40 m");
       continue;
     }
-    KnownLength one{std::string(trimmed(line.substr(0, first))), std::string(trimmed(line.substr(first + 1, last - first - 1))), 0,
-                    lines.number()};
+    KnownLength one{.line = lines.number()};
+    one.a = trimmed(line.substr(0, first));
+    one.b = trimmed(line.substr(first + 1, last - first - 1));
     const std::string_view length = trimmed(line.substr(last + 1));
     std::string problem, hint;
     if (const auto mm = parse_quantity(length, Dimension::kLength, &problem, &hint); mm && *mm >= 0) {

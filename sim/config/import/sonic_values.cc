@@ -21,7 +21,9 @@ std::string member_text(const Json& json, const std::string& key) {
   if (!json.is_object()) return {};
   const auto found = json.find(key);
   if (found == json.end()) return {};
-  return found->is_string() ? found->get<std::string>() : found->is_number_integer() ? found->dump() : std::string();
+  return found->is_string()           ? found->get<std::string>()
+         : found->is_number_integer() ? found->dump()
+                                      : std::string();
 }
 
 // A name as a table refers to it: "x", or in older files "[TABLE|x]".
@@ -49,11 +51,16 @@ std::string lanes_text(std::uint8_t lanes) {
   return text;
 }
 
-std::string size_text(std::uint64_t bytes) { return format_quantity(static_cast<std::int64_t>(bytes), Dimension::kSize); }
+std::string size_text(std::uint64_t bytes) {
+  return format_quantity(static_cast<std::int64_t>(bytes), Dimension::kSize);
+}
 
-Json sourced(Json value, const std::string& source) { return {{"value", std::move(value)}, {"source", source}}; }
+Json sourced(Json value, const std::string& source) {
+  return {{"value", std::move(value)}, {"source", source}};
+}
 
-// Entries of a table whose keys are "PORT|LANES", or "PORT,PORT|LANES", by lane: that of the first of the ports that has one.
+// Entries of a table whose keys are "PORT|LANES", or "PORT,PORT|LANES", by lane: that of the first of the
+// ports that has one.
 struct LaneEntries {
   std::array<const Json*, kLanes> entries{};
   bool do_ports_differ = false;
@@ -86,13 +93,16 @@ class SonicTables {
     return key.empty() || found == of.end() || !found->is_object() ? nullptr : &*found;
   }
   void leave_out(std::string sentence) {
-    if (std::ranges::find(values_.left_out, sentence) == values_.left_out.end()) values_.left_out.push_back(std::move(sentence));
+    if (std::ranges::find(values_.left_out, sentence) == values_.left_out.end())
+      values_.left_out.push_back(std::move(sentence));
   }
   std::optional<std::uint64_t> bytes(const Json& of, const char* key, std::uint64_t most) {
     const std::string text = member_text(of, key);
     if (text.empty()) return std::nullopt;
     const auto number = whole_number(text, most);
-    if (!number) leave_out(std::string(key) + " " + in_quotes(text) + ", which is no number of bytes that a profile takes");
+    if (!number)
+      leave_out(std::string(key) + " " + in_quotes(text) +
+                ", which is no number of bytes that a profile takes");
     return number;
   }
   // The exponent of a dynamic threshold.
@@ -101,7 +111,8 @@ class SonicTables {
     if (text.empty()) return std::nullopt;
     const bool is_negative = text.starts_with('-');
     const auto number = whole_number(std::string_view(text).substr(is_negative ? 1 : 0), 8);
-    if (number && (is_negative || *number < 8)) return is_negative ? -static_cast<int>(*number) : static_cast<int>(*number);
+    if (number && (is_negative || *number < 8))
+      return is_negative ? -static_cast<int>(*number) : static_cast<int>(*number);
     leave_out("dynamic_th " + in_quotes(text) + ", which is not from -8 to 7");
     return std::nullopt;
   }
@@ -133,7 +144,8 @@ class SonicTables {
       if (!has_first) found.entries = of->second;
       for (std::uint32_t lane = 0; has_first && lane < kLanes; ++lane) {
         const Json *one = found.entries[lane], *other = of->second[lane];
-        if ((one == nullptr) != (other == nullptr) || (one != nullptr && *one != *other)) found.do_ports_differ = true;
+        if ((one == nullptr) != (other == nullptr) || (one != nullptr && *one != *other))
+          found.do_ports_differ = true;
       }
       has_first = true;
     }
@@ -145,7 +157,8 @@ class SonicTables {
   }
 
   void read_buffers() {
-    if (const Json* const pool = entry("BUFFER_POOL", "ingress_lossless_pool")) values_.pool_bytes = bytes(*pool, "size", kMostPoolBytes);
+    if (const Json* const pool = entry("BUFFER_POOL", "ingress_lossless_pool"))
+      values_.pool_bytes = bytes(*pool, "size", kMostPoolBytes);
     bool has_lossless = false, has_lossy = false;
     std::set<std::string> differing;
     const auto groups = by_port("BUFFER_PG");
@@ -170,7 +183,8 @@ class SonicTables {
         }
       }
     }
-    for (const std::string& what : differing) leave_out("ports that differ in " + what + " of their lossless priority groups");
+    for (const std::string& what : differing)
+      leave_out("ports that differ in " + what + " of their lossless priority groups");
     const LaneEntries queues = entries("BUFFER_QUEUE");
     for (const Json* const queue : queues.entries) {
       const std::string name = queue == nullptr ? "" : referred(member_text(*queue, "profile"));
@@ -187,18 +201,23 @@ class SonicTables {
                      std::set<std::string>& differing) {
     // Some vendors count the headroom as a part of the size.
     const auto size = bytes(profile, "size", kMostLaneBytes);
-    const auto xon = bytes(profile, "xon", kMostLaneBytes), offset = bytes(profile, "xon_offset", kMostLaneBytes);
+    const auto xon = bytes(profile, "xon", kMostLaneBytes),
+               offset = bytes(profile, "xon_offset", kMostLaneBytes);
     const auto take = [&](const char* key, std::optional<Json> value) {
       if (!value) return;
       const auto& shared = values_.profile["shared_memory"];
-      if (!has_lossless) set("shared_memory", key, *value, source);
-      else if (!shared.contains(key) || shared[key]["value"] != *value) differing.insert(key);
+      if (!has_lossless)
+        set("shared_memory", key, *value, source);
+      else if (!shared.contains(key) || shared[key]["value"] != *value)
+        differing.insert(key);
     };
     const auto text = [](std::uint64_t bytes) { return std::optional<Json>(size_text(bytes)); };
     take("reserved", size ? text(*size > xoff ? *size - xoff : *size) : std::nullopt);
     const auto alpha = threshold(profile);
     take("lossless_alpha_log2", alpha ? std::optional<Json>(*alpha) : std::nullopt);
-    take("resume_offset", offset && *offset > 0 ? text(*offset) : xon && *xon > 0 ? text(*xon) : std::nullopt);
+    take("resume_offset", offset && *offset > 0 ? text(*offset)
+                          : xon && *xon > 0     ? text(*xon)
+                                                : std::nullopt);
     has_lossless = true;
   }
 
@@ -212,11 +231,14 @@ class SonicTables {
       if (queues.entries[lane] == nullptr) continue;
       const std::string wred = referred(member_text(*queues.entries[lane], "wred_profile"));
       if (entry("WRED_PROFILE", wred) != nullptr) marked[wred] |= static_cast<std::uint8_t>(1 << lane);
-      const Json* const scheduler = entry("SCHEDULER", referred(member_text(*queues.entries[lane], "scheduler")));
+      const Json* const scheduler =
+          entry("SCHEDULER", referred(member_text(*queues.entries[lane], "scheduler")));
       if (scheduler == nullptr) continue;
       const auto weight = whole_number(member_text(*scheduler, "weight"), 255);
-      if (member_text(*scheduler, "type") == "STRICT") strict += (strict.empty() ? "" : ",") + std::to_string(lane);
-      else if (weight && *weight > 0) shares.insert(shares.begin(), {{"lane", lane}, {"weight", *weight}});
+      if (member_text(*scheduler, "type") == "STRICT")
+        strict += (strict.empty() ? "" : ",") + std::to_string(lane);
+      else if (weight && *weight > 0)
+        shares.insert(shares.begin(), {{"lane", lane}, {"weight", *weight}});
     }
     if (!strict.empty() || !shares.empty()) {
       Json& arbitration = values_.profile["arbitration"] = Json::object();
@@ -235,7 +257,8 @@ class SonicTables {
     const std::string ecn = member_text(profile, "ecn");
     if (ecn != "ecn_all" && ecn.find("green") == std::string::npos)
       return leave_out("WRED_PROFILE " + name + ": it drops, and does not mark");
-    const auto least = bytes(profile, "green_min_threshold", kMostPoolBytes), most = bytes(profile, "green_max_threshold", kMostPoolBytes);
+    const auto least = bytes(profile, "green_min_threshold", kMostPoolBytes),
+               most = bytes(profile, "green_max_threshold", kMostPoolBytes);
     const auto percent = whole_number(member_text(profile, "green_drop_probability"), 100);
     if (!least || !most || *least > *most || !percent || *percent == 0)
       return leave_out("WRED_PROFILE " + name + ": its thresholds for green packets are no curve");
@@ -266,8 +289,10 @@ class SonicTables {
       const std::uint64_t priority = priority_of(dscp);
       std::uint64_t past = dscp + 1;
       while (past < kDscps && priority_of(past) == priority) ++past;
-      const std::string text = std::to_string(dscp) + (past == dscp + 1 ? "" : "-" + std::to_string(past - 1));
-      ranges.push_back({{"dscp", text}, {"priority", priority}, {"source", "config_db.json: DSCP_TO_TC_MAP " + map}});
+      const std::string text =
+          std::to_string(dscp) + (past == dscp + 1 ? "" : "-" + std::to_string(past - 1));
+      ranges.push_back(
+          {{"dscp", text}, {"priority", priority}, {"source", "config_db.json: DSCP_TO_TC_MAP " + map}});
       dscp = past;
     }
     values_.profile["trust"] = sourced("dscp", "config_db.json: PORT_QOS_MAP");
@@ -284,9 +309,12 @@ class SonicTables {
       const auto detection = whole_number(member_text(*found, "detection_time"), kMostMs);
       const auto restoration = whole_number(member_text(*found, "restoration_time"), kMostMs);
       const std::string source = "PFC_WD " + port;
-      if (action == "drop" || action == "forward" || action == "alert") set("pfc_watchdog", "action", action, source);
-      if (detection && *detection > 0) set("pfc_watchdog", "detection_time", std::to_string(*detection) + " ms", source);
-      if (restoration && *restoration > 0) set("pfc_watchdog", "restoration_time", std::to_string(*restoration) + " ms", source);
+      if (action == "drop" || action == "forward" || action == "alert")
+        set("pfc_watchdog", "action", action, source);
+      if (detection && *detection > 0)
+        set("pfc_watchdog", "detection_time", std::to_string(*detection) + " ms", source);
+      if (restoration && *restoration > 0)
+        set("pfc_watchdog", "restoration_time", std::to_string(*restoration) + " ms", source);
       return;
     }
   }
@@ -295,8 +323,11 @@ class SonicTables {
   void name_others() {
     std::string names;
     for (const auto& [name, entry] : config_.items()) {
-      constexpr std::array<std::string_view, 9> kKinds = {"BUFFER_", "QUEUE", "WRED", "SCHEDULER", "DSCP_", "DOT1P_", "TC_", "PFC", "MAP_PFC"};
-      if (known_.contains(name) || std::ranges::none_of(kKinds, [&](std::string_view kind) { return name.starts_with(kind); })) continue;
+      constexpr std::array<std::string_view, 9> kKinds = {"BUFFER_", "QUEUE", "WRED", "SCHEDULER", "DSCP_",
+                                                          "DOT1P_",  "TC_",   "PFC",  "MAP_PFC"};
+      if (known_.contains(name) ||
+          std::ranges::none_of(kKinds, [&](std::string_view kind) { return name.starts_with(kind); }))
+        continue;
       names += (names.empty() ? "" : ", ") + name;
     }
     if (!names.empty()) leave_out("the tables " + names);
@@ -321,7 +352,9 @@ std::uint64_t bytes_in(const Json& object, const char* key) {
 
 }  // namespace
 
-SonicValues values_of_sonic(const Json& config, const std::vector<std::string>& ports) { return SonicTables(config, ports).read(); }
+SonicValues values_of_sonic(const Json& config, const std::vector<std::string>& ports) {
+  return SonicTables(config, ports).read();
+}
 
 std::string profile_with(const std::string& base, const SonicValues& values, const std::string& switch_name,
                          const std::vector<std::string>& cabled) {
@@ -344,15 +377,19 @@ std::string profile_with(const std::string& base, const SonicValues& values, con
     std::uint64_t all = *values.pool_bytes + cabled.size() * kLanes * in_cells(bytes_in(shared, "reserved"));
     for (const std::string& port : cabled) {
       const auto headroom = values.headrooms.find(port);
-      if (headroom != values.headrooms.end()) all += headroom->second.groups * in_cells(headroom->second.bytes);
+      if (headroom != values.headrooms.end())
+        all += headroom->second.groups * in_cells(headroom->second.bytes);
     }
     if (all <= kMostPoolBytes)
-      shared["size"] = sourced(size_text(all), "config_db.json: BUFFER_POOL ingress_lossless_pool, and reserves and headrooms of its " +
-                                                   std::to_string(cabled.size()) + " ports");
+      shared["size"] =
+          sourced(size_text(all),
+                  "config_db.json: BUFFER_POOL ingress_lossless_pool, and reserves and headrooms of its " +
+                      std::to_string(cabled.size()) + " ports");
   }
   const std::string name = member_text(*profile, "name");
   (*profile)["name"] = name + ", as " + switch_name;
-  (*profile)["description"] = "Imported: " + name + " with buffers, marks and schedulers of SONiC's config_db.json of " + switch_name;
+  (*profile)["description"] =
+      "Imported: " + name + " with buffers, marks and schedulers of SONiC's config_db.json of " + switch_name;
   profile->erase("$schema");
   return profile->dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

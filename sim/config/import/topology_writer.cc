@@ -213,7 +213,9 @@ class Writer {
 
   // As the file of lengths has it.
   std::optional<std::int64_t> known_length(const Cable& cable) {
-    const auto fits = [&](const std::string& text, const End& end) { return text == end_text(end) || text == names_[end.device]; };
+    const auto fits = [&](const std::string& text, const End& end) {
+      return text == end_text(end) || text == names_[end.device];
+    };
     if (lengths_.empty() && !defaults_.lengths.empty()) sort_lengths();
     const auto found = lengths_.find(std::minmax(names_[cable.a.device], names_[cable.b.device]));
     if (found == lengths_.end()) return std::nullopt;

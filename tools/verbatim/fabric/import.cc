@@ -66,7 +66,7 @@ void check_defaults(const ImportOptions& options, config::Diagnostics& diagnosti
     diagnostics.add("--rate", "", config::in_quotes(options.rate) + " " + problem, hint);
 }
 
-// Of the profile that a switch has for which files have values of their own; empty: it is not found, which the topology's check says.
+// Of the profile of switches for which files have values of their own; empty: it is not found, as the topology's check says.
 std::string switch_profile_text(const std::string& reference) {
   for (const std::string& folder : profile_folders()) {
     for (const std::string& path : {folder + "/" + reference + ".json", reference}) {
@@ -105,8 +105,8 @@ int import_fabric(const ImportOptions& options) {
   if (!diagnostics.empty()) return refuse();
   const auto fabric = config::imports::read_fabric(sources.known, format, diagnostics);
   if (!fabric) return refuse();
-  config::imports::Defaults defaults{name_of_topology(options.out), options.length, options.rate, options.hca, options.switch_profile,
-                                     options.cpu};
+  config::imports::Defaults defaults{
+      name_of_topology(options.out), options.length, options.rate, options.hca, options.switch_profile, options.cpu};
   if (!options.lengths.empty()) {
     protect_input(options.lengths);
     const auto text = config::read_file(options.lengths, diagnostics);
@@ -115,7 +115,8 @@ int import_fabric(const ImportOptions& options) {
     defaults.lengths = std::move(*lengths);
   }
   if (!is_standard_output(options.out)) {
-    defaults.switch_profile_text = switch_profile_text(options.switch_profile.empty() ? fabric->switch_profile : options.switch_profile);
+    const bool is_given = !options.switch_profile.empty();
+    defaults.switch_profile_text = switch_profile_text(is_given ? options.switch_profile : fabric->switch_profile);
     defaults.profile_stem = name_of_topology(options.out);
   }
   const config::imports::Written written = config::imports::write_topology(*fabric, defaults);
