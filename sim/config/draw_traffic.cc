@@ -47,6 +47,7 @@ class Drawing {
 
   void run() {
     if (spec_.flow_file) return take_file();
+    if (is_endless_load()) return append_load();
     if (spec_.load != kNotGiven)
       draw_poisson();
     else if (spec_.flows != kNotGiven)
@@ -68,6 +69,34 @@ class Drawing {
   bool is_endless() const { return spec_.size == kNotGiven && !spec_.distribution && spec_.bytes_by_pair == nullptr; }
   std::uint64_t draw_size(Rng& random) const {
     return spec_.distribution ? spec_.distribution->draw(random) : static_cast<std::uint64_t>(spec_.size);
+  }
+
+  bool is_endless_load() const { return spec_.load != kNotGiven && spec_.duration == Duration(kNotGiven); }
+
+  void append_load() {
+    workload::LoadPlan load{.kind = static_cast<std::uint32_t>(traffic_.kinds.size()), .sizes = sizes()};
+    load.members = spec_.members;
+    load.targets = spec_.targets;
+    if (spec_.share != kNotGiven) {
+      load.hot_share = static_cast<std::uint64_t>(spec_.share);
+      load.hot_parts = kFractionParts;
+    }
+    load.bits_per_second = spec_.rates;
+    load.load = load_in_millionths();
+    load.seed = seed_;
+    load.start = spec_.start;
+    traffic_.loads.push_back(std::move(load));
+    traffic_.kinds.push_back(kind());
+    traffic_.kinds.back().is_background = true;
+  }
+
+  workload::SizeDistribution sizes() const {
+    using workload::SizeDistribution;
+    const auto size = static_cast<std::uint64_t>(spec_.size);
+    return spec_.distribution ? *spec_.distribution : SizeDistribution({{size, 0}, {size, SizeDistribution::kOne}});
+  }
+  std::uint32_t load_in_millionths() const {
+    return static_cast<std::uint32_t>(spec_.load / (kFractionParts / workload::SizeDistribution::kOne));
   }
 
   void take_file() {
@@ -141,17 +170,13 @@ class Drawing {
   }
 
   void draw_poisson() {
-    using workload::SizeDistribution;
-    const auto size = static_cast<std::uint64_t>(spec_.size);
     workload::PoissonParams params;
     params.destinations = destinations();
     params.bits_per_second = spec_.rates;
-    params.load = static_cast<std::uint32_t>(spec_.load / (kFractionParts / SizeDistribution::kOne));
+    params.load = load_in_millionths();
     params.time = spec_.duration;
     params.seed = seed_;
-    const SizeDistribution sizes =
-        spec_.distribution ? *spec_.distribution : SizeDistribution({{size, 0}, {size, SizeDistribution::kOne}});
-    for (const workload::PoissonFlow& flow : workload::poisson_flows(params, sizes))
+    for (const workload::PoissonFlow& flow : workload::poisson_flows(params, sizes()))
       flows_.push_back({.from = flow.from, .to = flow.to, .bytes = flow.bytes, .start = flow.start});
   }
 

@@ -112,6 +112,23 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
   return {added.begin(), added.end()};
 }
 
+std::vector<const workload::PoissonLoad*> add_loads(Simulation& simulation, const workload::Traffic& traffic,
+                                                    workload::Workload& workload) {
+  std::vector<const workload::PoissonLoad*> loads;
+  if (traffic.loads.empty()) return loads;
+  std::vector<hca::Endpoint*> places;
+  for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) places.push_back(&simulation.endpoint(i));
+  for (const workload::LoadPlan& plan : traffic.loads) {
+    const workload::FlowKind& kind = traffic.kinds[plan.kind];
+    const auto paths = [&simulation, &kind](std::uint32_t poster, std::uint32_t peer) {
+      hca::Endpoint &here = simulation.endpoint(poster), &there = simulation.endpoint(peer);
+      return workload::FlowPaths{path_to(simulation, here, there, kind), path_to(simulation, there, here, kind)};
+    };
+    loads.push_back(&workload.add_load(simulation.engine(), plan, kind, places, paths));
+  }
+  return loads;
+}
+
 std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const std::vector<DrawnGraph>& graphs,
                                                   workload::Workload& workload) {
   constexpr std::uint64_t kEagerBytesOfMpi = 65'535;

@@ -258,12 +258,11 @@ class WorkloadResolver {
           "give another");
     if (!random) return;
     if ((spec.load == kNotGiven) == (spec.flows == kNotGiven))
-      add(spec.pointer, "a random workload has a load or a number of flows", "give \"load\" and \"duration\", or \"flows\"");
+      add(spec.pointer, "a random workload has a load or a number of flows", "give \"load\", or \"flows\"");
     if (spec.load != kNotGiven && spec.load < kFractionParts / workload::SizeDistribution::kOne)
       add(spec.pointer + "/load", "the load is below one millionth", "ask for more");
-    if ((spec.load == kNotGiven) != (spec.duration == Duration(kNotGiven)) && spec.flows == kNotGiven)
-      add(spec.pointer + "/duration", "flows that arrive at a load need a time in which they do",
-          "give \"duration\": \"1 ms\"");
+    if (spec.load == kNotGiven && spec.duration != Duration(kNotGiven) && spec.flows == kNotGiven)
+      add(spec.pointer + "/duration", "\"duration\" is that of flows that arrive at a load", "give \"load\": 0.5");
     if (spec.flows != kNotGiven && spec.duration != Duration(kNotGiven))
       add(spec.pointer + "/duration", "a number of flows is given, too", "leave one of them out");
   }
@@ -345,7 +344,9 @@ class WorkloadResolver {
     double flows = members;
     if (spec.pattern == "all-to-all") flows = members * (members - 1);
     if (spec.flows != kNotGiven) flows = members * static_cast<double>(spec.flows);
-    if (spec.load != kNotGiven) {
+    // One without a duration grows while it runs.
+    if (spec.load != kNotGiven && spec.duration == Duration(kNotGiven)) flows = 0;
+    if (spec.load != kNotGiven && spec.duration != Duration(kNotGiven)) {
       double bits = 0;
       for (const std::uint64_t rate : spec.rates) bits += static_cast<double>(rate);
       const double bytes =

@@ -136,7 +136,7 @@ const Object& workload_table() {
             .doc = "share of each host's link that the payload of its flows takes; they arrive as a Poisson process"})),
        without_default(bind<&W::duration>({.key = "duration",
                                            .kind = Kind::kDuration,
-                                           .doc = "with load: flows arrive for so long",
+                                           .doc = "with load: flows arrive for so long; left out: as long as the run lasts, in the background",
                                            .min = 1,
                                            .max = kLongest})),
        without_default(

@@ -7,6 +7,7 @@
 
 #include "sim/core/time.h"
 #include "sim/hca/work_source.h"
+#include "sim/workload/poisson_flows.h"
 
 namespace verbatim::workload {
 
@@ -62,10 +63,27 @@ struct TriggerPlan {
   friend bool operator==(const TriggerPlan&, const TriggerPlan&) = default;
 };
 
+// Random flows that arrive for as long as the run lasts (PoissonLoad).
+struct LoadPlan {
+  std::uint32_t kind = 0;                     // index into Traffic::kinds
+  std::vector<std::uint32_t> members;         // adapters
+  std::vector<std::uint32_t> targets;         // hot destinations: indices into members
+  std::uint64_t hot_share = 0, hot_parts = 1;
+  std::vector<std::uint64_t> bits_per_second;  // by member
+  std::uint32_t load = 0;                      // see PoissonParams
+  std::uint64_t seed = 1;
+  SizeDistribution sizes;
+  Duration start{0};
+
+  // The targets are the plan's.
+  PoissonParams arrivals() const;
+};
+
 struct Traffic {
   std::vector<FlowKind> kinds;
   std::vector<FlowPlan> flows;
   std::vector<TriggerPlan> triggers;
+  std::vector<LoadPlan> loads;
   bool empty() const { return flows.empty(); }
   // The run does not wait for it.
   bool is_background(const FlowPlan& flow) const { return flow.is_endless() || kinds[flow.kind].is_background; }

@@ -8,6 +8,7 @@
 
 #include "sim/workload/flow.h"
 #include "sim/workload/graph_run.h"
+#include "sim/workload/poisson_load.h"
 
 namespace verbatim::workload {
 
@@ -27,10 +28,16 @@ class Workload {
     const MessageGraph& kept = *graphs_.emplace_back(std::move(graph));
     return runs_.emplace_back(engine, kept, places, paths, params, account_.unfinished);
   }
+  // See PoissonLoad; nobody waits for it.
+  const PoissonLoad& add_load(Engine& engine, const LoadPlan& plan, const FlowKind& kind, std::vector<hca::Endpoint*> places,
+                              PoissonLoad::Paths paths) {
+    return loads_.emplace_back(engine, plan, kind, std::move(places), std::move(paths));
+  }
+  const std::deque<PoissonLoad>& loads() const { return loads_; }
   const std::deque<GraphRun>& graph_runs() const { return runs_; }
   // Before the first event; the listener outlives the run.
   void set_flow_listener(FlowListener& listener) { account_.listener = &listener; }
-  bool empty() const { return flows_.empty() && runs_.empty(); }
+  bool empty() const { return flows_.empty() && runs_.empty() && loads_.empty(); }
   bool is_done() const { return account_.unfinished == 0; }
 
  private:
@@ -38,6 +45,7 @@ class Workload {
   std::deque<Trigger> triggers_;  // flows point to them
   std::deque<Flow> flows_;        // likewise adapters and timers
   std::vector<std::shared_ptr<const MessageGraph>> graphs_;
+  std::deque<PoissonLoad> loads_;  // likewise
   std::deque<GraphRun> runs_;     // likewise
 };
 

@@ -224,6 +224,22 @@ TEST(Workload, a_collective_takes_a_matrix) {
   EXPECT_EQ(traffic[2].received, 40u);
 }
 
+TEST(Workload, a_load_without_a_duration_is_one_without_end) {
+  const ScenarioSpec spec = scenario(
+      R"({"pattern": "hot-spot", "to": ["h1"], "share": 0.5, "load": 0.25, "sizes": "solar", "start": "3 us"})", R"(, "until": "1 ms")");
+  EXPECT_TRUE(spec.traffic.flows.empty());
+  ASSERT_EQ(spec.traffic.loads.size(), 1u);
+  const workload::LoadPlan& load = spec.traffic.loads[0];
+  EXPECT_TRUE(spec.traffic.kinds[load.kind].is_background);
+  EXPECT_EQ(load.members.size(), 8u);
+  EXPECT_EQ(load.load, 250'000u);
+  EXPECT_EQ(load.start, Duration(3'000'000));
+  EXPECT_EQ(load.targets, (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(findings(R"({"pattern": "random", "load": 0.25, "sizes": "solar"})"),
+            "/workloads: every workload is in the background, so that nothing says when the run ends; give \"until\", or a workload a "
+            "\"size\"\n");
+}
+
 TEST(Workload, all_findings_at_once) {
   EXPECT_EQ(findings(R"({"pattern": "permutaton", "size": "1 MiB"}, {"size": "1 MiB"},
                         {"pattern": "incast", "size": "1 MiB", "load": 0.5, "distance": 2},
@@ -232,7 +248,7 @@ TEST(Workload, all_findings_at_once) {
                         {"name": "c", "pattern": "shift", "hosts": ["h[0-"], "size": "1 MiB"},
                         {"name": "d", "pattern": "shift", "distance": 16, "size": "1 MiB", "sizes": "solar"},
                         {"name": "e", "pattern": "random", "sizes": "websarch", "flows": 1},
-                        {"name": "f", "pattern": "random", "size": "1 B", "load": 0.5},
+                        {"name": "f", "pattern": "random", "size": "1 B", "duration": "1 ms"},
                         {"name": "g", "pattern": "random", "size": "1 B"},
                         {"name": "h", "pattern": "hot-spot", "size": "1 B", "flows": 1},
                         {"name": "i", "pattern": "permutation", "size": "1 B", "on": "1 us"},
@@ -256,10 +272,9 @@ TEST(Workload, all_findings_at_once) {
             "/workloads/6/sizes: there is a \"size\", too; give one of them\n"
             "/workloads/6/distance: each of 8 hosts would send to itself; give another\n"
             "/workloads/7/sizes: there is no distribution \"websarch\"; did you mean \"websearch\"?\n"
-            "/workloads/8/duration: flows that arrive at a load need a time in which they do; give "
-            "\"duration\": \"1 ms\"\n"
-            "/workloads/9: a random workload has a load or a number of flows; give \"load\" and "
-            "\"duration\", or \"flows\"\n"
+            "/workloads/8/duration: \"duration\" is that of flows that arrive at a load; give \"load\": 0.5\n"
+            "/workloads/8: a random workload has a load or a number of flows; give \"load\", or \"flows\"\n"
+            "/workloads/9: a random workload has a load or a number of flows; give \"load\", or \"flows\"\n"
             "/workloads/10/to: a hot-spot has hot hosts; name them with \"to\": [\"h0\"]\n"
             "/workloads/10/share: a hot-spot has a share of flows; give one, such as 0.2\n"
             "/workloads/11/on: only flows without end rest; leave out \"on\" and \"off\", or \"size\"\n"

@@ -260,6 +260,38 @@ TEST(Flows, beside_programs_both_modes_agree_and_the_run_waits_for_the_flows) {
   EXPECT_GT(ends[2], ends[1]);
 }
 
+// Flows without end have nobody who waits for them: the limit ends the run.
+TEST(Flows, in_the_background_alone_last_until_the_limit) {
+  const RunReport result = Scenario(R"("workloads": [{"pattern": "shift"}], "until": "100 us")").run();
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_EQ(result.report["virtual_time_ps"], 100'000'000);
+  for (const auto& flow : result.report["flows"]) EXPECT_GT(flow["acknowledged"], 800'000) << flow;
+}
+
+// Flows arrive for as long as a program runs, and as long as the run shall last.
+TEST(Flows, of_a_load_without_end_arrive_until_the_run_ends) {
+  const std::string load = R"("workloads": [{"pattern": "random", "load": 0.3, "size": "20 KiB"}])";
+  const RunReport result = Scenario(load + R"(, "until": "1 ms")").run({"--verify"});
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("both runs have the same trace"));
+  const auto& workload = result.report["workloads"][0];
+  // 30 % of 100 Gbps for 1 ms at two hosts: 183 flows of 20 KiB each.
+  EXPECT_NEAR(workload["flows"].get<double>(), 2 * 183, 70);
+  EXPECT_GT(workload["finished"].get<int>(), workload["flows"].get<int>() - 10);
+  const RunReport drawn =
+      Scenario(R"("workloads": [{"pattern": "random", "load": 0.3, "size": "20 KiB", "duration": "1 ms"}])").run();
+  ASSERT_EQ(drawn.report["flows"].size(), result.report["flows"].size());
+  for (std::size_t i = 0; i < drawn.report["flows"].size(); ++i) {
+    for (const char* const key : {"from", "to", "bytes", "start_ps"})
+      EXPECT_EQ(drawn.report["flows"][i][key], result.report["flows"][i][key]) << i;
+  }
+  const Scenario beside(kPingPong + ", " + load);
+  const RunReport slices = beside.run(), call_by_call = beside.run({"--call-by-call"});
+  EXPECT_EQ(slices.code, 0) << slices.story();
+  EXPECT_EQ(slices.digest(), call_by_call.digest());
+  EXPECT_GT(slices.report["workloads"][0]["flows"], 300);
+}
+
 TEST(Flows, a_deadlock_of_programs_is_found_when_the_flows_are_done) {
   const RunReport result = Scenario(R"("programs": [{"host": "server", "command": "ibv_rc_pingpong"}], "flows": [)" + kFlow + "]").run();
   EXPECT_EQ(result.code, 3) << result.story();

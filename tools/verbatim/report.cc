@@ -463,7 +463,7 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
     Json& flows = json["flows"] = Json::array();
     const std::size_t rows = std::min(figures.flows.size(), kMostFlowRows);
     for (std::size_t i = 0; i < rows; ++i) {
-      const FlowFacts::Facts* const facts = figures.flow_facts.empty() ? nullptr : &figures.flow_facts[i];
+      const FlowFacts::Facts* const facts = i < figures.flow_facts.size() ? &figures.flow_facts[i] : nullptr;
       flows.push_back(flow_json(i, plan.scenario, figures.flows[i], facts));
     }
     if (rows < figures.flows.size()) json["flows_left_out"] = figures.flows.size() - rows;

@@ -100,6 +100,20 @@ std::vector<FlowFigures> figures_of(config::Simulation& simulation, const worklo
   return figures;
 }
 
+workload::Traffic with_arrivals(const workload::Traffic& traffic, config::Simulation& simulation,
+                                std::span<const workload::PoissonLoad* const> loads, std::vector<FlowFigures>& figures) {
+  workload::Traffic all = traffic;
+  config::IdealTimes ideals(simulation);
+  for (const workload::PoissonLoad* const load : loads) {
+    for (const workload::PoissonLoad::Arrival& one : load->arrivals()) {
+      all.flows.push_back(one.plan);
+      figures.push_back({instant_from_ps(one.plan.start.count()), one.finish, one.acknowledged, one.status,
+                         ideals.of(traffic.kinds[one.plan.kind], one.plan).value_or(Duration(0))});
+    }
+  }
+  return all;
+}
+
 std::optional<std::uint64_t> slowdown_of(const FlowFigures& figures) {
   if (!is_finished(figures) || figures.ideal <= Duration(0)) return std::nullopt;
   const auto took = static_cast<unsigned __int128>((figures.finish - figures.start).count());
@@ -112,9 +126,10 @@ supervisor::RunResult run_flows(Engine& engine, const workload::Workload& worklo
   using supervisor::Outcome;
   const Interruption::Watch watch;
   supervisor::RunResult result;
-  while (!workload.is_done()) {
+  const bool has_end = !workload.is_done();
+  while (!has_end || !workload.is_done()) {
     if (engine.empty()) {
-      result.outcome = Outcome::kDeadlock;
+      if (has_end) result.outcome = Outcome::kDeadlock;
       break;
     }
     if (engine.next_event_time() > limits.virtual_end) {
@@ -396,6 +411,14 @@ nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& 
   return json;
 }
 
+namespace {
+
+std::string text_of(const FlowFacts::Facts& facts) {
+  return join(",", facts.sent_again, ",", facts.marked, ",", facts.notified, ",", facts.held.count(), ",", facts.path);
+}
+
+}  // namespace
+
 void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario,
                       std::span<const FlowFigures> figures, std::span<const FlowFacts::Facts> facts) {
   std::fputs("flow,workload,from,to,operation,bytes,start_ps,finish_ps,acknowledged,mbps,status,ideal_ps,slowdown,"
@@ -413,8 +436,7 @@ void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario,
         time(of.start), ",", time(of.finish), ",", of.acknowledged, ",",
         has_rate ? std::to_string(mbps_of(of.acknowledged, of.finish - of.start)) : "", ",",
         ib::names_of(of.status).name, ",", of.ideal == Duration(0) ? "" : std::to_string(of.ideal.count()), ",",
-        slowdown ? thousandths_text(*slowdown) : "", ",", facts[i].sent_again, ",", facts[i].marked, ",",
-        facts[i].notified, ",", facts[i].held.count(), ",", facts[i].path, "\n");
+        slowdown ? thousandths_text(*slowdown) : "", i < facts.size() ? text_of(facts[i]) : ",,,,,", "\n");
     std::fputs(line.c_str(), file);
   }
 }
