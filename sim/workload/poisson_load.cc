@@ -6,7 +6,8 @@ namespace verbatim::workload {
 
 using ib::WcStatus;
 
-PoissonLoad::PoissonLoad(Engine& engine, const LoadPlan& plan, const FlowKind& kind, std::vector<hca::Endpoint*> places, Paths paths)
+PoissonLoad::PoissonLoad(Engine& engine, const LoadPlan& plan, const FlowKind& kind,
+                         std::vector<hca::Endpoint*> places, Paths paths)
     : engine_(engine), plan_(plan), kind_(kind), places_(std::move(places)), paths_(std::move(paths)) {
   for (std::uint32_t member = 0; member < plan.members.size(); ++member) senders_.emplace_back(*this, member);
 }
@@ -15,7 +16,8 @@ PoissonLoad::Sender::Sender(PoissonLoad& of, std::uint32_t number)
     : load(of),
       member(number),
       clock(of.plan_.arrivals(), of.plan_.sizes, number),
-      timer(Timer::of<&Sender::on_arrival>(of.engine_, of.places_[of.plan_.members[number]]->component(), EventClass::kStage, this)) {
+      timer(Timer::of<&Sender::on_arrival>(of.engine_, of.places_[of.plan_.members[number]]->component(),
+                                           EventClass::kStage, this)) {
   timer.schedule_at(instant_from_ps((of.plan_.start + clock.next_start()).count()));
 }
 
@@ -39,7 +41,8 @@ PoissonLoad::Connection& PoissonLoad::connection(std::uint32_t from, std::uint32
   std::erase_if(all, [](const Connection* one) { return one->has_failed; });
   for (Connection* const one : all)
     if (one->is_idle()) return *one;
-  if (all.size() == kMostConnections) return **std::ranges::min_element(all, {}, [](const Connection* one) { return one->waiting.size(); });
+  if (all.size() == kMostConnections)
+    return **std::ranges::min_element(all, {}, [](const Connection* one) { return one->waiting.size(); });
   const bool is_read = kind_.operation == hca::SourceWork::Operation::kRead;
   const std::uint32_t here = is_read ? to : from, there = is_read ? from : to;
   hca::Endpoint &poster = *places_[here], &peer = *places_[there];
@@ -59,7 +62,8 @@ void PoissonLoad::Connection::post_all() {
   const std::uint32_t room = std::min(load.kind_.depth, poster.profile().max_qp_wr);
   while (!waiting.empty() && posted.size() < room) {
     Waiting& first = waiting.front();
-    const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(first.unposted, load.kind_.message_bytes));
+    const auto bytes =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(first.unposted, load.kind_.message_bytes));
     posted.push_back({first.flow, bytes});
     first.unposted -= bytes;
     if (first.unposted == 0) waiting.drop_front();
@@ -68,7 +72,9 @@ void PoissonLoad::Connection::post_all() {
   if (count > 0) poster.post_source(end.number, count);
 }
 
-hca::SourceWork PoissonLoad::Connection::next_work(std::uint32_t) { return {load.kind_.operation, posted[made++].bytes}; }
+hca::SourceWork PoissonLoad::Connection::next_work(std::uint32_t) {
+  return {load.kind_.operation, posted[made++].bytes};
+}
 
 void PoissonLoad::Connection::on_completed(std::uint32_t, WcStatus status) {
   const Message message = posted.pop_front();

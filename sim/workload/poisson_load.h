@@ -1,8 +1,8 @@
-// Random flows without end: at each member flows arrive as a Poisson process for as long as the run lasts. Flows, destinations and sizes
-// are those of poisson_flows() for the same seed, however long it is.
+// Random flows without end: at each member flows arrive as a Poisson process for as long as the run lasts.
+// Flows, destinations and sizes are those of poisson_flows() for the same seed, however long it is.
 //
-// A flow takes a connection between its ends that is idle, or a new one, which is made when it arrives. With kMostConnections between two
-// ends all busy, flows wait behind each other.
+// A flow takes a connection between its ends that is idle, or a new one, which is made when it arrives. With
+// kMostConnections between two ends all busy, flows wait behind each other.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,10 @@ class PoissonLoad {
   // Of adapters.
   using Paths = std::function<FlowPaths(std::uint32_t poster, std::uint32_t peer)>;
 
-  // Before the first event. `places` are all adapters, by number; they outlive the load's last event, and it theirs. The plan
-  // and its kind outlive the load.
-  PoissonLoad(Engine& engine, const LoadPlan& plan, const FlowKind& kind, std::vector<hca::Endpoint*> places, Paths paths);
+  // Before the first event. `places` are all adapters, by number; they outlive the load's last event, and it
+  // theirs. The plan and its kind outlive the load.
+  PoissonLoad(Engine& engine, const LoadPlan& plan, const FlowKind& kind, std::vector<hca::Endpoint*> places,
+              Paths paths);
 
   // A flow that has arrived.
   struct Arrival {
@@ -47,7 +48,7 @@ class PoissonLoad {
     Connection(PoissonLoad& of, hca::Endpoint& at) : load(of), poster(at) {}
 
     struct Waiting {
-      std::size_t flow = 0;       // place among the arrivals
+      std::size_t flow = 0;        // place among the arrivals
       std::uint64_t unposted = 0;  // bytes
     };
     struct Message {
@@ -66,7 +67,7 @@ class PoissonLoad {
     hca::SourceEnd end;
     bool has_failed = false;
     Ring<Waiting> waiting;
-    Ring<Message> posted;   // and not completed
+    Ring<Message> posted;    // and not completed
     std::uint32_t made = 0;  // of them: the adapter has taken the request
   };
   struct Peer final : hca::WorkSource {

@@ -189,14 +189,14 @@ TEST(Workload, an_all_to_all_may_have_the_bytes_of_each_pair) {
 TEST(Workload, a_matrix_that_does_not_fit_is_refused_by_place) {
   const std::string hint = "; write 0 or more bytes, such as 65536 or \"64 KiB\"\n";
   const std::pair<const char*, std::string> kTexts[] = {
-      {"{}", ": the matrix has not 3 rows; write a list with a row for each of the workload's hosts\n"},
+      {"{}", "the matrix has not 3 rows; write a list with a row for each of the workload's hosts\n"},
       {"[[0, 1], [0, 1, 2], 5]",
        "/0: the row has not 3 numbers; write the bytes to each of the workload's hosts, its own too\n"
        "/2: the row has not 3 numbers; write the bytes to each of the workload's hosts, its own too\n"},
       {"[[0, -1, 1.5], [0, 1, null], [0, 1, 2000000000000]]",
        "/0/1: -1 is no number of bytes" + hint + "/0/2: 1.5 is no number of bytes" + hint + "/1/2: null is no number of bytes" +
            hint + "/2/2: 2000000000000 is more than 1 TiB" + hint},
-      {"[[5, 0, 0], [0, 0, 0], [0, 0, 0]]", ": nobody sends anything; give some pair of hosts bytes\n"}};
+      {"[[5, 0, 0], [0, 0, 0], [0, 0, 0]]", "nobody sends anything; give some pair of hosts bytes\n"}};
   for (const auto& [text, finding] : kTexts) {
     const MatrixScenario loaded = with_matrix(text);
     EXPECT_FALSE(loaded.spec.has_value());
@@ -272,8 +272,8 @@ TEST(Workload, all_findings_at_once) {
             "/workloads/6/sizes: there is a \"size\", too; give one of them\n"
             "/workloads/6/distance: each of 8 hosts would send to itself; give another\n"
             "/workloads/7/sizes: there is no distribution \"websarch\"; did you mean \"websearch\"?\n"
-            "/workloads/8/duration: \"duration\" is that of flows that arrive at a load; give \"load\": 0.5\n"
             "/workloads/8: a random workload has a load or a number of flows; give \"load\", or \"flows\"\n"
+            "/workloads/8/duration: \"duration\" is that of flows that arrive at a load; give \"load\": 0.5\n"
             "/workloads/9: a random workload has a load or a number of flows; give \"load\", or \"flows\"\n"
             "/workloads/10/to: a hot-spot has hot hosts; name them with \"to\": [\"h0\"]\n"
             "/workloads/10/share: a hot-spot has a share of flows; give one, such as 0.2\n"

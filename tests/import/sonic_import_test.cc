@@ -35,7 +35,7 @@ TEST(Sonic, switches_are_joined_by_their_neighbours) {
 }
 
 // Tables of a Mellanox switch, in the older way of names; Ethernet8 has a longer cable.
-const std::string kTables = R"(, "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m", "Ethernet4": "5m", "Ethernet8": "40m"}},
+const std::string kQosTables = R"(, "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m", "Ethernet4": "5m", "Ethernet8": "40m"}},
     "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4", "dscp_to_tc_map": "[DSCP_TO_TC_MAP|AZURE]"}, "Ethernet4": {"pfc_enable": "3,4"},
                      "Ethernet8": {"pfc_enable": "3,4"}},
     "DSCP_TO_TC_MAP": {"AZURE": {"0": "1", "3": "3", "4": "4", "5": "2", "46": "5", "48": "6"}},
@@ -69,7 +69,7 @@ Defaults on_spectrum() {
 
 TEST(Sonic, buffers_marks_and_schedulers_become_a_profile) {
   const std::string neighbours = R"("Ethernet0": {"name": "h1"}, "Ethernet4": {"name": "h2"}, "Ethernet8": {"name": "h3"})";
-  const Imported result = import_texts({{"leaf1.json", config_of("leaf1", neighbours, kTables)}}, on_spectrum());
+  const Imported result = import_texts({{"leaf1.json", config_of("leaf1", neighbours, kQosTables)}}, on_spectrum());
   ASSERT_TRUE(result.topology) << result.findings;
   ASSERT_EQ(result.written.profiles.size(), 1u);
   EXPECT_EQ(result.written.profiles[0].name, "t-leaf1.json");
@@ -104,7 +104,7 @@ TEST(Sonic, buffers_marks_and_schedulers_become_a_profile) {
 }
 
 TEST(Sonic, without_a_profile_to_begin_with_values_are_left_out_and_said_to_be) {
-  const Imported result = import_texts({{"leaf1.json", config_of("leaf1", R"("Ethernet0": {"name": "h1"})", kTables)}});
+  const Imported result = import_texts({{"leaf1.json", config_of("leaf1", R"("Ethernet0": {"name": "h1"})", kQosTables)}});
   ASSERT_TRUE(result.topology) << result.findings;
   EXPECT_TRUE(result.written.profiles.empty());
   EXPECT_EQ(result.topology->switches[0].profile, "spectrum");
@@ -118,9 +118,9 @@ TEST(Sonic, switches_with_the_same_values_share_a_profile_and_wrong_values_are_s
       "WRED_PROFILE": {"W": {"ecn": "ecn_all", "green_min_threshold": "5", "green_max_threshold": "4"}, "D": {"ecn": "ecn_none"}},
       "QUEUE": {"Ethernet0|3": {"wred_profile": "W"}, "Ethernet0|4": {"wred_profile": "D"}})";
   const Imported result =
-      import_texts({{"a.json", config_of("a", R"("Ethernet0": {"name": "b", "port": "Ethernet0"})", wrong)},
+      import_texts({{"a.json", config_of("a", R"("Ethernet0": {"name": "b", "port": "Ethernet0"}, "Ethernet4": {"name": "c", "port": "Ethernet4"})", wrong)},
                     {"b.json", config_of("b", R"("Ethernet0": {"name": "a", "port": "Ethernet0"}, "Ethernet4": {"name": "h1"})", wrong)},
-                    {"c.json", config_of("c", R"("Ethernet0": {"name": "h2"})", wrong)}},
+                    {"c.json", config_of("c", R"("Ethernet0": {"name": "h2"}, "Ethernet4": {"name": "a", "port": "Ethernet4"})", wrong)}},
                    on_spectrum());
   ASSERT_TRUE(result.topology) << result.findings;
   EXPECT_EQ(result.written.profiles.size(), 1u);

@@ -98,8 +98,8 @@ TEST(FlowTest, w1_finishes_when_the_formula_says) {
   }
 }
 
-// The same of one READ: the request there, then the packets of the response back; the completion follows the last one's place in
-// memory.
+// The same of one READ: the request there, then the packets of the response back. The completion entry leaves behind
+// the payload's write.
 std::int64_t finish_time_of_read(const Terms& x, std::int64_t start, std::int64_t bytes) {
   constexpr std::int64_t kMtu = 4096, kSendEntry = 128, kCqe = 64, kLrh = 8, kReth = 16, kAeth = 4;
   constexpr std::int64_t kOverhead = 8 + 12 + 4 + 2;  // LRH, BTH, ICRC, VCRC
@@ -118,16 +118,19 @@ std::int64_t finish_time_of_read(const Terms& x, std::int64_t start, std::int64_
   t += x.dma_read(static_cast<std::uint64_t>(first + (completions - 1) * x.profile.pcie.completion_header_bytes));
   t = x.stage(t, x.profile.packetize);
   const std::int64_t interval = Terms::after(0, x.profile.core_clock_hz, x.profile.receive_check.interval_cycles);
-  std::int64_t at_output = 0, checked = 0;
+  std::int64_t at_output = 0, checked = 0, written = 0;
   for (std::int64_t i = 0; i < packets; ++i) {
-    const std::int64_t payload = i + 1 == packets ? (last + 3) / 4 * 4 : kMtu;
+    const std::int64_t length = i + 1 == packets ? last : kMtu, payload = (length + 3) / 4 * 4;
     const bool has_aeth = i == 0 || i + 1 == packets;
     const std::int64_t wire = x.wire(static_cast<std::uint64_t>(payload + kOverhead + (has_aeth ? kAeth : 0)));
     at_output = std::max(at_output, through_switch(t + x.wire(kLrh) + propagation)) + wire;
     checked = std::max(x.stage(at_output + propagation, x.profile.receive_check), checked + interval);
     t += wire;
+    const std::int64_t writes = (length + most - 1) / most;
+    const std::int64_t on_pcie = length + writes * x.profile.pcie.write_header_bytes;
+    written = std::max(written, checked) + x.pcie(static_cast<std::uint64_t>(on_pcie));
   }
-  return x.stage(checked, x.profile.completion) + x.dma_write(kCqe);
+  return std::max(x.stage(checked, x.profile.completion), written) + x.dma_write(kCqe);
 }
 
 TEST(FlowTest, r1_finishes_when_the_formula_says) {

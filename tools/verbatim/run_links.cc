@@ -7,7 +7,6 @@
 #include "sim/core/words.h"
 #include "sim/ib/drop_reason.h"
 #include "sim/ib/header_sizes.h"
-#include "sim/observe/drop_names.h"
 
 namespace verbatim::cli {
 
@@ -41,11 +40,14 @@ std::uint64_t utilisation_of(const fabric::LinkParams& link, const ib::PortCount
 
 }  // namespace
 
+// Drops of adapters, which the transport makes good or the specification asks for, are no loss of a link.
 void LinkCounts::on_packet(const TraceRecord& record, const ib::Packet&, ComponentId port) {
   if (record.event == TraceEvent::kPacketMarked) ++ports_[record.component].marked;
-  if (record.event != TraceEvent::kPacketDropped || !observe::is_loss(record.values[3])) return;
+  if (record.event != TraceEvent::kPacketDropped) return;
+  const auto reason = static_cast<ib::DropReason>(record.values[3]);
+  if (reason >= ib::DropReason::kCorrupted) return;
   Port& of = ports_[port.value];
-  ++(is_of_output(static_cast<ib::DropReason>(record.values[3])) ? of.lost_sending : of.lost_arriving);
+  ++(is_of_output(reason) ? of.lost_sending : of.lost_arriving);
 }
 
 void LinkCounts::write_table(std::FILE* file, config::Simulation& simulation,

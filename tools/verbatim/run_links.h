@@ -27,7 +27,7 @@ class LinkCounts final : public PacketObserver {
   struct Port {
     std::uint64_t marked = 0;         // as it sent them
     std::uint64_t lost_sending = 0;   // at the output, or on the link
-    std::uint64_t lost_arriving = 0;  // behind the link, by the node that the port belongs to
+    std::uint64_t lost_arriving = 0;  // on the link, or behind it by the buffer or switch of the port
   };
   std::vector<Port> ports_;  // by component
 };

@@ -238,7 +238,7 @@ class SonicTables {
       if (member_text(*scheduler, "type") == "STRICT")
         strict += (strict.empty() ? "" : ",") + std::to_string(lane);
       else if (weight && *weight > 0)
-        shares.insert(shares.begin(), {{"lane", lane}, {"weight", *weight}});
+        shares.insert(shares.begin(), Json(Json::object({{"lane", lane}, {"weight", *weight}})));
     }
     if (!strict.empty() || !shares.empty()) {
       Json& arbitration = values_.profile["arbitration"] = Json::object();
