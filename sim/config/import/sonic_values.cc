@@ -241,6 +241,7 @@ class SonicTables {
         shares.insert(shares.begin(), Json(Json::object({{"lane", lane}, {"weight", *weight}})));
     }
     if (!strict.empty() || !shares.empty()) {
+      add_usual_shares(strict, shares);
       Json& arbitration = values_.profile["arbitration"] = Json::object();
       arbitration["high_limit"] = 0;
       if (!strict.empty()) arbitration["strict"] = strict;
@@ -250,6 +251,18 @@ class SonicTables {
     Json curves = Json::array();
     for (const auto& [name, lanes] : marked) add_curve(name, lanes, curves);
     if (!curves.empty()) values_.profile["marking"]["queues"] = std::move(curves);
+  }
+
+  // Every queue can send.
+  void add_usual_shares(const std::string& strict, Json& shares) {
+    std::string lanes;
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      const auto is_it = [lane](const Json& share) { return share["lane"] == lane; };
+      if (strict.find(std::to_string(lane)) != std::string::npos || std::ranges::any_of(shares, is_it)) continue;
+      shares.push_back(Json::object({{"lane", lane}, {"weight", 1}}));
+      lanes += (lanes.empty() ? "" : ", ") + std::to_string(lane);
+    }
+    if (!lanes.empty()) leave_out("that queues " + lanes + " have no scheduler with a weight; theirs is 1");
   }
 
   void add_curve(const std::string& name, std::uint8_t lanes, Json& curves) {
@@ -280,23 +293,14 @@ class SonicTables {
     }
     const Json* const priorities = entry("DSCP_TO_TC_MAP", map);
     if (priorities == nullptr) return;
-    Json ranges = Json::array();
-    constexpr std::uint64_t kDscps = 64, kUsual = 8;
-    for (std::uint64_t dscp = 0; dscp < kDscps;) {
-      const auto priority_of = [&](std::uint64_t one) {
-        return whole_number(member_text(*priorities, std::to_string(one)), kLanes - 1).value_or(one / kUsual);
-      };
-      const std::uint64_t priority = priority_of(dscp);
-      std::uint64_t past = dscp + 1;
-      while (past < kDscps && priority_of(past) == priority) ++past;
-      const std::string text =
-          std::to_string(dscp) + (past == dscp + 1 ? "" : "-" + std::to_string(past - 1));
-      ranges.push_back(
-          {{"dscp", text}, {"priority", priority}, {"source", "config_db.json: DSCP_TO_TC_MAP " + map}});
-      dscp = past;
-    }
     values_.profile["trust"] = sourced("dscp", "config_db.json: PORT_QOS_MAP");
-    values_.profile["dscp_to_priority"] = std::move(ranges);
+    // Adapters have to agree, and the files say nothing of them.
+    constexpr std::uint64_t kDscps = 64, kUsual = 8;
+    for (std::uint64_t dscp = 0; dscp < kDscps; ++dscp) {
+      const auto priority = whole_number(member_text(*priorities, std::to_string(dscp)), kLanes - 1);
+      if (priority && *priority != dscp / kUsual)
+        return leave_out("DSCP_TO_TC_MAP " + map + ": priorities are DSCP / 8, as those of adapters");
+    }
   }
 
   void read_watchdog() {

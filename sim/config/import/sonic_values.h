@@ -3,7 +3,7 @@
 //  - BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG: the shared pool, the reserve and the dynamic threshold of lossless and lossy
 //    priority groups, and the headroom (xoff) of each port; BUFFER_QUEUE: the dynamic threshold of lossy queues.
 //  - QUEUE with WRED_PROFILE: ECN's thresholds of queues; with SCHEDULER: strict queues, and weights of the others.
-//  - PORT_QOS_MAP with DSCP_TO_TC_MAP: the priority of each DSCP value, which is the number of queue and priority group, too.
+//  - PORT_QOS_MAP with DSCP_TO_TC_MAP: that priorities come from DSCP values, by DSCP / 8 as those of adapters do.
 //  - PFC_WD: the watchdog.
 //
 // A profile is one of all ports: where ports differ, the first port's values are taken.
