@@ -14,7 +14,11 @@ using Operation = hca::SourceWork::Operation;
 
 constexpr std::int64_t kNotGiven = WorkloadSpec::kNotGiven;
 
-Operation operation_of(const std::string& name) { return name == "send" ? Operation::kSend : Operation::kWrite; }
+Operation operation_of(const std::string& name) {
+  for (const Operation one : {Operation::kSend, Operation::kRead})
+    if (name == workload::name_of(one)) return one;
+  return Operation::kWrite;
+}
 
 void append_flow(const FlowSpec& flow, Traffic& traffic) {
   FlowPlan& plan = traffic.flows.emplace_back();
@@ -44,6 +48,7 @@ class Drawing {
 
   void run() {
     if (spec_.flow_file) return take_file();
+    if (is_endless_load()) return append_load();
     if (spec_.load != kNotGiven)
       draw_poisson();
     else if (spec_.flows != kNotGiven)
@@ -62,9 +67,37 @@ class Drawing {
   }
 
  private:
-  bool is_endless() const { return spec_.size == kNotGiven && !spec_.distribution; }
+  bool is_endless() const { return spec_.size == kNotGiven && !spec_.distribution && spec_.bytes_by_pair == nullptr; }
   std::uint64_t draw_size(Rng& random) const {
     return spec_.distribution ? spec_.distribution->draw(random) : static_cast<std::uint64_t>(spec_.size);
+  }
+
+  bool is_endless_load() const { return spec_.load != kNotGiven && spec_.duration == Duration(kNotGiven); }
+
+  void append_load() {
+    workload::LoadPlan load{.kind = static_cast<std::uint32_t>(traffic_.kinds.size()), .sizes = sizes()};
+    load.members = spec_.members;
+    load.targets = spec_.targets;
+    if (spec_.share != kNotGiven) {
+      load.hot_share = static_cast<std::uint64_t>(spec_.share);
+      load.hot_parts = kFractionParts;
+    }
+    load.bits_per_second = spec_.rates;
+    load.load = load_in_millionths();
+    load.seed = seed_;
+    load.start = spec_.start;
+    traffic_.loads.push_back(std::move(load));
+    traffic_.kinds.push_back(kind());
+    traffic_.kinds.back().is_background = true;
+  }
+
+  workload::SizeDistribution sizes() const {
+    using workload::SizeDistribution;
+    const auto size = static_cast<std::uint64_t>(spec_.size);
+    return spec_.distribution ? *spec_.distribution : SizeDistribution({{size, 0}, {size, SizeDistribution::kOne}});
+  }
+  std::uint32_t load_in_millionths() const {
+    return static_cast<std::uint32_t>(spec_.load / (kFractionParts / workload::SizeDistribution::kOne));
   }
 
   void take_file() {
@@ -119,10 +152,12 @@ class Drawing {
     Rng of_sizes(seed_, "sizes"), of_phases(seed_, "phases");
     const auto period = static_cast<std::uint64_t>((spec_.on + spec_.off).count());
     for (const workload::Pair& pair : pairs()) {
+      const std::uint64_t of_pair = spec_.bytes_by_pair == nullptr ? 1 : spec_.bytes_by_pair->at(pair.from, pair.to);
+      if (of_pair == 0) continue;
       FlowPlan& flow = flows_.emplace_back();
       flow.from = pair.from;
       flow.to = pair.to;
-      if (!is_endless()) flow.bytes = draw_size(of_sizes);
+      if (!is_endless()) flow.bytes = spec_.bytes_by_pair != nullptr ? of_pair : draw_size(of_sizes);
       if (period > 0) flow.start = Duration(static_cast<std::int64_t>(of_phases.below(period)));
     }
   }
@@ -136,17 +171,13 @@ class Drawing {
   }
 
   void draw_poisson() {
-    using workload::SizeDistribution;
-    const auto size = static_cast<std::uint64_t>(spec_.size);
     workload::PoissonParams params;
     params.destinations = destinations();
     params.bits_per_second = spec_.rates;
-    params.load = static_cast<std::uint32_t>(spec_.load / (kFractionParts / SizeDistribution::kOne));
+    params.load = load_in_millionths();
     params.time = spec_.duration;
     params.seed = seed_;
-    const SizeDistribution sizes =
-        spec_.distribution ? *spec_.distribution : SizeDistribution({{size, 0}, {size, SizeDistribution::kOne}});
-    for (const workload::PoissonFlow& flow : workload::poisson_flows(params, sizes))
+    for (const workload::PoissonFlow& flow : workload::poisson_flows(params, sizes()))
       flows_.push_back({.from = flow.from, .to = flow.to, .bytes = flow.bytes, .start = flow.start});
   }
 

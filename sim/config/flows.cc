@@ -13,12 +13,20 @@ namespace verbatim::config {
 
 namespace {
 
+// The most that either of two adapters may ask of the other.
+std::uint8_t reads_under_way(const hca::HcaProfile& a, const hca::HcaProfile& b) {
+  constexpr std::uint32_t kMost = 255;
+  return static_cast<std::uint8_t>(
+      std::min({a.max_qp_init_rd_atom, a.max_qp_rd_atom, b.max_qp_init_rd_atom, b.max_qp_rd_atom, kMost}));
+}
+
 hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from, const hca::Endpoint& to,
                         const workload::FlowKind& kind) {
   hca::SourcePath path;
   const hca::PortAddress &here = from.address(), &there = to.address();
   path.mtu = path_mtu(from, to);
   path.timeout = kind.timeout;
+  if (kind.operation == hca::SourceWork::Operation::kRead) path.reads = reads_under_way(from.profile(), to.profile());
   path.address.port = 1;
   path.address.service_level = kind.service_level == workload::FlowKind::kOfPath
                                    ? simulation.level_of(here.lid, there.lid)
@@ -54,7 +62,7 @@ std::vector<std::size_t> content_order(const workload::Traffic& traffic) {
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     const workload::FlowPlan &x = traffic.flows[a], &y = traffic.flows[b];
     const auto first_of = [](const workload::FlowPlan& flow) {
-      return std::tie(flow.start, flow.from, flow.to, flow.bytes);
+      return std::tie(flow.start, flow.from, flow.to, flow.bytes, flow.port);
     };
     if (first_of(x) != first_of(y)) return first_of(x) < first_of(y);
     return x.kind != y.kind && of_kind(traffic.kinds[x.kind]) < of_kind(traffic.kinds[y.kind]);
@@ -98,8 +106,9 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
   for (const std::size_t index : content_order(traffic)) {
     const workload::FlowPlan& plan = traffic.flows[index];
     const workload::FlowKind& kind = traffic.kinds[plan.kind];
-    hca::Endpoint& from = simulation.endpoint(plan.from);
-    hca::Endpoint& to = simulation.endpoint(plan.to);
+    const bool is_read = kind.operation == hca::SourceWork::Operation::kRead;
+    hca::Endpoint& poster = simulation.endpoint(is_read ? plan.to : plan.from);
+    hca::Endpoint& peer = simulation.endpoint(is_read ? plan.from : plan.to);
     workload::FlowParams params;
     params.bytes = plan.bytes;
     const bool is_triggered = plan.trigger != workload::FlowPlan::kNone;
@@ -116,13 +125,30 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
     params.on_sent = trigger_of(plan.on_sent);
     params.on_received = trigger_of(plan.on_received);
     added[index] =
-        &workload.add(simulation.engine(), from, to,
-                      {path_to(simulation, from, to, kind), path_to(simulation, to, from, kind)}, params);
+        &workload.add(simulation.engine(), poster, peer,
+                      {path_to(simulation, poster, peer, kind), path_to(simulation, peer, poster, kind)}, params);
   }
   for (std::size_t i = 0; i < added.size(); ++i) {
     if (workload::Trigger* const trigger = trigger_of(traffic.flows[i].trigger)) trigger->add(*added[i]);
   }
   return {added.begin(), added.end()};
+}
+
+std::vector<const workload::PoissonLoad*> add_loads(Simulation& simulation, const workload::Traffic& traffic,
+                                                    workload::Workload& workload) {
+  std::vector<const workload::PoissonLoad*> loads;
+  if (traffic.loads.empty()) return loads;
+  std::vector<hca::Endpoint*> places;
+  for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) places.push_back(&simulation.endpoint(i));
+  for (const workload::LoadPlan& plan : traffic.loads) {
+    const workload::FlowKind& kind = traffic.kinds[plan.kind];
+    const auto paths = [&simulation, &kind](std::uint32_t poster, std::uint32_t peer) {
+      hca::Endpoint &here = simulation.endpoint(poster), &there = simulation.endpoint(peer);
+      return workload::FlowPaths{path_to(simulation, here, there, kind), path_to(simulation, there, here, kind)};
+    };
+    loads.push_back(&workload.add_load(simulation.engine(), plan, kind, places, paths));
+  }
+  return loads;
 }
 
 std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const std::vector<DrawnGraph>& graphs,
@@ -139,8 +165,8 @@ std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const 
     workload::GraphRunParams params;
     params.start = instant_from_ps(spec.start.count());
     // As LogGOPSim: what is eager has been copied.
-    params.sends_are_buffered = spec.goal != nullptr;
-    if (spec.goal != nullptr) params.eager_bytes = kEagerBytesOfMpi;
+    params.sends_are_buffered = spec.is_goal;
+    if (spec.is_goal) params.eager_bytes = kEagerBytesOfMpi;
     if (spec.eager_size != WorkloadSpec::kNotGiven) params.eager_bytes = static_cast<std::uint64_t>(spec.eager_size);
     using Operation = hca::SourceWork::Operation;
     params.operation = spec.operation == "send" ? Operation::kSend : Operation::kWrite;

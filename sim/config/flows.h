@@ -19,6 +19,10 @@ std::uint32_t path_mtu(const hca::Endpoint& from, const hca::Endpoint& to);
 std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const workload::Traffic& traffic,
                                                workload::Workload& workload);
 
+// Loads without end, in their order; the traffic outlives them.
+std::vector<const workload::PoissonLoad*> add_loads(Simulation& simulation, const workload::Traffic& traffic,
+                                                    workload::Workload& workload);
+
 // The same for graphs, in their order: behind the flows.
 std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const std::vector<DrawnGraph>& graphs,
                                                   workload::Workload& workload);

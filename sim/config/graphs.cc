@@ -44,10 +44,10 @@ class GraphDrawing {
 
   DrawnGraph draw() {
     DrawnGraph drawn{.spec = &spec_, .adapters = spec_.members};
-    if (spec_.goal != nullptr) {
-      drawn.graph = spec_.goal;
-      drawn.adapters.resize(spec_.goal->ranks());
-      drawn.collectives.push_back({.members = spec_.goal->ranks(), .past = spec_.goal->size()});
+    if (spec_.file_graph != nullptr) {
+      drawn.graph = spec_.file_graph;
+      drawn.adapters.resize(spec_.file_graph->ranks());
+      drawn.collectives.push_back({.members = spec_.file_graph->ranks(), .past = spec_.file_graph->size()});
       return drawn;
     }
     std::vector<workload::ComputeDraw> draws;
@@ -90,6 +90,11 @@ class GraphDrawing {
       params.seed = seed_;
       params.name = name;
       return append_expert_parallel(graph_, team_, params);
+    }
+    if (spec_.bytes_by_pair != nullptr) {
+      return append_all_to_all(graph_, team_, algorithm, [this](std::uint32_t from, std::uint32_t to) {
+        return spec_.bytes_by_pair->at(from, to);
+      });
     }
     workload::CollectiveParams params{.pattern = pattern, .algorithm = algorithm, .bytes = size};
     // A member's buffer for all, where a scenario gives the bytes for each other.

@@ -30,7 +30,8 @@ struct MessagePackets {
   std::uint32_t first_payload = 0, first = 0, last = 0;
 };
 
-MessagePackets packets_of_message(ib::MessageKind kind, std::uint32_t length, std::uint32_t mtu, bool is_roce) {
+MessagePackets packets_of_message(ib::MessageKind kind, std::uint32_t length, std::uint32_t mtu,
+                                  bool is_roce) {
   const auto wire = [&](std::uint32_t offset) {
     const ib::Segment segment = ib::next_segment(ib::Transport::kRc, kind, length, offset, mtu);
     return wire_bytes_of(segment.opcode, segment.length, is_roce);
@@ -52,6 +53,18 @@ std::uint64_t line_bytes(const fabric::LinkParams& link, std::uint64_t wire_byte
   return wire_bytes + packets * (link.bytes_before + link.bytes_after);
 }
 
+ib::MessageKind kind_of(hca::SourceWork::Operation operation) {
+  switch (operation) {
+    case hca::SourceWork::Operation::kWrite:
+      return ib::MessageKind::kWrite;
+    case hca::SourceWork::Operation::kSend:
+      return ib::MessageKind::kSend;
+    case hca::SourceWork::Operation::kRead:
+      return ib::MessageKind::kReadResponse;
+  }
+  CHECK(false);
+}
+
 }  // namespace
 
 IdealTimes::IdealTimes(Simulation& simulation)
@@ -64,8 +77,9 @@ IdealTimes::IdealTimes(Simulation& simulation)
   for (const SwitchSpec& one : topology_.switches) {
     const fabric::SwitchProfile& profile = one.switch_profile;
     // The shortest that so many cycles take from any edge: they are rounded up to picoseconds.
-    forwarding_.push_back(Duration(static_cast<std::int64_t>(
-        static_cast<unsigned __int128>(profile.cut_through_cycles) * 1'000'000'000'000 / profile.core_clock_hz)));
+    forwarding_.push_back(
+        Duration(static_cast<std::int64_t>(static_cast<unsigned __int128>(profile.cut_through_cycles) *
+                                           1'000'000'000'000 / profile.core_clock_hz)));
   }
 }
 
@@ -92,16 +106,22 @@ const std::vector<IdealTimes::Hop>& IdealTimes::path(std::size_t from, std::size
   return path_;
 }
 
-IdealTimes::Packets IdealTimes::packets_of(const workload::FlowKind& kind, std::uint64_t bytes, std::uint32_t mtu,
-                                           bool is_roce) {
-  const ib::MessageKind message =
-      kind.operation == hca::SourceWork::Operation::kSend ? ib::MessageKind::kSend : ib::MessageKind::kWrite;
+IdealTimes::Packets IdealTimes::one_packet(ib::Opcode opcode, bool is_roce) {
+  Packets packets;
+  packets.first = packets.last = wire_bytes_of(opcode, 0, is_roce);
+  return packets;
+}
+
+IdealTimes::Packets IdealTimes::packets_of(const workload::FlowKind& kind, std::uint64_t bytes,
+                                           std::uint32_t mtu, bool is_roce) {
+  const ib::MessageKind message = kind_of(kind.operation);
   const auto length = [&](std::uint64_t left) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(left, kind.message_bytes));
   };
   const std::uint64_t whole = (bytes - 1) / kind.message_bytes;  // messages ahead of the last one
   const MessagePackets first = packets_of_message(message, length(bytes), mtu, is_roce);
-  const MessagePackets last = packets_of_message(message, length(bytes - whole * kind.message_bytes), mtu, is_roce);
+  const MessagePackets last =
+      packets_of_message(message, length(bytes - whole * kind.message_bytes), mtu, is_roce);
   Packets packets;
   packets.first_payload = first.first_payload;
   packets.first = first.first;
@@ -111,8 +131,9 @@ IdealTimes::Packets IdealTimes::packets_of(const workload::FlowKind& kind, std::
   return packets;
 }
 
-// From the first packet's start at the first link to the last one's last byte at the far end of the last link. At each link, the
-// last packet starts behind all others, the first of which starts as soon as it is there, and not before it has come itself.
+// From the first packet's start at the first link to the last one's last byte at the far end of the last
+// link. At each link, the last packet starts behind all others, the first of which starts as soon as it is
+// there, and not before it has come itself.
 Duration IdealTimes::time_of_path(const std::vector<Hop>& path, const Packets& packets, bool has_one_path) {
   const auto next_start = [](Duration start, const Hop& hop, const Hop& next, std::uint32_t wire_bytes) {
     const fabric::LinkParams& link = *hop.link;
@@ -128,7 +149,8 @@ Duration IdealTimes::time_of_path(const std::vector<Hop>& path, const Packets& p
     const fabric::LinkParams& link = *path[i].link;
     const bool is_of_host = i == 0 || i + 1 == path.size();
     if (!is_of_host && !has_one_path) continue;
-    last = std::max(last, first + link.byte_time.time_for(line_bytes(link, packets.bytes_before_last, packets.before_last)));
+    last = std::max(last, first + link.byte_time.time_for(
+                                      line_bytes(link, packets.bytes_before_last, packets.before_last)));
   }
   const fabric::LinkParams& link = *path.back().link;
   return last + link.byte_time.time_for(link.bytes_before + packets.last) + link.propagation;
@@ -137,7 +159,8 @@ Duration IdealTimes::time_of_path(const std::vector<Hop>& path, const Packets& p
 std::optional<Duration> IdealTimes::of(const workload::FlowKind& kind, const workload::FlowPlan& flow) {
   if (flow.is_endless()) return std::nullopt;
   const bool is_roce = topology_.is_roce();
-  const std::uint32_t mtu = ib::mtu_bytes(path_mtu(simulation_.endpoint(flow.from), simulation_.endpoint(flow.to)));
+  const std::uint32_t mtu =
+      ib::mtu_bytes(path_mtu(simulation_.endpoint(flow.from), simulation_.endpoint(flow.to)));
   const Packets packets = packets_of(kind, flow.bytes, mtu, is_roce);
   const std::vector<Hop>& there = path(flow.from, flow.to);
   if (there.empty()) return std::nullopt;
@@ -146,12 +169,16 @@ std::optional<Duration> IdealTimes::of(const workload::FlowKind& kind, const wor
   Duration time = time_of_path(there, packets, has_one_path);
   const std::vector<Hop>& back = path(flow.to, flow.from);
   if (back.empty()) return std::nullopt;
-  Packets answer;
-  answer.first = answer.last = wire_bytes_of(ib::Opcode::kRcAcknowledge, 0, is_roce);
-  time += time_of_path(back, answer, true);
   const hca::LightDelays &sender = delays(flow.from), &receiver = delays(flow.to);
-  return sender.request + sender.send(packets.first_payload) + time + receiver.receive + receiver.acknowledge + sender.receive +
-         sender.complete;
+  if (kind.operation == hca::SourceWork::Operation::kRead) {
+    constexpr ib::Opcode kReadRequest = ib::make_opcode(ib::Transport::kRc, ib::Operation::kReadRequest);
+    time += time_of_path(back, one_packet(kReadRequest, is_roce), true);
+    return receiver.request + receiver.send(0) + sender.receive + sender.send(packets.first_payload) + time +
+           receiver.receive + receiver.complete;
+  }
+  time += time_of_path(back, one_packet(ib::Opcode::kRcAcknowledge, is_roce), true);
+  return sender.request + sender.send(packets.first_payload) + time + receiver.receive +
+         receiver.acknowledge + sender.receive + sender.complete;
 }
 
 }  // namespace verbatim::config

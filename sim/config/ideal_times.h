@@ -1,11 +1,12 @@
 // The least time that a flow can take: that of an idle fabric whose slowest link on the path is never without a packet of it. It
 // is the sum of
 //
-//  - the sender's work until the first packet is at its port, and the receiver's until the acknowledgement is (LightDelays);
+//  - the sender's work until the first packet is at its port, and the receiver's until the acknowledgement is (LightDelays); of a
+//    READ the requester's, the request's path, and the responder's;
 //  - all packets but the last one behind each other at the slowest link of the path: headers, padding, preambles and gaps count;
-//  - the last packet from there to the receiver, and the acknowledgement back: bytes that each link must wait for, cables,
-//    transceivers and switches;
-//  - the completion at the sender.
+//  - the last packet from there to the receiver, and the acknowledgement, which a READ has not, back: bytes that each link must
+//    wait for, cables, transceivers and switches;
+//  - the completion where the request was posted.
 //
 // Waiting for the next edge of a clock is left out, and so are limits within an adapter (PCI Express, stages, caches), telemetry,
 // and credits: a lone flow takes a little longer than its ideal time, and never less, but for some nanoseconds of a whole
@@ -20,6 +21,7 @@
 
 #include "sim/config/simulation.h"
 #include "sim/hca/light/light_delays.h"
+#include "sim/ib/opcode.h"
 #include "sim/workload/traffic.h"
 
 namespace verbatim::config {
@@ -48,6 +50,7 @@ class IdealTimes {
 
   // Empty: there is no route.
   const std::vector<Hop>& path(std::size_t from, std::size_t to);
+  static Packets one_packet(ib::Opcode opcode, bool is_roce);
   static Packets packets_of(const workload::FlowKind& kind, std::uint64_t bytes, std::uint32_t mtu, bool is_roce);
   static Duration time_of_path(const std::vector<Hop>& path, const Packets& packets, bool has_one_path);
   const hca::LightDelays& delays(std::size_t adapter);

@@ -160,7 +160,8 @@ void resolve_traffic(ScenarioSpec& scenario, const LoadOptions& options, Diagnos
   check_traffic(scenario, diagnostics);
   const auto in_background = [&](const workload::FlowPlan& flow) { return scenario.traffic.is_background(flow); };
   const auto is_graph = [](const WorkloadSpec& one) { return one.is_ready_graph; };
-  if (!scenario.programs.empty() || scenario.traffic.empty() || scenario.until != Duration(0) ||
+  const bool has_flows = !scenario.traffic.empty() || !scenario.traffic.loads.empty();
+  if (!scenario.programs.empty() || !has_flows || scenario.until != Duration(0) ||
       std::ranges::any_of(scenario.workloads, is_graph) || !std::ranges::all_of(scenario.traffic.flows, in_background))
     return;
   diagnostics.add(scenario.file, "/workloads", "every workload is in the background, so that nothing says when the run ends",

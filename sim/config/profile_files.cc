@@ -23,7 +23,8 @@ std::string_view plural_of(FileKind kind) {
 }  // namespace
 
 bool is_there(const std::string& path, const LoadOptions& options) {
-  if (options.files != nullptr && options.files->are_all) return options.files->texts.contains(path);
+  if (options.files != nullptr && options.files->texts.contains(path)) return true;
+  if (options.files != nullptr && options.files->are_all) return false;
   return is_file(path);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/config/chakra.h"
 #include "sim/config/graphs.h"
 #include "sim/config/load.h"
 #include "sim/workload/goal.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr double kMostOperations = 30e6;  // of a workload
 constexpr double kMostTokens = 500e6;
+constexpr std::string_view kRankInName = "{rank}";
 
 class GraphResolver {
  public:
@@ -31,7 +33,7 @@ class GraphResolver {
     diagnostics_.add(scenario_.file, key.empty() ? spec_.pointer : join_pointer(spec_.pointer, key), std::move(text),
                      std::move(hint));
   }
-  std::string what() const { return spec_.file.empty() ? "the pattern " + in_quotes(spec_.pattern) : "a GOAL file"; }
+  std::string what() const { return spec_.file.empty() ? "the pattern " + in_quotes(spec_.pattern) : "a file of messages"; }
   void only_of(const char* key, bool is_given, bool fits, const std::string& owners) {
     if (is_given && !fits)
       add(key, in_quotes(key) + " means nothing for " + what(), "leave it out; it belongs to " + owners);
@@ -45,18 +47,26 @@ class GraphResolver {
     only_of("queue_pairs", spec_.queue_pairs != plain.queue_pairs, false, flows);
     only_of("depth", spec_.depth != plain.depth, false, flows);
     only_of("background", spec_.background, false, flows);
+    if (spec_.operation == "read") add("operation", "messages of " + what() + " are not read", "give \"write\" or \"send\"");
   }
 
   void read_file() {
     only_of("algorithm", !spec_.algorithm.empty(), false, "patterns");
     only_of("size", spec_.size != WorkloadSpec::kNotGiven, false, "patterns");
+    only_of("matrix", !spec_.matrix.empty(), false, "patterns");
     for (const char* const key : graph_keys(spec_)) {
       if (std::string_view(key) != "algorithm" && std::string_view(key) != "eager_size")
         only_of(key, true, false, "patterns");
     }
     const std::string path = beside(scenario_.file, spec_.file);
+    if (path.find(kRankInName) != std::string::npos) return read_traces(path);
     const auto text = load_text(path, options_, diagnostics_);
     if (!text) return;
+    if (is_execution_trace(*text, path)) {
+      const auto trace = read_execution_trace(*text, path, diagnostics_);
+      if (trace) take_traces(std::vector(spec_.members.size(), trace), [&](std::uint32_t) { return path; });
+      return;
+    }
     std::vector<workload::GoalFinding> findings;
     std::optional<workload::GoalProgram> program = workload::read_goal(*text, findings);
     for (workload::GoalFinding& finding : findings) {
@@ -71,9 +81,40 @@ class GraphResolver {
           "name more hosts, or use a larger topology");
       return;
     }
+    spec_.is_goal = true;
+    take_graph(std::make_shared<const workload::MessageGraph>(std::move(program->graph)));
+  }
+
+  // A trace for each host.
+  void read_traces(const std::string& pattern) {
+    const std::size_t at = pattern.find(kRankInName);
+    const auto path_of = [&](std::uint32_t rank) {
+      return pattern.substr(0, at) + std::to_string(rank) + pattern.substr(at + kRankInName.size());
+    };
+    std::vector<std::shared_ptr<const workload::RankTrace>> traces;
+    for (std::uint32_t rank = 0; rank < spec_.members.size(); ++rank) {
+      const auto text = load_text(path_of(rank), options_, diagnostics_);
+      const auto trace = text ? read_execution_trace(*text, path_of(rank), diagnostics_) : nullptr;
+      if (trace == nullptr) return;
+      traces.push_back(trace);
+    }
+    take_traces(traces, path_of);
+  }
+
+  template <class PathOf>
+  void take_traces(const std::vector<std::shared_ptr<const workload::RankTrace>>& traces, PathOf path_of) {
+    if (traces.empty()) return;
+    std::vector<workload::TraceFinding> findings;
+    auto graph = workload::graph_of(traces, findings);
+    for (workload::TraceFinding& finding : findings)
+      diagnostics_.add(path_of(finding.rank), "", std::move(finding.text), std::move(finding.hint));
+    if (graph != nullptr) take_graph(std::move(graph));
+  }
+
+  void take_graph(std::shared_ptr<const workload::MessageGraph> graph) {
     std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
-    for (workload::OperationId id = 0; id < program->graph.size(); ++id) {
-      const workload::Operation& one = program->graph[id];
+    for (workload::OperationId id = 0; id < graph->size(); ++id) {
+      const workload::Operation& one = (*graph)[id];
       if (one.kind == workload::Operation::Kind::kSend && one.peer != one.rank)
         pairs.insert(std::minmax(one.rank, one.peer));
     }
@@ -82,7 +123,7 @@ class GraphResolver {
       ++spec_.member_queue_pairs[low];
       ++spec_.member_queue_pairs[high];
     }
-    spec_.goal = std::make_shared<const workload::MessageGraph>(std::move(program->graph));
+    spec_.file_graph = std::move(graph);
   }
 
   void check_pattern() {
@@ -110,7 +151,11 @@ class GraphResolver {
     only_of("experts", spec_.experts != 0, is_expert, "expert-parallel");
     only_of("experts_per_token", spec_.experts_per_token != 2, is_expert, "expert-parallel");
     only_of("size", spec_.size != WorkloadSpec::kNotGiven, pattern != Pattern::kBarrier, "the other patterns");
-    if (spec_.size == WorkloadSpec::kNotGiven && pattern != Pattern::kBarrier) {
+    const bool is_all_to_all = pattern == Pattern::kAllToAll;
+    only_of("matrix", !spec_.matrix.empty(), is_all_to_all, "all-to-all");
+    if (is_all_to_all && !spec_.matrix.empty()) {
+      if (spec_.size != WorkloadSpec::kNotGiven) add("matrix", "there is a \"size\", too", "give one of them");
+    } else if (spec_.size == WorkloadSpec::kNotGiven && pattern != Pattern::kBarrier) {
       add("size", "there is no size of " + what(),
           is_expert ? "give that of a token, such as \"size\": \"4 KiB\"" : "give one, such as \"size\": \"64 MiB\"");
     }

@@ -69,6 +69,7 @@ class WorkloadResolver {
     }
     const std::size_t before = diagnostics_.findings().size();
     find_members(spec);
+    if (!spec.matrix.empty() && spec.pattern == "all-to-all" && diagnostics_.findings().size() == before) read_matrix(spec);
     if (!spec.file.empty() && read_flow_file(spec)) return resolve_flow_file(spec, before);
     if (spec.is_graph()) return resolve_graph(scenario_, spec, options_, diagnostics_);
     check_keys(spec);
@@ -80,6 +81,13 @@ class WorkloadResolver {
     check_message_size(scenario_, spec.members, spec.pointer, spec.message_size, diagnostics_);
     count_flows(spec);
     spec.is_resolved = diagnostics_.findings().size() == before && flows_ <= kMostFlows;
+  }
+
+  void read_matrix(WorkloadSpec& spec) {
+    const std::string path = beside(scenario_.file, spec.matrix);
+    const auto text = load_text(path, options_, diagnostics_);
+    auto matrix = text ? read_byte_matrix(*text, path, spec.members.size(), diagnostics_) : std::nullopt;
+    if (matrix) spec.bytes_by_pair = std::make_shared<const ByteMatrix>(std::move(*matrix));
   }
 
   // Whether the file has flows, with findings or without.
@@ -102,6 +110,7 @@ class WorkloadResolver {
     if (diagnostics_.findings().size() != before) return;
     std::vector<const char*> keys = graph_keys(spec);
     if (spec.size != kNotGiven) keys.push_back("size");
+    if (!spec.matrix.empty()) keys.push_back("matrix");
     for (const char* const key : flow_pattern_keys(spec)) keys.push_back(key);
     for (const char* const key : keys) {
       add(join_pointer(spec.pointer, key), in_quotes(key) + " means nothing for a file of flows",
@@ -198,6 +207,7 @@ class WorkloadResolver {
     const std::size_t slash = file.rfind('/');
     std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
     name = name.substr(0, name.rfind('.'));
+    if (constexpr std::string_view kOfRank = ".{rank}"; name.ends_with(kOfRank)) name.resize(name.size() - kOfRank.size());
     const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
     return !name.empty() && std::ranges::all_of(name, is_plain) ? name : "file";
   }
@@ -212,6 +222,7 @@ class WorkloadResolver {
     };
     const bool random = is_random(spec), incast = spec.pattern == "incast", hot = spec.pattern == "hot-spot";
     for (const char* const key : graph_keys(spec)) only_of(key, true, false, "collectives and patterns of training");
+    only_of("matrix", !spec.matrix.empty(), spec.pattern == "all-to-all", "all-to-all");
     only_of("to", !spec.to.empty(), incast || hot, "incast and hot-spot");
     only_of("senders", spec.senders != kNotGiven, incast, "incast");
     only_of("distance", spec.distance != 1, spec.pattern == "shift", "shift");
@@ -222,7 +233,9 @@ class WorkloadResolver {
     only_of("in_flight", spec.in_flight != 1, random, "random and hot-spot");
     if (spec.size != kNotGiven && !spec.sizes.empty())
       add(spec.pointer + "/sizes", "there is a \"size\", too", "give one of them");
-    const bool is_endless = spec.size == kNotGiven && spec.sizes.empty();
+    if (!spec.matrix.empty() && (spec.size != kNotGiven || !spec.sizes.empty()))
+      add(spec.pointer + "/matrix", "there is a size, too", "give one of them");
+    const bool is_endless = spec.size == kNotGiven && spec.sizes.empty() && spec.matrix.empty();
     if (random && is_endless)
       add(spec.pointer, "flows of a random workload need a size", "give \"size\", or \"sizes\" such as \"websearch\"");
     if ((spec.on != Duration(0) || spec.off != Duration(0)) && !is_endless)
@@ -245,12 +258,11 @@ class WorkloadResolver {
           "give another");
     if (!random) return;
     if ((spec.load == kNotGiven) == (spec.flows == kNotGiven))
-      add(spec.pointer, "a random workload has a load or a number of flows", "give \"load\" and \"duration\", or \"flows\"");
+      add(spec.pointer, "a random workload has a load or a number of flows", "give \"load\", or \"flows\"");
     if (spec.load != kNotGiven && spec.load < kFractionParts / workload::SizeDistribution::kOne)
       add(spec.pointer + "/load", "the load is below one millionth", "ask for more");
-    if ((spec.load == kNotGiven) != (spec.duration == Duration(kNotGiven)) && spec.flows == kNotGiven)
-      add(spec.pointer + "/duration", "flows that arrive at a load need a time in which they do",
-          "give \"duration\": \"1 ms\"");
+    if (spec.load == kNotGiven && spec.duration != Duration(kNotGiven) && spec.flows == kNotGiven)
+      add(spec.pointer + "/duration", "\"duration\" is that of flows that arrive at a load", "give \"load\": 0.5");
     if (spec.flows != kNotGiven && spec.duration != Duration(kNotGiven))
       add(spec.pointer + "/duration", "a number of flows is given, too", "leave one of them out");
   }
@@ -332,7 +344,9 @@ class WorkloadResolver {
     double flows = members;
     if (spec.pattern == "all-to-all") flows = members * (members - 1);
     if (spec.flows != kNotGiven) flows = members * static_cast<double>(spec.flows);
-    if (spec.load != kNotGiven) {
+    // One without a duration grows while it runs.
+    if (spec.load != kNotGiven && spec.duration == Duration(kNotGiven)) flows = 0;
+    if (spec.load != kNotGiven && spec.duration != Duration(kNotGiven)) {
       double bits = 0;
       for (const std::uint64_t rate : spec.rates) bits += static_cast<double>(rate);
       const double bytes =

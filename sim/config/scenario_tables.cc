@@ -79,8 +79,9 @@ const Object& flow_table() {
                                .max = 1ll << 30}),
        bind<&F::operation>({.key = "operation",
                             .kind = Kind::kText,
-                            .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive",
-                            .choices = {"write", "send"}}),
+                            .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive; read: RDMA READ, which the "
+                                   "host that the bytes go to asks for, as the client of ib_read_bw does",
+                            .choices = {"write", "send", "read"}}),
        without_default(bind<&F::service_level>({.key = "service_level",
                                                 .kind = Kind::kInteger,
                                                 .doc = "of its packets and their answers; on Ethernet, with trust pcp in the adapter's profile, the lower "

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/config/arguments.h"
+#include "sim/config/byte_matrix.h"
 #include "sim/config/quantity.h"
 #include "sim/core/time.h"
 #include "sim/fabric/switch.h"
@@ -383,7 +384,7 @@ struct FlowSpec {
   std::int64_t bytes = 0;
   Duration start{0};
   std::int64_t message_size = 1 << 20;
-  std::string operation = "write";  // or send
+  std::string operation = "write";  // or send, or read
   std::uint32_t queue_pairs = 1;
   static constexpr std::uint32_t kOfPath = workload::FlowKind::kOfPath;
   std::uint32_t service_level = kOfPath;  // of its packets and their answers; kOfPath: that of the subnet manager's path record
@@ -404,6 +405,7 @@ struct WorkloadSpec {
   std::vector<std::string> to;     // likewise: receivers of an incast, or hot hosts
   std::int64_t size = kNotGiven;   // bytes of each flow
   std::string sizes;               // a distribution by name or file
+  std::string matrix;              // of all-to-all: a file with the bytes for each pair
   std::int64_t senders = kNotGiven, distance = 1;
   std::int64_t share = kNotGiven;  // of flows to hot hosts, in parts of kFractionParts
   std::int64_t load = kNotGiven;   // of each host's link, likewise
@@ -412,7 +414,7 @@ struct WorkloadSpec {
   std::int64_t in_flight = 1;      // of them
   Duration start{0};
   std::int64_t message_size = 1 << 20;
-  std::string operation = "write";  // or send
+  std::string operation = "write";  // or send; of flows also read
   std::uint32_t queue_pairs = 1, depth = 128;
   std::uint32_t service_level = FlowSpec::kOfPath;
   std::uint32_t traffic_class = 0;
@@ -438,7 +440,8 @@ struct WorkloadSpec {
   std::int64_t eager_size = kNotGiven;
   bool is_graph() const;
 
-  std::shared_ptr<const workload::MessageGraph> goal;  // resolved, of a file
+  std::shared_ptr<const workload::MessageGraph> file_graph;  // resolved, of a file
+  bool is_goal = false;                                      // likewise: the file is GOAL, else an execution trace
   std::size_t root_member = 0;                         // resolved
   std::vector<std::uint32_t> member_queue_pairs;       // resolved, at most, by member
   bool is_ready_graph = false;                         // resolved; is_resolved is for flows
@@ -446,6 +449,7 @@ struct WorkloadSpec {
   bool is_resolved = false;
   std::vector<std::uint32_t> members, targets;  // resolved: adapters; indices into members
   std::vector<std::uint64_t> rates;             // likewise, with a load: of each member's link, in bits per second
+  std::shared_ptr<const ByteMatrix> bytes_by_pair;          // likewise; null: all have the same
   std::optional<workload::SizeDistribution> distribution;  // likewise; none: all flows have one size
 };
 

@@ -31,8 +31,9 @@ const Object& workload_table() {
            {.key = "file",
             .kind = Kind::kReference,
             .doc =
-                "instead of a pattern: a GOAL file (LogGOPSim, ATLAHS), a connection matrix of htsim (.cm) or a flow.txt of HPCC, "
-                "relative to this one; rank or node i is the host i of the list"}),
+                "instead of a pattern: a GOAL file (LogGOPSim, ATLAHS), Chakra execution traces in JSON (one for all hosts, or with {rank} in "
+                "the name one for each), a connection matrix of htsim (.cm) or a flow.txt of HPCC, relative to this one; rank or node i "
+                "is the host i of the list"}),
        bind<&W::algorithm>(
            {.key = "algorithm",
             .kind = Kind::kText,
@@ -114,8 +115,13 @@ const Object& workload_table() {
            {.key = "sizes",
             .kind = Kind::kReference,
             .doc =
-                "bytes of flows by a distribution: websearch, fb-hadoop, ali-storage, solar, or a file relative to this one with "
+                "bytes of flows by a distribution: websearch, fb-hadoop, ali-storage, solar, google-rpc, or a file relative to this one with "
                 "lines of bytes and the percentage of flows that are not larger"}),
+       bind<&W::matrix>(
+           {.key = "matrix",
+            .kind = Kind::kReference,
+            .doc = "of all-to-all, instead of a size: a JSON file relative to this one with a list of rows, one for each host, with "
+                   "the bytes that it sends to each; to itself it sends nothing"}),
        without_default(
            bind<&W::senders>({.key = "senders",
                               .kind = Kind::kInteger,
@@ -130,7 +136,7 @@ const Object& workload_table() {
             .doc = "share of each host's link that the payload of its flows takes; they arrive as a Poisson process"})),
        without_default(bind<&W::duration>({.key = "duration",
                                            .kind = Kind::kDuration,
-                                           .doc = "with load: flows arrive for so long",
+                                           .doc = "with load: flows arrive for so long; left out: as long as the run lasts, in the background",
                                            .min = 1,
                                            .max = kLongest})),
        without_default(
@@ -153,8 +159,9 @@ const Object& workload_table() {
                                .max = 1ll << 30}),
        bind<&W::operation>({.key = "operation",
                             .kind = Kind::kText,
-                            .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive",
-                            .choices = {"write", "send"}}),
+                            .doc = "write: RDMA WRITE; send: SEND, for which the receiver always has a receive; read: RDMA READ, which the "
+                                   "host that the bytes go to asks for, as the client of ib_read_bw does",
+                            .choices = {"write", "send", "read"}}),
        bind<&W::queue_pairs>({.key = "queue_pairs",
                               .kind = Kind::kInteger,
                               .doc = "connections of each flow that share its messages",

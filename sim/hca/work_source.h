@@ -14,7 +14,7 @@
 namespace verbatim::hca {
 
 struct SourceWork {
-  enum class Operation : std::uint8_t { kWrite, kSend };
+  enum class Operation : std::uint8_t { kWrite, kSend, kRead };
   Operation operation = Operation::kWrite;
   std::uint32_t length = 0;  // bytes of the message, 0 to HcaProfile::max_message_bytes
 };
@@ -39,7 +39,7 @@ class WorkSource {
 // All that the peer of a source's queue pair has to know of it.
 struct SourceEnd {
   std::uint32_t number = 0;  // of the queue pair
-  std::uint32_t key = 0;     // R_Key of memory without bytes that WRITEs are made to, from address 0
+  std::uint32_t key = 0;     // R_Key of memory without bytes that WRITEs and READs are made to, from address 0
 };
 
 // How a source's queue pair reaches its peer. Retries as programs usually ask for them.
@@ -49,6 +49,7 @@ struct SourcePath {
   std::uint32_t mtu = 5;  // ibv_mtu
   std::uint16_t pkey_index = 0;
   std::uint32_t first_psn = 0;  // of both directions
+  std::uint8_t reads = 0;       // READs that may be under way, of either end; 0: none is made
   std::uint8_t timeout = 14, retry_cnt = 7, rnr_retry = 7, min_rnr_timer = 12;
 };
 

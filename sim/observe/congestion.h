@@ -33,6 +33,11 @@ class Congestion final : public TraceSink, public PacketObserver, public Diagnos
   std::uint64_t pauses() const { return pauses_; }
   // Sum over the priorities of all ports, from frame to frame.
   std::int64_t paused_ps() const { return paused_ps_; }
+  // The same of the pauses that one port has asked for.
+  std::int64_t paused_ps_by(ComponentId port) const {
+    const auto found = ports_.find(port.value);
+    return found == ports_.end() ? 0 : found->second.paused_ps;
+  }
   // The port that has asked for the longest pauses, all priorities added, in ps.
   Most longest_pausing() const;
   std::uint64_t packets_marked() const { return packets_marked_; }

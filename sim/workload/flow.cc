@@ -9,11 +9,11 @@ using ib::WcStatus;
 // The start is an event of the adapter: a doorbell leaves then, and whoever looks ahead knows how long its
 // effects take.
 Flow::Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths,
-           const FlowParams& params, std::size_t& unfinished)
+           const FlowParams& params, FlowAccount& account)
     : engine_(engine),
       from_(from),
       params_(params),
-      unfinished_(unfinished),
+      account_(account),
       receiver_(params_),
       queue_pairs_(params.queue_pairs),
       unposted_(params.bytes == 0 ? ~std::uint64_t{0} : params.bytes),
@@ -26,13 +26,14 @@ Flow::Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPat
   for (QueuePair& qp : queue_pairs_) {
     qp.end = from.add_source(*this, depth());
     const hca::SourceEnd peer = to.add_source(receiver_, 1);
+    qp.peer = peer.number;
     hca::SourcePath there = paths.there, back = paths.back;
     there.peer = peer;
     back.peer = qp.end;
     from.connect_source(qp.end.number, there);
     to.connect_source(peer.number, back);
   }
-  if (!params.is_background) ++unfinished_;
+  if (!params.is_background) ++account_.unfinished;
   if (params.start != kNever) start_.schedule_at(params.start);
 }
 
@@ -40,6 +41,12 @@ Flow::Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPat
 std::uint32_t Flow::depth() const {
   const std::uint64_t messages = messages_in(is_endless() ? ~std::uint64_t{0} : params_.bytes);
   return static_cast<std::uint32_t>(std::min<std::uint64_t>({params_.depth, from_.profile().max_qp_wr, messages}));
+}
+
+std::vector<Flow::Ends> Flow::ends() const {
+  std::vector<Ends> ends;
+  for (const QueuePair& qp : queue_pairs_) ends.push_back({qp.end.number, qp.peer});
+  return ends;
 }
 
 void Flow::start_now() {
@@ -50,6 +57,7 @@ void Flow::start_now() {
 
 void Flow::on_start() {
   if (status_ != WcStatus::kSuccess) return;
+  if (account_.listener != nullptr) account_.listener->on_flow_started(*this);
   if (params_.off > Duration(0)) turn_.schedule_at(engine_.now() + params_.on);
   post_all();
 }
@@ -92,7 +100,8 @@ Flow::QueuePair& Flow::queue_pair(std::uint32_t qpn) {
 void Flow::note_end() {
   if (!is_done() || finish_ != kNever) return;
   finish_ = engine_.now();
-  if (!params_.is_background) --unfinished_;
+  if (account_.listener != nullptr) account_.listener->on_flow_ended(*this);
+  if (!params_.is_background) --account_.unfinished;
   if (params_.on_sent != nullptr && status_ == WcStatus::kSuccess) params_.on_sent->fire();
 }
 

@@ -1,9 +1,9 @@
 // One flow: so many bytes from one adapter to another, from a start time on, cut into messages that one or
 // several queue pairs send. A message goes to whichever queue pair has room for a request; the last one may
-// be shorter.
+// be shorter. READs are posted by the adapter that the bytes go to, as by the client of ib_read_bw.
 //
-// A flow finishes when its last completion is in the sender's memory: a program that waits for its
-// completions would know then.
+// A flow finishes when its last completion is in the memory of the adapter that posts: a program that waits
+// for its completions would know then.
 #pragma once
 
 #include <cstddef>
@@ -39,14 +39,37 @@ struct FlowPaths {
   hca::SourcePath there, back;
 };
 
+class Flow;
+
+// Is called in the events in which a flow begins to post, and is done.
+class FlowListener {
+ public:
+  virtual void on_flow_started(const Flow& flow) = 0;
+  virtual void on_flow_ended(const Flow& flow) = 0;
+
+ protected:
+  ~FlowListener() = default;
+};
+
+// Of all flows of a run.
+struct FlowAccount {
+  std::size_t unfinished = 0;  // those that are not done and not in the background, and message graphs
+  FlowListener* listener = nullptr;
+};
+
 class Flow final : public hca::WorkSource {
  public:
-  // Before the first event. The adapters outlive the flow's last event, and the flow theirs. `unfinished`
-  // counts the flows that are not done and not in the background.
+  // Before the first event. The adapters and the account outlive the flow's last event, and the flow that of the adapters. The
+  // flow posts its requests at `from`: READs bring the bytes from `to`.
   Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths,
-       const FlowParams& params, std::size_t& unfinished);
+       const FlowParams& params, FlowAccount& account);
 
   const FlowParams& params() const { return params_; }
+  // Numbers of a queue pair at the adapter that posts and at its peer.
+  struct Ends {
+    std::uint32_t from = 0, to = 0;
+  };
+  std::vector<Ends> ends() const;
   bool is_endless() const { return params_.bytes == 0; }
   // Starts a flow whose start is kNever: its first doorbell follows after its delay. Later calls change
   // nothing.
@@ -60,7 +83,7 @@ class Flow final : public hca::WorkSource {
   }
   // kSuccess, or why the flow has failed.
   ib::WcStatus status() const { return status_; }
-  std::uint64_t acknowledged() const { return acknowledged_; }  // bytes
+  std::uint64_t acknowledged() const { return acknowledged_; }  // bytes of completed requests
   // When it was done; kNever: it is not.
   Instant finish() const { return finish_; }
 
@@ -69,8 +92,9 @@ class Flow final : public hca::WorkSource {
     hca::SourceEnd end;
     Ring<std::uint32_t> lengths;  // of the messages that are posted and not completed
     std::uint32_t made = 0;       // of them: the adapter has taken the request
+    std::uint32_t peer = 0;       // the number at the peer
   };
-  // The end that only receives.
+  // The end that posts nothing.
   struct Receiver final : hca::WorkSource {
     explicit Receiver(const FlowParams& of) : params(of) {}
     hca::SourceWork next_work(std::uint32_t) override { CHECK(false); }
@@ -102,7 +126,7 @@ class Flow final : public hca::WorkSource {
   Engine& engine_;
   hca::Endpoint& from_;
   const FlowParams params_;
-  std::size_t& unfinished_;
+  FlowAccount& account_;
   Receiver receiver_;
   std::vector<QueuePair> queue_pairs_;
   std::uint64_t unposted_;          // bytes

@@ -401,6 +401,7 @@ class ListReader : LineReader {
       FlowPlan flow{
           .from = static_cast<std::uint32_t>(*from), .to = static_cast<std::uint32_t>(*to), .bytes = *bytes, .start = when};
       flow.kind = kind({.priority = static_cast<std::uint32_t>(*priority)});
+      flow.port = static_cast<std::uint16_t>(*port);
       file_.nodes = std::max({file_.nodes, flow.from + 1, flow.to + 1});
       file_.flows.push_back(flow);
     }

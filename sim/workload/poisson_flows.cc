@@ -1,5 +1,7 @@
 #include "sim/workload/poisson_flows.h"
 
+#include "sim/workload/traffic.h"
+
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -22,23 +24,49 @@ std::uint64_t draw_exponential(Rng& random) {
   }
 }
 
+namespace {
+
+unsigned __int128 mean_wait_ps(const PoissonParams& params, const SizeDistribution& sizes, std::uint32_t host) {
+  constexpr unsigned __int128 kBitsPerByte = 8, kPsPerSecond = 1'000'000'000'000;
+  CHECK(params.bits_per_second[host] > 0 && params.load > 0);
+  return sizes.scaled_mean() * kBitsPerByte * kPsPerSecond /
+         (static_cast<unsigned __int128>(params.bits_per_second[host]) * params.load * 2);
+}
+
+}  // namespace
+
+ArrivalClock::ArrivalClock(const PoissonParams& params, const SizeDistribution& sizes, std::uint32_t host)
+    : destinations_(params.destinations),
+      sizes_(sizes),
+      host_(host),
+      mean_ps_(mean_wait_ps(params, sizes, host)),
+      random_(params.seed, "workload/poisson/" + std::to_string(host)),
+      start_ps_(wait()) {}
+
+PoissonFlow ArrivalClock::take() {
+  const std::uint32_t to = destinations_.draw(host_, random_);
+  const std::uint64_t bytes = sizes_.draw(random_);
+  const PoissonFlow flow{host_, to, bytes, Duration(start_ps_)};
+  start_ps_ += wait();
+  return flow;
+}
+
+PoissonParams LoadPlan::arrivals() const {
+  PoissonParams params;
+  params.destinations = {static_cast<std::uint32_t>(members.size()), targets, hot_share, hot_parts};
+  params.bits_per_second = bits_per_second;
+  params.load = load;
+  params.seed = seed;
+  return params;
+}
+
 std::vector<PoissonFlow> poisson_flows(const PoissonParams& params, const SizeDistribution& sizes) {
   const std::uint32_t hosts = params.destinations.members;
-  CHECK(hosts >= 2 && params.bits_per_second.size() == hosts && params.load > 0);
-  constexpr unsigned __int128 kBitsPerByte = 8, kPsPerSecond = 1'000'000'000'000;
+  CHECK(hosts >= 2 && params.bits_per_second.size() == hosts);
   std::vector<PoissonFlow> flows;
   for (std::uint32_t host = 0; host < hosts; ++host) {
-    CHECK(params.bits_per_second[host] > 0);
-    // Mean time between the flows of a host.
-    const unsigned __int128 denominator = static_cast<unsigned __int128>(params.bits_per_second[host]) * params.load * 2;
-    const unsigned __int128 mean_ps = sizes.scaled_mean() * kBitsPerByte * kPsPerSecond / denominator;
-    Rng random(params.seed, "workload/poisson/" + std::to_string(host));
-    const auto wait = [&] { return static_cast<std::int64_t>(mean_ps * draw_exponential(random) >> 32); };
-    for (std::int64_t start = wait(); start < to_ps(params.time); start += wait()) {
-      const std::uint32_t to = params.destinations.draw(host, random);
-      const std::uint64_t bytes = sizes.draw(random);
-      flows.push_back({host, to, bytes, Duration(start)});
-    }
+    ArrivalClock clock(params, sizes, host);
+    while (clock.next_start() < params.time) flows.push_back(clock.take());
   }
   std::ranges::sort(flows, {}, [](const PoissonFlow& flow) { return std::tuple(flow.start, flow.from); });
   return flows;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "sim/core/check.h"
+#include "sim/workload/google_rpc_sizes.h"
 
 namespace verbatim::workload {
 
@@ -20,8 +22,7 @@ std::uint64_t SizeDistribution::draw(Rng& random) const {
   // A share with 32 bits behind the millionths, so that large segments have all their sizes.
   constexpr std::uint64_t kFine = 1ull << 32;
   const std::uint64_t share = random.below(kOne * kFine);
-  const auto ends_above = [share](const Point& point) { return point.cumulative * kFine > share; };
-  const auto high = std::ranges::find_if(points_, ends_above);
+  const auto high = std::ranges::upper_bound(points_, share, {}, [](const Point& point) { return point.cumulative * kFine; });
   const auto low = high - 1;
   const auto within = static_cast<unsigned __int128>(share - low->cumulative * kFine) * (high->bytes - low->bytes);
   const auto width = static_cast<unsigned __int128>(high->cumulative - low->cumulative) * kFine;
@@ -37,8 +38,8 @@ struct Row {
   SizeDistribution distribution;
 };
 
-const std::array<Row, 4>& rows() {
-  static const std::array<Row, 4> kRows = {
+const std::array<Row, 5>& rows() {
+  static const std::array<Row, 5> kRows = {
       Row{"websearch",
           SizeDistribution({{0, 0},
                             {10'000, 150'000},
@@ -92,6 +93,7 @@ const std::array<Row, 4>& rows() {
                             {65'535, 600'000},
                             {65'536, 950'000},
                             {262'144, 1'000'000}})},
+      Row{"google-rpc", SizeDistribution({std::begin(kGoogleRpcSizes), std::end(kGoogleRpcSizes)})},
   };
   return kRows;
 }

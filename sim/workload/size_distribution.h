@@ -37,8 +37,8 @@ class SizeDistribution {
   unsigned __int128 scaled_mean_ = 0;
 };
 
-// Distributions by name: "websearch" (DCTCP), "fb-hadoop" (Roy et al., SIGCOMM 2015), "ali-storage" (HPCC, SIGCOMM 2019) and
-// "solar" (Miao et al., SIGCOMM 2022), with the points of HPCC's and ConWeave's generators. Null: none has this name.
+// Distributions by name: "websearch" (DCTCP), "fb-hadoop" (Roy et al., SIGCOMM 2015), "ali-storage" (HPCC, SIGCOMM 2019),
+// "solar" (Miao et al., SIGCOMM 2022) and "google-rpc" (Google's calls before 2008), with the points of HPCC's and ConWeave's generators. Null: none has this name.
 const SizeDistribution* find_size_distribution(std::string_view name);
 std::span<const std::string_view> size_distribution_names();
 

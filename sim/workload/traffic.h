@@ -7,8 +7,19 @@
 
 #include "sim/core/time.h"
 #include "sim/hca/work_source.h"
+#include "sim/workload/poisson_flows.h"
 
 namespace verbatim::workload {
+
+// As scenarios and reports have it.
+constexpr const char* name_of(hca::SourceWork::Operation operation) {
+  switch (operation) {
+    case hca::SourceWork::Operation::kWrite: return "write";
+    case hca::SourceWork::Operation::kSend: return "send";
+    case hca::SourceWork::Operation::kRead: return "read";
+  }
+  return "";
+}
 
 // Properties that the flows of one entry of a file share.
 struct FlowKind {
@@ -28,8 +39,9 @@ struct FlowKind {
 
 struct FlowPlan {
   static constexpr std::uint32_t kNone = ~0u;
-  std::uint32_t from = 0, to = 0;  // adapters
+  std::uint32_t from = 0, to = 0;  // adapters; bytes go from the one to the other, and READs are posted at `to`
   std::uint32_t kind = 0;          // index into Traffic::kinds
+  std::uint16_t port = 0;          // of the receiver as HPCC's files have it, for reports; 0: not given
   std::uint64_t bytes = 0;         // 0: without end
   Duration start{0};               // from the start of the run, or after its trigger
   // Indices into Traffic::triggers.
@@ -52,10 +64,27 @@ struct TriggerPlan {
   friend bool operator==(const TriggerPlan&, const TriggerPlan&) = default;
 };
 
+// Random flows that arrive for as long as the run lasts (PoissonLoad).
+struct LoadPlan {
+  std::uint32_t kind = 0;                     // index into Traffic::kinds
+  std::vector<std::uint32_t> members;         // adapters
+  std::vector<std::uint32_t> targets;         // hot destinations: indices into members
+  std::uint64_t hot_share = 0, hot_parts = 1;
+  std::vector<std::uint64_t> bits_per_second;  // by member
+  std::uint32_t load = 0;                      // see PoissonParams
+  std::uint64_t seed = 1;
+  SizeDistribution sizes;
+  Duration start{0};
+
+  // The targets are the plan's.
+  PoissonParams arrivals() const;
+};
+
 struct Traffic {
   std::vector<FlowKind> kinds;
   std::vector<FlowPlan> flows;
   std::vector<TriggerPlan> triggers;
+  std::vector<LoadPlan> loads;
   bool empty() const { return flows.empty(); }
   // The run does not wait for it.
   bool is_background(const FlowPlan& flow) const { return flow.is_endless() || kinds[flow.kind].is_background; }

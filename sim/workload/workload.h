@@ -8,14 +8,15 @@
 
 #include "sim/workload/flow.h"
 #include "sim/workload/graph_run.h"
+#include "sim/workload/poisson_load.h"
 
 namespace verbatim::workload {
 
 class Workload {
  public:
-  // Before the first event; see Flow.
+  // Before the first event; see Flow. The flow posts its requests at `from`.
   Flow& add(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths, const FlowParams& params) {
-    return flows_.emplace_back(engine, from, to, paths, params, unfinished_);
+    return flows_.emplace_back(engine, from, to, paths, params, account_);
   }
   // Before the flows that fire it, and those that it starts.
   Trigger& add_trigger(const TriggerPlan& plan) { return triggers_.emplace_back(plan); }
@@ -25,17 +26,26 @@ class Workload {
   GraphRun& add_graph(Engine& engine, std::shared_ptr<const MessageGraph> graph, const std::vector<hca::Endpoint*>& places,
                       const GraphRun::Paths& paths, const GraphRunParams& params) {
     const MessageGraph& kept = *graphs_.emplace_back(std::move(graph));
-    return runs_.emplace_back(engine, kept, places, paths, params, unfinished_);
+    return runs_.emplace_back(engine, kept, places, paths, params, account_.unfinished);
   }
+  // See PoissonLoad; nobody waits for it.
+  const PoissonLoad& add_load(Engine& engine, const LoadPlan& plan, const FlowKind& kind, std::vector<hca::Endpoint*> places,
+                              PoissonLoad::Paths paths) {
+    return loads_.emplace_back(engine, plan, kind, std::move(places), std::move(paths));
+  }
+  const std::deque<PoissonLoad>& loads() const { return loads_; }
   const std::deque<GraphRun>& graph_runs() const { return runs_; }
-  bool empty() const { return flows_.empty() && runs_.empty(); }
-  bool is_done() const { return unfinished_ == 0; }
+  // Before the first event; the listener outlives the run.
+  void set_flow_listener(FlowListener& listener) { account_.listener = &listener; }
+  bool empty() const { return flows_.empty() && runs_.empty() && loads_.empty(); }
+  bool is_done() const { return account_.unfinished == 0; }
 
  private:
-  std::size_t unfinished_ = 0;
+  FlowAccount account_;           // flows and runs of graphs point to it
   std::deque<Trigger> triggers_;  // flows point to them
   std::deque<Flow> flows_;        // likewise adapters and timers
   std::vector<std::shared_ptr<const MessageGraph>> graphs_;
+  std::deque<PoissonLoad> loads_;  // likewise
   std::deque<GraphRun> runs_;     // likewise
 };
 

@@ -49,13 +49,13 @@ TEST(Flow, every_key_arrives_and_no_program_is_needed) {
 TEST(Flow, all_findings_at_once) {
   EXPECT_EQ(flow_findings(R"({"from": "server", "to": "server", "bytes": "0 B"},
                              {"from": "sever", "to": "x", "bytes": "1 MiB", "message_size": "2 GiB"},
-                             {"from": "server", "to": "client", "bytes": "1 MiB", "start": "2 ms", "operation": "read"},
+                             {"from": "server", "to": "client", "bytes": "1 MiB", "start": "2 ms", "operation": "reed"},
                              {"from": "server", "to": "client", "bytes": "1 MiB", "start": "2000000 s", "queue_pairs": 0},
                              {"from": "server", "to": "client", "size": "1 MiB"})",
                           R"(, "time_limit": "2 ms")"),
             "/flows/0/bytes: \"0 B\" is out of range; allowed: 1 B to 1024 TiB\n"
             "/flows/1/message_size: \"2 GiB\" is out of range; allowed: 1 B to 1 GiB\n"
-            "/flows/2/operation: \"read\" is not allowed here; allowed: \"write\", \"send\"\n"
+            "/flows/2/operation: \"reed\" is not allowed here; did you mean \"read\"?\n"
             "/flows/3/start: \"2000000 s\" is out of range; allowed: 0 ps to 1000000 s\n"
             "/flows/3/queue_pairs: 0 is out of range; allowed: 1 to 4096\n"
             "/flows/4/size: unknown key; a flow has the keys from, to, bytes, start, message_size, operation, service_level, "

@@ -3,7 +3,9 @@
 #include <map>
 #include <set>
 
+#include "sim/config/graphs.h"
 #include "sim/config/name_patterns.h"
+#include "sim/workload/message_graph.h"
 #include "tests/config/helpers.h"
 
 namespace verbatim::config {
@@ -154,6 +156,90 @@ TEST(Workload, files_of_sizes_are_refused_by_line) {
   }
 }
 
+struct MatrixScenario {
+  std::optional<ScenarioSpec> spec;
+  std::string findings;
+};
+
+// An all-to-all of three hosts with that matrix in a file.
+MatrixScenario with_matrix(const std::string& matrix, const std::string& keys = "") {
+  Folder folder;
+  folder.write("bytes.json", matrix);
+  Diagnostics diagnostics;
+  const std::string text =
+      scenario_text(R"({"pattern": "all-to-all", "hosts": ["h[2-4]"], "matrix": "bytes.json")" + keys + "}");
+  MatrixScenario loaded{load_scenario(folder.write("s.json", text), with_profiles(), diagnostics), ""};
+  loaded.findings = text_of(diagnostics);
+  return loaded;
+}
+
+TEST(Workload, an_all_to_all_may_have_the_bytes_of_each_pair) {
+  const MatrixScenario loaded = with_matrix(R"([[7, "64 KiB", 0], [1, 0, 2], [0, 0, 0]])");
+  ASSERT_TRUE(loaded.spec.has_value()) << loaded.findings;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> sent;
+  for (const workload::FlowPlan& flow : loaded.spec->traffic.flows) {
+    const auto& adapters = loaded.spec->topology.adapters;
+    sent[{adapters[flow.from].name, adapters[flow.to].name}] = flow.bytes;
+  }
+  const std::map<std::pair<std::string, std::string>, std::uint64_t> expected = {
+      {{"h2", "h3"}, 65'536}, {{"h3", "h2"}, 1}, {{"h3", "h4"}, 2}};
+  EXPECT_EQ(sent, expected);
+}
+
+TEST(Workload, a_matrix_that_does_not_fit_is_refused_by_place) {
+  const std::string hint = "; write 0 or more bytes, such as 65536 or \"64 KiB\"\n";
+  const std::pair<const char*, std::string> kTexts[] = {
+      {"{}", "the matrix has not 3 rows; write a list with a row for each of the workload's hosts\n"},
+      {"[[0, 1], [0, 1, 2], 5]",
+       "/0: the row has not 3 numbers; write the bytes to each of the workload's hosts, its own too\n"
+       "/2: the row has not 3 numbers; write the bytes to each of the workload's hosts, its own too\n"},
+      {"[[0, -1, 1.5], [0, 1, null], [0, 1, 2000000000000]]",
+       "/0/1: -1 is no number of bytes" + hint + "/0/2: 1.5 is no number of bytes" + hint + "/1/2: null is no number of bytes" +
+           hint + "/2/2: 2000000000000 is more than 1 TiB" + hint},
+      {"[[5, 0, 0], [0, 0, 0], [0, 0, 0]]", "nobody sends anything; give some pair of hosts bytes\n"}};
+  for (const auto& [text, finding] : kTexts) {
+    const MatrixScenario loaded = with_matrix(text);
+    EXPECT_FALSE(loaded.spec.has_value());
+    EXPECT_EQ(loaded.findings, finding);
+  }
+  EXPECT_EQ(with_matrix("[[0, 1, 1], [1, 0, 1], [1, 1, 0]]", R"(, "size": "1 KiB")").findings,
+            "/workloads/0/matrix: there is a size, too; give one of them\n");
+  EXPECT_EQ(findings(R"({"pattern": "permutation", "size": "1 KiB", "matrix": "x.json"})"),
+            "/workloads/0/matrix: \"matrix\" means nothing for the pattern \"permutation\"; leave it out; it belongs to "
+            "all-to-all\n"
+            "/workloads/0/matrix: there is a size, too; give one of them\n");
+}
+
+// By messages that wait for each other, too.
+TEST(Workload, a_collective_takes_a_matrix) {
+  const MatrixScenario loaded =
+      with_matrix(R"([[0, 100, 0], [10, 0, 20], [0, 0, 0]])", R"(, "algorithm": "pairwise", "repeat": 2)");
+  ASSERT_TRUE(loaded.spec.has_value()) << loaded.findings;
+  const std::vector<DrawnGraph> graphs = draw_graphs(*loaded.spec);
+  ASSERT_EQ(graphs.size(), 1u);
+  const auto traffic = graphs[0].graph->traffic(0, graphs[0].graph->size());
+  EXPECT_EQ(traffic[0].sent, 200u);
+  EXPECT_EQ(traffic[1].sent, 60u);
+  EXPECT_EQ(traffic[2].sent, 0u);
+  EXPECT_EQ(traffic[2].received, 40u);
+}
+
+TEST(Workload, a_load_without_a_duration_is_one_without_end) {
+  const ScenarioSpec spec = scenario(
+      R"({"pattern": "hot-spot", "to": ["h1"], "share": 0.5, "load": 0.25, "sizes": "solar", "start": "3 us"})", R"(, "until": "1 ms")");
+  EXPECT_TRUE(spec.traffic.flows.empty());
+  ASSERT_EQ(spec.traffic.loads.size(), 1u);
+  const workload::LoadPlan& load = spec.traffic.loads[0];
+  EXPECT_TRUE(spec.traffic.kinds[load.kind].is_background);
+  EXPECT_EQ(load.members.size(), 8u);
+  EXPECT_EQ(load.load, 250'000u);
+  EXPECT_EQ(load.start, Duration(3'000'000));
+  EXPECT_EQ(load.targets, (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(findings(R"({"pattern": "random", "load": 0.25, "sizes": "solar"})"),
+            "/workloads: every workload is in the background, so that nothing says when the run ends; give \"until\", or a workload a "
+            "\"size\"\n");
+}
+
 TEST(Workload, all_findings_at_once) {
   EXPECT_EQ(findings(R"({"pattern": "permutaton", "size": "1 MiB"}, {"size": "1 MiB"},
                         {"pattern": "incast", "size": "1 MiB", "load": 0.5, "distance": 2},
@@ -162,7 +248,7 @@ TEST(Workload, all_findings_at_once) {
                         {"name": "c", "pattern": "shift", "hosts": ["h[0-"], "size": "1 MiB"},
                         {"name": "d", "pattern": "shift", "distance": 16, "size": "1 MiB", "sizes": "solar"},
                         {"name": "e", "pattern": "random", "sizes": "websarch", "flows": 1},
-                        {"name": "f", "pattern": "random", "size": "1 B", "load": 0.5},
+                        {"name": "f", "pattern": "random", "size": "1 B", "duration": "1 ms"},
                         {"name": "g", "pattern": "random", "size": "1 B"},
                         {"name": "h", "pattern": "hot-spot", "size": "1 B", "flows": 1},
                         {"name": "i", "pattern": "permutation", "size": "1 B", "on": "1 us"},
@@ -186,10 +272,9 @@ TEST(Workload, all_findings_at_once) {
             "/workloads/6/sizes: there is a \"size\", too; give one of them\n"
             "/workloads/6/distance: each of 8 hosts would send to itself; give another\n"
             "/workloads/7/sizes: there is no distribution \"websarch\"; did you mean \"websearch\"?\n"
-            "/workloads/8/duration: flows that arrive at a load need a time in which they do; give "
-            "\"duration\": \"1 ms\"\n"
-            "/workloads/9: a random workload has a load or a number of flows; give \"load\" and "
-            "\"duration\", or \"flows\"\n"
+            "/workloads/8: a random workload has a load or a number of flows; give \"load\", or \"flows\"\n"
+            "/workloads/8/duration: \"duration\" is that of flows that arrive at a load; give \"load\": 0.5\n"
+            "/workloads/9: a random workload has a load or a number of flows; give \"load\", or \"flows\"\n"
             "/workloads/10/to: a hot-spot has hot hosts; name them with \"to\": [\"h0\"]\n"
             "/workloads/10/share: a hot-spot has a share of flows; give one, such as 0.2\n"
             "/workloads/11/on: only flows without end rest; leave out \"on\" and \"off\", or \"size\"\n"

@@ -36,6 +36,7 @@ inline Imported import_texts(const std::vector<Source>& sources, const Defaults&
   result.written = write_topology(*result.fabric, defaults);
   FileTexts files;
   files.texts["t.json"] = result.written.text;
+  for (const ProfileFile& one : result.written.profiles) files.texts[one.name] = one.text;
   LoadOptions options = with_profiles();
   options.files = &files;
   Diagnostics of_topology;

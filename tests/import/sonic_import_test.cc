@@ -34,6 +34,134 @@ TEST(Sonic, switches_are_joined_by_their_neighbours) {
   EXPECT_EQ(topology.links[2].length_mm, 40'000);
 }
 
+// Tables of a Mellanox switch, in the older way of names; Ethernet8 has a longer cable.
+const std::string kQosTables = R"(, "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m", "Ethernet4": "5m", "Ethernet8": "40m"}},
+    "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4", "dscp_to_tc_map": "[DSCP_TO_TC_MAP|AZURE]"}, "Ethernet4": {"pfc_enable": "3,4"},
+                     "Ethernet8": {"pfc_enable": "3,4"}},
+    "DSCP_TO_TC_MAP": {"AZURE": {"0": "1", "3": "3", "4": "4", "5": "2", "46": "5", "48": "6"}},
+    "BUFFER_POOL": {"ingress_lossless_pool": {"mode": "dynamic", "size": "10000000", "type": "ingress"}},
+    "BUFFER_PROFILE": {
+      "pg_lossless_100000_5m_profile": {"dynamic_th": "-1", "pool": "ingress_lossless_pool", "size": "100352", "xoff": "81920", "xon": "18432"},
+      "pg_lossless_200000_40m_profile": {"dynamic_th": "-1", "pool": "ingress_lossless_pool", "size": "130048", "xoff": "111616", "xon": "18432"},
+      "ingress_lossy_profile": {"dynamic_th": "2", "pool": "ingress_lossless_pool", "size": "0"},
+      "q_lossy_profile": {"dynamic_th": "1", "pool": "egress_lossy_pool", "size": "0"},
+      "egress_lossless_profile": {"static_th": "13945824", "pool": "egress_lossless_pool", "size": "0"}},
+    "BUFFER_PG": {"Ethernet0,Ethernet4|3-4": {"profile": "[BUFFER_PROFILE|pg_lossless_100000_5m_profile]"},
+                  "Ethernet8|3-4": {"profile": "pg_lossless_200000_40m_profile"}, "Ethernet0|0": {"profile": "ingress_lossy_profile"}},
+    "BUFFER_QUEUE": {"Ethernet0|3-4": {"profile": "egress_lossless_profile"}, "Ethernet0|0-2": {"profile": "q_lossy_profile"}},
+    "WRED_PROFILE": {"AZURE_LOSSLESS": {"ecn": "ecn_all", "green_min_threshold": "250000", "green_max_threshold": "2097152",
+                                        "green_drop_probability": "7"}},
+    "SCHEDULER": {"scheduler.0": {"type": "DWRR", "weight": "14"}, "scheduler.1": {"type": "DWRR", "weight": "15"},
+                  "scheduler.2": {"type": "STRICT"}},
+    "QUEUE": {"Ethernet0,Ethernet4,Ethernet8|0": {"scheduler": "scheduler.0"},
+              "Ethernet0,Ethernet4,Ethernet8|3-4": {"scheduler": "[SCHEDULER|scheduler.1]", "wred_profile": "AZURE_LOSSLESS"},
+              "Ethernet0,Ethernet4,Ethernet8|6": {"scheduler": "scheduler.2"}},
+    "PFC_WD": {"Ethernet0": {"action": "drop", "detection_time": "400", "restoration_time": "300"}, "GLOBAL": {"POLL_INTERVAL": "200"}},
+    "TC_TO_QUEUE_MAP": {"AZURE": {"0": "0"}})";
+
+Defaults on_spectrum() {
+  Defaults defaults;
+  Diagnostics diagnostics;
+  defaults.switch_profile_text = read_file(VERBATIM_SOURCE_DIR "/topologies/profiles/spectrum.json", diagnostics).value_or("");
+  defaults.profile_stem = "t";
+  return defaults;
+}
+
+TEST(Sonic, buffers_marks_and_schedulers_become_a_profile) {
+  const std::string neighbours = R"("Ethernet0": {"name": "h1"}, "Ethernet4": {"name": "h2"}, "Ethernet8": {"name": "h3"})";
+  const Imported result = import_texts({{"leaf1.json", config_of("leaf1", neighbours, kQosTables)}}, on_spectrum());
+  ASSERT_TRUE(result.topology) << result.findings;
+  ASSERT_EQ(result.written.profiles.size(), 1u);
+  EXPECT_EQ(result.written.profiles[0].name, "t-leaf1.json");
+  const SwitchSpec& one = result.topology->switches[0];
+  EXPECT_EQ(one.profile, "t-leaf1");
+  const fabric::SwitchProfile& profile = one.switch_profile;
+  const fabric::SharedMemoryParams& shared = profile.shared_memory;
+  EXPECT_EQ(shared.reserved_bytes, 18'432u) << "the size less xoff";
+  EXPECT_EQ(shared.resume_offset_bytes, 18'432u);
+  EXPECT_EQ(shared.lossless_alpha_log2, -1);
+  EXPECT_EQ(shared.lossy_alpha_log2, 2);
+  EXPECT_EQ(shared.output_alpha_log2, 1);
+  const auto cells = [](std::uint64_t bytes) { return (bytes + 95) / 96 * 96; };
+  EXPECT_EQ(shared.bytes, 10'000'000 + 3 * 8 * cells(18'432) + 4 * cells(81'920) + 2 * cells(111'616));
+  ASSERT_EQ(profile.marking.queues.size(), 1u);
+  EXPECT_EQ(profile.marking.queues[0].priorities, "3,4");
+  EXPECT_EQ(profile.marking.queues[0].least_bytes, 250'000u);
+  EXPECT_EQ(profile.marking.queues[0].most_bytes, 2'097'152u);
+  EXPECT_EQ(profile.marking.queues[0].probability_percent, 7u);
+  EXPECT_EQ(profile.arbitration.strict, "6");
+  ASSERT_EQ(profile.arbitration.shares.size(), 7u);
+  EXPECT_EQ(profile.arbitration.shares[1].weight, 15u);
+  EXPECT_EQ(profile.arbitration.shares[3].weight, 1u) << "no scheduler";
+  EXPECT_EQ(profile.watchdog.action, "drop");
+  EXPECT_EQ(profile.watchdog.detection, Duration(400'000'000'000));
+  EXPECT_EQ(profile.watchdog.restoration, Duration(300'000'000'000));
+  EXPECT_EQ(profile.trust, "dscp");
+  EXPECT_EQ(result.topology->links[0].headroom_bytes, 81'920u);
+  EXPECT_EQ(result.topology->links[2].headroom_bytes, 111'616u);
+  for (const char* const sentence : {"the tables TC_TO_QUEUE_MAP\n", "DSCP_TO_TC_MAP AZURE: priorities are DSCP / 8, as those of adapters\n",
+                                     "that queues 1, 2, 5, 7 have no scheduler with a weight; theirs is 1\n"}) {
+    EXPECT_NE(result.assumed().find(std::string("left out of account, of leaf1: ") + sentence), std::string::npos) << result.assumed();
+  }
+}
+
+TEST(Sonic, without_a_profile_to_begin_with_values_are_left_out_and_said_to_be) {
+  const Imported result = import_texts({{"leaf1.json", config_of("leaf1", R"("Ethernet0": {"name": "h1"})", kQosTables)}});
+  ASSERT_TRUE(result.topology) << result.findings;
+  EXPECT_TRUE(result.written.profiles.empty());
+  EXPECT_EQ(result.topology->switches[0].profile, "spectrum");
+  EXPECT_NE(result.assumed().find("thresholds of buffers, WRED profiles and scheduling of 1 switch are those of the switch profile"),
+            std::string::npos);
+}
+
+TEST(Sonic, switches_with_the_same_values_share_a_profile_and_wrong_values_are_said) {
+  const std::string wrong = R"(, "BUFFER_PROFILE": {"p": {"dynamic_th": "9", "size": "x", "xoff": "100", "xon": "18432"}},
+      "BUFFER_PG": {"Ethernet0|3": {"profile": "p"}, "Ethernet0|9": {"profile": "p"}, "Ethernet0": 4},
+      "WRED_PROFILE": {"W": {"ecn": "ecn_all", "green_min_threshold": "5", "green_max_threshold": "4"}, "D": {"ecn": "ecn_none"}},
+      "QUEUE": {"Ethernet0|3": {"wred_profile": "W"}, "Ethernet0|4": {"wred_profile": "D"}})";
+  const Imported result =
+      import_texts({{"a.json", config_of("a", R"("Ethernet0": {"name": "b", "port": "Ethernet0"}, "Ethernet4": {"name": "c", "port": "Ethernet4"})", wrong)},
+                    {"b.json", config_of("b", R"("Ethernet0": {"name": "a", "port": "Ethernet0"}, "Ethernet4": {"name": "h1"})", wrong)},
+                    {"c.json", config_of("c", R"("Ethernet0": {"name": "h2"}, "Ethernet4": {"name": "a", "port": "Ethernet4"})", wrong)}},
+                   on_spectrum());
+  ASSERT_TRUE(result.topology) << result.findings;
+  EXPECT_EQ(result.written.profiles.size(), 1u);
+  EXPECT_EQ(result.topology->switches[2].profile, "t-a");
+  EXPECT_EQ(result.topology->switches[0].switch_profile.shared_memory.lossless_alpha_log2, 0) << "as Spectrum's";
+  for (const char* const sentence :
+       {"left out of account, of a and 2 more: dynamic_th \"9\", which is not from -8 to 7\n",
+        "left out of account, of a and 2 more: size \"x\", which is no number of bytes that a profile takes\n",
+        "left out of account, of a and 2 more: WRED_PROFILE W: its thresholds for green packets are no curve\n",
+        "left out of account, of a and 2 more: WRED_PROFILE D: it drops, and does not mark\n"})
+    EXPECT_NE(result.assumed().find(sentence), std::string::npos) << sentence << result.assumed();
+}
+
+TEST(Lengths, of_a_file_replace_those_of_the_fabric) {
+  Diagnostics diagnostics;
+  Defaults defaults;
+  const auto lengths = read_lengths("a,b,length\n# cables\nleaf1,spine1,12.5 m\nspine1:3,leaf1:3,7 m\nh2,leaf1,0 m\nh2,spine1,1 m\n",
+                                    "l.csv", diagnostics);
+  ASSERT_TRUE(lengths.has_value()) << text_of(diagnostics);
+  defaults.lengths = *lengths;
+  const Imported result = import_texts({{"leaf1.json", kLeaf}, {"spine1.json", kSpine}}, defaults);
+  ASSERT_TRUE(result.topology) << result.findings;
+  EXPECT_EQ(result.topology->links[0].length_mm, 5'000) << "as the file of the switch has it";
+  EXPECT_EQ(result.topology->links[1].length_mm, 0);
+  EXPECT_EQ(result.topology->links[2].length_mm, 7'000) << "ports go before nodes";
+  ASSERT_EQ(result.written.unused_lengths.size(), 1u);
+  EXPECT_EQ(result.written.unused_lengths[0].line, 6u);
+}
+
+TEST(Lengths, lines_that_are_none_are_refused) {
+  Diagnostics diagnostics;
+  EXPECT_FALSE(read_lengths("a,b\na,b,2\na,b,c,2 m\na,b,-2 m\n", "l.csv", diagnostics).has_value());
+  EXPECT_EQ(text_of(diagnostics),
+            "line 1: the line has not three cells; write a,b,length, such as leaf1:3,spine1:1,40 m\n"
+            "line 2: \"2\" is no length; write, for example, 40 m\n"
+            "line 3: the line has not three cells; write a,b,length, such as leaf1:3,spine1:1,40 m\n"
+            "line 4: \"-2 m\" is no length; write, for example, 40 m\n");
+}
+
 TEST(Sonic, files_that_contradict_each_other_are_refused) {
   const std::string other = config_of("spine1", R"("Ethernet8": {"name": "leaf2", "port": "Ethernet8"})");
   EXPECT_EQ(

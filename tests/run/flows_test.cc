@@ -5,32 +5,16 @@
 #include <map>
 #include <sstream>
 
-#include "tests/support/verbatim_run.h"
+#include "tests/run/flow_scenario.h"
 
 namespace verbatim {
 namespace {
 
+using run_tests::kFlow, run_tests::Scenario;
 using support::RunReport;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A scenario on two hosts with these keys.
-class Scenario {
- public:
-  explicit Scenario(const std::string& keys, const std::string& topology = support::topology("two_hosts"))
-      : path_(folder_.path() + "/s.json") {
-    std::ofstream(path_) << R"({"topology": ")" << topology << R"(", )" << keys << "}";
-  }
-  RunReport run(const std::vector<std::string>& options = {}) const {
-    return support::run({.scenario = path_, .options = options});
-  }
-
- private:
-  support::TemporaryFolder folder_;
-  std::string path_;
-};
-
-const std::string kFlow = R"({"from": "server", "to": "client", "bytes": "10 MiB"})";
 const std::string kPingPong = R"("programs": [{"host": "server", "command": "ibv_rc_pingpong -n 100"},
                                               {"host": "client", "command": "ibv_rc_pingpong -n 100 server", "start": "1 ms"}])";
 
@@ -116,37 +100,6 @@ TEST(Flows, an_incast_leaves_figures_of_ports_adapters_and_times) {
     longest = std::max(longest, took);
   }
   EXPECT_EQ(times[1]["longest_ps"], longest);
-}
-
-// The table and the rows agree; a flow that meets nobody takes its ideal time, and four of equal size into one host four of it.
-TEST(Flows, have_their_ideal_time_and_their_slowdown) {
-  const support::TemporaryFolder folder;
-  const std::string table = folder.path() + "/flows.csv";
-  const RunReport alone = Scenario(R"("flows": [)" + kFlow + "]").run();
-  EXPECT_GE(alone.report["flows"][0]["slowdown"], 1.0);
-  EXPECT_LT(alone.report["flows"][0]["slowdown"], 1.002) << alone.report["flows"][0];
-  const RunReport result = support::run({.scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json", .options = {"--flows", table}});
-  ASSERT_EQ(result.code, 0) << result.story();
-  std::istringstream lines(support::text_of_file(table));
-  std::string line;
-  std::getline(lines, line);
-  EXPECT_EQ(line, "flow,workload,from,to,operation,bytes,start_ps,finish_ps,acknowledged,mbps,status,ideal_ps,slowdown");
-  double most = 0;
-  for (const auto& flow : result.report["flows"]) {
-    const auto took = flow["finish_ps"].get<std::int64_t>() - flow["start_ps"].get<std::int64_t>();
-    const auto ideal = flow["ideal_ps"].get<std::int64_t>();
-    EXPECT_GT(ideal, (8 << 20) * 80) << "8 MiB at 100 Gbps";
-    EXPECT_EQ(flow["slowdown"], static_cast<double>(took * 1000 / ideal) / 1000);
-    most = std::max(most, flow["slowdown"].get<double>());
-    std::getline(lines, line);
-    const std::string end = "," + std::to_string(ideal) + "," + flow["slowdown"].dump();
-    EXPECT_TRUE(line.ends_with(end) || line.ends_with(end + "0") || line.ends_with(end + "00")) << line << " " << end;
-  }
-  EXPECT_GT(most, 3.0);
-  const auto& all = result.report["flow_times"].back();
-  EXPECT_EQ(all["most_slowdown"], most);
-  EXPECT_LE(all["p50_slowdown"], all["p95_slowdown"]);
-  EXPECT_LE(all["p95_slowdown"], all["p99_slowdown"]);
 }
 
 // Values of a series file by what, where and number, in the order of time.
@@ -327,6 +280,38 @@ TEST(Flows, beside_programs_both_modes_agree_and_the_run_waits_for_the_flows) {
   ASSERT_EQ(ends.size(), 3u);
   EXPECT_GT(ends[1], ends[0]) << "a flow on the same link delays the programs";
   EXPECT_GT(ends[2], ends[1]);
+}
+
+// Flows without end have nobody who waits for them: the limit ends the run.
+TEST(Flows, in_the_background_alone_last_until_the_limit) {
+  const RunReport result = Scenario(R"("workloads": [{"pattern": "shift"}], "until": "100 us")").run();
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_EQ(result.report["virtual_time_ps"], 100'000'000);
+  for (const auto& flow : result.report["flows"]) EXPECT_GT(flow["acknowledged"], 800'000) << flow;
+}
+
+// Flows arrive for as long as a program runs, and as long as the run shall last.
+TEST(Flows, of_a_load_without_end_arrive_until_the_run_ends) {
+  const std::string load = R"("workloads": [{"pattern": "random", "load": 0.3, "size": "20 KiB"}])";
+  const RunReport result = Scenario(load + R"(, "until": "1 ms")").run({"--verify"});
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("both runs have the same trace"));
+  const auto& workload = result.report["workloads"][0];
+  // 30 % of 100 Gbps for 1 ms at two hosts: 183 flows of 20 KiB each.
+  EXPECT_NEAR(workload["flows"].get<double>(), 2 * 183, 70);
+  EXPECT_GT(workload["finished"].get<int>(), workload["flows"].get<int>() - 10);
+  const RunReport drawn =
+      Scenario(R"("workloads": [{"pattern": "random", "load": 0.3, "size": "20 KiB", "duration": "1 ms"}])").run();
+  ASSERT_EQ(drawn.report["flows"].size(), result.report["flows"].size());
+  for (std::size_t i = 0; i < drawn.report["flows"].size(); ++i) {
+    for (const char* const key : {"from", "to", "bytes", "start_ps"})
+      EXPECT_EQ(drawn.report["flows"][i][key], result.report["flows"][i][key]) << i;
+  }
+  const Scenario beside(kPingPong + ", " + load);
+  const RunReport slices = beside.run(), call_by_call = beside.run({"--call-by-call"});
+  EXPECT_EQ(slices.code, 0) << slices.story();
+  EXPECT_EQ(slices.digest(), call_by_call.digest());
+  EXPECT_GT(slices.report["workloads"][0]["flows"], 300);
 }
 
 TEST(Flows, a_deadlock_of_programs_is_found_when_the_flows_are_done) {

@@ -92,7 +92,7 @@ const std::map<std::string, std::set<std::string>>& include_table() {
       {"sim/explore", {"sim/core"}},
       {"sim/config",
        {"sim/core", "sim/ib", "sim/mad", "sim/management", "sim/cm", "sim/fabric", "sim/host", "sim/hca",
-        "sim/hca/congestion", "sim/workload", "sim/subnet", "sim/faults", "sim/observe", "sim/config/generate", "verbs_shim/protocol"}},
+        "sim/hca/congestion", "sim/hca/light", "sim/workload", "sim/subnet", "sim/faults", "sim/observe", "sim/config/generate", "verbs_shim/protocol"}},
       {"sim/config/generate", {"sim/config"}},
       // Readers of other tools' files, which know nothing of the model.
       {"sim/config/import", {"sim/core", "sim/config"}},

@@ -126,8 +126,9 @@ TEST(FlowList, is_exact_to_the_picosecond) {
   const FlowFile file = list("3\n0 5 3 100 1000 2.000000001\n1 0 3 100 7 2.000000001\n5 1 0 100 9 2.0000000010019999\n");
   EXPECT_EQ(file.nodes, 6u);
   ASSERT_EQ(file.flows.size(), 3u);
-  EXPECT_EQ(file.flows[0], (FlowPlan{.from = 0, .to = 5, .bytes = 1000, .start = Duration(2'000'000'001'000)}));
-  EXPECT_EQ(file.flows[2], (FlowPlan{.from = 5, .to = 1, .kind = 1, .bytes = 9, .start = Duration(2'000'000'001'001)}));
+  EXPECT_EQ(file.flows[0], (FlowPlan{.from = 0, .to = 5, .port = 100, .bytes = 1000, .start = Duration(2'000'000'001'000)}));
+  const Duration last(2'000'000'001'001);
+  EXPECT_EQ(file.flows[2], (FlowPlan{.from = 5, .to = 1, .kind = 1, .port = 100, .bytes = 9, .start = last}));
   EXPECT_EQ(file.kinds, (std::vector<FlowFile::Kind>{{.priority = 3}, {.priority = 0}}));
 }
 

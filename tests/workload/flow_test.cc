@@ -23,6 +23,7 @@ FlowPaths paths() {
   paths.there.address.dlid = 2;
   paths.back.address.dlid = 1;
   paths.there.address.port = paths.back.address.port = 1;
+  paths.there.reads = paths.back.reads = 16;
   return paths;
 }
 
@@ -97,6 +98,60 @@ TEST(FlowTest, w1_finishes_when_the_formula_says) {
   }
 }
 
+// The same of one READ: the request there, then the packets of the response back. The completion entry leaves behind
+// the payload's write.
+std::int64_t finish_time_of_read(const Terms& x, std::int64_t start, std::int64_t bytes) {
+  constexpr std::int64_t kMtu = 4096, kSendEntry = 128, kCqe = 64, kLrh = 8, kReth = 16, kAeth = 4;
+  constexpr std::int64_t kOverhead = 8 + 12 + 4 + 2;  // LRH, BTH, ICRC, VCRC
+  const std::int64_t packets = (bytes + kMtu - 1) / kMtu, last = bytes - (packets - 1) * kMtu;
+  const auto propagation = to_ps(x.link.propagation);
+  const auto through_switch = [&](std::int64_t head) {
+    return Terms::after(head, x.switch_profile.core_clock_hz, x.switch_profile.cut_through_cycles);
+  };
+  std::int64_t t = x.stage(start + x.one_way(), x.profile.doorbell);
+  t = x.stage(t + x.dma_read(kSendEntry), x.profile.wqe_decode);
+  t = x.stage(t, x.profile.packetize);
+  t = through_switch(t + x.wire(kLrh) + propagation) + x.wire(kOverhead + kReth) + propagation;
+  t = x.stage(t, x.profile.receive_check);
+  const std::int64_t first = std::min(bytes, kMtu), most = x.profile.pcie.max_payload_bytes;
+  const std::int64_t completions = (first + most - 1) / most;
+  t += x.dma_read(static_cast<std::uint64_t>(first + (completions - 1) * x.profile.pcie.completion_header_bytes));
+  t = x.stage(t, x.profile.packetize);
+  const std::int64_t interval = Terms::after(0, x.profile.core_clock_hz, x.profile.receive_check.interval_cycles);
+  std::int64_t at_output = 0, checked = 0, written = 0;
+  for (std::int64_t i = 0; i < packets; ++i) {
+    const std::int64_t length = i + 1 == packets ? last : kMtu, payload = (length + 3) / 4 * 4;
+    const bool has_aeth = i == 0 || i + 1 == packets;
+    const std::int64_t wire = x.wire(static_cast<std::uint64_t>(payload + kOverhead + (has_aeth ? kAeth : 0)));
+    at_output = std::max(at_output, through_switch(t + x.wire(kLrh) + propagation)) + wire;
+    checked = std::max(x.stage(at_output + propagation, x.profile.receive_check), checked + interval);
+    t += wire;
+    const std::int64_t writes = (length + most - 1) / most;
+    const std::int64_t on_pcie = length + writes * x.profile.pcie.write_header_bytes;
+    written = std::max(written, checked) + x.pcie(static_cast<std::uint64_t>(on_pcie));
+  }
+  return std::max(x.stage(checked, x.profile.completion), written) + x.dma_write(kCqe);
+}
+
+TEST(FlowTest, r1_finishes_when_the_formula_says) {
+  for (const std::int64_t bytes : {64ll, 4096ll, 4097ll, 100'000ll, 1ll << 20}) {
+    SCOPED_TRACE(bytes);
+    World world(over_a_switch());
+    Workload workload;
+    FlowParams params;
+    params.bytes = static_cast<std::uint64_t>(bytes);
+    params.message_bytes = 1 << 30;
+    params.start = instant_from_ps(7'000'123);
+    params.operation = hca::SourceWork::Operation::kRead;
+    Flow& flow = add(workload, world, params);
+    world.run();
+    EXPECT_TRUE(workload.is_done());
+    EXPECT_EQ(flow.status(), WcStatus::kSuccess);
+    const Terms x{test::test_profile(), test::test_link(), {}};
+    EXPECT_EQ(to_ps(flow.finish()), finish_time_of_read(x, 7'000'123, bytes));
+  }
+}
+
 TEST(FlowTest, w1_in_numbers) {
   const Terms x{test::test_profile(), test::test_link(), {}};
   // 244,141 packets, 26 bytes more each and 16 in the first, 80 ps a byte: 80.5078 ms, and the way.
@@ -108,7 +163,8 @@ TEST(FlowTest, w1_in_numbers) {
 }
 
 TEST(FlowTest, every_byte_is_acknowledged_whatever_the_messages_and_queue_pairs) {
-  for (const auto operation : {hca::SourceWork::Operation::kWrite, hca::SourceWork::Operation::kSend}) {
+  using Operation = hca::SourceWork::Operation;
+  for (const auto operation : {Operation::kWrite, Operation::kSend, Operation::kRead}) {
     for (const std::uint32_t queue_pairs : {1u, 2u, 7u}) {
       for (const std::uint32_t message : {100u, 4'096u, 50'000u}) {
         World world(over_a_switch());

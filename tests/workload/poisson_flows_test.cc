@@ -12,7 +12,7 @@ namespace {
 
 TEST(SizeDistributionTest, means_are_those_of_the_published_distributions) {
   const std::pair<const char*, std::uint64_t> kMeans[] = {
-      {"websearch", 1'711'250}, {"fb-hadoop", 120'421}, {"ali-storage", 40'870}, {"solar", 39'424}};
+      {"websearch", 1'711'250}, {"fb-hadoop", 120'421}, {"ali-storage", 40'870}, {"solar", 39'424}, {"google-rpc", 2'892}};
   EXPECT_EQ(size_distribution_names().size(), std::size(kMeans));
   for (const auto& [name, mean] : kMeans) {
     ASSERT_NE(find_size_distribution(name), nullptr) << name;
@@ -38,7 +38,8 @@ TEST(SizeDistributionTest, draws_have_the_distribution_and_its_mean) {
     }
     const double mean =
         static_cast<double>(std::accumulate(draws.begin(), draws.end(), std::uint64_t{0})) / kDraws;
-    EXPECT_NEAR(mean / static_cast<double>(distribution.mean()), 1, 0.02);
+    // Of google-rpc the standard error is 5 %: few calls are thousands of times as long as most.
+    EXPECT_NEAR(mean / static_cast<double>(distribution.mean()), 1, name == "google-rpc" ? 0.2 : 0.02);
   }
 }
 

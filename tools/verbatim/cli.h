@@ -49,6 +49,8 @@ struct RunOptions {
   std::string pcap_per = "port";  // each packet at every "port" that it passes, or once on every "link"
   std::string calls;  // a file for the programs' calls
   std::string flows;  // a file for the table of flows
+  std::string flows_form = "csv";  // or fct
+  std::string links;  // a file for the table of links
   std::string series, series_step;  // a file for time series, and a time or "change"; empty: 10 us
   std::vector<std::string> watch;  // hosts and switches that trace, capture and recording show; empty: all
   std::string watch_time;          // "FROM..TO" that they show; empty: always

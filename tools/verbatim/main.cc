@@ -68,6 +68,9 @@ void add_import(CLI::App& app, ImportOptions& options) {
   verb->add_option("--out,-o", options.out, "the topology to write")->type_name("FILE")->required();
   take_choice(verb->add_option("--format", options.format, "the format (default: by content)"), import_formats());
   verb->add_option("--length", options.length, "of cables whose length the files do not say")->type_name("LENGTH")->capture_default_str();
+  verb->add_option("--lengths", options.lengths,
+                   "a CSV file with the lengths of cables, lines such as leaf1:3,spine1:1,40 m or h1,leaf1,2 m; they replace those of the files")
+      ->type_name("FILE");
   verb->add_option("--rate", options.rate, "of cables whose rate the files do not say (default: EDR 4x, on Ethernet 100 Gbps)")->type_name("RATE");
   verb->add_option("--hca", options.hca, "adapter profile of all hosts (default: by device and rate)")->type_name("PROFILE");
   verb->add_option("--switch", options.switch_profile, "profile of all switches (default: by device and rate)")->type_name("PROFILE");

@@ -106,7 +106,16 @@ void add_show(CLI::App* verb, RunOptions& options) {
       ->type_name("NODE");
   verb->add_option("--watch-time", options.watch_time, "with --trace, --pcap or --record: only this part of the run, such as 10ms..10.5ms")
       ->type_name("FROM..TO");
-  verb->add_option("--flows", options.flows, "write a line for each flow as CSV to this file: ends, bytes, start, finish, rate")->type_name("FILE");
+  verb->add_option("--flows", options.flows, "write a line for each flow as CSV to this file: ends, bytes, times, slowdown, retransmissions, marks, path")
+      ->type_name("FILE");
+  take_choice(verb->add_option("--flows-form", options.flows_form,
+                               "with --flows: csv, or fct: the lines of HPCC's fct.txt, of finished flows alone")
+                  ->capture_default_str(),
+              {"csv", "fct"});
+  verb->get_option("--flows-form")->needs(verb->get_option("--flows"));
+  verb->add_option("--links", options.links,
+                   "write a line for each direction of each link as CSV to this file: packets, use, longest queue, waits, pauses, marks, drops")
+      ->type_name("FILE");
   verb->add_option("--series", options.series,
                    "write time series as CSV to this file: output queues, pauses, marks, drops, bytes sent, rates of queue pairs")
       ->type_name("FILE");

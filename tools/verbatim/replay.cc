@@ -61,6 +61,8 @@ bool show_as(const RunOptions& show, RunPlan& plan, RunOptions& options) {
   options.flows = show.flows;
   options.watch = show.watch;
   options.watch_time = show.watch_time;
+  options.flows_form = show.flows_form;
+  options.links = show.links;
   options.snap_length = show.snap_length;
   options.explain_latency = show.explain_latency;
   options.out = show.out;

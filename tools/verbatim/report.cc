@@ -462,7 +462,10 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
   if (!figures.flows.empty()) {
     Json& flows = json["flows"] = Json::array();
     const std::size_t rows = std::min(figures.flows.size(), kMostFlowRows);
-    for (std::size_t i = 0; i < rows; ++i) flows.push_back(flow_json(i, plan.scenario, figures.flows[i]));
+    for (std::size_t i = 0; i < rows; ++i) {
+      const FlowFacts::Facts* const facts = i < figures.flow_facts.size() ? &figures.flow_facts[i] : nullptr;
+      flows.push_back(flow_json(i, plan.scenario, figures.flows[i], facts));
+    }
     if (rows < figures.flows.size()) json["flows_left_out"] = figures.flows.size() - rows;
     json["flow_times"] = to_json(flow_times(plan.scenario.traffic, figures.flows));
     if (!plan.scenario.workloads.empty()) json["workloads"] = to_json(workloads_of(plan.scenario, figures.flows));

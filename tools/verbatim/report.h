@@ -45,6 +45,7 @@ struct RunFigures {
   const observe::Losses* losses = nullptr;   // outlives the figures
   const observe::Congestion* congestion = nullptr;  // likewise
   std::vector<FlowFigures> flows;            // in the order of the scenario's
+  std::vector<FlowFacts::Facts> flow_facts;  // likewise, of the flows that the scenario lists; empty: nobody has asked for them
   std::vector<GraphFigures> graphs;          // by name
   nlohmann::ordered_json ports, congestion_counters;  // see run_congestion.h; empty: there are none
 };

@@ -170,7 +170,7 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
   if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
   for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap),
                                    std::pair("--calls", &options.calls), std::pair("--series", &options.series),
-                                   std::pair("--flows", &options.flows),
+                                   std::pair("--flows", &options.flows), std::pair("--links", &options.links),
                                    std::pair("--explain-latency", &options.explain_latency)}) {
     if (file->empty()) continue;
     diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,
@@ -250,6 +250,7 @@ void check_result_files(const RunOptions& options, config::Diagnostics& diagnost
                                                               {"--calls", options.calls},
                                                               {"--series", options.series},
                                                               {"--flows", options.flows},
+                                                              {"--links", options.links},
                                                               {"--explain-latency", options.explain_latency},
                                                               {"--junit", options.junit}};
   for (const auto& [name, file] : files) {

@@ -26,9 +26,7 @@ const std::string& to_of(const config::ScenarioSpec& scenario, const FlowPlan& f
 const FlowKind& kind_of(const config::ScenarioSpec& scenario, const FlowPlan& flow) {
   return scenario.traffic.kinds[flow.kind];
 }
-const char* operation_of(const FlowKind& kind) {
-  return kind.operation == hca::SourceWork::Operation::kSend ? "send" : "write";
-}
+const char* operation_of(const FlowKind& kind) { return workload::name_of(kind.operation); }
 
 std::string name_of(std::size_t index, const config::ScenarioSpec& scenario) {
   const FlowPlan& flow = scenario.traffic.flows[index];
@@ -102,10 +100,25 @@ std::vector<FlowFigures> figures_of(config::Simulation& simulation, const worklo
   return figures;
 }
 
+workload::Traffic with_arrivals(const workload::Traffic& traffic, config::Simulation& simulation,
+                                std::span<const workload::PoissonLoad* const> loads, std::vector<FlowFigures>& figures) {
+  workload::Traffic all = traffic;
+  config::IdealTimes ideals(simulation);
+  for (const workload::PoissonLoad* const load : loads) {
+    for (const workload::PoissonLoad::Arrival& one : load->arrivals()) {
+      all.flows.push_back(one.plan);
+      figures.push_back({instant_from_ps(one.plan.start.count()), one.finish, one.acknowledged, one.status,
+                         ideals.of(traffic.kinds[one.plan.kind], one.plan).value_or(Duration(0))});
+    }
+  }
+  return all;
+}
+
 std::optional<std::uint64_t> slowdown_of(const FlowFigures& figures) {
   if (!is_finished(figures) || figures.ideal <= Duration(0)) return std::nullopt;
   const auto took = static_cast<unsigned __int128>((figures.finish - figures.start).count());
-  return std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(took * 1000 / static_cast<std::uint64_t>(figures.ideal.count())));
+  const auto ideal = static_cast<std::uint64_t>(figures.ideal.count());
+  return std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(took * 1000 / ideal));
 }
 
 supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload,
@@ -113,9 +126,10 @@ supervisor::RunResult run_flows(Engine& engine, const workload::Workload& worklo
   using supervisor::Outcome;
   const Interruption::Watch watch;
   supervisor::RunResult result;
-  while (!workload.is_done()) {
+  const bool has_end = !workload.is_done();
+  while (!has_end || !workload.is_done()) {
     if (engine.empty()) {
-      result.outcome = Outcome::kDeadlock;
+      if (has_end) result.outcome = Outcome::kDeadlock;
       break;
     }
     if (engine.next_event_time() > limits.virtual_end) {
@@ -364,7 +378,7 @@ std::string failure_of(std::size_t index, const config::ScenarioSpec& scenario, 
 }
 
 nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& scenario,
-                                 const FlowFigures& figures) {
+                                 const FlowFigures& figures, const FlowFacts::Facts* facts) {
   using Json = nlohmann::ordered_json;
   const FlowPlan& flow = scenario.traffic.flows[index];
   const FlowKind& kind = kind_of(scenario, flow);
@@ -387,12 +401,28 @@ nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& 
   json["ideal_ps"] = figures.ideal == Duration(0) ? Json() : Json(figures.ideal.count());
   const auto slowdown = slowdown_of(figures);
   json["slowdown"] = slowdown ? Json(number_of_thousandths(static_cast<std::int64_t>(*slowdown))) : Json();
+  if (facts != nullptr) {
+    json["sent_again"] = facts->sent_again;
+    json["marked"] = facts->marked;
+    json["notified"] = facts->notified;
+    json["held_ps"] = facts->held.count();
+    json["path"] = facts->path;
+  }
   return json;
 }
 
+namespace {
+
+std::string text_of(const FlowFacts::Facts& facts) {
+  return join(",", facts.sent_again, ",", facts.marked, ",", facts.notified, ",", facts.held.count(), ",", facts.path);
+}
+
+}  // namespace
+
 void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario,
-                      std::span<const FlowFigures> figures) {
-  std::fputs("flow,workload,from,to,operation,bytes,start_ps,finish_ps,acknowledged,mbps,status,ideal_ps,slowdown\n", file);
+                      std::span<const FlowFigures> figures, std::span<const FlowFacts::Facts> facts) {
+  std::fputs("flow,workload,from,to,operation,bytes,start_ps,finish_ps,acknowledged,mbps,status,ideal_ps,slowdown,"
+             "sent_again,marked,notified,held_ps,path\n", file);
   const auto time = [](Instant when) { return when == kNever ? std::string() : std::to_string(to_ps(when)); };
   for (std::size_t i = 0; i < figures.size(); ++i) {
     const FlowPlan& flow = scenario.traffic.flows[i];
@@ -406,7 +436,7 @@ void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario,
         time(of.start), ",", time(of.finish), ",", of.acknowledged, ",",
         has_rate ? std::to_string(mbps_of(of.acknowledged, of.finish - of.start)) : "", ",",
         ib::names_of(of.status).name, ",", of.ideal == Duration(0) ? "" : std::to_string(of.ideal.count()), ",",
-        slowdown ? thousandths_text(*slowdown) : "", "\n");
+        slowdown ? thousandths_text(*slowdown) : "", i < facts.size() ? text_of(facts[i]) : ",,,,,", "\n");
     std::fputs(line.c_str(), file);
   }
 }

@@ -15,6 +15,7 @@
 #include "sim/supervisor/spec/options.h"
 #include "sim/supervisor/spec/run_result.h"
 #include "sim/workload/workload.h"
+#include "tools/verbatim/flow_facts.h"
 
 namespace verbatim::cli {
 
@@ -33,7 +34,12 @@ std::vector<FlowFigures> figures_of(config::Simulation& simulation, const worklo
 // it. None: the flow is not finished, or has no ideal time.
 std::optional<std::uint64_t> slowdown_of(const FlowFigures& figures);
 
-// Runs the flows until all are done, nothing can happen any more, a limit or an interruption.
+// The traffic with the flows that loads without end have made, behind all others, and their figures behind the others'.
+workload::Traffic with_arrivals(const workload::Traffic& traffic, config::Simulation& simulation,
+                                std::span<const workload::PoissonLoad* const> loads, std::vector<FlowFigures>& figures);
+
+// Runs the flows until all are done, nothing can happen any more, a limit or an interruption. If all are in the background, it is
+// the limit that ends them.
 supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload, const supervisor::Limits& limits);
 
 // "flow 0, a to b: 1 GiB in 87.12 us, 98.6 Gbps, from 0 us to 87.12 us"; one line without its end. `index` is the flow's place
@@ -75,8 +81,11 @@ std::string failure_of(std::size_t index, const config::ScenarioSpec& scenario, 
 
 // run.json has a row of each of so many flows at most.
 inline constexpr std::size_t kMostFlowRows = 10'000;
-nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& scenario, const FlowFigures& figures);
+// `facts`: null unless somebody has asked for them.
+nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& scenario, const FlowFigures& figures,
+                                 const FlowFacts::Facts* facts);
 // A line of each flow as CSV, under a line of titles.
-void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario, std::span<const FlowFigures> figures);
+void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario, std::span<const FlowFigures> figures,
+                      std::span<const FlowFacts::Facts> facts);
 
 }  // namespace verbatim::cli

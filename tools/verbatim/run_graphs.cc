@@ -35,7 +35,8 @@ std::vector<CollectiveFigures> runs_of(const std::vector<std::uint64_t>& rates, 
       last = std::max(last, run.ended(id));  // kNever is the latest
     }
     row.finish = last;
-    if (last != kNever && drawn.spec->goal == nullptr) row.bandwidth = bandwidth_of(one, last - row.start);
+    const bool has_bandwidth = drawn.spec->file_graph == nullptr && drawn.spec->matrix.empty();
+    if (last != kNever && has_bandwidth) row.bandwidth = bandwidth_of(one, last - row.start);
   }
   return rows;
 }
@@ -49,10 +50,10 @@ std::vector<GraphFigures> figures_of(const config::TopologySpec& topology, const
   for (std::size_t i = 0; i < graphs.size(); ++i) {
     const config::DrawnGraph& drawn = graphs[i];
     const workload::GraphRun& run = *runs[i];
-    const bool is_file = drawn.spec->goal != nullptr;
+    const bool is_file = drawn.spec->file_graph != nullptr;
     GraphFigures& one = all.emplace_back();
     one.name = drawn.spec->name;
-    one.pattern = is_file ? "goal" : drawn.spec->pattern;
+    one.pattern = !is_file ? drawn.spec->pattern : drawn.spec->is_goal ? "goal" : "execution-trace";
     if (!is_file) one.algorithm = name_of(config::algorithm_of(*drawn.spec));
     one.what = is_file ? drawn.spec->file : one.pattern + " by " + one.algorithm;
     one.hosts = drawn.adapters.size();

@@ -115,6 +115,10 @@ std::string Observers::add_to(config::Simulation& simulation, const RunOptions& 
   if (!options.flows.empty()) {
     if (std::string failure = flow_file.open(options.flows); !failure.empty()) return failure;
   }
+  if (!options.links.empty()) {
+    if (std::string failure = link_file.open(options.links); !failure.empty()) return failure;
+    tracer.add(link_counts.emplace(simulation.components()));
+  }
   if (!options.series.empty()) {
     if (std::string failure = series.open(options.series, simulation.components(), plan.series_step, tracer);
         !failure.empty())

@@ -26,7 +26,9 @@
 #include "tools/verbatim/debugger.h"
 #include "tools/verbatim/output_file.h"
 #include "tools/verbatim/overview_recorder.h"
+#include "tools/verbatim/flow_facts.h"
 #include "tools/verbatim/run_facts.h"
+#include "tools/verbatim/run_links.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_recording.h"
 #include "tools/verbatim/run_series.h"
@@ -50,7 +52,7 @@ class Explanation {
 struct Observers {
   observe::DigestSink digest;
   observe::Counters counters;
-  OutputStream trace_file, pcap_file, calls_file, facts_file, recording_file, call_list_file, flow_file;
+  OutputStream trace_file, pcap_file, calls_file, facts_file, recording_file, call_list_file, flow_file, link_file;
   CallList call_list;
   Explanation explanation;
   std::optional<observe::TextTraceSink> text;
@@ -61,6 +63,8 @@ struct Observers {
   std::optional<RunFacts> run_facts;
   std::optional<RunRecording> recording;
   std::optional<OverviewRecorder> overview;  // of --record and --keep-trace
+  std::optional<FlowFacts> flow_facts;
+  std::optional<LinkCounts> link_counts;
   RunSeries series;
   std::optional<Debugger> debugger;
   std::optional<observe::Watched> watched_text, watched_recording, watched_packets;  // what the three files get

@@ -34,6 +34,7 @@
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_cause.h"
 #include "tools/verbatim/run_congestion.h"
+#include "tools/verbatim/completion_times.h"
 #include "tools/verbatim/run_flows.h"
 #include "tools/verbatim/run_graphs.h"
 #include "tools/verbatim/run_hosts.h"
@@ -144,6 +145,12 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   }
   if (report != nullptr) simulation.tracer().add(observers.windows);
   const std::vector<const workload::Flow*> added_flows = config::add_traffic(simulation, plan.scenario.traffic, *flows);
+  if (!options.flows.empty() && options.flows_form != "fct") {
+    FlowFacts& facts = observers.flow_facts.emplace(simulation, plan.scenario.traffic, added_flows);
+    simulation.tracer().add(facts);
+    flows->set_flow_listener(facts);
+  }
+  const std::vector<const workload::PoissonLoad*> loads = config::add_loads(simulation, plan.scenario.traffic, *flows);
   const std::vector<config::DrawnGraph> graphs = config::draw_graphs(plan.scenario);
   const std::vector<const workload::GraphRun*> graph_runs = config::add_graphs(simulation, graphs, *flows);
   // Who sits at a terminal of a host, or in gdb, has it alone.
@@ -310,10 +317,15 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.ports = ports_of(simulation, observers.congestion);
   figures.congestion_counters = congestion_counters_of(simulation);
   figures.flows = figures_of(simulation, plan.scenario.traffic, added_flows);
+  if (observers.flow_facts) figures.flow_facts = observers.flow_facts->finish();
+  std::optional<RunPlan> grown;  // with flows that loads without end have made
+  if (!loads.empty())
+    grown.emplace(plan).scenario.traffic = with_arrivals(plan.scenario.traffic, simulation, loads, figures.flows);
+  const RunPlan& of_run = grown ? *grown : plan;
   figures.graphs = figures_of(topology, graphs, graph_runs);
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
-  Verdict verdict = judge(plan, result, figures, output);
+  Verdict verdict = judge(of_run, result, figures, output);
   // A failed completion, a refused call and an overrun have a diagnosis; without one there is nothing to look for.
   if (!figures.diagnoses.empty() || !figures.checks.empty())
     figures.failures = observe::failures_of(observers.facts.lines(figures.diagnoses, figures.checks));
@@ -322,7 +334,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     observers.overview->add_flows(plan.scenario, figures.flows);
     observers.overview->add_graphs(graphs, graph_runs);
   }
-  const auto run_json = [&] { return run_json_of(plan, result, figures, output); };
+  const auto run_json = [&] { return run_json_of(of_run, result, figures, output); };
   std::vector<std::string> failures = observers.finish(simulation.components(), figures.virtual_end, run_json);
   if (std::string failure = output.finish(); !failure.empty())
     failures.insert(failures.begin(), std::move(failure));
@@ -339,19 +351,24 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     }
   }
   if (observers.flow_file.get() != nullptr) {
-    write_flow_table(observers.flow_file.get(), plan.scenario, figures.flows);
+    if (options.flows_form == "fct") write_completion_times(observers.flow_file.get(), of_run.scenario, figures.flows);
+    else write_flow_table(observers.flow_file.get(), of_run.scenario, figures.flows, figures.flow_facts);
     if (std::string failure = observers.flow_file.close(); !failure.empty()) failures.push_back(std::move(failure));
   }
+  if (observers.link_counts) {
+    observers.link_counts->write_table(observers.link_file.get(), simulation, observers.congestion, figures.virtual_end);
+    if (std::string failure = observers.link_file.close(); !failure.empty()) failures.push_back(std::move(failure));
+  }
   if (!options.junit.empty()) {
-    std::string failure = write_document(options.junit, junit_of_run(plan, verdict));
+    std::string failure = write_document(options.junit, junit_of_run(of_run, verdict));
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   if (options.style.is_for_people()) {
-    std::fputs(text_of_flows(plan.scenario, figures.flows, figures.virtual_end).c_str(), stdout);
+    std::fputs(text_of_flows(of_run.scenario, figures.flows, figures.virtual_end).c_str(), stdout);
     std::fputs(text_of(figures.graphs).c_str(), stdout);
     std::fflush(stdout);
   }
-  for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);
+  for (const std::string& warning : warnings_of(of_run, result, figures)) complain("warning: " + warning);
   log_diagnoses(figures.diagnoses);
   tell_checks(figures.checks, figures.check_levels);
   // These are about real time, so who compares what runs say is not to see them.
@@ -359,7 +376,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
   }
   for (const std::string& sentence : verdict.sentences) complain(sentence);
-  for (const std::string& failure : drawn_failures_of(plan, result, figures)) complain("freedom: " + failure);
+  for (const std::string& failure : drawn_failures_of(of_run, result, figures)) complain("freedom: " + failure);
   if (report == nullptr || report->wants_first_cause) {
     for (const std::string& line : lines_of(figures.cause)) complain(line);
   }
@@ -368,7 +385,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (observers.has_lost_record) verdict.code = kMachineFault;
   if (answer != nullptr) tell_run(*answer, run_json(), verdict, failures);
   if (report != nullptr) {
-    fill(*report, plan, result, figures, output, verdict);
+    fill(*report, of_run, result, figures, output, verdict);
     if (report->has_failed() || report->wants_decisions) report->decisions = recorded.decisions();
     report->questions = recorded.questions();
     report->code_files = result.code_files;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct TableEntry {
   std::uint32_t port = 0;  // 0 … 254
 };
 
+struct SonicValues;
+
 // A switch, or an adapter of a host.
 struct Device {
   std::string name;  // of the switch, or of the adapter's host
@@ -29,6 +32,9 @@ struct Device {
   std::uint32_t device_id = 0;
   std::string description;
   std::vector<TableEntry> table;  // of a switch
+  // Of a switch whose buffers and queues the file describes; null: it does not.
+  std::shared_ptr<const SonicValues> values;
+  std::vector<std::string> cabled_ports;  // of such a switch, by name
 };
 
 struct End {
@@ -43,6 +49,7 @@ struct Cable {
   std::optional<Duration> delay;  // of both ends and the cable together
   std::optional<std::int64_t> length_mm;
   std::string lossless_priorities;  // of Ethernet, "3,4"; empty: not said
+  std::uint64_t headroom_bytes = 0;  // of each of them; 0: not said
 };
 
 // Values that the file does not give, or that a topology has no key for.

@@ -1,12 +1,15 @@
 #include "sim/config/import/import.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/config/import/edge_list.h"
 #include "sim/config/import/htsim_topology.h"
 #include "sim/config/import/ibnetdiscover.h"
 #include "sim/config/import/lines.h"
 #include "sim/config/import/opensm.h"
+#include "sim/config/quantity.h"
+#include "sim/config/words.h"
 
 namespace verbatim::config::imports {
 
@@ -98,6 +101,37 @@ std::optional<Format> recognise(std::string_view text) {
       return Format::kSonic;
   }
   return std::nullopt;
+}
+
+std::optional<std::vector<KnownLength>> read_lengths(std::string_view text, const std::string& path, Diagnostics& diagnostics) {
+  LineFindings findings(path, diagnostics);
+  std::vector<KnownLength> lengths;
+  Lines lines(text);
+  bool is_first = true;
+  while (lines.next() && !findings.is_full()) {
+    const std::string_view line = trimmed(lines.text().substr(0, lines.text().find('#')));
+    if (line.empty()) continue;
+    const std::size_t first = line.find(','), last = line.rfind(',');
+    const bool is_title = std::exchange(is_first, false) && line.ends_with("length");
+    if (is_title) continue;
+    if (first == last || line.find(',', first + 1) != last) {
+      findings.add(lines.number(), "the line has not three cells", "write a,b,length, such as leaf1:3,spine1:1,40 m");
+      continue;
+    }
+    KnownLength one{.line = lines.number()};
+    one.a = trimmed(line.substr(0, first));
+    one.b = trimmed(line.substr(first + 1, last - first - 1));
+    const std::string_view length = trimmed(line.substr(last + 1));
+    std::string problem, hint;
+    if (const auto mm = parse_quantity(length, Dimension::kLength, &problem, &hint); mm && *mm >= 0) {
+      one.length_mm = *mm;
+      lengths.push_back(std::move(one));
+    } else {
+      findings.add(lines.number(), in_quotes(length) + " is no length", "write, for example, 40 m");
+    }
+  }
+  if (findings.count() > 0) return std::nullopt;
+  return lengths;
 }
 
 std::optional<Fabric> read_fabric(std::span<const Source> sources, std::optional<Format> format, Diagnostics& diagnostics) {

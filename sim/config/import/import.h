@@ -32,17 +32,37 @@ std::optional<Format> recognise(std::string_view text);
 std::optional<Fabric> read_fabric(std::span<const Source> sources, std::optional<Format> format, Diagnostics& diagnostics);
 
 // Values that a file does not give.
+// A cable's ends, each a node or a node and a port as the topology names them, and its length.
+struct KnownLength {
+  std::string a, b;
+  std::int64_t length_mm = 0;
+  std::size_t line = 0;  // of the file that says so
+};
+// Of lines `a,b,length`, under a line of titles or not; # begins a comment. None: there are findings.
+std::optional<std::vector<KnownLength>> read_lengths(std::string_view text, const std::string& path, Diagnostics& diagnostics);
+
 struct Defaults {
   std::string name = "imported";
   std::string length = "2 m";
   std::string rate;                 // empty: EDR 4x, or 100 Gbps on Ethernet
   std::string hca, switch_profile;  // empty: by device identifiers and rates
   std::string cpu = "cpu";
+  std::vector<KnownLength> lengths;
+  // Of the profile that switches get whose file has values of its own; empty: they are left out of account. Files of profiles
+  // are named by the stem.
+  std::string switch_profile_text, profile_stem = "imported";
+};
+
+struct ProfileFile {
+  std::string name;  // beside the topology
+  std::string text;
 };
 
 struct Written {
   std::string text;  // a topology
+  std::vector<ProfileFile> profiles;       // that it refers to
   std::vector<Assumption> assumptions;
+  std::vector<KnownLength> unused_lengths;  // of no cable
   std::size_t hosts = 0, switches = 0, links = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/config/import/lines.h"
+#include "sim/config/import/sonic_values.h"
 #include "sim/config/json_text.h"
 #include "sim/config/quantity.h"
 
@@ -34,6 +35,7 @@ struct SwitchFile {
   std::map<std::string, std::uint32_t> ports;  // numbers, by name
   std::map<std::string, std::string> speeds, lengths, lossless;
   std::map<std::string, Neighbour> neighbours;
+  std::shared_ptr<const SonicValues> values;
 };
 
 class SonicReader {
@@ -49,7 +51,13 @@ class SonicReader {
     fabric_.switch_profile = "spectrum";
     for (const auto& [name, one] : files_) {
       devices_[name] = fabric_.devices.size();
-      fabric_.devices.push_back({.name = name, .is_switch = true, .ports = static_cast<std::uint32_t>(one.ports.size())});
+      Device& device = fabric_.devices.emplace_back();
+      device.name = name;
+      device.is_switch = true;
+      device.ports = static_cast<std::uint32_t>(one.ports.size());
+      if (one.values->profile.empty() && !one.values->pool_bytes) continue;
+      device.values = one.values;
+      for (const auto& [port, neighbour] : one.neighbours) device.cabled_ports.push_back(port);
     }
     for (const auto& [name, one] : files_) {
       for (const auto& [port, neighbour] : one.neighbours) cable(one, port, neighbour);
@@ -60,9 +68,7 @@ class SonicReader {
           "SONiC's table DEVICE_NEIGHBOR says which cable leads where");
       return std::nullopt;
     }
-    fabric_.assumptions.push_back(
-        {"thresholds of buffers, WRED profiles and scheduling are those of the switch profile, not of BUFFER_PROFILE, WRED_PROFILE and QUEUE",
-         "\"profile\" of the switches"});
+    note_left_out();
     return std::move(fabric_);
   }
 
@@ -70,6 +76,17 @@ class SonicReader {
   void add(const std::string& path, const std::string& pointer, std::string text, std::string hint) {
     ++found_;
     diagnostics_.add(path, pointer, std::move(text), std::move(hint));
+  }
+
+  // What is not taken as the files have it, each sentence once.
+  void note_left_out() {
+    std::map<std::string, std::vector<std::string>> switches;  // by sentence
+    for (const auto& [name, one] : files_)
+      for (const std::string& sentence : one.values->left_out) switches[sentence].push_back(name);
+    for (const auto& [sentence, names] : switches) {
+      const std::string others = names.size() == 1 ? "" : " and " + std::to_string(names.size() - 1) + " more";
+      fabric_.assumptions.push_back({"left out of account, of " + names.front() + others + ": " + sentence, "the profiles of these switches"});
+    }
   }
 
   // The member of a table's entry, a string; empty: it is not there.
@@ -126,6 +143,9 @@ class SonicReader {
     }
     for (const auto& [port, entry] : table_of(*json, "PORT_QOS_MAP").items())
       one.lossless[port] = text_at(entry, "pfc_enable");
+    std::vector<std::string> in_order;
+    for (const PortName& name : names) in_order.push_back(name.prefix + std::to_string(name.number));
+    one.values = std::make_shared<const SonicValues>(values_of_sonic(*json, in_order));
     if (!files_.try_emplace(one.name, one).second)
       add(source.path, "/DEVICE_METADATA/localhost/hostname", "there are two switches named " + in_quotes(one.name),
           "give each file a name of its own");
@@ -164,6 +184,8 @@ class SonicReader {
     Cable cable{near, far, rate_of(here, port, pointer), std::nullopt, length_of(here, port)};
     if (const auto lossless = here.lossless.find(port); lossless != here.lossless.end())
       cable.lossless_priorities = lossless->second;
+    if (const auto headroom = here.values->headrooms.find(port); headroom != here.values->headrooms.end())
+      cable.headroom_bytes = headroom->second.bytes;
     fabric_.cables.push_back(std::move(cable));
   }
 

@@ -1,4 +1,5 @@
-// Configurations of SONiC's switches (config_db.json): neighbours, speeds, cable lengths and lossless priorities.
+// Configurations of SONiC's switches (config_db.json): neighbours, speeds, cable lengths, lossless priorities, and what goes into
+// profiles (sonic_values.h).
 #pragma once
 
 #include <optional>

@@ -5,6 +5,7 @@
 
 #include "sim/config/fields.h"
 #include "sim/config/import/import.h"
+#include "sim/config/import/sonic_values.h"
 #include "sim/config/json_text.h"
 #include "sim/config/quantity.h"
 
@@ -70,6 +71,7 @@ class Writer {
   Written write() {
     result_.assumptions = fabric_.assumptions;
     name_devices();
+    make_profiles();
     find_rates();
     Json links = Json::array();
     for (const Cable& cable : fabric_.cables) links.push_back(link(cable));
@@ -92,6 +94,9 @@ class Writer {
     result_.hosts = hosts.size();
     result_.switches = switches.size();
     result_.links = links.size();
+    for (std::size_t i = 0; i < defaults_.lengths.size(); ++i) {
+      if (!used_lengths_.contains(i)) result_.unused_lengths.push_back(defaults_.lengths[i]);
+    }
     return std::move(result_);
   }
 
@@ -187,7 +192,54 @@ class Writer {
     }
   }
 
+  // One for all switches with the same values.
+  void make_profiles() {
+    std::map<std::string, std::string> references;  // by text without a switch's name
+    for (std::size_t i = 0; i < fabric_.devices.size(); ++i) {
+      const Device& device = fabric_.devices[i];
+      if (device.values == nullptr) continue;
+      const std::string& base = defaults_.switch_profile_text;
+      const std::string common = base.empty() ? "" : profile_with(base, *device.values, "", device.cabled_ports);
+      if (common.empty()) {
+        ++without_values_;
+        continue;
+      }
+      const auto [place, is_new] = references.try_emplace(common, defaults_.profile_stem + "-" + names_[i]);
+      made_profiles_[i] = place->second;
+      if (is_new)
+        result_.profiles.push_back({place->second + ".json", profile_with(base, *device.values, names_[i], device.cabled_ports)});
+    }
+  }
+
+  // As the file of lengths has it.
+  std::optional<std::int64_t> known_length(const Cable& cable) {
+    const auto fits = [&](const std::string& text, const End& end) {
+      return text == end_text(end) || text == names_[end.device];
+    };
+    if (lengths_.empty() && !defaults_.lengths.empty()) sort_lengths();
+    const auto found = lengths_.find(std::minmax(names_[cable.a.device], names_[cable.b.device]));
+    if (found == lengths_.end()) return std::nullopt;
+    // One that names ports goes before one that names nodes.
+    const KnownLength* known = nullptr;
+    for (const std::size_t i : found->second) {
+      const KnownLength& one = defaults_.lengths[i];
+      if (!(fits(one.a, cable.a) && fits(one.b, cable.b)) && !(fits(one.a, cable.b) && fits(one.b, cable.a))) continue;
+      used_lengths_.insert(i);
+      if (known == nullptr || one.a.size() + one.b.size() > known->a.size() + known->b.size()) known = &one;
+    }
+    return known == nullptr ? std::nullopt : std::optional(known->length_mm);
+  }
+
+  void sort_lengths() {
+    const auto node = [](const std::string& end) { return end.substr(0, end.find(':')); };
+    for (std::size_t i = 0; i < defaults_.lengths.size(); ++i) {
+      const std::string a = node(defaults_.lengths[i].a), b = node(defaults_.lengths[i].b);
+      lengths_[std::minmax(a, b)].push_back(i);
+    }
+  }
+
   std::string profile_of(std::size_t index) const {
+    if (const auto made = made_profiles_.find(index); made != made_profiles_.end()) return made->second;
     const Device& device = fabric_.devices[index];
     const std::string& asked = device.is_switch ? defaults_.switch_profile : defaults_.hca;
     if (!asked.empty()) return asked;
@@ -269,7 +321,9 @@ class Writer {
     Json json = {
         {"a", end_text(cable.a)}, {"b", end_text(cable.b)}, {"rate", cable.rate.empty() ? defaults_.rate : cable.rate}};
     if (cable.rate.empty()) ++without_rate_;
-    if (cable.delay) {
+    if (const auto known = known_length(cable)) {
+      json["length"] = format_quantity(*known, Dimension::kLength);
+    } else if (cable.delay) {
       json["length"] = "0 m";
       json["transceiver_delay"] = format_quantity(to_ps(*cable.delay), Dimension::kDuration);
     } else {
@@ -277,6 +331,8 @@ class Writer {
       if (!cable.length_mm) ++without_length_;
     }
     if (!cable.lossless_priorities.empty()) json["pfc"] = {{"lossless_priorities", cable.lossless_priorities}};
+    if (cable.headroom_bytes != 0 && !made_profiles_.empty())
+      json["pfc"]["headroom"] = format_quantity(static_cast<std::int64_t>(cable.headroom_bytes), Dimension::kSize);
     return json;
   }
 
@@ -286,9 +342,14 @@ class Writer {
     if (without_rate_ > 0)
       notes.push_back({"rate " + defaults_.rate + " for " + cables(without_rate_) + " whose rate the file does not say",
                        "--rate, or \"rate\" of the links"});
+    if (without_values_ > 0)
+      notes.push_back({"thresholds of buffers, WRED profiles and scheduling of " + std::to_string(without_values_) +
+                           (without_values_ == 1 ? " switch" : " switches") +
+                           " are those of the switch profile, not of BUFFER_PROFILE, WRED_PROFILE and QUEUE",
+                       "\"profile\" of the switches; with -o FILE profiles are written beside it"});
     if (without_length_ > 0)
       notes.push_back(
-          {"length " + defaults_.length + " for " + cables(without_length_), "--length, or \"length\" of the links"});
+          {"length " + defaults_.length + " for " + cables(without_length_), "--length, --lengths, or \"length\" of the links"});
     if (std::ranges::any_of(fabric_.cables, [](const Cable& cable) { return cable.delay.has_value(); }))
       notes.push_back(
           {"cables have the delays of the file, as \"transceiver_delay\"", "\"transceiver_delay\" of the links"});
@@ -313,7 +374,10 @@ class Writer {
   std::vector<std::optional<LinkRate>> fastest_;
   std::set<std::string> used_, profiles_;
   std::map<std::string, std::size_t> numbers_;
-  std::size_t renamed_ = 0, without_rate_ = 0, without_length_ = 0;
+  std::map<std::size_t, std::string> made_profiles_;  // by device
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> lengths_;  // of the defaults, by nodes
+  std::set<std::size_t> used_lengths_;
+  std::size_t renamed_ = 0, without_rate_ = 0, without_length_ = 0, without_values_ = 0;
 };
 
 }  // namespace

@@ -176,9 +176,13 @@ void LightQueuePair::drop_kept(DropReason reason) {
 void LightQueuePair::to_requester(const ib::Packet& packet) {
   Actions actions;
   const Requester::Placement placement = requester_.receive(packet, adapter_.now(), actions);
-  CHECK(placement.list == nullptr);  // a source asks for nothing
   note_going_back();
   execute(actions, &packet);
+  if (placement.list != nullptr) {  // of a READ: memory without bytes takes it at once
+    Actions placed;
+    requester_.on_placed(packet, true, adapter_.now(), placed);
+    execute(placed, &packet);
+  }
   requester_.on_dealt_with();
 }
 
@@ -327,7 +331,7 @@ void LightQueuePair::on_rnr_timeout() {
 std::optional<host::ProgramAddress> LightQueuePair::check_remote(const Ref<SharedReceiveQueue>*, std::uint32_t rkey,
                                                                  std::uint64_t va, std::uint32_t length, std::uint32_t access) {
   const bool is_inside = va <= side_.capacity && length <= side_.capacity - va;
-  if (rkey != side_.key || !is_inside || (access & ~std::uint32_t{ib::kRemoteWrite}) != 0) return std::nullopt;
+  if (rkey != side_.key || !is_inside || (access & ~SourceSide::kAccess) != 0) return std::nullopt;
   return va;
 }
 

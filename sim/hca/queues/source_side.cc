@@ -14,6 +14,15 @@ ScatterList one_buffer(std::uint32_t length, std::uint32_t key) {
   return ScatterList(reinterpret_cast<const std::byte*>(&sge), 1);
 }
 
+protocol::WqeOpcode opcode_of(SourceWork::Operation operation) {
+  switch (operation) {
+    case SourceWork::Operation::kWrite: return protocol::WqeOpcode::kRdmaWrite;
+    case SourceWork::Operation::kSend: return protocol::WqeOpcode::kSend;
+    case SourceWork::Operation::kRead: return protocol::WqeOpcode::kRdmaRead;
+  }
+  CHECK(false);
+}
+
 }  // namespace
 
 std::uint32_t SourceSide::fetched_bytes(const HcaProfile& profile) {
@@ -24,14 +33,13 @@ std::uint32_t SourceSide::fetched_bytes(const HcaProfile& profile) {
 SendWork SourceSide::next_work(std::uint32_t qpn, std::uint32_t number) const {
   const SourceWork wanted = source.next_work(qpn);
   SendWork work;
-  const bool is_write = wanted.operation == SourceWork::Operation::kWrite;
-  work.opcode = is_write ? protocol::WqeOpcode::kRdmaWrite : protocol::WqeOpcode::kSend;
+  work.opcode = opcode_of(wanted.operation);
   work.wr_id = number;
   work.number = number;
   work.length = wanted.length;
   work.flags = protocol::kWqeSignaled;
   work.sges = one_buffer(wanted.length, key);
-  if (is_write) work.rkey = peer_key;
+  if (wanted.operation != SourceWork::Operation::kSend) work.rkey = peer_key;
   return work;
 }
 
@@ -57,6 +65,7 @@ protocol::QpAttributes attributes_of(const SourcePath& path) {
   to.timeout = path.timeout;
   to.retry_cnt = path.retry_cnt;
   to.rnr_retry = path.rnr_retry;
+  to.max_rd_atomic = to.max_dest_rd_atomic = path.reads;
   return to;
 }
 

@@ -16,7 +16,7 @@ struct SourceSide {
   static std::uint32_t ring_entry_bytes() { return send_entry_bytes(kScatterBytes); }
   static std::uint32_t fetched_bytes(const HcaProfile& profile);
 
-  static constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite;  // to its memory
+  static constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead;  // to its memory
 
   WorkSource& source;
   std::uint32_t key = 0;        // of the memory without bytes here
@@ -31,7 +31,7 @@ struct SourceSide {
   RecvWork take_receive();
 };
 
-// Attributes of a source's queue pair, to whose memory its peer may write: the connection and its retries.
+// Attributes of a source's queue pair, whose memory its peer may write and read: the connection and its retries.
 protocol::QpAttributes attributes_of(const SourcePath& path);
 
 }  // namespace verbatim::hca

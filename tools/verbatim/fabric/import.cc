@@ -66,6 +66,19 @@ void check_defaults(const ImportOptions& options, config::Diagnostics& diagnosti
     diagnostics.add("--rate", "", config::in_quotes(options.rate) + " " + problem, hint);
 }
 
+// Of the profile of switches for which files have values of their own; empty: it is not found, as the topology's check says.
+std::string switch_profile_text(const std::string& reference) {
+  for (const std::string& folder : profile_folders()) {
+    for (const std::string& path : {folder + "/" + reference + ".json", reference}) {
+      std::error_code error;
+      config::Diagnostics ignored;
+      if (!fs::is_regular_file(path, error)) continue;
+      if (auto text = config::read_file(path, ignored)) return std::move(*text);
+    }
+  }
+  return {};
+}
+
 std::string name_of_topology(const std::string& path) {
   const std::string stem = fs::path(path).lexically_normal().stem().string();
   return stem.empty() || path == "-" ? "imported" : stem;
@@ -92,12 +105,31 @@ int import_fabric(const ImportOptions& options) {
   if (!diagnostics.empty()) return refuse();
   const auto fabric = config::imports::read_fabric(sources.known, format, diagnostics);
   if (!fabric) return refuse();
-  const config::imports::Written written = config::imports::write_topology(
-      *fabric,
-      {name_of_topology(options.out), options.length, options.rate, options.hca, options.switch_profile, options.cpu});
+  config::imports::Defaults defaults{
+      name_of_topology(options.out), options.length, options.rate, options.hca, options.switch_profile, options.cpu};
+  if (!options.lengths.empty()) {
+    protect_input(options.lengths);
+    const auto text = config::read_file(options.lengths, diagnostics);
+    auto lengths = text ? config::imports::read_lengths(*text, options.lengths, diagnostics) : std::nullopt;
+    if (!lengths) return refuse();
+    defaults.lengths = std::move(*lengths);
+  }
+  if (!is_standard_output(options.out)) {
+    const bool is_given = !options.switch_profile.empty();
+    defaults.switch_profile_text = switch_profile_text(is_given ? options.switch_profile : fabric->switch_profile);
+    defaults.profile_stem = name_of_topology(options.out);
+  }
+  const config::imports::Written written = config::imports::write_topology(*fabric, defaults);
+  for (const config::imports::KnownLength& one : written.unused_lengths)
+    diagnostics.add(options.lengths, "line " + std::to_string(one.line), "there is no cable from " + config::in_quotes(one.a) + " to " + config::in_quotes(one.b),
+                    "name its ends as the topology does: a host, a switch, or a port such as leaf1:3");
+  if (!diagnostics.empty()) return refuse();
+  const std::string folder = fs::path(options.out).parent_path().string();
+  const auto beside_topology = [&](const std::string& name) { return folder.empty() ? name : folder + "/" + name; };
   // Checked as it will be read, before there is a file.
   config::FileTexts texts;
   texts.texts[options.out] = written.text;
+  for (const auto& one : written.profiles) texts.texts[beside_topology(one.name)] = one.text;
   config::Diagnostics of_topology;
   config::load_topology(options.out, {profile_folders(), &texts, "import"}, of_topology);
   // One cause can have a finding for each host.
@@ -111,14 +143,25 @@ int import_fabric(const ImportOptions& options) {
                     "correct these first");
   if (!diagnostics.empty()) return refuse();
   if (!can_write(options.out)) return kUsage;
+  for (const auto& one : written.profiles)
+    if (!can_write(beside_topology(one.name))) return kUsage;
+  for (const auto& one : written.profiles) {
+    if (const std::string failure = write_document(beside_topology(one.name), one.text); !failure.empty()) {
+      complain(failure);
+      return kUsage;
+    }
+  }
   if (const std::string failure = write_document(options.out, written.text); !failure.empty()) {
     complain(failure);
     return kUsage;
   }
   auto assumptions = Answer::Json::array();
   for (const auto& one : written.assumptions) assumptions.push_back({{"assumed", one.text}, {"change", one.where}});
+  auto profiles = Answer::Json::array();
+  for (const auto& one : written.profiles) profiles.push_back(beside_topology(one.name));
   answer.document() = {{"topology", options.out},      {"format", fabric->format}, {"hosts", written.hosts},
-                       {"switches", written.switches}, {"links", written.links},   {"assumptions", std::move(assumptions)}};
+                       {"switches", written.switches}, {"links", written.links},   {"assumptions", std::move(assumptions)},
+                       {"profiles", std::move(profiles)}};
   if (is_standard_output(options.out)) return answer.end(kAsExpected);
   const auto counted = [](std::size_t n, const char* thing, const char* plural) {
     return std::to_string(n) + " " + (n == 1 ? thing : plural);
@@ -126,6 +169,7 @@ int import_fabric(const ImportOptions& options) {
   answer.say("%s: %s, %s, %s, %s, from %s\n", options.out.c_str(), fabric->link_layer.c_str(),
              counted(written.hosts, "host", "hosts").c_str(), counted(written.switches, "switch", "switches").c_str(),
              counted(written.links, "link", "links").c_str(), fabric->format.c_str());
+  for (const auto& one : written.profiles) answer.say("profile of switches: %s\n", beside_topology(one.name).c_str());
   for (const auto& one : written.assumptions) answer.say("assumed: %s\n  change: %s\n", one.text.c_str(), one.where.c_str());
   if (sources.left_out > 0) answer.say("left out: %s of another kind\n", counted(sources.left_out, "file", "files").c_str());
   return answer.end(kAsExpected);

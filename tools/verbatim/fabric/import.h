@@ -12,6 +12,7 @@ struct ImportOptions {
   std::vector<std::string> sources;  // files and folders
   std::string out;
   std::string format;  // empty: by content
+  std::string lengths;  // a file; empty: there is none
   std::string length = "2 m", rate, hca, switch_profile, cpu = "cpu";
   AnswerStyle style;
 };

@@ -37,6 +37,7 @@ struct Summary {
   std::uint64_t flows = 0, endless = 0, messages = 0;  // flows of patterns; messages of graphs
   std::uint64_t bytes = 0, least = ~std::uint64_t{0}, most = 0;
   Duration first_start = Duration::max(), last_start{0};
+  std::uint32_t load = 0;  // of one without end: of each host's link, in millionths
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> pairs;  // bytes by adapters
 
   void add(std::uint32_t from, std::uint32_t to, std::uint64_t size) {
@@ -105,6 +106,11 @@ std::vector<Summary> summaries_of(const config::ScenarioSpec& scenario) {
     if (flow.is_endless()) ++summary.endless;
     else summary.add(flow.from, flow.to, flow.bytes);
   }
+  for (const workload::LoadPlan& load : scenario.traffic.loads) {
+    Summary& summary = of(scenario.traffic.kinds[load.kind].name);
+    summary.load = load.load;
+    summary.first_start = summary.last_start = load.start;
+  }
   for (const config::DrawnGraph& drawn : config::draw_graphs(scenario)) {
     Summary& summary = of(drawn.spec->name);
     summary.first_start = summary.last_start = drawn.spec->start;
@@ -125,6 +131,10 @@ std::string sizes_text(const Summary& summary) {
 }
 
 std::string line_of(const Summary& summary) {
+  if (summary.load > 0) {
+    const std::string percent = join(summary.load / 10'000, ".", std::to_string(10'000 + summary.load % 10'000).substr(1));
+    return join(summary.name, ": random flows at ", percent, " % of each host's link, from ", time_of(summary.first_start), ", without end");
+  }
   std::string line = summary.is_graph() ? join(summary.messages, summary.messages == 1 ? " message" : " messages")
                                         : join(summary.flows, summary.flows == 1 ? " flow" : " flows");
   if (summary.endless == summary.flows && summary.flows > 0) return summary.name + ": " + line + ", without end";
@@ -162,6 +172,7 @@ int describe_workloads(const WorkloadOptions& options) {
     answer.say("%s\n", line_of(summary).c_str());
     Json row = {{"name", summary.name}, {"flows", summary.flows}, {"endless", summary.endless}, {"messages", summary.messages},
                 {"bytes", summary.bytes}};
+    if (summary.load > 0) row["load_millionths"] = summary.load;
     for (const auto& [pair, bytes] : summary.pairs) all.pairs[pair] += bytes;
     const std::vector<LoadedLink> links = summary.pairs.size() > kMostPairs ? std::vector<LoadedLink>() : fabric.loads(summary);
     if (!links.empty()) {

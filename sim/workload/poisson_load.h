@@ -1,0 +1,103 @@
+// Random flows without end: at each member flows arrive as a Poisson process for as long as the run lasts.
+// Flows, destinations and sizes are those of poisson_flows() for the same seed, however long it is.
+//
+// A flow takes a connection between its ends that is idle, or a new one, which is made when it arrives. With
+// kMostConnections between two ends all busy, flows wait behind each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/core/ring.h"
+#include "sim/core/rng.h"
+#include "sim/hca/endpoint.h"
+#include "sim/workload/flow.h"
+#include "sim/workload/traffic.h"
+
+namespace verbatim::workload {
+
+class PoissonLoad {
+ public:
+  static constexpr std::size_t kMostConnections = 8;
+  // Of adapters.
+  using Paths = std::function<FlowPaths(std::uint32_t poster, std::uint32_t peer)>;
+
+  // Before the first event. `places` are all adapters, by number; they outlive the load's last event, and it
+  // theirs. The plan and its kind outlive the load.
+  PoissonLoad(Engine& engine, const LoadPlan& plan, const FlowKind& kind, std::vector<hca::Endpoint*> places,
+              Paths paths);
+
+  // A flow that has arrived.
+  struct Arrival {
+    FlowPlan plan;
+    std::uint64_t acknowledged = 0;  // bytes
+    Instant finish = kNever;
+    ib::WcStatus status = ib::WcStatus::kSuccess;
+  };
+  // In the order of their arrival; at one instant in that of their senders.
+  const std::deque<Arrival>& arrivals() const { return arrivals_; }
+
+ private:
+  struct Connection final : hca::WorkSource {
+    Connection(PoissonLoad& of, hca::Endpoint& at) : load(of), poster(at) {}
+
+    struct Waiting {
+      std::size_t flow = 0;        // place among the arrivals
+      std::uint64_t unposted = 0;  // bytes
+    };
+    struct Message {
+      std::size_t flow = 0;
+      std::uint32_t bytes = 0;
+    };
+    bool is_idle() const { return waiting.empty() && posted.empty(); }
+    void post_all();
+    hca::SourceWork next_work(std::uint32_t qpn) override;
+    void on_completed(std::uint32_t qpn, ib::WcStatus status) override;
+    void on_adapter_failed(std::uint32_t qpn) override;
+    void fail(ib::WcStatus why);
+
+    PoissonLoad& load;
+    hca::Endpoint& poster;
+    hca::SourceEnd end;
+    bool has_failed = false;
+    Ring<Waiting> waiting;
+    Ring<Message> posted;    // and not completed
+    std::uint32_t made = 0;  // of them: the adapter has taken the request
+  };
+  struct Peer final : hca::WorkSource {
+    hca::SourceWork next_work(std::uint32_t) override { CHECK(false); }
+    void on_completed(std::uint32_t, ib::WcStatus) override { CHECK(false); }
+    void on_adapter_failed(std::uint32_t) override {}  // the poster's retries find out
+  };
+  struct Sender {
+    Sender(PoissonLoad& of, std::uint32_t member);
+    void on_arrival();
+
+    PoissonLoad& load;
+    const std::uint32_t member;
+    ArrivalClock clock;
+    Timer timer;
+  };
+
+  std::uint32_t depth() const;
+  Connection& connection(std::uint32_t from, std::uint32_t to);
+
+  Engine& engine_;
+  const LoadPlan& plan_;
+  const FlowKind& kind_;
+  const std::vector<hca::Endpoint*> places_;
+  const Paths paths_;
+  Peer peer_;
+  std::deque<Arrival> arrivals_;
+  std::deque<Connection> connections_;
+  std::unordered_map<std::uint64_t, std::vector<Connection*>> by_pair_;  // never walked
+  std::deque<Sender> senders_;
+};
+
+}  // namespace verbatim::workload
