@@ -28,6 +28,7 @@ Cost cost_of(const std::vector<std::string>& words) {
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const auto begin = std::chrono::steady_clock::now();
+  std::fflush(stdout);  // or the child prints it as well
   const pid_t child = ::fork();
   if (child == 0) {
     if (std::freopen("/dev/null", "w", stdout) == nullptr) ::_exit(126);

@@ -12,7 +12,7 @@ namespace verbatim::cli {
 
 namespace {
 
-constexpr std::int64_t kFirstPart = 1 << 16;  // ps
+constexpr unsigned kFirstShift = 16;  // the first part has 2^16 ps
 
 std::string without_number(std::string name) {
   while (!name.empty() && (name.back() >= '0' && name.back() <= '9')) name.pop_back();
@@ -154,7 +154,8 @@ OverviewRecorder::OverviewRecorder(const ComponentTable& components, const confi
     }
   }
   overview_.parts = parts_for(overview_.ports.size());
-  overview_.part_ps = kFirstPart;
+  part_shift_ = kFirstShift;
+  overview_.part_ps = std::int64_t{1} << part_shift_;
   overview_.sent.resize(overview_.ports.size() * overview_.parts);
   overview_.deepest.resize(overview_.sent.size());
   levels_.resize(overview_.ports.size() * kLanes);
@@ -174,13 +175,14 @@ void OverviewRecorder::halve_resolution() {
     std::fill(deepest + parts / 2, deepest + parts, 0);
     last_part_[port] /= 2;
   }
-  overview_.part_ps *= 2;
+  overview_.part_ps = std::int64_t{1} << ++part_shift_;
 }
 
 std::size_t OverviewRecorder::part_of(std::int64_t time_ps) {
-  const std::int64_t since = std::max<std::int64_t>(0, time_ps - overview_.begin_ps);
-  while (static_cast<std::size_t>(since / overview_.part_ps) >= overview_.parts) halve_resolution();
-  return static_cast<std::size_t>(since / overview_.part_ps);
+  const auto since = static_cast<std::uint64_t>(std::max<std::int64_t>(0, time_ps - overview_.begin_ps));
+  while (since >> part_shift_ >= overview_.parts) [[unlikely]]
+    halve_resolution();
+  return since >> part_shift_;
 }
 
 std::uint32_t OverviewRecorder::level_of(std::size_t port) const {

@@ -47,6 +47,7 @@ class OverviewRecorder final : public TraceSink, public FactObserver {
 
   RunOverview overview_;
   bool has_begun_ = false;
+  unsigned part_shift_ = 0;  // a part has 2^part_shift_ ps
   std::vector<std::uint32_t> port_of_;    // by component
   std::vector<std::uint32_t> levels_;     // bytes, by port and lane
   std::vector<std::uint32_t> last_part_;  // by port: the last part that has its level

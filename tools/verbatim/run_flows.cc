@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "sim/config/quantity.h"
 #include "sim/core/interruption.h"
@@ -10,6 +9,7 @@
 #include "sim/core/words.h"
 #include "sim/ib/wc_status.h"
 #include "tools/verbatim/nearest_rank.h"
+#include "tools/verbatim/size_classes.h"
 
 namespace verbatim::cli {
 
@@ -64,23 +64,6 @@ std::string rate_text(std::uint64_t bytes, Duration time) {
 
 bool is_finished(const FlowFigures& figures) {
   return figures.finish != kNever && figures.status == ib::WcStatus::kSuccess;
-}
-
-// The upper bounds of the classes of sizes that these flows are in.
-std::set<std::uint64_t> classes_of(const workload::Traffic& traffic, std::span<const std::size_t> flows,
-                                   bool* are_exact) {
-  constexpr std::size_t kMostSizes = 8;
-  constexpr std::uint64_t kFirst = 1024, kFactor = 4;
-  std::set<std::uint64_t> sizes, bounds;
-  for (const std::size_t index : flows) {
-    const std::uint64_t bytes = traffic.flows[index].bytes;
-    std::uint64_t bound = kFirst;
-    while (bound < bytes) bound *= kFactor;
-    bounds.insert(bound);
-    if (sizes.size() <= kMostSizes) sizes.insert(bytes);
-  }
-  *are_exact = sizes.size() <= kMostSizes;
-  return *are_exact ? sizes : bounds;
 }
 
 }  // namespace
@@ -185,12 +168,12 @@ std::vector<FlowTimes> times_of(const workload::Traffic& traffic, std::span<cons
     std::size_t flows = 0;
     std::vector<std::int64_t> times, rates, slowdowns;
   };
-  bool are_exact = false;
-  const std::set<std::uint64_t> classes = classes_of(traffic, flows, &are_exact);
+  SizeClasses classes;
+  for (const std::size_t i : flows) classes.add(traffic.flows[i].bytes);
   std::map<std::uint64_t, Times> by_class;
   Times all;
   for (const std::size_t i : flows) {
-    for (Times* const of : {&by_class[*classes.lower_bound(traffic.flows[i].bytes)], &all}) {
+    for (Times* const of : {&by_class[classes.bound_of(traffic.flows[i].bytes)], &all}) {
       ++of->flows;
       if (!is_finished(figures[i])) continue;
       const Duration took = figures[i].finish - figures[i].start;
@@ -202,7 +185,7 @@ std::vector<FlowTimes> times_of(const workload::Traffic& traffic, std::span<cons
   }
   std::vector<FlowTimes> rows;
   const auto add = [&](std::uint64_t most_bytes, Times& of) {
-    const bool is_exact = are_exact && most_bytes != 0;
+    const bool is_exact = classes.are_exact() && most_bytes != 0;
     FlowTimes& row =
         rows.emplace_back(FlowTimes{.most_bytes = most_bytes, .is_exact = is_exact, .flows = of.flows});
     row.finished = of.times.size();
