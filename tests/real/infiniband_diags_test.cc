@@ -115,6 +115,27 @@ TEST(Sweep, ibtracert_shows_the_routes_of_its_time) {
 }
 
 // device_fatal: what programs read and write there is EIO from then on, and nobody hangs.
+// Before the cable fails, and after the sweep: entries of leaf0 (LID 9) by port 5, and its link there.
+TEST(Sweep, saquery_shows_the_tables_and_links_of_its_time) {
+  if (!std::filesystem::exists("/usr/sbin/saquery")) GTEST_SKIP() << "infiniband-diags is not installed";
+  const support::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/t.json")
+      << R"({"name": "t", "generate": {"shape": "leaf_spine", "hosts": 8, "hosts_per_leaf": 4, "spines": 2, "rate": "EDR 4x", "cpu": "cpu"}})";
+  std::ofstream(folder.path() + "/s.json")
+      << R"({"topology": "t.json", "programs": [{"host": "h1", "command": "saquery LFTR 9"}, {"host": "h1", "command": "saquery LR 9"},
+            {"host": "h1", "command": "saquery LFTR 9", "start": "2 s"}, {"host": "h1", "command": "saquery LR 9", "start": "3 s"}],
+            "faults": [{"action": "link_down", "link": "leaf0:5", "at": "1 s"}]})";
+  const support::RunReport run = support::run({.scenario = folder.path() + "/s.json"});
+  EXPECT_EQ(run.code, 0) << run.story();
+  const std::string by_port = "\t5\n", link = "FromPort...................5";
+  EXPECT_NE(run.output("h1").find("\t7" + by_port), std::string::npos) << run.output("h1");
+  EXPECT_NE(run.output("h1.2").find(link), std::string::npos);
+  EXPECT_NE(run.output("h1.3").find("\t7\t6\n"), std::string::npos) << run.output("h1.3");
+  EXPECT_EQ(run.output("h1.3").find("\t7" + by_port), std::string::npos);
+  EXPECT_EQ(run.output("h1.4").find(link), std::string::npos);
+  EXPECT_NE(run.output("h1.4").find("FromPort...................6"), std::string::npos);
+}
+
 TEST(Umad, of_a_failed_adapter_answers_eio) {
   const support::TemporaryFolder folder;
   const std::string file = folder.path() + "/failed.json", program = folder.path() + "/umad.py";

@@ -174,7 +174,7 @@ TEST_F(OpenSmTorus, has_the_tables_of_the_simulations_engine_around_a_failed_swi
   const support::RunReport theirs =
       support::run({.scenario = write(torus("none"), {manager, program("h00", "dump_fts", "30 s")})});
   EXPECT_EQ(theirs.code, 0) << theirs.story();
-  EXPECT_NE(theirs.output("h00.1").find("torus-2QoS tables configured on all switches"), std::string::npos)
+  EXPECT_NE(theirs.output("h00").find("torus-2QoS tables configured on all switches"), std::string::npos)
       << theirs.story();
   const support::RunReport ours =
       support::run({.scenario = write(torus("simulated"), nlohmann::json::array({program("h00", "dump_fts")}))});
