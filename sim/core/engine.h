@@ -17,7 +17,7 @@ namespace verbatim {
 
 class Engine;
 
-inline constexpr int kPrefetchSteps = 5;  // see Timer::with_prefetch
+inline constexpr int kPrefetchSteps = 7;  // see Timer::with_prefetch
 
 // A timer is a member of the component it wakes. Destroying or cancelling it takes it off the queue.
 class Timer : private Queueable {
@@ -160,7 +160,8 @@ class Engine {
   }
   // The next event of the queue, which has one.
   void execute_next(EventQueue& queue);
-  // A large fabric does not fit into the processor's caches. The memory of the next events is on its way while others are executed.
+  // A large fabric does not fit into the processor's caches. The memory of the next events is on its way while others are
+  // executed.
   void prefetch_next(const EventQueue& queue);
   void insert(Timer& timer, Instant when);
   void remove(Timer& timer) { queue_of(timer).remove(timer); }

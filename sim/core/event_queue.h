@@ -133,7 +133,7 @@ class EventQueue {
   // The next events, the very next at the end, and a 4-ary heap of those behind them. Where little is scheduled, or for
   // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap. The array is
   // empty only when nothing is scheduled, and has kLeastNear events when more are.
-  static constexpr std::size_t kNearEvents = 32, kRefilledNear = 16, kLeastNear = 14;
+  static constexpr std::size_t kNearEvents = 48, kRefilledNear = 24, kLeastNear = 18;
   static constexpr std::size_t kLarge = 512;
   std::array<Entry, kNearEvents> near_;
   std::size_t near_count_ = 0;

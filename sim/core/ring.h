@@ -1,6 +1,6 @@
 // A FIFO in one block of memory that grows to the largest number of elements ever held and stays there, so
-// that a steady flow through it allocates nothing. Its first block may be lent by its owner, where a short ring is read together with
-// the rest of the owner.
+// that a steady flow through it allocates nothing. Its owner may lend it the first block, so that a short ring is read
+// together with the owner.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/core/check.h"
+#include "sim/core/prefetch.h"
 
 namespace verbatim {
 
@@ -19,18 +20,16 @@ class Ring {
   Ring() = default;
   // `lent` outlives the ring, which is not moved; its size is a power of two.
   template <std::size_t kCount>
-  explicit Ring(std::array<T, kCount>& lent) : slots_(lent.data()), mask_(kCount - 1), is_lent_(true) {
+  explicit Ring(std::array<T, kCount>& lent) : slots_(lent.data()), mask_(kLent | (kCount - 1)) {
     static_assert(std::has_single_bit(kCount));
   }
   Ring(Ring&& other) noexcept { *this = std::move(other); }
   Ring& operator=(Ring&& other) noexcept {
-    CHECK(!is_lent_ && !other.is_lent_);
+    CHECK(!is_lent() && !other.is_lent());
     std::swap(slots_, other.slots_);
     std::swap(mask_, other.mask_);
     std::swap(first_, other.first_);
-    const std::uint32_t size = size_;
-    size_ = other.size_;
-    other.size_ = size & kSizeMask;
+    std::swap(size_, other.size_);
     return *this;
   }
   ~Ring() { free_slots(); }
@@ -38,6 +37,8 @@ class Ring {
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
+  // Asks for the memory of the first element (`prefetch.h`).
+  void prefetch_front() const { prefetch_lines(slots_ + first_, 0, 1); }
   T& front() { return slots_[first_]; }
   const T& front() const { return slots_[first_]; }
   // Element `index` from the front.
@@ -53,9 +54,7 @@ class Ring {
   // One more at the end: what drop_front() left in its place, for the caller to overwrite.
   T& extend() {
     if (size_ == capacity()) grow();
-    T& last = slots_[(first_ + size_) & mask_];
-    size_ = (size_ + 1) & kSizeMask;
-    return last;
+    return slots_[(first_ + size_++) & mask_];
   }
 
   // Likewise when `value_is_last(last element)`, or there is none; else null, and nothing has changed.
@@ -76,7 +75,7 @@ class Ring {
       --place;
     }
     (*this)[place] = std::move(value);
-    size_ = (size_ + 1) & kSizeMask;
+    ++size_;
     return place;
   }
 
@@ -90,41 +89,40 @@ class Ring {
   // first place again: one that is short most of the time uses few cache lines.
   void drop_front() {
     CHECK(size_ > 0);
-    size_ = (size_ - 1) & kSizeMask;
-    first_ = size_ == 0 ? 0 : (first_ + 1) & mask_;
+    first_ = --size_ == 0 ? 0 : (first_ + 1) & mask_;
   }
 
   void pop_back() {
     CHECK(size_ > 0);
-    size_ = (size_ - 1) & kSizeMask;
+    --size_;
     slots_[(first_ + size_) & mask_] = T{};
   }
 
  private:
+  static constexpr std::uint32_t kLent = std::uint32_t{1} << 31;  // in mask_: the memory is the owner's; no place has this bit
+  static constexpr std::uint32_t kNoPlaces = ~std::uint32_t{0};
+
   // A power of two, or 0 at first.
-  std::uint32_t capacity() const { return mask_ + 1; }
+  std::uint32_t capacity() const { return (mask_ + 1) & ~kLent; }
+  bool is_lent() const { return mask_ != kNoPlaces && (mask_ & kLent) != 0; }
   void free_slots() {
-    if (!is_lent_) delete[] slots_;
+    if (!is_lent()) delete[] slots_;
   }
   void grow() {
-    CHECK(capacity() < std::uint32_t{1} << 31);
+    CHECK(capacity() < std::uint32_t{1} << 30);
     const std::uint32_t larger_capacity = capacity() == 0 ? 8 : capacity() * 2;
     T* const larger = new T[larger_capacity]();
     for (std::uint32_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
     free_slots();
-    is_lent_ = false;
     slots_ = larger;
     mask_ = larger_capacity - 1;
     first_ = 0;
   }
 
-  static constexpr std::uint32_t kSizeMask = ~std::uint32_t{0} >> 1;
-
   T* slots_ = nullptr;
-  std::uint32_t mask_ = ~std::uint32_t{0};  // of places; without any, so that capacity() is 0
+  std::uint32_t mask_ = kNoPlaces;  // of places
   std::uint32_t first_ = 0;
-  std::uint32_t size_ : 31 = 0;
-  std::uint32_t is_lent_ : 1 = false;
+  std::uint32_t size_ = 0;
 };
 static_assert(sizeof(Ring<int>) == 24);
 

@@ -41,8 +41,8 @@ class Arrivals {
   ComponentId id() const { return id_; }
   ib::PortCounters& counters() { return counters_; }
   LossListener& listener() { return losses_; }
-  // A packet arrives at the times of its passage, which are not before now. The passage has the failures of the link as the sender
-  // has counted them.
+  // A packet arrives at the times of its passage, which are not before now. The passage has the failures of the link as the
+  // sender has counted them.
   void expect(ib::PacketPtr&& coming);
 
   // The link fails: packets that are on it now are lost, in both directions.

@@ -40,6 +40,8 @@ class FlowControlPackets {
   // `blocks` of a lane are free at `when`, now or later.
   void release(std::size_t lane, std::uint32_t blocks, Instant when);
 
+  // Asks for the memory of the first lane's releases.
+  void prefetch() const { first_.releases.prefetch_front(); }
   // Whether a flow control packet leaves before `now` that is not on `line`.
   bool is_due(const LineClock& line, Instant now) const { return std::max(line.busy_until(), earliest_) < now; }
   // Puts every flow control packet on `line` that leaves before `now`, and hands it to deliver(const CreditUpdate&).

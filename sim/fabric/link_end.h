@@ -118,8 +118,12 @@ class LinkEnd {
   // The far end learns a propagation later that this end has been disabled or enabled.
   void announce(bool is_enabled);
 
-  // The far end's memory that a packet uses which starts here.
+  // Asks for the far end's memory that a packet uses which starts here; then for what that names, at both ends.
   void prefetch_far_end() const { prefetch_lines(far_, 0, sizeof(LinkEnd) / kCacheLineBytes); }
+  void prefetch_flow_control() const {
+    flow_.prefetch();
+    far_->flow_.prefetch();
+  }
 
   // For a cable between parts, after a window that ends at `end`, as link_inbox.h says.
   void finish_window(Instant end);

@@ -84,6 +84,11 @@ class CreditFlowControl {
   std::uint32_t credits(std::size_t lane) const { return outgoing(lane).credits; }
   std::uint32_t capacity() const { return capacity_; }
 
+  // Asks for the memory of the first lane's grants and releases.
+  void prefetch() const {
+    first_.granted.prefetch_front();
+    packets_.prefetch();
+  }
   // Whether some leave `line` before `now`.
   bool is_due(const LineClock& line, Instant now) const { return packets_.is_due(line, now); }
   // Puts on `line` the flow control packets that leave before `now`, and calls grant(lane, const CreditGrant&) for each that
@@ -197,6 +202,9 @@ class LinkFlowControl {
   }
   std::uint64_t frames_sent() const {
     return with([](const auto& policy) { return policy.frames_sent(); });
+  }
+  void prefetch() const {
+    if (const auto* const credits = std::get_if<CreditFlowControl>(&policy_)) credits->prefetch();
   }
   bool has_credits() const { return std::holds_alternative<CreditFlowControl>(policy_); }
   // Null: priorities are not paused.

@@ -18,6 +18,16 @@ void OutputScheduler::set_data_lanes(std::uint32_t lanes) {
   data_lanes_ = static_cast<std::uint8_t>(lanes);
 }
 
+OutputScheduler::Lane& OutputScheduler::other(std::size_t index) {
+  if (other_lanes_ == nullptr) other_lanes_ = std::make_unique<Lane[]>(data_lanes_);
+  return other_lanes_[index - 1];
+}
+
+const OutputScheduler::Lane& OutputScheduler::other(std::size_t index) const {
+  static const Lane kUnused;
+  return other_lanes_ == nullptr ? kUnused : other_lanes_[index - 1];
+}
+
 void OutputScheduler::set_head_lifetime(Duration lifetime) {
   head_lifetime_ = lifetime;
   has_lifetime_ = lifetime > Duration(0) || has_switch_lifetime_;

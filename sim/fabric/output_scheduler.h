@@ -116,19 +116,14 @@ class OutputScheduler {
     lane.queued_bytes += bytes;
     lane.most_queued_bytes = std::max(lane.most_queued_bytes, lane.queued_bytes);
   }
-  Lane& numbered(std::size_t index) {
-    if (index == 0) [[likely]] return first_lane_;
-    if (other_lanes_ == nullptr) [[unlikely]] other_lanes_ = std::make_unique<Lane[]>(data_lanes_);
-    return other_lanes_[index - 1];
-  }
-  const Lane& numbered(std::size_t index) const {
-    static const Lane kUnused;
-    if (index == 0) [[likely]] return first_lane_;
-    return other_lanes_ == nullptr ? kUnused : other_lanes_[index - 1];
-  }
+  Lane& numbered(std::size_t index) { return index == 0 ? first_lane_ : other(index); }
+  const Lane& numbered(std::size_t index) const { return index == 0 ? first_lane_ : other(index); }
+  // Lanes from 1 on; the first call makes them.
+  Lane& other(std::size_t index);
+  const Lane& other(std::size_t index) const;
   std::size_t index(ib::VirtualLane lane) const { return std::min<std::uint32_t>(lane.value, data_lanes_); }
-  Lane& at(ib::VirtualLane lane) { return numbered(index(lane)); }
-  const Lane& at(ib::VirtualLane lane) const { return numbered(index(lane)); }
+  Lane& at(ib::VirtualLane lane) { return lane.value == 0 ? first_lane_ : other(index(lane)); }
+  const Lane& at(ib::VirtualLane lane) const { return lane.value == 0 ? first_lane_ : other(index(lane)); }
   static constexpr std::uint32_t bit(ib::VirtualLane lane) { return 1u << lane.value; }
   static std::uint32_t served_by(const ArbiterTables& tables) { return tables.served_lanes | bit(kManagementLane); }
   // The lane has another first packet.

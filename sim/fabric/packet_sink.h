@@ -38,11 +38,17 @@ class PacketSink {
   // The packet occupies the port's input buffer until the device gives the space back with Port::release().
   virtual void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) = 0;
 
-  // The packet will come soon: asks for the memory that receive() uses, as Timer::with_prefetch says, in steps from 0 to 2. The
+  // The packet will come soon: asks for the memory that receive() uses, as Timer::with_prefetch says, in steps from 0 to 4. The
   // beginning of the sink is there.
   virtual void prefetch(PortNumber in, ib::Packet& packet, int step) {
     (void)in;
     (void)packet;
+    (void)step;
+  }
+
+  // The same for what a room listener uses when a packet leaves its lane.
+  virtual void prefetch_room(ib::VirtualLane lane, int step) {
+    (void)lane;
     (void)step;
   }
 

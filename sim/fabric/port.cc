@@ -548,20 +548,29 @@ void Port::set_wake() {
 }
 
 void Port::prefetch_wake(int step) {
-  if (step == 0) return prefetch_lines(this, 0, sizeof(Port) / kCacheLineBytes);
+  if (step == 0) return prefetch();
   const ib::Packet* const first = out_.first_waiting();
   if (first == nullptr || !connected()) return;
   if (step == 1) {
+    if (room_listener_ != nullptr) prefetch_lines(&owner_, 0, 8);
     prefetch_lines(first, 0, 1);
-    link_->prefetch_far_end();
-  } else if (first->passage.input != 0) {
-    // The ports of a switch share its buffer.
-    const Port& input = static_cast<const Port&>(buffer_->input(PortNumber{first->passage.input}));
-    if (step == 2) return input.prefetch();
-    if (!input.connected()) return;
-    if (step == 3) return input.peer_->prefetch();
-    if (const ib::Packet* const waiting = input.peer_->out_.first_waiting(); waiting != nullptr) prefetch_lines(waiting, 0, 1);
+    return prefetch_far_end();
   }
+  if (room_listener_ != nullptr) owner_.prefetch_room(first->lrh.lane, step - 2);
+  if (step == 2) {
+    if (first->next != nullptr) prefetch_lines(first->next, 0, 1);
+    prefetch_flow_control();
+  }
+  if (first->passage.input == 0) return;
+  if (step == 2) return buffer_->prefetch_input(PortNumber{first->passage.input});
+  // The ports of a switch share its buffer.
+  const Port& input = static_cast<const Port&>(buffer_->input(PortNumber{first->passage.input}));
+  if (step == 3) return input.prefetch();
+  if (!input.connected()) return;
+  if (step == 4) return input.peer_->prefetch();
+  if (step == 5) input.prefetch_flow_control();
+  const ib::Packet* const waiting = input.peer_->out_.first_waiting();
+  if (step == 5 && waiting != nullptr) prefetch_lines(waiting, 0, 1);
 }
 
 void Port::on_wake() {

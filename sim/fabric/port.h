@@ -188,10 +188,13 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   // The next window must not begin after this time, at which grants may leave; kNever: no grant is due.
   Instant next_grant_departure() const { return link_->next_grant_departure(); }
 
-  // A packet will be forwarded to this port: asks for its memory, then for that of the far end.
+  // A packet will be forwarded to this port: asks for its memory, then for that of the far end, and for what both name.
   void prefetch() const { prefetch_lines(this, 0, sizeof(Port) / kCacheLineBytes); }
   void prefetch_far_end() const {
     if (connected()) link_->prefetch_far_end();
+  }
+  void prefetch_flow_control() const {
+    if (connected()) link_->prefetch_flow_control();
   }
 
   // Instead of the parameter, before the first packet.

@@ -96,12 +96,14 @@ void Switch::prefetch(PortNumber in, ib::Packet& packet, int step) {
   if (packet.is_to_group || balancer_ != nullptr || engine_.now() >= rerouting_.normal_until()) return;
   if (step == 0) {
     prefetch_lines(&inputs_[in.value - 1u], 0, 1);
-    return routes_->prefetch(destination_of(packet));
+    return prefetch_lines(routes_.get(), 0, 2);
   }
+  if (step == 1) return routes_->prefetch(destination_of(packet));
   const PortNumber number = output_for(packet);
   if (number.value == 0 || number.value > inputs_.size()) return;
   const Port& out = *inputs_[number.value - 1u].port;
-  step == 1 ? out.prefetch() : out.prefetch_far_end();
+  if (step == 2) return out.prefetch();
+  step == 3 ? out.prefetch_far_end() : out.prefetch_flow_control();
 }
 
 void Switch::check_claims() {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "sim/core/check.h"
+#include "sim/core/prefetch.h"
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
 #include "sim/fabric/channel.h"
@@ -120,6 +121,7 @@ class PerPortBuffer {
   // The component of an ingress port.
   ComponentId input_id(PortNumber in) const { return inputs_[place(in)].port->input_id(); }
 
+  void prefetch_input(PortNumber in) const { prefetch_lines(&inputs_[place(in)], 0, 1); }
   const SpaceListener& input(PortNumber in) const { return *inputs_[place(in)].port; }
 
   // A packet that comes in now takes its space; false: there is too little, and it takes nothing.

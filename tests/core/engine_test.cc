@@ -119,6 +119,32 @@ TEST(Engine, run_until_executes_events_at_the_end_and_none_after_it) {
   EXPECT_EQ(log.size(), 2u);
 }
 
+struct Prefetched {
+  void on_event() { EXPECT_EQ(next_step, kPrefetchSteps); }
+  void prefetch(int step) { EXPECT_EQ(step, next_step++); }
+  int next_step = 0;
+};
+
+TEST(Engine, asks_for_the_memory_of_events_step_by_step_before_them_while_many_are_scheduled) {
+  constexpr int kEvents = 1'000, kFirst = 100, kLast = 400;
+  Engine engine;
+  std::vector<Prefetched> owners(kEvents);
+  std::vector<std::unique_ptr<Timer>> timers;
+  for (int i = 0; i < kEvents; ++i) {
+    Prefetched* const owner = &owners[static_cast<std::size_t>(i)];
+    const bool is_checked = i >= kFirst && i < kLast;
+    constexpr ComponentId kSource{0};
+    timers.emplace_back(
+        new Timer(is_checked ? Timer::with_prefetch<&Prefetched::on_event, &Prefetched::prefetch>(engine, kSource,
+                                                                                                  EventClass::kStage, owner)
+                             : Timer(engine, kSource, EventClass::kStage, owner, [](void*) {})));
+    timers.back()->schedule_at(instant_from_ps(i));
+  }
+  engine.run();
+  EXPECT_EQ(owners[kFirst].next_step, kPrefetchSteps);
+  EXPECT_EQ(owners[kLast - 1].next_step, kPrefetchSteps);
+}
+
 TEST(Engine, an_event_may_schedule_at_its_own_instant) {
   struct Chain {
     explicit Chain(Engine& engine)

@@ -215,6 +215,16 @@ void LightAdapter::prefetch(fabric::PortNumber, ib::Packet& packet, int step) {
   if (qp != nullptr) prefetch_lines(qp, 0, sizeof(LightQueuePair) / kCacheLineBytes);
 }
 
+void LightAdapter::prefetch_room(ib::VirtualLane lane, int step) {
+  if (step == 0) prefetch_lines(this, 0, sizeof(LightAdapter) / kCacheLineBytes);
+  if (step == 0 || lane.value >= turns_.size()) return;
+  const Ring<LightQueuePair*>& turns = turns_[lane.value];
+  if (step == 1) return prefetch_lines(&turns, 0, 1);
+  if (turns.empty()) return;
+  if (step == 2) return turns.prefetch_front();
+  if (step == 3) prefetch_lines(turns.front(), 0, sizeof(LightQueuePair) / kCacheLineBytes);
+}
+
 void LightAdapter::deal_with(ib::PacketPtr& owned) {
   ib::Packet& packet = *owned;
   if (packet.corrupted) {

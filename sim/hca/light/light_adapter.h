@@ -42,6 +42,7 @@ class LightAdapter final : public LightEndpoint {
 
   void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override;
   void prefetch(fabric::PortNumber in, ib::Packet& packet, int step) override;
+  void prefetch_room(ib::VirtualLane lane, int step) override;
   void link_changed(fabric::PortNumber port, bool up) override;
 
   // For queue pairs.
