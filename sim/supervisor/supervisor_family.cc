@@ -500,7 +500,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   process.keep_registered_memory(true);
   const pid_t old = process.native_pid();
   end_child(old);
-  kernel_.tell_file_events(process.host_index());  // of what exec closes
+  kernel_.deliver_file_events(process.host_index());  // of what exec closes
   thread.finish_call();
   kernel_.forget_waits(process);
   for (const int fd : inherited.closed) process.close(fd);

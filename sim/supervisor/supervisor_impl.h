@@ -166,7 +166,7 @@ class Supervisor::Impl final : public ProcessTable {
   void stop_wild(Process& process);
   // What has become of a request: it is looked at when its time has come; a poke that led to nothing, so that the thread goes on
   // as if it had never been sent; it is answered already.
-  enum class Taken : std::uint8_t { kScheduled, kVainPoke, kAnswered };
+  enum class Taken : std::uint8_t { kScheduled, kNotWaiting, kAnswered };
   Taken take_request_of(Thread& thread);
   void tell_call(Thread& thread, const protocol::ThreadSlot& slot) const;
   bool may_answer_ahead(Thread& thread, Instant due) const;
