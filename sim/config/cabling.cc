@@ -68,6 +68,18 @@ subnet::Routing routing_of(const TopologySpec& topology) {
   return routing;
 }
 
+std::shared_ptr<const fabric::RouteTable> groups_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t index) {
+  const std::shared_ptr<const fabric::RouteTable>& all = plan.nodes[topology.adapters.size() + index].routes;
+  if (all == nullptr || topology.is_roce()) return nullptr;
+  std::shared_ptr<fabric::RouteTable> some;
+  for (std::size_t i = 0; i < topology.adapters.size(); ++i) {
+    if (puts_into_order(topology, topology.adapters[i])) continue;
+    if (some == nullptr) some = std::make_shared<fabric::RouteTable>(*all);
+    some->set(plan.nodes[i].ports[0].lid.value, fabric::RouteTable::kNone);
+  }
+  return some == nullptr ? all : some;
+}
+
 std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t adapter) {
   const subnet::PortPlan& port = plan.nodes[adapter].ports[0];
   if (!topology.is_roce()) return {port.gid};
@@ -88,28 +100,37 @@ std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topol
   return subnet::pkey_tables(topology.adapters.size(), std::move(partitions));
 }
 
-std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from,
-                               std::size_t to) {
-  const CableIndex cables(topology);
+std::vector<Endpoint> outputs_of(const TopologySpec& topology, const CableIndex& cables, const subnet::Plan& plan,
+                                 std::size_t from, std::size_t to) {
   const std::uint16_t lid = plan.nodes[to].ports[0].lid.value;
-  const auto name = [&](const Endpoint& end) {
-    return topology.node_name(end) + ":" + std::to_string(end.port);
-  };
-  std::vector<std::string> hops;
+  std::vector<Endpoint> outputs;
   Endpoint at{false, from, 1};
   // A route visits a switch at most once.
   for (std::size_t hop = 0; hop <= topology.switches.size(); ++hop) {
     const auto next = cables.far_end(at);
     if (!next) return {};
+    outputs.push_back(at);
     at = *next;
-    hops.push_back(name(at));
-    if (!at.is_switch) return at.node == to ? hops : std::vector<std::string>{};
+    if (!at.is_switch) return at.node == to ? outputs : std::vector<Endpoint>{};
     const auto& table = plan.nodes[topology.adapters.size() + at.node].forwarding_table;
     if (lid >= table.size() || table[lid] == fabric::Switch::kNoRoute) return {};
     at.port = table[lid].value;
-    hops.push_back(name(at));
   }
   return {};
+}
+
+std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from,
+                               std::size_t to) {
+  const CableIndex cables(topology);
+  const auto name = [&](const Endpoint& end) {
+    return topology.node_name(end) + ":" + std::to_string(end.port);
+  };
+  std::vector<std::string> hops;
+  for (const Endpoint& out : outputs_of(topology, cables, plan, from, to)) {
+    if (out.is_switch) hops.push_back(name(out));
+    hops.push_back(name(*cables.far_end(out)));
+  }
+  return hops;
 }
 
 }  // namespace verbatim::config

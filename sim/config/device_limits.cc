@@ -138,10 +138,13 @@ subnet::LaneOf lanes_of(const TopologySpec& topology, const subnet::Plan& plan) 
   const auto has_credits = [](const LinkSpec& link) { return link.flow_control == "credits"; };
   if (std::ranges::all_of(topology.switches, is_plain_switch) && std::ranges::all_of(topology.links, has_credits)) return {};
   std::vector<std::vector<fabric::LaneTable>> tables;  // by switch, and by port where these differ
+  std::map<std::tuple<std::size_t, fabric::PortNumber, fabric::PortNumber>, fabric::LaneTable> turns;
   for (std::size_t s = 0; s < topology.switches.size(); ++s) {
     std::vector<fabric::LaneTable>& own = tables.emplace_back();
     for (const std::vector<fabric::LevelMapping>& lanes : plan.nodes[first + s].lanes) own.emplace_back(lanes);
     if (own.empty()) own.emplace_back(topology.switches[s].switch_profile.sl_to_vl);
+    for (const subnet::NodePlan::TurnLanes& turn : plan.nodes[first + s].turn_lanes)
+      turns.emplace(std::tuple(first + s, turn.in, turn.out), fabric::LaneTable(turn.lanes));
   }
   std::map<std::pair<std::size_t, std::uint32_t>, OutputLanes> outputs;  // by switch and port; has_circle() has found some
   for (const LinkSpec& link : topology.links) {
@@ -156,22 +159,25 @@ subnet::LaneOf lanes_of(const TopologySpec& topology, const subnet::Plan& plan) 
   const bool is_uniform = plan.levels == nullptr && std::ranges::all_of(topology.switches, is_usual_switch) &&
                           std::ranges::all_of(outputs, is_usual_output);
   const std::pair<std::size_t, std::uint32_t> any = first_output->first;
-  subnet::LaneOf lane_of = [first, tables = std::move(tables), outputs = std::move(outputs)](
-                               std::size_t node, fabric::PortNumber port, std::uint8_t level) {
+  subnet::LaneOf lane_of = [first, tables = std::move(tables), turns = std::move(turns), outputs = std::move(outputs)](
+                               std::size_t node, fabric::PortNumber in, fabric::PortNumber port, std::uint8_t level) {
     const OutputLanes& output = outputs.at({node - first, port.value});
     const std::vector<fabric::LaneTable>& own = tables[node - first];
-    const std::uint8_t lane = own[own.size() == 1 ? 0 : port.value - 1u].of(ib::ServiceLevel{level}, output.count).value;
+    const auto turn = turns.find({node, in, port});
+    const fabric::LaneTable& table = turn != turns.end() ? turn->second : own[own.size() == 1 ? 0 : port.value - 1u];
+    const std::uint8_t lane = table.of(ib::ServiceLevel{level}, output.count).value;
     return (output.waiting >> lane & 1) != 0 ? lane : subnet::kNoLane;
   };
   // Where all switches and cables are alike, lanes have the same cycles: the first in use stands for all.
   constexpr std::uint8_t kLevels = 16;
   std::uint8_t least = 0;
   while (is_uniform && least < kLevels &&
-         lane_of(first + any.first, fabric::PortNumber{static_cast<std::uint8_t>(any.second)}, least) == subnet::kNoLane)
+         lane_of(first + any.first, {}, fabric::PortNumber{static_cast<std::uint8_t>(any.second)}, least) == subnet::kNoLane)
     ++least;
   if (!is_uniform || least == kLevels) return lane_of;
-  return [least, lane_of = std::move(lane_of)](std::size_t node, fabric::PortNumber port, std::uint8_t level) {
-    return level == least ? lane_of(node, port, level) : subnet::kNoLane;
+  return [least, lane_of = std::move(lane_of)](std::size_t node, fabric::PortNumber in,
+                                               fabric::PortNumber port, std::uint8_t level) {
+    return level == least ? lane_of(node, in, port, level) : subnet::kNoLane;
   };
 }
 
@@ -179,7 +185,9 @@ void warn_of_credit_loop(const TopologySpec& topology, const subnet::Plan& plan,
   const auto can_wait = [](const LinkSpec& link) { return link.flow_control != "none"; };
   if (std::ranges::none_of(topology.links, can_wait) || !has_circle(topology)) return;
   const std::vector<subnet::Node> nodes = nodes_of(topology);
-  const subnet::Route loop = subnet::find_credit_loop(nodes, cables_of(topology), plan, lanes_of(topology, plan));
+  // Trees for groups of minhop, the usual engine, are not looked at: they are few packets in the fabrics that people have.
+  const bool with_groups = !topology.is_roce() && plan.engine != subnet::Engine::kMinhop;
+  const subnet::Route loop = subnet::find_credit_loop(nodes, cables_of(topology), plan, lanes_of(topology, plan), with_groups);
   if (loop.empty()) return;
   const bool has_pauses = std::ranges::any_of(topology.links, [](const LinkSpec& link) { return link.flow_control == "pfc"; });
   const std::string routes = topology.is_roce() ? "all ways of equal length" : "the routes of " + std::string(subnet::name_of(plan.engine));

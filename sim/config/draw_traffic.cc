@@ -29,6 +29,7 @@ void append_flow(const FlowSpec& flow, Traffic& traffic) {
   kind.queue_pairs = flow.queue_pairs;
   kind.service_level = flow.service_level;
   kind.traffic_class = flow.traffic_class;
+  kind.timeout = flow.timeout;
 }
 
 // The flows of one workload; ends are members until all are drawn.

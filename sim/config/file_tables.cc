@@ -262,12 +262,12 @@ const Object& management_network_table() {
 const Object& load_balancing_table() {
   using L = fabric::LoadBalancing;
   static const Object table = make_object<L>(
-      "load balancing", "how switches of Ethernet choose among equally good outputs",
+      "load balancing", "how switches choose among equally good outputs",
       {bind<&L::by>({.key = "by",
                      .kind = Kind::kText,
-                     .doc = "flow: the hash of a flow chooses, and it keeps its way; flowlet: a flow that has paused may take another; "
+                     .doc = "flow: the hash of a flow chooses, and it keeps its way (on InfiniBand: the forwarding table); flowlet: a flow that has paused may take another; "
                             "packet: each packet of an RDMA WRITE takes its own, from adapters that can put packets into order "
-                            "(profile key gap_time), which do so then",
+                            "(profile key gap_time), which do so then; on InfiniBand this is adaptive routing, to such adapters",
                      .choices = {"flow", "flowlet", "packet"}}),
        bind<&L::gap>({.key = "gap", .kind = Kind::kDuration, .doc = "with flowlet: so long a pause lets a flow take another port", .min = 1,
                       .max = kSecondPs}),
@@ -310,7 +310,7 @@ const Object& topology_table() {
                             .choices = {"own", "same"}}),
        bind_object<&T::load_balancing>({.key = "load_balancing",
                                         .kind = Kind::kObject,
-                                        .doc = "on Ethernet: what takes one of several ports that lead on by ways of one length"},
+                                        .doc = "what takes one of several ports that lead on by ways of one length"},
                                        load_balancing_table()),
        interface_mtu_row<&T::interface_mtu>("on Ethernet: MTU of all adapters' interfaces, bytes; RDMA's active_mtu is the greatest whose packets "
                                             "fit: 1024 with 1500, 4096 with 9000"),
@@ -326,7 +326,7 @@ const Object& topology_table() {
        bind<&T::routing_engine>({.key = "routing_engine",
                                  .kind = Kind::kText,
                                  .doc = "how the simulated subnet manager of InfiniBand lays routes, as OpenSM's option of this name: minhop, updn, dnup, "
-                                        "ftree, dor, lash, dfsssp, torus-2QoS or file (the switches' forwarding_table), or several with commas between them, of which the first takes effect that "
+                                        "ftree, dor, lash, dfsssp, torus-2QoS or file (the switches' forwarding_table), with ar_ before minhop, updn, dnup, ftree and dor also adaptive routing (load_balancing by packet), or several with commas between them, of which the first takes effect that "
                                         "can route the fabric; else minhop does, unless no_fallback is among them"}),
        without_default(bind<&T::root_switches>(
            {.key = "root_switches",

@@ -17,7 +17,8 @@ hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from,
                         const workload::FlowKind& kind) {
   hca::SourcePath path;
   const hca::PortAddress &here = from.address(), &there = to.address();
-  path.mtu = std::min(here.active_mtu(from.profile().max_mtu), there.active_mtu(to.profile().max_mtu));
+  path.mtu = path_mtu(from, to);
+  path.timeout = kind.timeout;
   path.address.port = 1;
   path.address.service_level = kind.service_level == workload::FlowKind::kOfPath
                                    ? simulation.level_of(here.lid, there.lid)
@@ -48,7 +49,7 @@ std::vector<std::size_t> content_order(const workload::Traffic& traffic) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto of_kind = [](const workload::FlowKind& k) {
     return std::tie(k.name, k.operation, k.message_bytes, k.queue_pairs, k.depth, k.service_level,
-                    k.traffic_class, k.on, k.off, k.is_background);
+                    k.traffic_class, k.timeout, k.on, k.off, k.is_background);
   };
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     const workload::FlowPlan &x = traffic.flows[a], &y = traffic.flows[b];
@@ -79,6 +80,10 @@ class BackgroundPhases {
 };
 
 }  // namespace
+
+std::uint32_t path_mtu(const hca::Endpoint& from, const hca::Endpoint& to) {
+  return std::min(from.address().active_mtu(from.profile().max_mtu), to.address().active_mtu(to.profile().max_mtu));
+}
 
 std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const workload::Traffic& traffic,
                                                workload::Workload& workload) {

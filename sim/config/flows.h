@@ -9,6 +9,9 @@
 
 namespace verbatim::config {
 
+// The greatest MTU (an ibv_mtu) that both adapters have.
+std::uint32_t path_mtu(const hca::Endpoint& from, const hca::Endpoint& to);
+
 // Adds checked flows; before the first event. They get their queue pairs in an order that follows from what they are, so that
 // their order in the file changes nothing. A path has the level that its kind asks for, the greatest MTU that both adapters have,
 // and the first P_Key of the sender by which both may talk; where there is none the flow fails as a program's packets would.

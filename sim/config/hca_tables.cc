@@ -233,6 +233,10 @@ const Object& congestion_control_table() {
                               .kind = Kind::kText,
                               .doc = "of which notifications min_time_between_cnps counts: of all, of those to one address, or of those of one queue pair",
                               .choices = {std::begin(hca::kCnpScopeNames), std::end(hca::kCnpScopeNames)}}),
+         size<&C::cnp_receive_buffer_bytes>("cnp_receive_buffer",
+                                            "packets that find so much in the adapter's receive buffer, themselves included, are answered "
+                                            "as marked ones; 0 B: none",
+                                            0, kMostBufferBytes),
          count<&C::cnp_dscp>("cnp_dscp", "DSCP of notifications", 0, 63),
          count<&C::cnp_802p_prio>("cnp_802p_prio", "service level of notifications, which is the priority in a VLAN tag", 0, 7),
          period.operator()<&P::rpg_time_reset>("rpg_time_reset", "between increases by the timer"),

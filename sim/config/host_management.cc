@@ -19,11 +19,23 @@ const cm::PortFacts* SubnetPaths::port_of(const ib::Gid& gid) const {
   return found == ports_.end() ? nullptr : &*found;
 }
 
-std::uint8_t SubnetPaths::level_of(ib::Lid from, ib::Lid to) const {
-  const subnet::ServiceLevels* levels = levels_.get();
-  for (const auto& [since, later] : later_levels_) {
-    if (since <= engine_.now()) levels = later.get();
+const PathChange* SubnetPaths::current() const {
+  const PathChange* last = nullptr;
+  for (const PathChange& change : changes_) {
+    if (change.since <= engine_.now()) last = &change;
   }
+  return last;
+}
+
+bool SubnetPaths::do_cables_lead(ib::Lid from, ib::Lid to) const {
+  const PathChange* const change = current();
+  if (change == nullptr || std::max(from.value, to.value) >= change->islands.size()) return true;
+  return change->islands[from.value] == change->islands[to.value];
+}
+
+std::uint8_t SubnetPaths::level_of(ib::Lid from, ib::Lid to) const {
+  const PathChange* const change = current();
+  const subnet::ServiceLevels* const levels = change == nullptr ? levels_.get() : change->levels.get();
   return levels == nullptr ? std::uint8_t{0} : levels->of(from, to);
 }
 
@@ -31,7 +43,7 @@ std::optional<management::Path> SubnetPaths::find(const ib::Gid& from, const ib:
                                                   std::optional<std::uint16_t> pkey) const {
   const cm::PortFacts* const near = port_of(from);
   const cm::PortFacts* const far = port_of(to);
-  if (near == nullptr || far == nullptr) return std::nullopt;
+  if (near == nullptr || far == nullptr || !do_cables_lead(near->lid, far->lid)) return std::nullopt;
   for (const std::uint16_t own : near->pkeys) {
     if (pkey && own != *pkey) continue;
     for (const std::uint16_t other : far->pkeys) {

@@ -7,6 +7,7 @@
 #include "sim/cm/connection_manager.h"
 #include "sim/cm/rdma_cm.h"
 #include "sim/config/node_management.h"
+#include "sim/config/path_changes.h"
 #include "sim/config/spec.h"
 #include "sim/hca/hca.h"
 #include "sim/management/subnet_queries.h"
@@ -23,19 +24,22 @@ class SubnetPaths final : public management::PathFinder {
   // `levels`: of the paths; null: 0 for all.
   SubnetPaths(const Engine& engine, const std::vector<cm::PortFacts>& ports, Levels levels)
       : engine_(engine), ports_(ports), levels_(std::move(levels)) {}
-  // From these times on, which ascend.
-  void set_later_levels(std::vector<std::pair<Instant, Levels>> levels) { later_levels_ = std::move(levels); }
+  // By time.
+  void set_changes(std::vector<PathChange> changes) { changes_ = std::move(changes); }
 
   std::optional<management::Path> find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t> pkey) const override;
 
  private:
   const cm::PortFacts* port_of(const ib::Gid& gid) const;
+  // The last that has come into effect; null: none has.
+  const PathChange* current() const;
   std::uint8_t level_of(ib::Lid from, ib::Lid to) const;
+  bool do_cables_lead(ib::Lid from, ib::Lid to) const;
 
   const Engine& engine_;
   const std::vector<cm::PortFacts>& ports_;
   const Levels levels_;
-  std::vector<std::pair<Instant, Levels>> later_levels_;
+  std::vector<PathChange> changes_;
 };
 
 // Code of ibv_rate for a port's active width and speed, as ibv_port_attr tells them.

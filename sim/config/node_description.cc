@@ -62,6 +62,11 @@ void put_arbitration(NodePort& port, const fabric::ArbitrationTables& tables, st
   }
 }
 
+std::uint32_t operational_lanes(const TopologySpec& topology, const CableIndex& cables, const Endpoint& end) {
+  const auto far = cables.far_end(end);
+  return far ? std::min(lanes_at(topology, end), lanes_at(topology, *far)) : lanes_at(topology, end);
+}
+
 NodePort port_at(const TopologySpec& topology, const CableIndex& cables, const Endpoint& end,
                  const fabric::ArbitrationTables& arbitration, const std::vector<fabric::LevelMapping>& sl_to_vl) {
   NodePort port;
@@ -70,10 +75,9 @@ NodePort port_at(const TopologySpec& topology, const CableIndex& cables, const E
   info.vl_capacity = info.operational_vls = lanes_code(lanes);
   info.mtu_capacity = info.neighbor_mtu = mtu_at(topology, end);
   put_arbitration(port, arbitration, lanes);
-  std::uint32_t operational = lanes;
+  const std::uint32_t operational = operational_lanes(topology, cables, end);
   if (const LinkSpec* link = cables.at(end)) {
     const Endpoint& far = link->end_a == end ? link->end_b : link->end_a;
-    operational = std::min(lanes, lanes_at(topology, far));
     info.operational_vls = lanes_code(operational);
     info.neighbor_mtu = std::min(info.neighbor_mtu, mtu_at(topology, far));
     set_rate(info, link->rate.active_width, link->rate.active_speed);
@@ -147,6 +151,14 @@ Node switch_node(const TopologySpec& topology, const CableIndex& cables, const s
     const bool is_planned = topology.manages_subnet() && number <= planned.lanes.size();
     node.ports.push_back(port_at(topology, cables, {true, index, number}, profile.arbitration,
                                  is_planned ? planned.lanes[number - 1] : profile.sl_to_vl));
+  }
+  for (const subnet::NodePlan::TurnLanes& turn : planned.turn_lanes) {
+    if (!topology.manages_subnet()) break;
+    const fabric::LaneTable table(turn.lanes);
+    const std::uint32_t operational = operational_lanes(topology, cables, {true, index, turn.out.value});
+    std::array<std::uint8_t, 16>& lanes = node.turn_lanes[{turn.in.value, turn.out.value}];
+    for (std::uint8_t level = 0; level < lanes.size(); ++level)
+      lanes[level] = table.of(ib::ServiceLevel{level}, operational).value;
   }
   NodePort& own = node.ports[0];
   own.guids.assign(1, planned.guid);

@@ -19,9 +19,9 @@ void set_link_state(management::NodePort& port, bool up, bool is_managed) {
   port.info.state = !up ? PortState::kDown : is_managed ? PortState::kActive : PortState::kInit;
 }
 
-std::vector<fabric::LevelMapping> lanes_of(const management::NodePort& port) {
+std::vector<fabric::LevelMapping> lanes_of(const std::array<std::uint8_t, 16>& sl_to_vl) {
   std::vector<fabric::LevelMapping> mappings;
-  for (std::uint32_t level = 0; level < port.sl_to_vl.size(); ++level) mappings.push_back({level, port.sl_to_vl[level]});
+  for (std::uint32_t level = 0; level < sl_to_vl.size(); ++level) mappings.push_back({level, sl_to_vl[level]});
   return mappings;
 }
 
@@ -163,7 +163,7 @@ void AdapterManagement::on_port_set(std::uint8_t number) {
   facts_.gids = hca_.address().gids;
   on_manager_(to.sm_lid);
   port_.set_active(port.is_active());
-  port_.set_lane_table(lanes_of(port));
+  port_.set_lane_table(lanes_of(port.sl_to_vl));
   on_arbitration_set(number);
 }
 
@@ -208,6 +208,13 @@ SwitchManagement::SwitchManagement(const NodeSurroundings& in, fabric::Switch& d
   device.attach(*this);
 }
 
+void SwitchManagement::catch_up() {
+  const fabric::RouteTable* const routes = switch_.changing_routes();
+  if (routes == nullptr) return;
+  for (std::size_t lid = 0; lid < in_.node.forwarding.size(); ++lid)
+    in_.node.forwarding[lid] = static_cast<std::uint8_t>(routes->entry(lid));
+}
+
 void SwitchManagement::on_packet(fabric::PortNumber in, ib::PacketPtr packet, Instant tail) {
   constexpr ib::Opcode kSendOnly = ib::make_opcode(ib::Transport::kUd, ib::Operation::kSendOnly);
   if (packet->corrupted || packet->bth.opcode != kSendOnly || packet->payload.length != ib::kMadBytes) return;
@@ -215,11 +222,7 @@ void SwitchManagement::on_packet(fabric::PortNumber in, ib::PacketPtr packet, In
   const ib::Qpn expected = of_subnet ? ib::kSubnetManagementQp : ib::kGeneralServicesQp;
   if (packet->bth.destination != expected) return;
   if (!of_subnet && packet->deth.qkey != ib::kGeneralServicesQkey) return;
-  // The subnet manager may have written tables since the last datagram.
-  if (const fabric::RouteTable* const routes = switch_.changing_routes()) {
-    for (std::size_t lid = 0; lid < in_.node.forwarding.size(); ++lid)
-      in_.node.forwarding[lid] = static_cast<std::uint8_t>(routes->entry(lid));
-  }
+  catch_up();
   ib::ManagementDatagram datagram;
   datagram.lid = packet->lrh.source;
   datagram.service_level = packet->lrh.service_level;
@@ -262,8 +265,12 @@ void SwitchManagement::on_port_set(std::uint8_t number) {
   if (number == 0) return;
   fabric::Port& port = switch_.port(fabric::PortNumber{number});
   port.set_active(in_.node.ports[number].is_active());
-  port.set_lane_table(lanes_of(in_.node.ports[number]));
+  port.set_lane_table(lanes_of(in_.node.ports[number].sl_to_vl));
   on_arbitration_set(number);
+}
+
+void SwitchManagement::on_turn_lanes_set(std::uint8_t in, std::uint8_t out) {
+  switch_.set_lane_table(fabric::PortNumber{in}, fabric::PortNumber{out}, lanes_of(in_.node.turn_lanes.at({in, out})));
 }
 
 void SwitchManagement::on_arbitration_set(std::uint8_t number) {

@@ -56,6 +56,7 @@ class AdapterManagement final : public ib::ManagementPort,
   void send_to_lid(const ib::ManagementDatagram& datagram) override { hca_.management().send(datagram); }
   bool deliver(const ib::ManagementDatagram& datagram) override;
   void on_port_set(std::uint8_t port) override;
+  void on_turn_lanes_set(std::uint8_t, std::uint8_t) override {}
   void on_arbitration_set(std::uint8_t port) override;
   void set_link(std::uint8_t port, bool up) override;
   void on_forwarding_set() override {}
@@ -91,6 +92,9 @@ class SwitchManagement final : public fabric::SwitchAgent,
   // As a subnet manager sets it.
   void configure(const mad::congestion::SwitchSetting& congestion) { agents_.congestion().set_switch(congestion); }
 
+  // The node's tables become those that the simulation's manager has written since.
+  void catch_up();
+
   void on_packet(fabric::PortNumber in, ib::PacketPtr packet, Instant tail) override;
   void on_link(fabric::PortNumber port, bool up) override;
 
@@ -99,6 +103,7 @@ class SwitchManagement final : public fabric::SwitchAgent,
   void send_to_lid(const ib::ManagementDatagram& datagram) override;
   bool deliver(const ib::ManagementDatagram&) override { return false; }
   void on_port_set(std::uint8_t port) override;
+  void on_turn_lanes_set(std::uint8_t in, std::uint8_t out) override;
   void on_arbitration_set(std::uint8_t port) override;
   void set_link(std::uint8_t port, bool up) override;
   void on_forwarding_set() override;

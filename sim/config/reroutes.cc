@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -39,7 +40,7 @@ subnet::Plan plan_without(const TopologySpec& topology, const std::set<std::size
   for (std::size_t cable = 0; cable < all.size(); ++cable) {
     if (!broken.contains(cable)) intact.push_back(all[cable]);
   }
-  return subnet::plan(nodes_of(topology), intact, topology.is_roce(), routing_of(topology),
+  return subnet::plan(nodes_of(topology), intact, takes_all_ways(topology), routing_of(topology),
                       topology.is_roce() ? nullptr : &whole);
 }
 
@@ -59,9 +60,36 @@ void note_refusals(const TopologySpec& topology, const subnet::Plan& plan, const
   }
 }
 
+// As PathChange has them: an island has the number of its first switch.
+std::vector<std::uint32_t> islands_without(const TopologySpec& topology, const subnet::Plan& plan,
+                                           const std::set<std::size_t>& broken) {
+  std::vector<std::uint32_t> parents(topology.switches.size());
+  std::iota(parents.begin(), parents.end(), 0u);
+  const auto first_of = [&](std::size_t at) {
+    while (parents[at] != at) at = parents[at] = parents[parents[at]];
+    return static_cast<std::uint32_t>(at);
+  };
+  for (std::size_t cable = 0; cable < topology.links.size(); ++cable) {
+    const Endpoint &a = topology.links[cable].end_a, &b = topology.links[cable].end_b;
+    if (broken.contains(cable) || !a.is_switch || !b.is_switch) continue;
+    const std::uint32_t one = first_of(a.node), other = first_of(b.node);
+    parents[std::max(one, other)] = std::min(one, other);
+  }
+  const CableIndex cables(topology);
+  std::vector<std::uint32_t> islands;
+  for (std::size_t i = 0; i < topology.adapters.size(); ++i) {
+    const auto far = cables.far_end({false, i, 1});
+    const std::size_t lid = plan.nodes[i].ports[0].lid.value;
+    if (islands.size() <= lid) islands.resize(lid + 1, 0);
+    if (far && far->is_switch) islands[lid] = first_of(far->node);
+  }
+  return islands;
+}
+
 // Writes the tables of `plan` at `at` to all switches; `before` are those until then.
 void add_sweep(const TopologySpec& topology, const subnet::Plan& plan, const subnet::Plan& before, Instant at,
-               ComponentId manager, bool is_whole, Reroutes& reroutes) {
+               ComponentId manager, const std::set<std::size_t>& broken, Reroutes& reroutes) {
+  const bool is_whole = broken.empty();
   const auto sweep = std::make_shared<fabric::RouteSweep>(fabric::RouteSweep{manager});
   for (std::size_t s = 0; s < topology.switches.size(); ++s) {
     const subnet::NodePlan &now = plan.nodes[topology.adapters.size() + s], &old = before.nodes[topology.adapters.size() + s];
@@ -72,8 +100,9 @@ void add_sweep(const TopologySpec& topology, const subnet::Plan& plan, const sub
     if (is_whole) continue;
     change.routes = std::make_shared<const fabric::RouteTable>(now.forwarding_table);
     change.multicast_ports = now.multicast_ports;
+    change.groups = groups_of(topology, plan, s);
   }
-  reroutes.levels.emplace_back(at, plan.levels);
+  reroutes.paths.push_back({at, plan.levels, is_whole ? std::vector<std::uint32_t>() : islands_without(topology, plan, broken)});
 }
 
 }  // namespace
@@ -103,7 +132,7 @@ Reroutes route_changes_of(const TopologySpec& topology, const std::vector<FaultS
     const subnet::Plan& plan = is_whole ? whole : plans.at(broken);
     if (!is_roce) {
       if (!plan.is_routed) continue;
-      add_sweep(topology, plan, *current, at, manager, is_whole, reroutes);
+      add_sweep(topology, plan, *current, at, manager, broken, reroutes);
       current = &plan;
       continue;
     }

@@ -5,12 +5,11 @@
 // tables.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/config/diagnostics.h"
+#include "sim/config/path_changes.h"
 #include "sim/config/spec.h"
 #include "sim/fabric/rerouting.h"
 #include "sim/subnet/subnet.h"
@@ -20,8 +19,7 @@ namespace verbatim::config {
 struct Reroutes {
   // By switch. Empty lists: no cable between switches fails, or nobody lays new routes.
   std::vector<std::vector<fabric::RouteChange>> by_switch;
-  // On InfiniBand: service levels of paths from a time on; null: 0 for all.
-  std::vector<std::pair<Instant, std::shared_ptr<const subnet::ServiceLevels>>> levels;
+  std::vector<PathChange> paths;  // on InfiniBand, by time
   // States of the cables that the routing engine has not been able to route: one sentence each, with the time of the failure.
   std::vector<std::string> refusals;
 };

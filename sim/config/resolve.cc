@@ -76,12 +76,12 @@ class Resolver {
     if (!topology_.is_roce() && topology_.ecmp_seed != "own" && !is_wrong("/link_layer")) {
       add("/ecmp_seed", "switches of InfiniBand do not spread flows by a hash", "leave it out, or choose the link layer \"roce\"");
     }
-    load_balancing();
     if (!topology_.is_roce() && topology_.convergence_time != TopologySpec::kUsualConvergenceTime && !is_wrong("/link_layer")) {
       add("/convergence_time", "routes of InfiniBand are the subnet manager's", "give \"sweep_time\", or choose the link layer \"roce\"");
     }
     if (!topology_.is_roce() && !is_wrong("/link_layer")) interface_mtus();
     if (knows_names_ && !is_wrong("/link_layer")) resolve_routing(topology_, diagnostics_);
+    load_balancing();
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.
@@ -95,9 +95,13 @@ class Resolver {
  private:
   void load_balancing() {
     if (is_wrong("/link_layer") || topology_.load_balancing.by == "flow") return;
-    if (!topology_.is_roce()) {
-      return add("/load_balancing/by", "switches of InfiniBand have one way to each destination",
-                 "leave it out, or choose the link layer \"roce\"");
+    if (!topology_.is_roce() && !topology_.load_balancing.is_by_packet()) {
+      return add("/load_balancing/by", "switches of InfiniBand do not follow flowlets",
+                 "write \"packet\" for adaptive routing, or choose the link layer \"roce\"");
+    }
+    if (!topology_.manages_subnet()) {
+      return add("/load_balancing/by", "the simulation manages no subnet here, so nobody gives its switches groups of ports",
+                 "leave it out, or let the simulation manage the subnet");
     }
     const auto puts_into_order = [](const auto& owner) { return owner.hca_profile.loss_recovery.gap_time > Duration(0); };
     const auto has_one = [&](const HostSpec& host) {

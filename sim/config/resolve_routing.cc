@@ -28,6 +28,7 @@ class RoutingResolver {
   void run() {
     if (refuse_without_manager()) return;
     engines();
+    groups();
     topology_.routing.roots = switches("/root_switches", topology_.root_switches);
     torus();
     tables();
@@ -64,11 +65,31 @@ class RoutingResolver {
         topology_.routing.no_fallback = true;
       } else if (const auto engine = subnet::engine_named(word)) {
         topology_.routing.engines.push_back(*engine);
+      } else if (const auto adaptive = adaptive_engine_named(word)) {
+        topology_.routing.engines.push_back(*adaptive);
+        topology_.load_balancing.by = "packet";
       } else {
         unknown(word);
       }
     }
     if (topology_.routing.engines.empty()) topology_.routing.engines = {subnet::Engine::kMinhop};
+  }
+
+  // The names of NVIDIA's OpenSM for engines with adaptive routing.
+  static std::optional<subnet::Engine> adaptive_engine_named(std::string_view word) {
+    constexpr std::string_view kPrefix = "ar_";
+    if (!word.starts_with(kPrefix)) return std::nullopt;
+    const auto engine = subnet::engine_named(word.substr(kPrefix.size()));
+    return engine && subnet::has_groups(*engine) ? engine : std::nullopt;
+  }
+
+  void groups() {
+    if (!topology_.load_balancing.is_by_packet()) return;
+    for (const subnet::Engine engine : topology_.routing.engines) {
+      if (subnet::has_groups(engine)) continue;
+      add("/load_balancing/by", "the routing engine " + std::string(subnet::name_of(engine)) + " lays one way to each destination, and no groups of ports",
+          "choose minhop, updn, dnup, ftree or dor, or leave \"load_balancing\" out");
+    }
   }
 
   void unknown(const std::string& word) {

@@ -51,6 +51,12 @@ std::optional<TopologyView::End> TopologyView::peer(const End& end) const {
   return End{far->is_switch ? adapters + far->node : far->node, static_cast<std::uint8_t>(far->port)};
 }
 
+const management::Node& TopologyView::node(std::size_t index) const {
+  const std::size_t adapters = topology_.adapters.size();
+  if (index >= adapters && managements_[index - adapters] != nullptr) managements_[index - adapters]->catch_up();
+  return *nodes_[index];
+}
+
 std::string Simulation::port_name(const std::string& node, std::uint32_t port) {
   return "port/" + node + ":" + std::to_string(port);
 }
@@ -83,7 +89,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       pkey_tables_(pkey_tables_of(topology)),
       ports_(topology.adapters.size()),
       paths_(engine_, ports_, plan_.levels),
-      view_(topology, cables_, nodes_),
+      view_(topology, cables_, nodes_, switch_managements_),
       adapters_(topology.adapters.size()),
       connections_(topology.hosts.size()),
       switches_(topology.switches.size()),
@@ -114,6 +120,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
   }
   address.gids = gids_of(topology_, plan_, index);
   address.pkeys = pkey_tables_[index];
+  address.takes_any_way = puts_into_order(topology_, topology_.adapters[index]);
   if (topology_.is_roce()) {
     address.roce = true;
     address.mac = plan.ports[0].mac;
@@ -122,7 +129,6 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
     address.neighbours = &neighbours_;
     const hca::HcaProfile& profile = topology_.hca_profile(topology_.adapters[index]);
     address.priorities = fabric::PriorityMap(profile.trust, profile.dscp_to_priority);
-    address.takes_any_way = topology_.load_balancing.is_by_packet() && profile.loss_recovery.gap_time > Duration(0);
     const std::vector<VlanSpec>& vlans = topology_.vlans_of(topology_.adapters[index]);
     const std::size_t first = address.gids.size() - 2 * vlans.size();
     for (std::size_t i = 0; i < vlans.size(); ++i) {
@@ -216,15 +222,19 @@ void Simulation::build_switch(std::size_t index, std::uint64_t seed) {
     // Drawn from the seed as all else that is random: runs with several seeds show how far the luck of the hash matters.
     const std::uint64_t salt = topology_.ecmp_seed == "same" ? 0 : Rng(seed, "ecmp/" + spec.name).next();
     switches_[index]->set_ethernet_routes(subnet::kMacBase, plan_.nodes[adapters_.size() + index].routes, salt);
-    if (topology_.load_balancing.by != "flow") {
-      switches_[index]->set_load_balancing(topology_.load_balancing, Rng(seed, "load_balancing/" + spec.name));
-    }
   } else if (topology_.manages_subnet()) {
     switches_[index]->set_forwarding_table(plan_.nodes[adapters_.size() + index].forwarding_table);
+    switches_[index]->set_groups(groups_of(topology_, plan_, index));
+  }
+  if (topology_.load_balancing.by != "flow") {
+    switches_[index]->set_load_balancing(topology_.load_balancing, Rng(seed, "load_balancing/" + spec.name));
   }
   const auto& lanes = plan_.nodes[adapters_.size() + index].lanes;
   for (std::size_t i = 0; topology_.manages_subnet() && i < lanes.size(); ++i)
     switches_[index]->port(fabric::PortNumber{static_cast<std::uint8_t>(i + 1)}).set_lane_table(lanes[i]);
+  for (const subnet::NodePlan::TurnLanes& turn : plan_.nodes[adapters_.size() + index].turn_lanes) {
+    if (topology_.manages_subnet()) switches_[index]->set_lane_table(turn.in, turn.out, turn.lanes);
+  }
   switches_[index]->set_multicast_ports(plan_.nodes[adapters_.size() + index].multicast_ports);
   if (topology_.is_roce()) return;
   if (!topology_.manages_subnet()) switches_[index]->set_multicast_table({});
@@ -348,7 +358,7 @@ void Simulation::reroute(const std::vector<FaultSpec>& faults) {
   for (std::size_t i = 0; i < switches_.size(); ++i) {
     if (!reroutes.by_switch[i].empty()) switches_[i]->set_route_changes(std::move(reroutes.by_switch[i]));
   }
-  paths_.set_later_levels(std::move(reroutes.levels));
+  paths_.set_changes(std::move(reroutes.paths));
 }
 
 void Simulation::draw_faults(std::int64_t budget) {

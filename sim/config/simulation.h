@@ -33,16 +33,20 @@ namespace verbatim::config {
 // The nodes of a topology, adapters before switches, for its subnet administrator.
 class TopologyView final : public management::SubnetView {
  public:
-  TopologyView(const TopologySpec& topology, const CableIndex& cables, const std::vector<const management::Node*>& nodes)
-      : topology_(topology), cables_(cables), nodes_(nodes) {}
+  // `managements`: of the switches; null: none. All outlive it.
+  TopologyView(const TopologySpec& topology, const CableIndex& cables, const std::vector<const management::Node*>& nodes,
+               const std::vector<std::unique_ptr<SwitchManagement>>& managements)
+      : topology_(topology), cables_(cables), nodes_(nodes), managements_(managements) {}
   std::size_t node_count() const override { return nodes_.size(); }
-  const management::Node& node(std::size_t index) const override { return *nodes_[index]; }
+  // With the tables that the last sweep has written.
+  const management::Node& node(std::size_t index) const override;
   std::optional<End> peer(const End& end) const override;
 
  private:
   const TopologySpec& topology_;
   const CableIndex& cables_;
   const std::vector<const management::Node*>& nodes_;
+  const std::vector<std::unique_ptr<SwitchManagement>>& managements_;
 };
 
 class Simulation {
@@ -58,6 +62,8 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   Engine& engine() { return engine_; }
+  // As the subnet administrator sees it.
+  const management::SubnetView& subnet_view() const { return view_; }
   Tracer& tracer() { return tracer_; }
   Choices& choices() { return choices_; }
   const ComponentTable& components() const { return components_; }

@@ -263,7 +263,7 @@ struct TopologySpec {
   std::string link_layer = "infiniband";
   std::string subnet_manager = "simulated";  // or none
   std::string ecmp_seed = "own";             // of switches on Ethernet; or same
-  fabric::LoadBalancing load_balancing;       // likewise
+  fabric::LoadBalancing load_balancing;       // packet on InfiniBand: adaptive routing
   static constexpr std::uint32_t kUsualInterfaceMtu = 1500;
   std::uint32_t interface_mtu = kUsualInterfaceMtu;  // on Ethernet, of all adapters' interfaces; bytes
   // On Ethernet: from the failure or repair of a cable between switches to new routes.
@@ -388,6 +388,7 @@ struct FlowSpec {
   static constexpr std::uint32_t kOfPath = workload::FlowKind::kOfPath;
   std::uint32_t service_level = kOfPath;  // of its packets and their answers; kOfPath: that of the subnet manager's path record
   std::uint32_t traffic_class = 0;  // likewise, on Ethernet
+  std::uint8_t timeout = workload::FlowKind{}.timeout;  // of its queue pairs; no key of a file
   std::string pointer;
 
   bool is_resolved = false;                      // both ends are adapters, and not the same

@@ -6,12 +6,18 @@
 
 namespace verbatim {
 
+// What all trails of a message have in common.
+struct Trail::Shared {
+  TrailMessage message;
+  Loss loss;
+};
+
 struct Trail::Node {
   std::uint32_t handles = 1;  // and nodes that go on from here
   Node* parent = nullptr;
   std::size_t parent_steps = 0;  // of its own, that lie behind this
   Instant begin;
-  std::shared_ptr<const TrailMessage> message;
+  std::shared_ptr<Shared> shared;
   std::vector<TrailStep> steps;
 
   Instant end() const { return steps.empty() ? begin : steps.back().end; }
@@ -24,7 +30,7 @@ Trail::Node* Trail::fork(Node& from) {
   node->parent = &from;
   node->parent_steps = from.steps.size();
   node->begin = from.end();
-  node->message = from.message;
+  node->shared = from.shared;
   ++from.handles;
   return node;
 }
@@ -49,10 +55,18 @@ void Trail::append(Instant end, const TrailPart& part) {
 }
 
 void Trail::set_message(const TrailMessage& message) {
-  if (node_ != nullptr) node_->message = std::make_shared<const TrailMessage>(message);
+  if (node_ != nullptr) node_->shared = std::make_shared<Shared>(Shared{message, {}});
 }
 
-const TrailMessage* Trail::message() const { return node_ == nullptr ? nullptr : node_->message.get(); }
+const TrailMessage* Trail::message() const {
+  return node_ == nullptr || node_->shared == nullptr ? nullptr : &node_->shared->message;
+}
+
+void Trail::note_loss(TrailLoss why, ComponentId where) const {
+  if (message() != nullptr && node_->shared->loss.why == TrailLoss::kUnnamed) node_->shared->loss = {why, where};
+}
+
+Trail::Loss Trail::take_loss() const { return message() == nullptr ? Loss{} : std::exchange(node_->shared->loss, {}); }
 
 bool Trail::has_message_of(const Trail& other) const {
   return message() != nullptr && message() == other.message();
@@ -100,7 +114,7 @@ void Trail::follow(const Trail& other) {
 Trail Trail::until(Instant when, const TrailPart& wait) const {
   if (node_ == nullptr) return {};
   Trail trail(begin());
-  trail.node_->message = node_->message;
+  trail.node_->shared = node_->shared;
   for (const TrailStep& step : steps()) {
     if (step.end > when) {
       trail.append(when, step.part);

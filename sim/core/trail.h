@@ -47,6 +47,13 @@ struct TrailStep {
   TrailPart part;
 };
 
+// Why the fabric lost a packet of a message, where names are worth it: time lost is named by it.
+enum class TrailLoss : std::uint8_t {
+  kUnnamed,
+  kFullBuffer,  // a switch's memory, or an input buffer, was full
+  kDeadLink,    // the link failed, or is down and no route leads round it yet
+};
+
 // What was posted.
 struct TrailMessage {
   ComponentId adapter;
@@ -90,6 +97,14 @@ class Trail {
   const TrailMessage* message() const;
   bool has_message_of(const Trail& other) const;
 
+  // A packet of the message was lost at a component. The first loss since the last take_loss() counts.
+  void note_loss(TrailLoss why, ComponentId where) const;
+  struct Loss {
+    TrailLoss why = TrailLoss::kUnnamed;
+    ComponentId where;
+  };
+  Loss take_loss() const;
+
   Instant begin() const;
   Instant end() const;
   // From the beginning.
@@ -104,6 +119,7 @@ class Trail {
 
  private:
   struct Node;
+  struct Shared;
   explicit Trail(Node* node) : node_(node) {}
   static Node* fork(Node& from);
   static void drop(Node* node);

@@ -1,4 +1,5 @@
-// Which lane packets of a service level leave a port by: the SLtoVLMappingTable (IBA 7.6.6), one for all inputs.
+// Which lane packets of a service level leave a port by: the SLtoVLMappingTable (IBA 7.6.6). A port has one for all inputs, and
+// a switch may have others for pairs of ports (`Switch::set_lane_table`).
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,10 @@
-// How a switch of Ethernet chooses among equally good outputs (topology key `load_balancing`):
+// How a switch chooses among equally good outputs (topology key `load_balancing`):
 //
 //  - flow: by the hash of the flow, which so keeps its way and its order (flow_hash.h);
 //  - flowlet: a flow that has paused for `gap` may take another output (Vanini et al., Let It Flow, NSDI 2017);
-//  - packet: each packet takes an output of its own if its sender allows it (ib::Ethernet::any_way); others keep their flow's
-//    way.
+//  - packet: each packet takes an output of its own if its sender allows it (ib::Packet::any_way); others keep their flow's
+//    way. On InfiniBand this is adaptive routing: the outputs are a group (Switch::set_groups), and other packets leave by the
+//    port of the forwarding table.
 //
 // An output that is chosen anew is drawn among those with the lowest grade: the bytes that wait there in the packet's lane, in
 // steps of `grade_bytes`, seven at the most.
@@ -39,8 +40,10 @@ class LoadBalancer {
 
   LoadBalancer(const LoadBalancing& params, Rng random) : params_(params), random_(random) {}
 
-  // Whether it chooses for a packet of Ethernet; else the hash of its flow does.
-  bool chooses_for(const ib::Packet& packet) const { return params_.is_by_flowlet() || packet.ethernet->any_way; }
+  // Whether it chooses for a packet; else the hash of its flow does, or the forwarding table.
+  bool chooses_for(const ib::Packet& packet) const {
+    return packet.any_way || (params_.is_by_flowlet() && packet.ethernet.has_value());
+  }
 
   // One of `ports`, which are not none, for a packet that has its flow's hash. queued(port) gives the bytes that wait there.
   template <class Queued>

@@ -186,6 +186,7 @@ void Port::set_pause_storm(std::uint8_t priorities) {
   CHECK(has_pauses_);
   const std::uint8_t ended = extras_->pause_storm & static_cast<std::uint8_t>(~priorities);
   extras_->pause_storm = priorities;
+  extras_->has_stormed = true;
   buffer_->groups()->settle(engine_.now());
   for (std::uint32_t rest = asked_pauses() & ended; rest != 0; rest &= rest - 1) {
     const ib::VirtualLane lane = lowest_of(rest);
@@ -195,6 +196,11 @@ void Port::set_pause_storm(std::uint8_t priorities) {
   for (std::uint32_t rest = priorities; rest != 0; rest &= rest - 1)
     link_->pauses()->ask(lowest_of(rest).value, true, engine_.now());
   schedule_pause_timer(engine_.now());
+}
+
+const char* Port::pause_name() const {
+  if (extras_ != nullptr && extras_->has_stormed) return "output: paused by the far end, which had a pause storm";
+  return buffer_->has_shared_memory() ? "output: paused by the far end, whose shared buffer is full" : "output: paused by the far end";
 }
 
 void Port::set_watchdog(const WatchdogParams& params) {
@@ -394,9 +400,13 @@ void Port::start(ib::VirtualLane lane) {
   if (Trail& trail = packet->trail) [[unlikely]] {
     if (has_pauses_) {
       const Instant resumed = std::min(link_->pauses()->last_resume(lane.value), engine_.now());
-      trail.add(std::max(trail.end(), resumed), {id_, "output: paused by the far end", TrailKind::kWaitFor, peer_->id().value});
+      trail.add(std::max(trail.end(), resumed), {id_, peer_->pause_name(), TrailKind::kWaitFor, peer_->id().value});
     }
     trail.add(std::max(trail.end(), link_->line().busy_until()), {id_, "output: line busy"});
+    const bool may_wait_for_crossbar = first.claim.buffer != nullptr && first.claim.buffer->limits_reads();
+    if (has_credits_ && lane != kManagementLane && !may_wait_for_crossbar) {
+      trail.add(engine_.now(), {id_, "output: credits of the far end", TrailKind::kWaitFor, peer_->id().value});
+    }
     trail.add(engine_.now(), {id_, "output: credits or crossbar"});
   }
   PacketFate fate;

@@ -222,9 +222,13 @@ class Port final : private LinkUser, private SpaceListener {
     std::unique_ptr<Timer> pause_timer;    // null: no priority is paused; a decision, or a frame that is due
     std::unique_ptr<PauseWatchdog> watchdog;  // null: none
     std::uint8_t pause_storm = 0;             // bit n: priority n is to be paused without need
+    bool has_stormed = false;                 // some priority has been so
     bool adds_telemetry = false;
     std::uint64_t telemetry_sent = 0;         // bytes that have left since it does
   };
+
+  // Why the far end has waited that this end paused, as a part of a message's time.
+  const char* pause_name() const;
 
   Extras& extras() {
     if (extras_ == nullptr) extras_ = std::make_unique<Extras>();

@@ -38,6 +38,7 @@ struct RouteChange {
   Instant at{};
   std::shared_ptr<const RouteTable> routes;  // null: those of the beginning, and its tree
   std::vector<PortNumber> multicast_ports;
+  std::shared_ptr<const RouteTable> groups;  // of adaptive routing; null: none
   std::shared_ptr<RouteSweep> sweep;  // null: nobody has swept
 };
 
@@ -82,6 +83,12 @@ class Rerouting {
   }
   // Null: that of the beginning.
   const std::vector<PortNumber>* multicast_ports(Instant now);
+  // `first`: the groups of the beginning.
+  const RouteTable* groups(const RouteTable* first, Instant now) {
+    if (now < normal_until_) return first;
+    catch_up(now);
+    return current_ == nullptr ? first : current_->groups.get();
+  }
   // The sweep that has brought about the current routes, until it is recorded; null: there is none.
   RouteSweep* unrecorded_sweep() const { return sweep_ == nullptr || sweep_->is_recorded ? nullptr : sweep_; }
 

@@ -1,6 +1,7 @@
 #include "sim/fabric/switch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "sim/core/check.h"
@@ -68,6 +69,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   Port& out = *inputs_[number.value - 1u].port;
   if (!out.is_up()) {
     ++out.counters().xmit_discards;
+    if (packet->trail) [[unlikely]] packet->trail.note_loss(TrailLoss::kDeadLink, out.id());
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
   }
   if (!out.carries(packet->lrh.lane)) [[unlikely]] {
@@ -75,11 +77,12 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   }
 
   const ib::VirtualLane in_lane = packet->lrh.lane;
-  const ib::VirtualLane lane = lane_at(out, *packet);
+  const ib::VirtualLane lane = lane_at(in, out, *packet);
   if (lane == kManagementLane && in_lane != kManagementLane)
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoLane);
   if (!buffer_.may_queue(in, in_lane, out.queued_bytes(lane), wire_bytes)) [[unlikely]] {
     ++out.counters().xmit_discards;
+    if (packet->trail) [[unlikely]] packet->trail.note_loss(TrailLoss::kFullBuffer, out.id());
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOutputQueue);
   }
   const Instant ready = ready_at(*input.port, out, lookup, times, *packet, wire_bytes);
@@ -140,8 +143,19 @@ const std::vector<PortNumber>& Switch::group_ports(const ib::Packet& packet) {
   return group < multicast_table_->size() ? (*multicast_table_)[group] : kNone;
 }
 
-ib::VirtualLane Switch::lane_at(const Port& out, const ib::Packet& packet) {
-  return packet.lrh.lane == kManagementLane ? kManagementLane : out.lane_of(packet.lrh.service_level);
+void Switch::set_lane_table(PortNumber in, PortNumber out, const std::vector<LevelMapping>& mappings) {
+  const std::size_t ports = inputs_.size() + 1;
+  turn_lanes_.resize(ports * ports);
+  turn_lanes_.at(in.value * ports + out.value).emplace(mappings);
+}
+
+ib::VirtualLane Switch::lane_at(PortNumber in, const Port& out, const ib::Packet& packet) const {
+  if (packet.lrh.lane == kManagementLane) return kManagementLane;
+  if (!turn_lanes_.empty()) [[unlikely]] {
+    const std::optional<LaneTable>& turn = turn_lanes_[in.value * (inputs_.size() + 1) + out.number().value];
+    if (turn) return turn->of(packet.lrh.service_level, out.operational_lanes());
+  }
+  return out.lane_of(packet.lrh.service_level);
 }
 
 Instant Switch::ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times,
@@ -170,7 +184,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
   for (const PortNumber port : group_ports(*packet)) {
     const Port& out = *inputs_[port.value - 1u].port;
     if (port == in || !out.is_up() || !out.carries(packet->lrh.lane)) continue;
-    if (lane_at(out, *packet) == kManagementLane && packet->lrh.lane != kManagementLane) continue;
+    if (lane_at(in, out, *packet) == kManagementLane && packet->lrh.lane != kManagementLane) continue;
     outputs.push_back(port);
   }
   if (outputs.empty()) return drop(input, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
@@ -183,7 +197,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
     ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.id());
     ib::PacketPtr copy = number == outputs.back() ? std::move(packet) : std::make_unique<ib::Packet>(*packet);
     const Instant ready = ready_at(input, out, lookup, times, *copy, wire_bytes);
-    copy->lrh.lane = lane_at(out, *copy);
+    copy->lrh.lane = lane_at(in, out, *copy);
     out.forward(std::move(copy), wire_bytes, times, ready, {&buffer_, in, in_lane}, copies);
   }
 }
@@ -202,15 +216,39 @@ PortNumber Switch::balanced_output(ib::Packet& packet) {
     ports = routes_->ports_of(entry);
   }
   if (packet.flow_hash == 0) packet.flow_hash = flow_hash(packet);
-  return balancer_->choose(ports, packet, now, [&](PortNumber number) {
+  return balanced_output(ports, packet);
+}
+
+PortNumber Switch::balanced_output(std::span<const PortNumber> ports, const ib::Packet& packet) {
+  return balancer_->choose(ports, packet, engine_.now(), [&](PortNumber number) {
     const Port& out = *inputs_[number.value - 1u].port;
-    const ib::VirtualLane lane = lane_at(out, packet);
+    const ib::VirtualLane lane = out.lane_of(packet.lrh.service_level);
     return lane == kManagementLane ? 0 : out.queued_bytes(lane);
   });
 }
 
+PortNumber Switch::fixed_output(const ib::Packet& packet) {
+  if (engine_.now() >= rerouting_.normal_until()) [[unlikely]] return swept_output_for(packet);
+  return PortNumber{static_cast<std::uint8_t>(route_of(packet))};
+}
+
+PortNumber Switch::adaptive_output(const ib::Packet& packet) {
+  const PortNumber fixed = fixed_output(packet);
+  const RouteTable* const groups = rerouting_.groups(groups_.get(), engine_.now());
+  const RouteTable::Entry entry = groups == nullptr ? RouteTable::kNone : groups->entry(destination_of(packet));
+  if (entry == RouteTable::kNone) return fixed;
+  if (!RouteTable::is_set(entry)) return PortNumber{static_cast<std::uint8_t>(entry)};
+  const std::span<const PortNumber> ports = groups->ports_of(entry);
+  const auto is_up = [this](PortNumber port) { return inputs_[port.value - 1u].port->is_up(); };
+  if (std::ranges::all_of(ports, is_up)) [[likely]] return balanced_output(ports, packet);
+  std::vector<PortNumber> intact;
+  std::ranges::copy_if(ports, std::back_inserter(intact), is_up);
+  return intact.empty() ? fixed : balanced_output(intact, packet);
+}
+
 PortNumber Switch::output_for(ib::Packet& packet) {
-  if (balancer_ != nullptr && packet.ethernet && balancer_->chooses_for(packet)) [[unlikely]] return balanced_output(packet);
+  if (balancer_ != nullptr && balancer_->chooses_for(packet)) [[unlikely]]
+    return is_ethernet_ ? balanced_output(packet) : adaptive_output(packet);
   if (engine_.now() >= rerouting_.normal_until()) [[unlikely]] {
     if (!is_ethernet_) return swept_output_for(packet);
     record_withdrawals();

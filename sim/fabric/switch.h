@@ -87,9 +87,10 @@ class Switch final : public PacketSink {
 
   // Linear forwarding table: element n is the output for LID n, 0 the switch itself, kNoRoute none.
   static constexpr PortNumber kNoRoute = RouteTable::kNoRoute;
-  // No route changes are left.
+  // Neither route changes nor groups are left.
   void set_forwarding_table(const std::vector<PortNumber>& table) {
     routes_ = std::make_shared<const RouteTable>(table);
+    groups_ = nullptr;
     rerouting_.set_changes({});
   }
 
@@ -116,8 +117,15 @@ class Switch final : public PacketSink {
     return routes == nullptr ? routes_.get() : routes;
   }
 
-  // On Ethernet: who chooses among equally good outputs in place of the hash; before the first event.
+  // Who chooses among equally good outputs: on Ethernet in place of the hash, on InfiniBand within groups. Before the first event.
   void set_load_balancing(const LoadBalancing& params, Rng random) { balancer_ = std::make_unique<LoadBalancer>(params, random); }
+
+  // Lanes of packets that come by `in` and leave by `out`, in place of the table of the output.
+  void set_lane_table(PortNumber in, PortNumber out, const std::vector<LevelMapping>& mappings);
+
+  // Adaptive routing of InfiniBand: by LID, the ports among which the load balancer chooses for packets that may take any. Ports
+  // whose link is down are left out at once. Without an entry, and with all links down, the forwarding table decides.
+  void set_groups(std::shared_ptr<const RouteTable> groups) { groups_ = std::move(groups); }
 
   // Groups that the subnet manager has laid itself (IBA 18.2.4.3.3): by LID from 0xc000 on, the ports that a packet to it leaves
   // by. Once there is such a table, no others are flooded.
@@ -145,7 +153,7 @@ class Switch final : public PacketSink {
   };
 
   // kManagementLane for a packet of another: none.
-  static ib::VirtualLane lane_at(const Port& out, const ib::Packet& packet);
+  ib::VirtualLane lane_at(PortNumber in, const Port& out, const ib::Packet& packet) const;
   // When a packet whose lookup is at an edge may start on an output.
   Instant ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times,
                    ib::Packet& packet, std::uint32_t wire_bytes) const;
@@ -163,6 +171,10 @@ class Switch final : public PacketSink {
   void classify(const Port& in, ib::Packet& packet) const;
   // By the load balancer.
   PortNumber balanced_output(ib::Packet& packet);
+  PortNumber balanced_output(std::span<const PortNumber> ports, const ib::Packet& packet);
+  PortNumber adaptive_output(const ib::Packet& packet);
+  // By the forwarding table, as the last sweep has left it.
+  PortNumber fixed_output(const ib::Packet& packet);
   // In debug builds: when no packet waits for an output, none claims space.
   void check_claims();
   bool is_for_agent(ib::Packet& packet);
@@ -183,10 +195,12 @@ class Switch final : public PacketSink {
   const ClockDomain clock_;
   // By LID, or by MAC address from mac_base_ on.
   std::shared_ptr<const RouteTable> routes_ = std::make_shared<const RouteTable>();
+  std::shared_ptr<const RouteTable> groups_;  // of adaptive routing; null: none
   ib::MacAddress mac_base_;
   std::uint64_t ecmp_salt_ = 0;
   bool is_ethernet_ = false;
   Rerouting rerouting_;
+  std::vector<std::optional<LaneTable>> turn_lanes_;  // by input and output, of ports from 0 on; empty: outputs' tables decide
   std::unique_ptr<LoadBalancer> balancer_;  // null: hashes of flows choose
   std::vector<PortNumber> multicast_ports_;
   std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;

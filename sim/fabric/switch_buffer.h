@@ -134,6 +134,7 @@ class PerPortBuffer {
     return static_cast<std::size_t>(inputs_[place(in)].first_group) + lane.value;
   }
 
+  bool has_shared_memory() const { return params_.shared.bytes > 0; }
   // Whether the packets of a lane of a port are a group.
   bool has_group(PortNumber in, ib::VirtualLane lane) const {
     return lane != kManagementLane && inputs_[place(in)].first_group >= 0;
@@ -203,7 +204,6 @@ class PerPortBuffer {
 
   std::size_t place(PortNumber in) const { return static_cast<std::size_t>(in.value - first_.value); }
   Input& at(PortNumber in) { return inputs_[place(in)]; }
-  bool has_shared_memory() const { return params_.shared.bytes > 0; }
   void add_groups(PortNumber in, std::size_t lanes, std::uint32_t bytes, const LinkParams& link) {
     if (shared_ == nullptr) shared_ = std::make_unique<SharedBuffer>(0, kCreditBlockBytes);
     for (std::size_t i = 0; i < lanes; ++i) {

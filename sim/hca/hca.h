@@ -116,7 +116,7 @@ struct PortAddress {
   }
   // On Ethernet, what service level and traffic class of a path make its packets' priority.
   fabric::PriorityMap priorities;
-  // Switches may give each packet of a WRITE a way of its own, and the adapter puts what comes into order.
+  // Switches may give each packet of a WRITE a path of its own, and the adapter puts what comes into order.
   bool takes_any_way = false;
   // Whether the tag of a packet of RoCE, or that it has none, suits where it goes: one of the port's addresses, or a group.
   bool takes_tag_of(const ib::Packet& packet) const;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "sim/core/trail.h"
+
 namespace verbatim::ib {
 
 // clang-format off
@@ -47,6 +49,20 @@ enum class DropReason : std::uint8_t {
   VERBATIM_DROP_REASONS(VERBATIM_DROP_ENUM)
 #undef VERBATIM_DROP_ENUM
 };
+
+// As trails of messages name it.
+constexpr TrailLoss loss_of(DropReason reason) {
+  switch (reason) {
+    case DropReason::kInputBuffer:
+    case DropReason::kOutputQueue:
+      return TrailLoss::kFullBuffer;
+    case DropReason::kLinkDown:
+    case DropReason::kLostOnLink:
+      return TrailLoss::kDeadLink;
+    default:
+      return TrailLoss::kUnnamed;
+  }
+}
 
 // For people; empty when the number names none.
 constexpr std::string_view text_of(DropReason reason) {

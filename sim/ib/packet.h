@@ -72,7 +72,6 @@ struct Ethernet {
   std::uint16_t vlan = 0;                  // tag control information of 802.1Q: priority and identifier; 0: there is no tag
   // DSCP of the IP header as the first switch that needs it has looked it up (sim/fabric/priority_map.h), or one of these.
   std::uint8_t dscp = kUnknownDscp;
-  bool any_way = false;  // its sender lets switches choose a way for this packet alone; no bit on the wire says so in public
   static constexpr std::uint8_t kUnknownDscp = 0xff, kNoDscp = 0xfe;  // nobody has looked it up; a frame that is not IP
 };
 // Of tag control information (802.1Q 9.6).
@@ -153,6 +152,7 @@ struct Packet {
   std::uint32_t invalidate_rkey = 0;
   std::uint32_t xrc_srqn = 0;
   std::optional<Grh> grh;
+  bool any_way = false;  // its sender lets switches choose a path for this packet alone; no bit on the wire says so in public
   // How often its PSN was sent before; for observers, not on the wire.
   std::uint8_t retransmission = 0;
   // Bytes that it has for telemetry (`telemetry.h`), on Ethernet; and whether it is a TelemetryPacket.

@@ -33,6 +33,7 @@ inline void record(Tracer& tracer, ComponentId port, TraceEvent event, const Pac
 inline void record_drop(Tracer& tracer, ComponentId component, const Packet& packet, DropReason reason,
                         ComponentId port) {
   record(tracer, component, TraceEvent::kPacketDropped, packet, static_cast<std::uint64_t>(reason), port);
+  if (packet.trail) [[unlikely]] packet.trail.note_loss(loss_of(reason), component);
   tracer.tell_drop(packet, static_cast<std::uint64_t>(reason), component);
 }
 

@@ -20,6 +20,22 @@ void visit_key(Fields& fields, Info& info) {
   fields.number(12, 0, 16, info.violations);
 }
 
+constexpr std::uint8_t kResponseTime = 18;
+constexpr std::uint16_t kSendsTraps = 1;  // of ClassPortInfo's capability mask
+
+template <class Fields, class Target>
+void visit_trap_target(Fields& fields, Target& target) {
+  fields.gid(40, target.gid);
+  fields.number(56, 0, 8, target.traffic_class);
+  fields.number(57, 0, 4, target.service_level);
+  fields.number(57, 4, 20, target.flow_label);
+  fields.number(60, 0, 16, target.lid);
+  fields.number(62, 0, 16, target.pkey);
+  fields.number(64, 0, 8, target.hop_limit);
+  fields.number(65, 0, 24, target.qp);
+  fields.number(68, 0, 32, target.qkey);
+}
+
 template <class Fields, class Setting>
 void visit_switch(Fields& fields, Setting& setting) {
   fields.number(0, 0, 32, setting.control_map);
@@ -115,6 +131,18 @@ Data KeyInfo::encode() const {
 }
 KeyInfo KeyInfo::decode(std::span<const std::byte> bytes) {
   return decode_with<KeyInfo>(bytes, [](auto& fields, auto& info) { visit_key(fields, info); });
+}
+Data TrapTarget::encode() const {
+  return encode_with(*this, [](auto& fields, auto& target) {
+    fields.number(0, 0, 8, 1u);
+    fields.number(1, 0, 8, kClassVersion);
+    fields.number(2, 0, 16, kSendsTraps);
+    fields.number(7, 3, 5, kResponseTime);
+    visit_trap_target(fields, target);
+  });
+}
+TrapTarget TrapTarget::decode(std::span<const std::byte> bytes) {
+  return decode_with<TrapTarget>(bytes, [](auto& fields, auto& target) { visit_trap_target(fields, target); });
 }
 Data Info::encode() const {
   return encode_with(*this, [](auto& fields, auto& info) {

@@ -19,7 +19,7 @@ using Data = std::array<std::byte, kDataBytes>;
 using LogData = std::array<std::byte, kLogBytes>;
 
 // Attributes (IBA A10.4.3).
-inline constexpr std::uint16_t kClassPortInfo = 0x0001, kCongestionInfo = 0x0011, kCongestionKeyInfo = 0x0012,
+inline constexpr std::uint16_t kClassPortInfo = 0x0001, kNotice = 0x0002, kCongestionInfo = 0x0011, kCongestionKeyInfo = 0x0012,
                                kCongestionLog = 0x0013, kSwitchCongestionSetting = 0x0014, kSwitchPortCongestionSetting = 0x0015,
                                kCaCongestionSetting = 0x0016, kCongestionControlTable = 0x0017, kTimeStamp = 0x0018;
 
@@ -36,6 +36,20 @@ struct KeyInfo {
 
   Data encode() const;
   static KeyInfo decode(std::span<const std::byte> bytes);
+};
+
+// Where traps of the class are to go (IBA 13.4.8.1): what Set writes of ClassPortInfo.
+struct TrapTarget {
+  ib::Gid gid;  // zero: without a GRH
+  std::uint8_t traffic_class = 0, service_level = 0, hop_limit = 0;
+  std::uint32_t flow_label = 0;
+  std::uint16_t lid = 0;  // 0: to nobody
+  std::uint16_t pkey = 0;
+  std::uint32_t qp = 0, qkey = 0;
+
+  // With the rest of ClassPortInfo, as an agent answers.
+  Data encode() const;
+  static TrapTarget decode(std::span<const std::byte> bytes);
 };
 
 struct Info {

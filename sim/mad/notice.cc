@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/mad/congestion.h"
 #include "sim/mad/fields.h"
 #include "sim/mad/smp.h"
 
@@ -66,6 +67,17 @@ void visit(Fields& fields, Details& details, const BadMKeyDetails*) {
   fields.number(23, 1, 1, details.dr_path_truncated);
   fields.number(23, 2, 6, details.dr_hop_count);
   fields.bytes(24, details.dr_notice_return_path);
+}
+
+template <class Fields, class Details>
+void visit(Fields& fields, Details& details, const BadCongestionKeyDetails*) {
+  fields.number(0, 0, 16, details.source_lid);
+  fields.number(2, 0, 8, details.method);
+  fields.number(4, 0, 16, details.attribute_id);
+  fields.number(6, 0, 32, details.attribute_modifier);
+  fields.number(10, 0, 32, details.qp);
+  fields.number(14, 0, 64, details.key);
+  fields.gid(22, details.source_gid);
 }
 
 template <class Fields, class Details>
@@ -197,6 +209,25 @@ Notice bad_mkey_notice(Notice::Producer producer, std::uint16_t issuer_lid, cons
   return notice;
 }
 
+Notice bad_congestion_key_notice(Notice::Producer producer, std::uint16_t issuer_lid, const ib::ManagementDatagram& request) {
+  const Header header = header_of(request.mad);
+  BadCongestionKeyDetails details;
+  details.source_lid = request.lid.value;
+  details.method = header.method;
+  details.attribute_id = header.attribute_id;
+  details.attribute_modifier = header.attribute_modifier;
+  details.qp = request.remote_queue.value;
+  details.key = congestion::key_of(request.mad);
+  if (request.grh) details.source_gid = request.grh->source;
+  Notice notice;
+  notice.type = Notice::Type::kSecurity;
+  notice.producer_type = producer;
+  notice.trap_number = BadCongestionKeyDetails::kTrap;
+  notice.issuer_lid = issuer_lid;
+  notice.details = encode_details(details);
+  return notice;
+}
+
 #define VERBATIM_NOTICE_DETAILS(Details)                        \
   template NoticeDetails encode_details(const Details& details); \
   template Details decode_details(const NoticeDetails& bytes);
@@ -206,6 +237,7 @@ VERBATIM_NOTICE_DETAILS(PortDetails)
 VERBATIM_NOTICE_DETAILS(CapabilityDetails)
 VERBATIM_NOTICE_DETAILS(SystemImageDetails)
 VERBATIM_NOTICE_DETAILS(BadMKeyDetails)
+VERBATIM_NOTICE_DETAILS(BadCongestionKeyDetails)
 VERBATIM_NOTICE_DETAILS(BadKeyDetails)
 VERBATIM_NOTICE_DETAILS(BadPKeyAtSwitchDetails)
 #undef VERBATIM_NOTICE_DETAILS

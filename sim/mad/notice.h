@@ -95,6 +95,20 @@ struct BadMKeyDetails {
   friend bool operator==(const BadMKeyDetails&, const BadMKeyDetails&) = default;
 };
 
+// A datagram of congestion control came with a wrong CC_Key. Fields are where Linux has them
+// (drivers/infiniband/hw/qib/qib_mad.h).
+struct BadCongestionKeyDetails {
+  static constexpr std::uint16_t kTrap = 0;
+  std::uint16_t source_lid = 0;
+  std::uint8_t method = 0;
+  std::uint16_t attribute_id = 0;
+  std::uint32_t attribute_modifier = 0;
+  std::uint32_t qp = 0;
+  std::uint64_t key = 0;
+  ib::Gid source_gid;  // zero without a GRH
+  friend bool operator==(const BadCongestionKeyDetails&, const BadCongestionKeyDetails&) = default;
+};
+
 // A packet came with a wrong P_Key or Q_Key: the first of each two names its source, the second its destination.
 struct BadKeyDetails {
   static constexpr std::uint16_t kBadPKey = 257, kBadQKey = 258;
@@ -132,5 +146,7 @@ Notice capability_notice(const CapabilityDetails& details);
 Notice link_state_notice(std::uint16_t issuer_lid);
 // Of either: a subnet management datagram from `source` has come with a wrong M_Key.
 Notice bad_mkey_notice(Notice::Producer producer, std::uint16_t issuer_lid, const ib::Mad& request, std::uint16_t source);
+// The same of congestion control, with a wrong CC_Key.
+Notice bad_congestion_key_notice(Notice::Producer producer, std::uint16_t issuer_lid, const ib::ManagementDatagram& request);
 
 }  // namespace verbatim::mad

@@ -1,6 +1,7 @@
 #include "sim/management/congestion_agent.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "sim/mad/fields.h"
 
@@ -8,23 +9,16 @@ namespace verbatim::management {
 
 namespace congestion = mad::congestion;
 
-namespace {
-
-congestion::Data class_port_info() {
-  constexpr std::uint8_t kResponseTime = 18;
-  congestion::Data data{};
-  mad::FieldWriter fields(data);
-  fields.number(0, 0, 8, 1u);
-  fields.number(1, 0, 8, congestion::kClassVersion);
-  fields.number(7, 3, 5, kResponseTime);
-  return data;
-}
-
-}  // namespace
-
-bool CongestionAgent::check_key(const ib::Mad& request, bool sets) {
-  const bool is_open = key_.key == 0 || (!sets && !key_.is_protected);
-  if (is_open || congestion::key_of(request) == key_.key) return true;
+// A lease begins with the first wrong key and ends with the first right one. Nothing happens when it is over: the next datagram
+// finds it so.
+bool CongestionAgent::check_key(const ib::Mad& request, bool sets, Instant now) {
+  if (lease_began_ && key_.lease_period != 0 &&
+      now >= *lease_began_ + std::chrono::seconds(key_.lease_period))
+    is_lease_over_ = true;
+  const bool is_right = congestion::key_of(request) == key_.key;
+  if (is_right && !is_lease_over_) lease_began_.reset();
+  if (is_right || is_lease_over_ || key_.key == 0 || (!sets && !key_.is_protected)) return true;
+  if (!lease_began_) lease_began_ = now;
   constexpr std::uint16_t kMost = 0xffff;
   if (key_.violations < kMost) ++key_.violations;
   return false;
@@ -39,7 +33,7 @@ std::optional<ib::Mad> CongestionAgent::answer(const ib::Mad& request, std::uint
     header.status = mad::kBadVersion;
   } else if (!sets && header.method != mad::kGet) {
     header.status = mad::kUnsupportedMethod;
-  } else if (!check_key(request, sets)) {
+  } else if (!check_key(request, sets, now)) {
     return std::nullopt;
   } else {
     header.status = attribute(header.attribute_id, {sets, header.attribute_modifier, in_port, now}, mad);
@@ -66,7 +60,9 @@ std::uint16_t CongestionAgent::attribute(std::uint16_t id, const Question& quest
   };
   switch (id) {
     case congestion::kClassPortInfo:
-      return only_get(class_port_info());
+      if (question.sets) trap_target_ = congestion::TrapTarget::decode(data);
+      data = trap_target_.encode();
+      return put(0);
     case congestion::kCongestionInfo: {
       congestion::Info info;
       info.table_blocks = node_.is_switch() ? std::uint8_t{0} : std::uint8_t{ib::InjectionSetting::kBlocks};
@@ -94,7 +90,11 @@ std::uint16_t CongestionAgent::attribute(std::uint16_t id, const Question& quest
 // Whoever asks without the key does not see it. Violations are set to what is written, as those of PortInfo.
 std::uint16_t CongestionAgent::key_info(const Question& question, congestion::Data& data, std::uint64_t key) {
   const bool knows_key = key == key_.key || question.sets;
-  if (question.sets) key_ = congestion::KeyInfo::decode(data);
+  if (question.sets) {
+    key_ = congestion::KeyInfo::decode(data);
+    lease_began_.reset();
+    is_lease_over_ = false;
+  }
   congestion::KeyInfo shown = key_;
   if (!knows_key) shown.key = 0;
   data = shown.encode();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/ib/lid_ranges.h"
+#include "sim/mad/fields.h"
 
 namespace verbatim::management {
 
@@ -34,6 +35,7 @@ NodeAgents::NodeAgents(Engine& engine, ComponentId source, Node& node, NodeHardw
       performance_(node, counters),
       congestion_(node, congestion),
       traps_(engine, source, node, outlet),
+      source_(source),
       work_(DelayLine<Work>::of<&NodeAgents::on_work>(engine, source, EventClass::kSupervisor, this)) {}
 
 void NodeAgents::receive(const ib::ManagementDatagram& datagram, std::uint8_t in_port, Instant when) {
@@ -81,6 +83,33 @@ void NodeAgents::send(const ib::ManagementDatagram& datagram) {
 
 void NodeAgents::trap(const mad::Notice& notice) { traps_.raise(notice, kFirmwareWork); }
 
+std::optional<ib::ManagementDatagram> NodeAgents::trap_datagram() const {
+  const mad::congestion::TrapTarget& target = congestion_.trap_target();
+  if (target.lid == 0) return std::nullopt;
+  mad::Header header;
+  header.management_class = mad::kCongestionControl;
+  header.class_version = mad::congestion::kClassVersion;
+  header.attribute_id = mad::congestion::kNotice;
+  ib::ManagementDatagram datagram;
+  mad::put_header(datagram.mad, header);
+  datagram.lid = ib::Lid{target.lid};
+  datagram.service_level = ib::ServiceLevel{target.service_level};
+  datagram.pkey = target.pkey;
+  datagram.remote_queue = ib::Qpn{target.qp};
+  datagram.qkey = target.qkey;
+  if (target.gid != ib::Gid{}) {
+    const NodePort& own = node_.base_port(1);
+    ib::Grh& grh = datagram.grh.emplace();
+    mad::FieldWriter(std::as_writable_bytes(std::span(grh.source.raw))).number(0, 0, 64, own.info.gid_prefix);
+    mad::FieldWriter(std::as_writable_bytes(std::span(grh.source.raw))).number(8, 0, 64, own.guids.empty() ? 0 : own.guids[0]);
+    grh.destination = target.gid;
+    grh.flow_label = target.flow_label;
+    grh.traffic_class = target.traffic_class;
+    grh.hop_limit = target.hop_limit;
+  }
+  return datagram;
+}
+
 void NodeAgents::serve(const ib::ManagementDatagram& datagram, std::uint8_t in_port) {
   const mad::Header header = mad::header_of(datagram.mad);
   const bool asks = header.method == mad::kGet || header.method == mad::kSet;
@@ -96,9 +125,16 @@ void NodeAgents::serve(const ib::ManagementDatagram& datagram, std::uint8_t in_p
     return send(reply_to(datagram, performance_.answer(datagram.mad, in_port)));
   }
   if (asks && header.management_class == mad::kCongestionControl) {
-    if (const auto answer = congestion_.answer(datagram.mad, in_port, engine_.now())) send(reply_to(datagram, *answer));
-    return;
+    if (const auto answer = congestion_.answer(datagram.mad, in_port, engine_.now())) return send(reply_to(datagram, *answer));
+    const auto producer = node_.is_switch() ? mad::Notice::kSwitch : mad::Notice::kChannelAdapter;
+    const TrapRoute* const route = this;
+    if (congestion_traps_ == nullptr) congestion_traps_ = std::make_unique<TrapSender>(engine_, source_, node_, outlet_, route);
+    return congestion_traps_->raise(
+        mad::bad_congestion_key_notice(producer, node_.base_port(in_port).info.lid, datagram), kFirmwareWork);
   }
+  if (header.method == mad::kTrapRepress && header.management_class == mad::kCongestionControl && congestion_traps_ != nullptr &&
+      congestion_traps_->repress(header))
+    return;
   if (outlet_.deliver(datagram) || !asks) return;
   // IBA 13.4.5: what nobody here knows is refused.
   ib::Mad answer = datagram.mad;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "sim/core/delay_line.h"
@@ -31,7 +33,7 @@ class NodeOutlet {
   ~NodeOutlet() = default;
 };
 
-class NodeAgents {
+class NodeAgents : private TrapRoute {
  public:
   // `source`: of the events of its work. All outlive it.
   NodeAgents(Engine& engine, ComponentId source, Node& node, NodeHardware& hardware, const PortCounters& counters,
@@ -55,6 +57,11 @@ class NodeAgents {
     std::uint8_t in_port = 0;
   };
 
+  // Traps of congestion control.
+  std::optional<ib::ManagementDatagram> trap_datagram() const override;
+  std::size_t notice_offset() const override { return mad::congestion::kDataOffset; }
+  std::size_t notice_bytes() const override { return mad::Notice::kBytes; }
+
   void on_work(Work work);
   void take(Hop hop, const ib::ManagementDatagram& datagram, std::uint8_t in_port);
 
@@ -65,6 +72,8 @@ class NodeAgents {
   PerformanceAgent performance_;
   CongestionAgent congestion_;
   TrapSender traps_;
+  std::unique_ptr<TrapSender> congestion_traps_;  // null: there was none
+  const ComponentId source_;
   Instant ready_{};  // for the next datagram
   DelayLine<Work> work_;
 };

@@ -233,16 +233,27 @@ std::uint16_t SubnetAgent::pkey_table(const Question& question, Data& data) {
   return 0;
 }
 
-// One table for all inputs of an output: what is set for one is so for all.
+// IBA 14.2.5.8: bits 0 to 7 of the modifier are the output, bits 8 to 15 the input. A table that is set for one input is that of
+// all others, too, as long as these have none of their own.
 std::uint16_t SubnetAgent::sl_to_vl(const Question& question, Data& data) {
   const std::uint8_t number = port_of(node_.is_switch() ? question.modifier & 0xff : question.in_port, question.in_port);
   if (number == kNoPort) return mad::kInvalidField;
+  const auto in = static_cast<std::uint8_t>(node_.is_switch() ? question.modifier >> 8 & 0xff : 0);
+  const bool is_turn = node_.is_switch() && in != 0 && number != 0;
+  if (is_turn && in >= node_.ports.size()) return mad::kInvalidField;
+  std::array<std::uint8_t, 16>& of_output = node_.ports[number].sl_to_vl;
+  std::array<std::uint8_t, 16> lanes = of_output;
+  if (const auto turn = node_.turn_lanes.find({in, number}); turn != node_.turn_lanes.end()) lanes = turn->second;
   for_entries(16, 4, [&](std::size_t i, std::size_t byte, unsigned bit) {
-    std::uint8_t& lane = node_.ports[number].sl_to_vl[i];
-    if (question.sets) mad::FieldReader(data).number(byte, bit, 4, lane);
-    mad::FieldWriter(data).number(byte, bit, 4, lane);
+    if (question.sets) mad::FieldReader(data).number(byte, bit, 4, lanes[i]);
+    mad::FieldWriter(data).number(byte, bit, 4, lanes[i]);
   });
-  if (question.sets) hardware_.on_port_set(number);
+  if (!question.sets) return 0;
+  of_output = lanes;
+  hardware_.on_port_set(number);
+  if (!is_turn) return 0;
+  node_.turn_lanes[{in, number}] = lanes;
+  hardware_.on_turn_lanes_set(in, number);
   return 0;
 }
 

@@ -180,7 +180,7 @@ std::vector<Record> SubnetRecords::all(std::uint16_t attribute) const {
         return;
       }
       case kLinkRecord: {
-        const auto far = is_external ? subnet_.peer({at.index, at.number}) : std::nullopt;
+        const auto far = is_external && at.port.is_link_up() ? subnet_.peer({at.index, at.number}) : std::nullopt;
         if (!far) return;
         Record& record = begin(at.lid);
         record[2] = std::byte{at.number};

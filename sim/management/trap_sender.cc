@@ -1,6 +1,7 @@
 #include "sim/management/trap_sender.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "sim/management/node_agents.h"
@@ -14,20 +15,33 @@ Duration subnet_timeout(const NodePort& port) {
   return std::chrono::nanoseconds(std::int64_t{4096} << port.info.subnet_timeout);
 }
 
-// The attribute without the GID of its issuer, for which a subnet management datagram has no room.
-void put_notice(ib::Mad& mad, const mad::Notice& notice) {
-  const auto bytes = notice.encode();
-  mad::smp::Data data;
-  std::copy_n(bytes.begin(), data.size(), data.begin());
-  mad::smp::put_data(mad, data);
-}
-
 }  // namespace
 
-TrapSender::TrapSender(Engine& engine, ComponentId source, const Node& node, NodeOutlet& outlet)
+std::optional<ib::ManagementDatagram> SubnetTrapRoute::trap_datagram() const {
+  const mad::smp::PortInfo& info = node_.base_port(1).info;
+  if (info.master_sm_lid == 0) return std::nullopt;
+  mad::Header header;
+  header.management_class = mad::kSubnetManagementLid;
+  header.class_version = mad::smp::kClassVersion;
+  header.attribute_id = mad::smp::kNotice;
+  ib::ManagementDatagram datagram;
+  mad::put_header(datagram.mad, header);
+  datagram.lid = ib::Lid{info.master_sm_lid};
+  datagram.service_level = ib::ServiceLevel{info.master_sm_sl};
+  datagram.queue = datagram.remote_queue = ib::kSubnetManagementQp;
+  return datagram;
+}
+
+std::size_t SubnetTrapRoute::notice_offset() const { return mad::smp::kDataOffset; }
+// Without the GID of its issuer, for which a subnet management datagram has no room.
+std::size_t SubnetTrapRoute::notice_bytes() const { return std::tuple_size_v<mad::smp::Data>; }
+
+TrapSender::TrapSender(Engine& engine, ComponentId source, const Node& node, NodeOutlet& outlet, const TrapRoute* route)
     : engine_(engine),
       node_(node),
       outlet_(outlet),
+      usual_route_(node),
+      route_(route),
       timer_(Timer::of<&TrapSender::on_time>(engine, source, EventClass::kSupervisor, this)) {}
 
 void TrapSender::raise(const mad::Notice& notice, Duration firmware_work) {
@@ -50,19 +64,15 @@ void TrapSender::on_time() {
 }
 
 void TrapSender::send(const Pending& trap) {
-  mad::Header header;
-  header.management_class = mad::kSubnetManagementLid;
-  header.class_version = mad::smp::kClassVersion;
+  std::optional<ib::ManagementDatagram> datagram = route().trap_datagram();
+  mad::Header header = mad::header_of(datagram->mad);
   header.method = mad::kTrap;
   header.transaction_id = trap.transaction;
-  header.attribute_id = mad::smp::kNotice;
-  ib::ManagementDatagram datagram;
-  mad::put_header(datagram.mad, header);
-  put_notice(datagram.mad, trap.notice);
-  datagram.lid = ib::Lid{port().info.master_sm_lid};
-  datagram.service_level = ib::ServiceLevel{port().info.master_sm_sl};
-  datagram.queue = datagram.remote_queue = ib::kSubnetManagementQp;
-  outlet_.send_to_lid(datagram);
+  mad::put_header(datagram->mad, header);
+  const auto bytes = trap.notice.encode();
+  const std::size_t count = std::min(bytes.size(), route().notice_bytes());
+  std::copy_n(bytes.begin(), count, datagram->mad.begin() + static_cast<std::ptrdiff_t>(route().notice_offset()));
+  outlet_.send_to_lid(*datagram);
 }
 
 bool TrapSender::repress(const mad::Header& header) {

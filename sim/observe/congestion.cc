@@ -35,6 +35,9 @@ void Congestion::on_record(const TraceRecord& record, std::span<const std::byte>
     case TraceEvent::kPauseWatchdog:
       storms_ += record.values[1];
       break;
+    case TraceEvent::kRoutesChanged:
+      ++route_changes_;
+      break;
     default:
       break;
   }

@@ -46,6 +46,8 @@ class Congestion final : public TraceSink, public PacketObserver, public Diagnos
   };
   // The lowest rate of all queue pairs; of equal ones the first.
   Rate lowest_rate() const;
+  // Times at which switches have got other routes: a sweep of the subnet manager, or a port that has left its groups or returned.
+  std::uint64_t route_changes() const { return route_changes_; }
   // Pause storms that watchdogs of switches have found.
   std::uint64_t storms() const { return storms_; }
   // A lane, or priority, of a component.
@@ -57,7 +59,7 @@ class Congestion final : public TraceSink, public PacketObserver, public Diagnos
   };
   // By component and number; those that have something.
   const std::map<std::pair<std::uint32_t, std::uint32_t>, Lane>& lanes() const { return lanes_; }
-  bool any() const { return pauses_ + packets_marked_ + rate_changes_ + storms_ != 0; }
+  bool any() const { return pauses_ + packets_marked_ + rate_changes_ + storms_ + route_changes_ != 0; }
 
  private:
   static constexpr std::size_t kPriorities = 8;
@@ -75,7 +77,7 @@ class Congestion final : public TraceSink, public PacketObserver, public Diagnos
   const ComponentTable& components_;
   std::map<std::uint32_t, Port> ports_;  // by component
   std::map<std::pair<std::uint32_t, std::uint32_t>, Lane> lanes_;
-  std::uint64_t pauses_ = 0, packets_marked_ = 0, rate_changes_ = 0, storms_ = 0;
+  std::uint64_t pauses_ = 0, packets_marked_ = 0, rate_changes_ = 0, storms_ = 0, route_changes_ = 0;
   std::int64_t paused_ps_ = 0;
   std::uint32_t lowest_of_ = 0;  // component of the adapter
   Rate lowest_;

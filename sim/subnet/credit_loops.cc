@@ -136,7 +136,7 @@ class Dependencies {
     for (std::size_t node = 0; node < nodes.size(); ++node) {
       if (nodes[node].kind == NodeKind::kSwitch && adapters_at_[node] > 0) leaves_.push_back(node);
     }
-    followers_.assign(plan.levels == nullptr ? 1 : kLevels, {});
+    (plan.levels == nullptr ? followers_.resize(outputs_.size()) : paths_.resize(outputs_.size()));
   }
 
   void add_all_routes() {
@@ -152,6 +152,19 @@ class Dependencies {
         if (lid == 0 || (!treated.insert(end.node).second && is_spread)) continue;
         if (plan_.levels == nullptr) add_routes_to(lid, end.node);
         else add_paths_to(lid, end.node);
+      }
+    }
+  }
+
+  // Packets of level 0 leave each switch by all ports of the tree but the one that they came by.
+  void add_tree() {
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      for (const PortNumber in : plan_.nodes[node].multicast_ports) {
+        if (!to_switches_[node].test(in.value)) continue;
+        const Attachment& before = far_ends_[output_of(node, in.value)];
+        for (const PortNumber next : plan_.nodes[node].multicast_ports) {
+          if (next != in && to_switches_[node].test(next.value)) add_tree_step(before, node, in, next);
+        }
       }
     }
   }
@@ -186,12 +199,7 @@ class Dependencies {
 
  private:
   using Lanes = std::pair<std::uint8_t, std::uint8_t>;
-  static constexpr std::size_t kLevels = 16;
-
-  std::vector<Ports>& followers_of(std::size_t level) {
-    if (followers_[level].empty()) followers_[level].resize(outputs_.size());
-    return followers_[level];
-  }
+  static constexpr std::size_t kLevels = 16, kNoOutput = ~std::size_t{0};
 
   std::size_t output_of(std::size_t node, std::size_t port) const { return first_output_[node] + port - 1; }
   std::size_t output(const Attachment& at) const { return output_of(at.node, at.port.value); }
@@ -221,24 +229,51 @@ class Dependencies {
     return sets[place];
   }
 
-  // The same where each path has a level of its own.
+  // The same where each path has a level of its own, and one way.
   void add_paths_to(std::uint16_t lid, std::size_t last) {
     for (const std::size_t leaf : leaves_) {
       if (leaf == last) continue;
-      std::vector<Ports>& followers = followers_of(plan_.levels->of(plan_.nodes[leaf].ports[0].lid, ib::Lid{lid}));
+      const std::uint8_t level = plan_.levels->of(plan_.nodes[leaf].ports[0].lid, ib::Lid{lid});
+      std::size_t before = kNoOutput;
+      std::uint8_t lane_before = 0;
+      PortNumber in{0};
       for (std::size_t node = leaf; node != last;) {
         const Ports out = outputs_to(lid, node);
         if (out.none()) break;
-        const std::size_t from = output_of(node, out._Find_first());
+        const PortNumber port{static_cast<std::uint8_t>(out._Find_first())};
+        const std::size_t from = output_of(node, port.value);
+        const std::uint8_t lane = lane_of_ ? lane_of_(node, in, port, level) : std::uint8_t{0};
+        if (lane == kNoLane) break;
+        if (before != kNoOutput) paths_[before][{lane_before, lane}].set(port.value);
+        before = from;
+        lane_before = lane;
+        in = far_ends_[from].port;
         node = far_ends_[from].node;
-        followers[from] |= outputs_to(lid, node);
       }
+    }
+  }
+
+  // From an output to the switch `node`, which has come by any port of the tree: lanes of that output are those of each of them.
+  void add_tree_step(const Attachment& before, std::size_t node, PortNumber in, PortNumber next) {
+    const std::size_t from = output(before);
+    if (plan_.levels == nullptr) {
+      followers_[from].set(next.value);
+      return;
+    }
+    const std::uint8_t after = lane_of_ ? lane_of_(node, in, next, 0) : std::uint8_t{0};
+    if (after == kNoLane) return;
+    for (const PortNumber came_by : plan_.nodes[before.node].multicast_ports) {
+      if (came_by == before.port) continue;
+      const bool is_from_switch = to_switches_[before.node].test(came_by.value);
+      const std::uint8_t lane =
+          lane_of_ ? lane_of_(before.node, is_from_switch ? came_by : PortNumber{0}, before.port, 0)
+                   : std::uint8_t{0};
+      if (lane != kNoLane) paths_[from][{lane, after}].set(next.value);
     }
   }
 
   // From every switch with another adapter; `last` is the destination's.
   void add_routes_to(std::uint16_t lid, std::size_t last) {
-    std::vector<Ports>& followers = followers_of(0);
     std::vector<std::size_t> front;
     std::vector<bool> reached(nodes_.size(), false);
     const auto reach = [&](std::size_t node) {
@@ -253,31 +288,29 @@ class Dependencies {
       for_each_port(outputs_to(lid, node), [&](std::size_t port) {
         const std::size_t from = output_of(node, port), behind = far_ends_[from].node;
         reach(behind);
-        followers[from] |= outputs_to(lid, behind);
+        followers_[from] |= outputs_to(lid, behind);
       });
     }
   }
 
   // By output and the lanes of both: ports of the next switch.
   std::vector<std::map<Lanes, Ports>> followers_by_lane() const {
+    if (plan_.levels != nullptr) return paths_;
     std::vector<std::map<Lanes, Ports>> by_lane(outputs_.size());
-    for (std::size_t level = 0; level < followers_.size(); ++level) {
-      for (std::size_t from = 0; from < followers_[level].size(); ++from) {
-        if (followers_[level][from].none()) continue;
-        if (!lane_of_) by_lane[from][{0, 0}] |= followers_[level][from];
-        else if (followers_.size() > 1) add_by_lane(from, level, followers_[level][from], by_lane);
-        else for (std::size_t any = 0; any < kLevels; ++any) add_by_lane(from, any, followers_[level][from], by_lane);
-      }
+    for (std::size_t from = 0; from < followers_.size(); ++from) {
+      if (followers_[from].none()) continue;
+      if (!lane_of_) by_lane[from][{0, 0}] |= followers_[from];
+      else for (std::size_t level = 0; level < kLevels; ++level) add_by_lane(from, level, followers_[from], by_lane);
     }
     return by_lane;
   }
 
   void add_by_lane(std::size_t from, std::size_t level, const Ports& ports, std::vector<std::map<Lanes, Ports>>& by_lane) const {
     const auto of = static_cast<std::uint8_t>(level);
-    const std::uint8_t before = lane_of_(outputs_[from].node, outputs_[from].port, of);
+    const std::uint8_t before = lane_of_(outputs_[from].node, PortNumber{0}, outputs_[from].port, of);
     if (before == kNoLane) return;
     for_each_port(ports, [&](std::size_t port) {
-      const std::uint8_t after = lane_of_(far_ends_[from].node, PortNumber{static_cast<std::uint8_t>(port)}, of);
+      const std::uint8_t after = lane_of_(far_ends_[from].node, PortNumber{0}, PortNumber{static_cast<std::uint8_t>(port)}, of);
       if (after != kNoLane) by_lane[from][{before, after}].set(port);
     });
   }
@@ -292,8 +325,8 @@ class Dependencies {
   std::vector<std::uint32_t> adapters_at_;  // by node
   std::vector<std::size_t> leaves_;         // switches with adapters
   std::vector<std::vector<Ports>> sets_;    // by node, and by set of its route table; empty: not known yet
-  // By service level, one for all of them if paths have no levels of their own, and output: ports of the next switch.
-  std::vector<std::vector<Ports>> followers_;
+  std::vector<Ports> followers_;            // by output: ports of the next switch; where paths have no levels of their own
+  std::vector<std::map<Lanes, Ports>> paths_;  // the same by lanes, where they have
 };
 
 }  // namespace
@@ -322,10 +355,11 @@ Route find_credit_loop(const std::vector<Route>& routes) {
 }
 
 Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan,
-                       const LaneOf& lane_of) {
+                       const LaneOf& lane_of, bool with_groups) {
   CHECK(plan.nodes.size() == nodes.size());
   Dependencies dependencies(nodes, cables, plan, lane_of);
   dependencies.add_all_routes();
+  if (with_groups) dependencies.add_tree();
   return dependencies.loop();
 }
 

@@ -31,14 +31,16 @@ using Route = std::vector<Channel>;
 Route find_credit_loop(const std::vector<Route>& routes);
 
 inline constexpr std::uint8_t kNoLane = 15;  // packets of the level are dropped
-// Lane by which packets of a service level, 0 … 15, leave by a port of a node.
-using LaneOf = std::function<std::uint8_t(std::size_t node, fabric::PortNumber port, std::uint8_t level)>;
+// Lane by which packets of a service level, 0 … 15, that have come by a port of a node leave by another. `in` is 0 for packets of
+// adapters, and for all where paths have no levels of their own: such lanes do not depend on it.
+using LaneOf = std::function<std::uint8_t(std::size_t node, fabric::PortNumber in, fabric::PortNumber port, std::uint8_t level)>;
 
 // The same for all packets between adapters, by the plan's tables; on Ethernet, with NodePlan::routes, for all ways that a flow
 // may take. Packets have any level, or, with Plan::levels, that of their path. Least is by the nodes' names, ports and lanes.
-// Packets to switches themselves need no credits. Without `lane_of` there is one lane.
+// Packets to switches themselves need no credits. Without `lane_of` there is one lane. `with_groups`: also packets of level 0
+// that flood the plan's tree.
 Route find_credit_loop(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan,
-                       const LaneOf& lane_of = {});
+                       const LaneOf& lane_of = {}, bool with_groups = false);
 
 // "s0:2 -> s1:2 -> s2:2 -> s0:2"; lanes are named when they are not all 0: "s0:2 VL 1 -> …"; with a name for lanes always.
 std::string credit_loop_text(const std::vector<Node>& nodes, const Route& loop, std::string_view lane_name = {});

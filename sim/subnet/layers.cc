@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,12 @@ class Outputs {
       at = behind;
       port = following;
     }
+  }
+
+  std::vector<PortNumber> to_switches(std::size_t number, const std::vector<PortNumber>& ports) const {
+    std::vector<PortNumber> some;
+    std::ranges::copy_if(ports, std::back_inserter(some), [&](PortNumber port) { return leads_to_switch(number, port); });
+    return some;
   }
 
  private:
@@ -165,6 +172,10 @@ class Layers {
         }
       }
     }
+    for (const Edge& edge : tree_edges()) {
+      if (!known[edge.from].test(edge.port.value)) edges[edge.from].push_back(edge.to);
+      known[edge.from].set(edge.port.value);
+    }
     // The reverse of the order in which a search by depth leaves the vertices.
     places_.assign(outputs_.size(), 0);
     std::vector<std::uint8_t> state(outputs_.size(), 0);  // 1: being visited, 2: left
@@ -195,10 +206,32 @@ class Layers {
 
   std::optional<std::uint8_t> layer_of(std::size_t a, std::size_t b, std::uint32_t lanes) {
     for (std::uint32_t layer = 0; layer < lanes; ++layer) {
-      if (layer == layers_.size()) layers_.emplace_back(outputs_.size(), places_);
+      if (layer == layers_.size()) add_layer();
       if (fits(layers_[layer], a, b)) return static_cast<std::uint8_t>(layer);
     }
     return std::nullopt;
+  }
+
+  void add_layer() {
+    layers_.emplace_back(outputs_.size(), places_);
+    if (layers_.size() > 1) return;
+    for (const Edge& edge : tree_edges()) CHECK(layers_[0].insert(edge.from, edge.port, edge.to));
+  }
+
+  // Packets to groups have level 0: outputs in sequence on the tree.
+  std::vector<Edge> tree_edges() const {
+    std::vector<Edge> edges;
+    for (std::size_t at = 0; at < graph_.size(); ++at) {
+      const std::vector<PortNumber> ports = outputs_.to_switches(at, plan_.nodes[graph_.node(at)].multicast_ports);
+      for (const PortNumber in : ports) {
+        const std::size_t before = graph_.behind(at, in);
+        const PortNumber out = graph_.neighbour({graph_.node(at), in}).port;
+        for (const PortNumber next : ports) {
+          if (next != in) edges.push_back({outputs_.of(before, out), next, outputs_.of(at, next)});
+        }
+      }
+    }
+    return edges;
   }
 
   bool fits(Acyclic& layer, std::size_t a, std::size_t b) {

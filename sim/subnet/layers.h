@@ -15,8 +15,8 @@ struct Layering {
   std::shared_ptr<const ServiceLevels> levels;  // null: one layer is enough
 };
 
-// For the forwarding tables of `plan`. Pairs of switches are taken by number, and each gets the first layer that stays free of
-// cycles. Nothing: more than `lanes` layers would be needed.
+// For the forwarding tables of `plan`, and its tree for packets to groups, which have level 0. Pairs of switches are taken by
+// number, and each gets the first layer that stays free of cycles. Nothing: more than `lanes` layers would be needed.
 std::optional<Layering> assign_layers(const SwitchGraph& graph, std::size_t lids, std::uint32_t lanes, const Plan& plan);
 
 // By LID: number of the switch that an adapter is at, or that the LID is of; kFar: neither.

@@ -41,6 +41,13 @@ constexpr std::optional<Engine> engine_named(std::string_view name) {
   return std::nullopt;
 }
 
+// Whether all shortest ways that the engine allows are free of credit loops where those that it chooses are, so that adaptive
+// routing may take any of them. Layers (lash, dfsssp), datelines and given tables are of one way each.
+constexpr bool has_groups(Engine engine) {
+  return engine == Engine::kMinhop || engine == Engine::kUpdn || engine == Engine::kDnup || engine == Engine::kFtree ||
+         engine == Engine::kDor;
+}
+
 // A torus or mesh of switches, as the first line of torus-2QoS.conf says it, and who is where.
 struct Torus {
   struct Dimension {

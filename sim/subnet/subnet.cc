@@ -8,6 +8,7 @@
 #include "sim/ib/partition.h"
 #include "sim/subnet/fat_tree.h"
 #include "sim/subnet/layers.h"
+#include "sim/subnet/multicast_trees.h"
 #include "sim/subnet/shortest_routes.h"
 #include "sim/subnet/switch_graph.h"
 #include "sim/subnet/torus.h"
@@ -40,8 +41,8 @@ class Planner {
   Plan run() {
     assign_addresses();
     graph_.add_adapters(owners_);
+    set_multicast_ports(graph_, shortest_tree(graph_), plan_);
     lay_routes();
-    grow_multicast_trees();
     find_islands();
     return std::move(plan_);
   }
@@ -106,6 +107,7 @@ class Planner {
   }
 
   bool lay_by(Engine engine) {
+    for (NodePlan& node : plan_.nodes) node.routes = nullptr;
     std::string refusal = refusal_of(engine);
     if (refusal.empty()) {
       plan_.engine = engine;
@@ -118,10 +120,10 @@ class Planner {
   // Lays routes, if it can; else the reason is the answer.
   std::string refusal_of(Engine engine) {
     ShortestOptions options;
+    options.all_ways = all_ways_ && has_groups(engine);
     using Choice = ShortestOptions::Choice;
     switch (engine) {
       case Engine::kMinhop:
-        options.all_ways = all_ways_;
         options.before = before_;
         return lay_shortest(options);
       case Engine::kDor:
@@ -146,7 +148,7 @@ class Planner {
         options.choice = Choice::kCheapest;
         return lay_layers(options);
       case Engine::kFtree:
-        return lay_fat_tree_routes(graph_, nodes_, owners_.size(), given_roots(), plan_);
+        return lay_fat_tree();
       case Engine::kTorus2Qos:
         if (routing_.torus.switches.empty()) return "nothing says what the torus is";
         return lay_torus_routes(graph_, nodes_, owners_.size(), routing_.torus, routing_.lanes, plan_);
@@ -154,6 +156,27 @@ class Planner {
         return lay_given();
     }
     return "";
+  }
+
+  std::string lay_fat_tree() {
+    std::string problem = lay_fat_tree_routes(graph_, nodes_, owners_.size(), given_roots(), plan_);
+    if (!problem.empty()) return problem;
+    ShortestOptions options;
+    options.all_ways = true;
+    options.ranks = routing_.roots.empty() ? ranks_above_adapters(graph_) : ranks_below(graph_, given_roots());
+    grow_tree_below(options.ranks);
+    if (!all_ways_) return "";
+    Plan all;
+    all.nodes = plan_.nodes;
+    lay_shortest_routes(graph_, owners_.size(), options, all);
+    for (std::size_t node = 0; node < plan_.nodes.size(); ++node) plan_.nodes[node].routes = std::move(all.nodes[node].routes);
+    return "";
+  }
+
+  // Where no root leads down to all adapters, the tree of the shortest paths stays.
+  void grow_tree_below(const std::vector<std::uint64_t>& ranks) {
+    if (ranks.empty()) return;
+    if (const std::vector<TreeCable> tree = tree_below(graph_, ranks); !tree.empty()) set_multicast_ports(graph_, tree, plan_);
   }
 
   std::string lay_given() {
@@ -176,7 +199,10 @@ class Planner {
 
   std::string lay_shortest(const ShortestOptions& options) {
     const Unreached gap = lay_shortest_routes(graph_, owners_.size(), options, plan_);
-    if (!gap) return "";
+    if (!gap) {
+      grow_tree_below(options.ranks);
+      return "";
+    }
     const auto name = [&](std::size_t number) { return nodes_[graph_.node(number)].name; };
     return "no way from switch " + name(gap->first) + " to " + name(gap->second) + " goes up first and then down";
   }
@@ -190,35 +216,6 @@ class Planner {
     plan_.levels = std::move(layering->levels);
     plan_.layers = layering->layers;
     return "";
-  }
-
-  // A tree over each island's switches, of the shortest ways from its first switch by name; between two
-  // switches the cable at the lowest port. With all ports to adapters that is where multicast packets go.
-  void grow_multicast_trees() {
-    std::vector<bool> reached(nodes_.size(), false);
-    for (const std::size_t root : by_name_) {
-      if (nodes_[root].kind != NodeKind::kSwitch || reached[root]) continue;
-      reached[root] = true;
-      std::vector<std::size_t> front{root};
-      for (std::size_t i = 0; i < front.size(); ++i) {
-        for (std::uint32_t port = 0; port < nodes_[front[i]].ports; ++port) {
-          const Attachment& next = graph_.neighbour(front[i], port + 1);
-          if (next.node == kNowhere) continue;
-          const bool is_switch = nodes_[next.node].kind == NodeKind::kSwitch;
-          if (is_switch && reached[next.node]) continue;
-          const PortNumber here{static_cast<std::uint8_t>(port + 1)};
-          plan_.nodes[front[i]].multicast_ports.push_back(here);
-          if (!is_switch) continue;
-          reached[next.node] = true;
-          plan_.nodes[next.node].multicast_ports.push_back(next.port);
-          front.push_back(next.node);
-        }
-      }
-    }
-    for (NodePlan& node : plan_.nodes) {
-      std::sort(node.multicast_ports.begin(), node.multicast_ports.end(),
-                [](PortNumber a, PortNumber b) { return a.value < b.value; });
-    }
   }
 
   // Adapter ports reach each other over cables and switches, not through adapters.

@@ -55,11 +55,17 @@ struct NodePlan {
   std::vector<fabric::PortNumber> forwarding_table;  // switches: by LID, as fabric::Switch takes it
   // Switches: ports on the spanning tree that multicast packets flood, ascending; adapters are its leaves.
   std::vector<fabric::PortNumber> multicast_ports;
-  // Switches, by LID or by MAC address minus kMacBase: every port that begins a shortest way to an adapter. What Ethernet
-  // spreads flows over; InfiniBand keeps to the forwarding table, and this is null.
+  // Switches, by LID or by MAC address minus kMacBase: every port that begins a shortest way to an adapter, of those that the
+  // engine allows. Ethernet spreads flows over them, adaptive routing of InfiniBand packets. Null: nobody has asked for them.
   std::shared_ptr<const fabric::RouteTable> routes;
   // Switches: by port - 1, the lanes that the routing engine asks for; empty: those of the profile.
   std::vector<std::vector<fabric::LevelMapping>> lanes;
+  // Switches: lanes of packets that come by `in` and leave by `out`, instead of those of the output.
+  struct TurnLanes {
+    fabric::PortNumber in, out;
+    std::vector<fabric::LevelMapping> lanes;
+  };
+  std::vector<TurnLanes> turn_lanes;
 };
 
 // Service levels of paths, which the routing engine gives to the two switches that the adapters are at.
@@ -108,7 +114,7 @@ inline constexpr ib::MacAddress kMacBase{0x0256'4200'0000};
 // Unicast LIDs are 1 … 0xbfff (IBA 4.1.3). Ports beyond them get LID 0 and a finding.
 inline constexpr std::uint32_t kUnicastLids = 0xbfff;
 
-// `all_ways` asks for NodePlan::routes, too; it is of the engine minhop alone. `before`: a plan of the same nodes with other
+// `all_ways` asks for NodePlan::routes, too, of engines for which has_groups(). `before`: a plan of the same nodes with other
 // cables; minhop, updn, dnup and dor keep its entries where these are still good, as OpenSM does.
 Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways = false, const Routing& routing = {},
           const Plan* before = nullptr);

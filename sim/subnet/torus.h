@@ -3,6 +3,10 @@
 // Along each ring packets take the shorter direction. Bit d of a path's service level says whether the path crosses the dateline
 // of dimension d, which is between the last switch and the first. Cables along dimension d have a lane for either value of that
 // bit. Where a cable of a ring is missing, packets take the other direction; the ring is a line then, and needs no dateline.
+//
+// A switch may have failed, which has no cable to another one, or several that are neighbours along the last dimension. A path
+// that would turn there turns one switch before, and turns back behind it, against the order of dimensions. The hop behind such a
+// turn has two lanes of its own (NodePlan::turn_lanes). Other failures of several switches are refused.
 #pragma once
 
 #include <cstddef>

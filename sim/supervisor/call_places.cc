@@ -19,7 +19,8 @@ namespace {
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kGreatestFrame = 1 << 20;
 
-// The return address of the function whose frame pointer this is, which must lie above `stack`; 0: it is none.
+// Return address of the function with frame pointer `frame`, which must be above `stack`; 0: `frame`
+// is no frame pointer.
 std::uint64_t return_address(Process& process, std::uint64_t frame, std::uint64_t stack) {
   if (frame <= stack || frame - stack > kGreatestFrame || frame % kWord != 0) return 0;
   return process.memory().load<std::uint64_t>(frame + kWord).value_or(0);
@@ -41,7 +42,7 @@ CallPlace::Kind kind_of(protocol::PlacedCall call) {
 
 }  // namespace
 
-void CallPlaces::tell_calls(Thread& thread, protocol::ThreadSlot& slot) {
+void CallPlaces::report_calls(Thread& thread, protocol::ThreadSlot& slot) {
   Process& process = thread.process();
   const std::uint32_t count = slot.call_count;
   slot.call_count = 0;
@@ -59,9 +60,9 @@ void CallPlaces::tell_calls(Thread& thread, protocol::ThreadSlot& slot) {
   }
 }
 
-void CallPlaces::tell_lateness(Thread& thread, Instant now) {
+void CallPlaces::report_lateness(Thread& thread, Instant now) {
   if (!are_wanted()) return;
-  tell_change(thread);
+  report_change(thread);
   const auto late = thread.take_late();
   if (!late) return;
   options_.on_place({.kind = CallPlace::Kind::kLate,
@@ -114,7 +115,8 @@ std::string CallPlaces::call_of(Thread& thread) {
 
 namespace {
 
-// The number at which the thread's access is; nullopt: it cannot be read, or is none.
+// Value at the address that the thread is about to access; nullopt: unreadable, or not a number of
+// 1, 2, 4 or 8 bytes.
 std::optional<std::uint64_t> value_there(Thread& thread) {
   const auto& arguments = thread.call().arguments;
   std::uint64_t value = 0;
@@ -141,7 +143,7 @@ void CallPlaces::note_access(Thread& thread, Instant due) {
   late_accesses_[&thread] = {place, value_there(thread)};
 }
 
-void CallPlaces::tell_change(Thread& thread) {
+void CallPlaces::report_change(Thread& thread) {
   const auto late = late_accesses_.extract(&thread);
   if (late.empty() || thread.call().request != protocol::Request::kAccess) return;
   auto& [told, before] = late.mapped();
@@ -153,7 +155,7 @@ void CallPlaces::tell_change(Thread& thread) {
 
 std::string CallPlaces::access_of(Thread& thread) {
   const auto argument = [&](int i) { return static_cast<std::uint64_t>(thread.call().arguments[i]); };
-  // The line of the instruction itself, which no call comes before.
+  // +1: a place is looked up by return address, and the access instruction is not preceded by a call.
   const auto saved = SavedContext::read(thread.process().memory(), argument(1));
   const auto of = [&](int index) { return saved ? static_cast<std::uint64_t>(saved->general[index]) : 0; };
   const std::string text =
@@ -169,7 +171,8 @@ std::string CallPlaces::access_of(Thread& thread) {
                             argument(3));
 }
 
-// The C library's frames are small and come first.
+// Searches the stack upwards for the first return address in the program: the frames of the C library are
+// small and below it.
 std::string CallPlaces::on_stack(Process& process, std::uint64_t stack, std::uint64_t frame) {
   constexpr std::uint64_t kWords = 128;
   for (std::uint64_t i = 0; i < kWords; ++i) {

@@ -1,5 +1,5 @@
-// Where in their programs threads post requests, ask for events and come late: told to whoever explains a run. Nothing here
-// changes one.
+// Reports to SupervisorOptions::on_place where in its program a thread posts a request, arms a completion
+// queue or is late. For explanations; changes nothing in the run.
 #pragma once
 
 #include <sys/types.h>
@@ -20,26 +20,29 @@ class CallPlaces {
   explicit CallPlaces(const SupervisorOptions& options) : options_(options) {}
 
   bool are_wanted() const { return static_cast<bool>(options_.on_place); }
-  // What the thread has posted and asked for since it got the token: the last kMaxCallNotes of it.
-  void tell_calls(Thread& thread, protocol::ThreadSlot& slot);
-  // The thread is late before an access to memory until `due`: that is told, and once more if others change what it touches.
+  // Reports the last kMaxCallNotes posts and arms of the thread since it got the token.
+  void report_calls(Thread& thread, protocol::ThreadSlot& slot);
+  // The thread is late before a memory access, until `due`. Reports its place, and again in report_lateness
+  // if another thread or an adapter changes the accessed bytes meanwhile.
   void note_access(Thread& thread, Instant due);
-  // The thread has given the token back. If it is late with the call that it is in, or was late out of it, that is told.
-  void tell_lateness(Thread& thread, Instant now);
+  // The thread has given the token back. Reports a late call, or a late return from a wait.
+  void report_lateness(Thread& thread, Instant now);
 
  private:
-  // "app.c:88, from app.c:120" of the calls that return to these addresses; `outer` may be anything.
+  // Text such as "app.c:88, from app.c:120" for a call that returns to `caller`, in a function that returns
+  // to `outer`. `outer` is ignored unless it is a return address in the program.
   std::string text_of(Process& process, std::uint64_t caller, std::uint64_t outer);
   std::string call_of(Thread& thread);
   std::string access_of(Thread& thread);
-  void tell_change(Thread& thread);
+  void report_change(Thread& thread);
   std::string on_stack(Process& process, std::uint64_t stack, std::uint64_t frame);
 
   const SupervisorOptions& options_;
   std::map<std::pair<pid_t, std::uint64_t>, std::string> known_;
   struct LateAccess {
     CallPlace told;
-    std::optional<std::uint64_t> before;  // what was there, if it is a word or less
+    // value before the delay; nullopt: not a number of 1, 2, 4 or 8 bytes, or unreadable
+    std::optional<std::uint64_t> before;
   };
   std::map<const Thread*, LateAccess> late_accesses_;
 };

@@ -41,7 +41,8 @@ const char* name_of(WaitingVerb verb) {
   return "";
 }
 
-// The contexts of the process that are its own, with what they have.
+// Visits the open device contexts that the process itself opened (not those inherited by fork), with
+// their queue states.
 template <class Visit>
 void visit_contexts(Process& process, Visit visit) {
   for (const auto& context : process.contexts()) {
@@ -68,8 +69,9 @@ std::string HangCauses::verb_of(Thread& thread, const protocol::VerbWait& wait) 
   return text;
 }
 
-// librdmacm is the system's own. What it waits for is seen from its last command, and that it is the one who waits from the
-// stack: the return addresses there lead through it to the program.
+// Detects a wait in rdma_destroy_id. librdmacm is the system's library and does not report its waits:
+// the last command on its event channel and the return addresses on the stack (librdmacm, then the
+// program) identify it.
 std::string HangCauses::in_rdma_cm(Thread& thread) const {
   Process& process = thread.process();
   std::uint32_t events = 0;
@@ -173,14 +175,14 @@ HangCauses::Clause HangCauses::sleep_on(Process& process, const hca::CompletionQ
   const std::string from = place(process, cq.armed_from);
   const std::string arming = from.empty() ? "ibv_req_notify_cq" : "ibv_req_notify_cq at " + from;
   if (cq.waiting == 0) {
-    // Who waits for many files with poll or epoll may do without the events of one of them.
+    // A program that waits for many files with poll(2) or epoll may do without the events of one of them.
     const WaitCause cause = is_awaited ? WaitCause::kOwn : WaitCause::kUnknown;
     if (cq.asked == kNever) return {name + " was never armed (ibv_req_notify_cq)", cause};
     if (cq.answered) {
       return {fmt::format("{} was not armed again (ibv_req_notify_cq) after its last event, at {}", name, time_text(cq.last_event)), cause};
     }
     WaitReason reason;
-    explain_by(reason, nothing_comes(cq, all));
+    explain_by(reason, why_empty(cq, all));
     Clause clause{fmt::format("{} is armed{} and empty{}", name, cq.asked_solicited ? " for solicited completions" : "",
                               reason.explanation.empty() ? "" : ": " + reason.explanation),
                   reason.cause};
@@ -205,7 +207,7 @@ HangCauses::Clause HangCauses::sleep_on(Process& process, const hca::CompletionQ
 WaitReason HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> queues) const {
   Process& process = thread.process();
   WaitReason reason;
-  // The return address of the poll lies on the stack.
+  // The return address of the poll is at the top of the stack.
   constexpr unsigned kStackRegister = 4, kFrameRegister = 5;
   std::uint64_t address = 0;
   const std::uint64_t stack = process.region().slot(thread.slot()).poll_registers[kStackRegister];
@@ -222,7 +224,7 @@ WaitReason HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> que
     const hca::Inspection all = context.hca().inspect(context.handle());
     const auto cq = std::ranges::find(all.cqs, polled.number, &hca::CompletionQueueState::number);
     if (cq == all.cqs.end() || cq->waiting != 0) continue;
-    std::vector<Clause> of_queue = nothing_comes(*cq, all);
+    std::vector<Clause> of_queue = why_empty(*cq, all);
     if (cq->has_overrun) of_queue = {{"it has overrun, so nothing completes on it any more", WaitCause::kOwn}};
     for (Clause& clause : of_queue) {
       if (queues.size() > 1) clause.text = fmt::format("CQ {}: {}", cq->number, clause.text);
@@ -268,7 +270,7 @@ HangCauses::Clause HangCauses::why_no_send(const hca::QueuePairState& qp) const 
     return {fmt::format("{} and is in state {}: nothing is sent before RTS", sends, ib::name_of(qp.state)), WaitCause::kOwn};
   const Peer peer = peer_of(qp);
   const auto of_peer = [&](std::string text) { return Clause{std::move(text), WaitCause::kPeer, peer.process}; };
-  // It may be trying again just now.
+  // waits_for_receive is false while a retry after an RNR NAK is under way.
   const bool is_starved = peer.is_known && peer.state.receives == 0 && peer.state.type != ib::QpType::kXrcSend;
   if (qp.waits_for_receive || (qp.rnr_naks > 0 && is_starved)) {
     return of_peer(fmt::format("{}, and its peer{} has no receive posted for {} ({} so far)", sends,
@@ -325,7 +327,7 @@ HangCauses::Clause HangCauses::why_no_message(const hca::QueuePairState& qp) con
   return clause;
 }
 
-std::vector<HangCauses::Clause> HangCauses::nothing_comes(const hca::CompletionQueueState& cq, const hca::Inspection& all) const {
+std::vector<HangCauses::Clause> HangCauses::why_empty(const hca::CompletionQueueState& cq, const hca::Inspection& all) const {
   std::vector<Clause> wrong, usual;
   bool has_users = false;
   for (const hca::QueuePairState& qp : all.qps) {
@@ -333,7 +335,7 @@ std::vector<HangCauses::Clause> HangCauses::nothing_comes(const hca::CompletionQ
     has_users = true;
     Clause of_sends = qp.send_cq == cq.number ? why_no_send(qp) : Clause();
     const bool has_sends = !of_sends.empty();
-    // Who polls one queue for both may well do without the completions of its sends.
+    // A program that polls one queue for sends and receives may do without the completions of its sends.
     const bool is_for_both = qp.send_cq == qp.recv_cq && qp.receives > 0;
     if (is_for_both && of_sends.cause == WaitCause::kOwn && qp.state >= ib::QpState::kRts) of_sends.cause = WaitCause::kUnknown;
     if (has_sends) wrong.push_back(std::move(of_sends));

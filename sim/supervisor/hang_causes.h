@@ -1,5 +1,6 @@
-// Why a thread that waits for ever does: not the call that it is in, but how the queues that it waits for stand. One clause for
-// each, with the place in the program. Asked at the end of a run that hangs; nothing here changes anything.
+// Explains why a thread waits for ever: from the state of the queues that it waits for, not from its
+// system call. One clause for each queue, with the place in the program. Used at the end of a run that
+// hangs; changes nothing.
 #pragma once
 
 #include <memory>
@@ -15,14 +16,14 @@
 
 namespace verbatim::supervisor {
 
-// Explanation of a wait: the words that follow those of the call, and whose mistake it is.
+// Explanation of one wait: text that follows the description of the call, and the cause.
 struct WaitReason {
   std::string place;        // ", in ibv_get_cq_event at app.c:88 (in …)" or " at app.c:55"; may be empty
   std::string explanation;  // "CQ 129 holds …"; may be empty
   WaitCause cause = WaitCause::kUnknown;
-  std::vector<std::uint32_t> waits_for;  // pids
+  std::vector<std::uint32_t> waits_for;  // pids that the thread waits for
 
-  // `end` follows the place.
+  // `end` is inserted after the place.
   std::string text(const std::string& end) const { return place + end + (explanation.empty() ? "" : ": " + explanation); }
 };
 
@@ -31,9 +32,9 @@ class HangCauses {
   HangCauses(const std::vector<std::unique_ptr<Process>>& processes, const SupervisorOptions& options)
       : processes_(processes), options_(options) {}
 
-  // Of a thread that sleeps.
+  // For a blocked thread.
   WaitReason of_sleep(Thread& thread) const;
-  // Of one that polls these completion queues.
+  // For a thread that polls these completion queues.
   WaitReason of_polls(Thread& thread, std::span<const PolledQueue> queues) const;
 
  private:
@@ -41,9 +42,10 @@ class HangCauses {
   struct Clause {
     std::string text;
     WaitCause cause = WaitCause::kUnknown;
-    std::uint32_t waits_for = 0;  // pid; 0: nobody who is known
-    bool is_usual = false;        // so it is with queues that are in order, too
-    bool is_idle = false;         // of a queue pair that receives nothing: no mistake when the program waits for another one
+    std::uint32_t waits_for = 0;  // pid; 0: unknown
+    bool is_usual = false;        // also true of queues in working order
+    // a queue pair that receives nothing: no mistake if the program waits for another queue pair
+    bool is_idle = false;
 
     bool empty() const { return text.empty(); }
   };
@@ -54,21 +56,27 @@ class HangCauses {
     bool is_known = false;
   };
 
-  // The first few clauses in one sentence, with the greatest of their causes.
+  // Joins the clauses of greatest cause, three at most, into one sentence; sets the greatest cause
+  // and the awaited pids.
   static void explain_by(WaitReason& reason, const std::vector<Clause>& clauses);
   std::string in_rdma_cm(Thread& thread) const;
   std::string verb_of(Thread& thread, const protocol::VerbWait& wait) const;
   std::string place(Process& process, std::uint64_t address) const;
-  // The functions that have called the one that `start` is in.
+  // Call stack above the function that contains `start`.
   std::string callers(Process& process, const StackStart& start) const;
+  // Explains a sleep on a completion channel by one of its CQs; `is_awaited`: the thread is in ibv_get_cq_event.
   Clause sleep_on(Process& process, const hca::CompletionQueueState& cq, const hca::Inspection& all, bool is_awaited) const;
-  // Why nothing comes to an empty queue.
-  std::vector<Clause> nothing_comes(const hca::CompletionQueueState& cq, const hca::Inspection& all) const;
-  // The process at the other end of the TCP connection that the thread reads from; 0: it reads from none.
+  // Why a completion queue stays empty.
+  std::vector<Clause> why_empty(const hca::CompletionQueueState& cq, const hca::Inspection& all) const;
+  // Pid of the process at the other end of the TCP connection that the thread reads from; 0: it waits
+  // for something else.
   std::uint32_t tcp_peer_of(Thread& thread) const;
   Peer peer_of(const hca::QueuePairState& qp) const;
+  // Why no message arrives at the queue pair.
   Clause why_no_message(const hca::QueuePairState& qp) const;
+  // Why no send of the queue pair completes; empty: none is outstanding.
   Clause why_no_send(const hca::QueuePairState& qp) const;
+  // Fate of packets to the first of these addressees of whom it is known; "": none.
   std::string dropped_to(const std::vector<std::string>& names) const;
 
   const std::vector<std::unique_ptr<Process>>& processes_;

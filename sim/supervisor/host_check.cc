@@ -1,5 +1,5 @@
-// The table of `verbatim check --host`: what a run needs of the machine or container, whether it is there, and what
-// follows where it is not.
+// Table of `verbatim check --host`: facilities that a run needs of the machine or container, whether each
+// works, and the consequence if it does not.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -15,7 +15,8 @@ namespace {
 
 using State = Facility::State;
 
-// Nothing that a child tries can be judged where its end is not told.
+// Result of a probe that was skipped: every probe runs in a child, and wait4 does not report
+// the end of children.
 constexpr int kNotTried = 253;
 
 std::string why(int result) {
@@ -25,14 +26,14 @@ std::string why(int result) {
   return std::strerror(result);
 }
 
-// A facility that there is a second way for. `member`: what tells the supervisor to go it.
+// Facility with a substitute. `member`: the flag that makes the supervisor use the substitute.
 struct Replaceable {
   const char* name;
   const char* what;
   bool MachineFacilities::*member;
   int (*probe)();
   const char* second_way;
-  // Whether the second way can be gone, and what to do where neither can; nullptr: always.
+  // Probe of the substitute and advice if it fails too; nullptr: the substitute always works.
   int (*second_probe)() = nullptr;
   const char* advice = "";
 };

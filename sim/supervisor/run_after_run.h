@@ -1,4 +1,5 @@
-// What runs that come one after the other in one process need not make anew: none of it changes what a run does.
+// State shared by consecutive runs in one process (explore). It saves work and does not change the
+// behaviour of a run.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ class RunAfterRun {
     code_files_.use_table(code::CodeTable(shim_directory + "/code.table"));
   }
 
-  // Before each run: nothing is left of the one before that anybody could see.
+  // Called before each run: removes what the previous run left that a program could see.
   void begin_run() {
     folder_.clear();
     code_files_.begin_run();

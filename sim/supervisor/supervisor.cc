@@ -32,8 +32,9 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// Process ids follow the seed: programs draw their own random numbers from pid and time. Neighbouring seeds are
-// so far apart that their programs share no id; 61 has no divisor in common with the range.
+// Pids depend on the seed, because programs seed their random numbers with pid and time. Programs
+// of neighbouring seeds share no pid as long as they have at most 61 programs; 61 and the range
+// have no common divisor.
 constexpr std::uint32_t kFirstPid = 1000, kPidRange = 30'000, kPidStep = 61;
 
 std::uint32_t first_pid(std::uint64_t seed) {
@@ -51,13 +52,13 @@ std::uint64_t chosen_heap_size(bool may_be_large) {
 
 int chosen_core(int wanted) {
   if (wanted >= 0) return wanted;
-  // Where the kernel has put the simulator: each of several runs on another one, as long as there are others.
+  // The kernel's choice for the simulator: concurrent runs get different CPUs while there are enough.
   return std::max(sched_getcpu(), 0);
 }
 
-// A program that spins shares the processor with us: with a short slice of our own the Linux scheduler (6.12
-// and later) lets us in soon after a timeout, not when the program's slice of some milliseconds is over.
-// Elsewhere no effect.
+// A spinning program shares the CPU with the simulator. With a short slice of its own the simulator is
+// scheduled soon after a timeout (Linux 6.12 and later), not when the program's slice of some milliseconds
+// ends. No effect on older kernels.
 void ask_for_short_slice() {
   struct {
     std::uint32_t size, policy;
@@ -70,25 +71,25 @@ void ask_for_short_slice() {
   prctl(PR_SET_TIMERSLACK, 1);
 }
 
-// Where Linux is to let a program work; empty: where the caller does.
+// Native working directory for a program; empty: the caller's.
 std::string native_working_folder(const ProgramSpec& program, const HostPaths& paths) {
   std::error_code error;
   const std::string wanted = program.working_directory.empty() ? "." : program.working_directory;
   const std::string real = std::filesystem::canonical(wanted, error);
-  // A view is entered by the first path that leads into it, so that the start is the same with and without.
+  // A view is entered by the first path that leads into it, for the same start with and without views.
   const bool is_viewed = !error && paths.views() != nullptr && !paths.views()->copy_of(paths.native(real)).empty();
   const std::string native = error ? wanted : is_viewed ? paths.native(real) : paths.native_in_use(real);
   return native == real ? program.working_directory : native;
 }
 
-// As file systems write it down.
+// Clock that file systems use for time stamps.
 std::int64_t machine_time_ns() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// The file of the simulator's own process that has `address`. Programs mostly use the same loader and the same libc.
+// File mapped at `address` in the simulator's own process. Programs mostly use the same loader and libc.
 std::string object_at(void* address) {
   Dl_info info;
   return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
@@ -96,7 +97,7 @@ std::string object_at(void* address) {
 
 }  // namespace
 
-// Here, where the types of all members are complete.
+// The constructor and destructor are here because the types of all members are complete here.
 Supervisor::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
                        std::vector<HostSpec> hosts, const ManagementNetworkSpec& network, const SupervisorOptions& options)
     : engine_(engine),
@@ -134,7 +135,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   first_pid_ = first_pid(options_.seed);
   next_tid_ = first_pid_ + static_cast<std::uint32_t>(programs.size());
 
-  // Of the limits that the caller has set, what can be undone: the memory shared with a program is a large sparse file.
+  // Raises the soft limits to the hard ones: the region shared with a program is a large sparse file.
   for (const auto resource : {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA}) {
     rlimit limit;
     if (getrlimit(resource, &limit) != 0) continue;
@@ -144,7 +145,8 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   heap_size_ = chosen_heap_size(options_.machine.overcommit);
   kernel_.copy_descriptors(options_.machine.descriptor_copies);
   core_ = chosen_core(options_.core);
-  // While there is a second thread the kernel takes milliseconds to enlarge the table of descriptors.
+  // Enlarges the descriptor table before a second thread exists: with two threads the kernel takes
+  // milliseconds for it.
   if (const int high = fcntl(0, F_DUPFD_CLOEXEC, own_descriptors().at_first + protocol::kOwnDescriptors); high >= 0) close(high);
   if (&code_files_ == &own_code_files_) own_code_files_.use_table(code::CodeTable(options_.shim_directory + "/code.table"));
   code_files_.search_ahead({object_at(reinterpret_cast<void*>(getauxval(AT_BASE))), object_at(reinterpret_cast<void*>(&::read))},
@@ -176,7 +178,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     if (engine_.empty()) {
       if (!ended_from_outside()) report_deadlock();
     } else if (const Instant end = virtual_end(); engine_.next_event_time() > end) {
-      // What ends now ends at the limit, whenever something happened last: who is parked has done something since.
+      // The run ends at the limit, not at the last event: parked threads have been waiting until then.
       engine_.run_until(end);
       finished_ = true;
       result_.is_fabric_deadlock = end < options_.limits.virtual_end;
@@ -210,7 +212,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   result_.queues = kernel_.checks().figures();
   for (const auto& [name, folder, made_first, to_make] : folder_->hosts()) {
     if (!options_.on_files) break;
-    if (access(folder.c_str(), F_OK) != 0) continue;  // no program has gone there
+    if (access(folder.c_str(), F_OK) != 0) continue;  // no program has used it
     const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&name = name](const HostSpec& h) { return h.name == name; });
     for (std::string& failure : options_.on_files(host->component, folder, made_first))
       result_.warnings.push_back(std::move(failure));
@@ -265,7 +267,7 @@ void Supervisor::Impl::retire_ended() {
     std::erase(on_host_[process.host_index()], &process);
     log_loops(process);
     if (running_ != nullptr && &running_->process() == &process) running_ = nullptr;
-    if (died_ != nullptr && &died_->process() == &process) died_ = nullptr;
+    if (dead_token_holder_ != nullptr && &dead_token_holder_->process() == &process) dead_token_holder_ = nullptr;
     Ended& ended = ended_on_[process.host_index()];
     ++ended.count;
     ended.highest_pid = std::max(ended.highest_pid, process.pid());
@@ -275,7 +277,7 @@ void Supervisor::Impl::retire_ended() {
   processes_.erase(first, processes_.end());
 }
 
-// The folders that each host has of its own, before its first program starts.
+// Creates the folders of each host before its first program starts.
 void Supervisor::Impl::make_folders() {
   if (options_.run_after_run != nullptr) {
     options_.run_after_run->begin_run();
@@ -327,7 +329,8 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   const bool is_path = named.starts_with('/');
   const std::string reason = inspect_program(is_path ? paths.native(named) : named, spec.working_directory, &request.path);
   if (!reason.empty()) return give_up(Outcome::kNotStarted, reason);
-  if (!is_path) request.path = paths.native(request.path);  // what the host has in place of the machine's: ssh
+  // the host's substitute for the machine's file: ssh
+  if (!is_path) request.path = paths.native(request.path);
   std::unique_ptr<ProcessRegion> region;
   try {
     region = std::make_unique<ProcessRegion>();
@@ -337,7 +340,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   }
   Process& process = add_process(std::make_unique<Process>(index, pid, host, spec.host, named.substr(named.rfind('/') + 1),
                                                            Rng(options_.seed, stream + "/random"), std::move(region)));
-  describe(process.region(), pid, Family::kInit, spec.host);
+  fill_header(process.region(), pid, Family::kInit, spec.host);
   process.region().slot(0).virtual_tid = pid;
   process.region().slot(0).clock_ps = to_ps(engine_.now());
   process.install_at(1, std::make_shared<OutputFile>(1));
@@ -363,7 +366,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   if (!launched.error.empty()) {
     process.alive = false;
     count_end(process);
-    return give_up(launched.is_machines ? Outcome::kMachine : Outcome::kNotStarted, launched.error);
+    return give_up(launched.is_refused_by_machine ? Outcome::kMachine : Outcome::kNotStarted, launched.error);
   }
   process.set_native_pid(launched.pid);
   process.outlives_its_end = true;
@@ -387,7 +390,7 @@ void Supervisor::Impl::adopt(Process& process) {
   process.memory().set_write_listener(
       [this, &process](const ProcessMemory::Written& written) { on_memory_written(process, written); });
   process.memory().set_access_listener([this, &process] {
-    // No adapter looks at memory of a host, nor changes it, before the time until which its programs have run.
+    // No adapter accesses the memory of a host before the time that its programs have reached.
     CHECK(is_taking_request_ || engine_.now() >= ran_until_[process.host_index()]);
     show_growth(process);
   });
@@ -398,7 +401,7 @@ void Supervisor::Impl::adopt(Process& process) {
 
 Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
   auto& threads = process.threads();
-  std::vector<bool> taken(threads.size() + 1);  // from `slot` on: one of these is free
+  std::vector<bool> taken(threads.size() + 1);  // by slot - `slot`; at least one entry stays free
   for (const auto& thread : threads) {
     const std::uint32_t at = thread->slot() - slot;
     if (thread->state() != Thread::State::kDead && thread->slot() >= slot && at < taken.size()) taken[at] = true;
@@ -418,7 +421,7 @@ Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
 
 namespace {
 
-// A process's first thread stays behind as a zombie while others run.
+// A process's first thread stays a zombie while other threads run.
 bool is_zombie(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -428,7 +431,7 @@ bool is_zombie(pid_t pid) {
 
 }  // namespace
 
-// The thread is on its last instructions: nobody else runs before the Linux kernel has forgotten it.
+// The thread is at its last instructions: no other thread runs before the Linux kernel has removed it.
 void Supervisor::Impl::end_thread(Thread& thread) {
   Process& process = thread.process();
   const pid_t native_tid = thread.native_tid();
@@ -438,7 +441,7 @@ void Supervisor::Impl::end_thread(Thread& thread) {
     i < 1000 ? sched_yield() : usleep(100);
   }
   thread.die();
-  // Memory is reached through a thread that has one still.
+  // Memory is accessed through a live thread's id.
   if (process.memory().reached_through() == native_tid) {
     for (const auto& other : process.threads()) {
       if (other->state() == Thread::State::kDead) continue;
@@ -462,7 +465,7 @@ void Supervisor::Impl::end(Process& process) {
   if (!finished_) end_family(process, status);
   if (!finished_ && terminals_) {
     kernel_.end_session(process);
-    finished_ = terminals_->note_end(process);  // what still runs ends with the last session
+    finished_ = terminals_->note_end(process);  // the end of the last session ends all programs
   }
   end_background();
 }
@@ -474,15 +477,15 @@ void Supervisor::Impl::reap(Process& process) {
   someone_ended_ = true;
   const int status = await_status(process.native_pid());
   process.exit_status = status;
-  check_end_was_ours(process, status);
+  check_end_was_simulated(process, status);
   for (auto& thread : process.threads()) thread->die();
   kernel_.release(process);
-  if (!finished_) kernel_.deliver_file_events(process.host_index());  // of what Linux has closed for it
+  if (!finished_) kernel_.deliver_file_events(process.host_index());  // of files that Linux closed at its end
   if (!process.family().first_of_program) return;
   ProgramResult& result = result_.programs[process.program()];
   result.exited = !finished_;
   result.ended = engine_.now();
-  // How it ended is its own doing only when we did not end it.
+  // An exit status exists only if the simulator did not end the process.
   if (result.exited && WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   if (result.exited && WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
 }
@@ -505,13 +508,13 @@ void Supervisor::Impl::output(Process& process, int fd, std::span<const std::byt
 }
 
 void Supervisor::Impl::warn(Process& process, const std::string& text, bool weakens) {
-  if (ahead_ != nullptr) {
-    ahead_->emit_at(engine_.now(), [this, &process, text, weakens] { warn(process, text, weakens); });
+  if (early_call_thread_ != nullptr) {
+    early_call_thread_->emit_at(engine_.now(), [this, &process, text, weakens] { warn(process, text, weakens); });
     return;
   }
   if (weakens) result_.exact = false;
   WarningLog& log = warning_logs_[process.program()];
-  // Asked first, so that the texts a process remembers are bounded as well.
+  // has_room is first, so that the number of texts that a process remembers is bounded too.
   if (!log.has_room(text, weakens) || !process.first_warning(text)) return;
   log.add(text);
   spdlog::warn("{}: {}", title(process), text);
@@ -532,7 +535,7 @@ void Supervisor::Impl::report_deadlock() {
   list_waits(true);
 }
 
-// The engine's clock stands at the last event before `end`; who is parked is so until then.
+// The engine's clock is at the last event before `end`; a parked thread stays parked until `end`.
 void Supervisor::Impl::count_parked_until(Instant end) {
   for (const auto& process : processes_) {
     for (const auto& thread : process->threads()) {

@@ -1,35 +1,41 @@
 // Runs unmodified programs as Linux processes in virtual time.
 //
-// Who runs next. There is one token: at any moment either the engine steps or exactly one program thread
-// runs. A thread that may run is a timer of the engine (class kProgram, the thread's own component), so
-// events and threads stand in one total order of (time, class, component, number), and whatever has the least
-// virtual time goes next. Components of threads are numbered as the threads are made, which the run itself
-// orders; no two entries can tie. A thread that waits is on the lists of the files, words or children that it
-// waits for, and has a timer only for its deadline. When one of them changes, all who wait for it become
-// timers at now + wake_up_ps of their host's profile (with event_wake_up_ps when it is an event of an adapter, and
-// what Choices adds under profile `spec`), in the order in which they came to wait; each tries its whole call
-// again at its own time, and the one that finds nothing left goes on waiting.
+// Scheduling. There is one token: at any moment either the engine steps or exactly one program thread runs. A
+// runnable thread is a timer of the engine (class kProgram, source: the thread's own component). Events and
+// threads therefore share one total order (time, class, component, number), and the least entry runs next.
+// Components of threads are numbered in the order in which the run creates the threads; no two entries tie. A
+// blocked thread is registered with the files, futex words or children that it waits for, and has a timer
+// only for its deadline. When one of them changes, the threads that it wakes get timers at now + wake_up_ps
+// of their host's profile, + event_wake_up_ps if an adapter's event woke them, + the delay that Choices draws
+// (profile `spec`). Each repeats its whole call when its timer fires; a thread that finds nothing blocks
+// again. Threads woken for the same time run in the order of their components.
 //
-// What takes time. Computation between calls takes none. Each intercepted call takes what the host's profile
-// says, before it has its effect: a thread gives the token back with a request, becomes a timer at its clock
-// + the call's cost, and the effect happens when that timer is stepped. Threads of one host do not compete
-// for its processor: two that compute do so at the same virtual time, one after the other in the order above.
+// Cost of calls. Computation between calls takes no virtual time. An intercepted call takes the time
+// that the host's profile states, before its effect: the thread returns the token with a request,
+// becomes a timer at its clock + the call's cost, and the effect happens when that timer fires. Threads
+// of one host do not compete for processors: two that compute do so at the same virtual time, one after
+// the other in the order above.
 //
-// Where a thread can be preempted. Only in a call, never between two instructions: what a thread does between
-// two calls is atomic for everybody else, and so is everything that it does at one virtual time. A signal is
-// therefore delivered with the next token, before the call that the thread was in returns; a process that is
-// stopped or killed is so between two calls of each of its threads. The one exception is a thread that waits
-// by running: it is poked after some real time, and if its machine code proves that nothing but the outside
-// can end its loop, it is parked until what it reads changes (parking.h). When the poke comes decides how
-// much processor time is burnt, and nothing else.
+// Preemption. Another thread can run between two calls of a thread, not between two instructions: what a
+// thread does between two calls is atomic for all others, and so is everything that it does at one virtual
+// time. A signal is therefore delivered with the next token, before the call that the thread is in returns; a
+// stop or SIGKILL takes effect between two calls. There are two exceptions. A thread that waits by running is
+// poked after some real time; if its machine code proves that only an outside change can end its loop, it is
+// parked until the memory that it reads changes (tasks/parking.h). The time of the poke decides how much
+// processor time is spent, and nothing else. With SupervisorOptions::late_accesses, accesses to memory that
+// others may touch trap, and other threads can run before them (verbs_shim/protocol/accesses.h).
 //
-// The quantum. Call by call, a thread has the token for one call. In slices it keeps the token up to a
-// horizon, the earliest virtual time at which anything outside could notice it or be noticed (horizon.h): the
-// next event that touches its host, or that could through a link's least latency; the next thread of its own
-// host, which may share memory with it; and its own doorbells' first effects. Up to there it answers clock
-// reads, polls and posts itself, from shared memory, and its clock runs ahead of the engine's. System calls
-// always give the token back. Since nothing before the horizon can differ, both modes give the same trace,
-// and the length of a slice is no part of the result.
+// Slices. In mode kCallByCall a thread has the token for one call. In mode kSlices it keeps the token until
+// its horizon, the earliest virtual time at which anything outside the thread could affect or observe it
+// (scheduling/horizon.h). Until then the shim answers clock reads, polls, posts and the system calls that
+// need no supervisor (kLocal, … in verbs_shim/protocol/system_calls.h) by itself, and adds their cost to the
+// thread's clock, which runs ahead of the engine's. Calls of class kPassing do not trap: they keep the token
+// in both modes and take no virtual time. A call that the supervisor answers returns the token, with one
+// exception: if the same call found nothing before and the horizon is not reached, the shim repeats the
+// answer (verbs_shim/protocol/repeated_calls.h). A call that concerns its own host alone and is due before
+// the horizon is executed without stepping the engine up to its time, and the thread continues
+// (Impl::answer_ahead). Nothing before the horizon can differ. Both modes therefore give the same trace, and
+// the length of a slice is no part of the result.
 #pragma once
 
 #include <functional>
@@ -56,21 +62,23 @@ class Supervisor {
              std::vector<HostSpec> hosts, const ManagementNetworkSpec& network, const SupervisorOptions& options);
   ~Supervisor();
 
-  // Finds a program as execve would and tells why it cannot be simulated: not found, not executable, static,
-  // setuid, foreign architecture. Empty when it can. Nothing is started.
+  // Resolves the program as execvp does and returns why it cannot be simulated: not found, not executable,
+  // static, set-user-id, foreign architecture. Empty: it can. Starts nothing.
   static std::string reject_reason(const ProgramSpec& program, std::string* resolved_path);
 
-  // Everything that a run needs of this machine or container, tried out. It can run when nothing is missing.
+  // Tries every facility of this machine or container that a run needs. Runs are possible
+  // if none is kMissing.
   static std::vector<Facility> check_host(const MachineFacilities& assumed);
 
-  // Which calls fail though they need not; none without. Before run(), which it outlives.
+  // Selects calls that fail although they could succeed; without this none does. Called before run();
+  // `calls` outlives the run.
   void use_failing_calls(FailingCalls& calls);
-  // `listener` is told of every call of a program that comes to the shim, as it begins and when it has ended. Complete with
-  // Mode::kCallByCall alone: in slices a thread that waits by asking makes few of its calls. Before run().
+  // `listener` gets every call of a program that reaches the shim, at its begin and at its end. Complete only
+  // with Mode::kCallByCall: in slices the polls of a parked thread are not executed. Called before run().
   void tell_calls_to(std::function<void(const ProgramCall&)> listener);
 
-  // Runs the programs until all have ended and SupervisorOptions::has_other_work says no, nothing can happen any more, or a limit
-  // is reached; no process is left behind. Called once.
+  // Runs the programs until all have ended and SupervisorOptions::has_other_work returns false, no event is
+  // left, or a limit is reached. Leaves no process behind. Called once.
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& output);
 
  private:

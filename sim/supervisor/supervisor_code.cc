@@ -1,4 +1,4 @@
-// New code in a process's memory, and what is said of instructions that could not be replaced.
+// Search of new code in a process's memory, and warnings about instructions that could not be replaced.
 #include <fmt/format.h>
 #include <sys/mman.h>
 
@@ -48,7 +48,7 @@ void Supervisor::Impl::search_code(Thread& thread) {
     patches.patch_memory(process.memory(), address, length);
   }
   if ((protection & PROT_WRITE) != 0) {
-    // What is written there later runs without having been looked at.
+    // The program can later write code there that runs without being searched.
     if (timestamp_counter_traps()) {
       process.region().header().traps_timestamp_counter = 1;
     } else {
@@ -58,7 +58,7 @@ void Supervisor::Impl::search_code(Thread& thread) {
            true);
     }
   }
-  tell_unpatched(process);
+  report_unpatched(process);
 }
 
 void Supervisor::Impl::replace_call(Thread& thread) {
@@ -121,7 +121,8 @@ std::vector<std::uint64_t> Supervisor::Impl::loads_behind_store(Thread& thread) 
   return loads;
 }
 
-// Others may have run since the thread was asked, and the way from the store on may be another.
+// Searched again, since other threads may have run since the first search and changed the
+// path behind the store.
 std::int64_t Supervisor::Impl::load_behind_store(Thread& thread) {
   const std::uint32_t wanted = thread.loads_before_store();
   if (wanted == 0) return 0;
@@ -129,9 +130,9 @@ std::int64_t Supervisor::Impl::load_behind_store(Thread& thread) {
   return loads.empty() ? 0 : static_cast<std::int64_t>(loads[std::min<std::size_t>(wanted, loads.size()) - 1]);
 }
 
-void Supervisor::Impl::tell_unpatched(Process& process) {
+void Supervisor::Impl::report_unpatched(Process& process) {
   for (const code::Unpatched& left : process.patches()->take_unpatched()) {
-    // A second net catches these and no others.
+    // The trap of the time-stamp counter catches RDTSC and RDTSCP, and no other instruction.
     if (is_counter(left.kind) && timestamp_counter_traps()) {
       process.region().header().traps_timestamp_counter = 1;
       continue;

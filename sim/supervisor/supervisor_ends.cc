@@ -1,4 +1,4 @@
-// Starts of processes, and programs that end because the scenario says so: killed at a time, or in the background of others.
+// Starts of processes, and programs that the scenario ends: at a kill time, or as background programs.
 #include <signal.h>
 
 #include "sim/supervisor/tasks/interval_timer.h"
@@ -6,7 +6,7 @@
 
 namespace verbatim::supervisor {
 
-// None of its threads runs now: all sleep until they get the token, so the process ends at this instant of
+// No thread of the program runs now: all sleep until they get the token. The process therefore ends at this
 // virtual time, between two of its calls.
 void Supervisor::Impl::kill_program(std::size_t program) {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
@@ -37,15 +37,16 @@ Process& Supervisor::Impl::add_process(std::unique_ptr<Process> process) {
   return *processes_.back();
 }
 
-// A program has no process left for good: new ones come from living ones.
+// Called once per process. A program without a live process has ended: only its live processes
+// could create new ones.
 void Supervisor::Impl::count_end(const Process& process) {
   --living_in_all_;
   if (--living_.at(process.program()) == 0 && !(*programs_)[process.program()].background) --foreground_left_;
 }
 
 void Supervisor::Impl::end_background() {
-  if (background_told_ || foreground_left_ > 0) return;
-  background_told_ = true;
+  if (background_terminated_ || foreground_left_ > 0) return;
+  background_terminated_ = true;
   for (const auto& process : processes_) {
     if (process->alive) send_signal(*process, SIGTERM);
   }

@@ -1,7 +1,6 @@
-// Processes that come from processes: copies (fork), other programs in the same process (exec), and what the
-// end of one means to its parent and its children. Linux's own process under a simulated one changes at exec:
-// the new program is launched like the first one, so that its memory is laid out the same way in every run,
-// and the old one is ended.
+// fork, exec, stop and continuation, and the effect of a process's end on its parent and children. exec
+// replaces the native process: the new program is launched like a first program, for the same memory layout
+// in every run, and the old native process is killed.
 #include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -32,10 +31,11 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::size_t kLongestString = 128 * 1024;  // of argv and envp, as Linux limits them
-constexpr std::size_t kMostStrings = 2 << 20;       // bytes of all
+// bytes of one string of argv or envp: MAX_ARG_STRLEN of Linux
+constexpr std::size_t kLongestString = 128 * 1024;
+constexpr std::size_t kMostStrings = 2 << 20;       // bytes of all strings
 
-// A value of /proc/PID/status or fdinfo; empty when there is none.
+// Value of a field of /proc/PID/status or fdinfo; empty if there is none.
 std::string field_of(const std::string& path, std::string_view name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -52,7 +52,7 @@ std::uint64_t number_of(const std::string& text, int base) {
   return value;
 }
 
-// The strings that a null-terminated array of pointers names; an errno instead when they cannot be had.
+// Reads the strings of a null-terminated array of pointers. Returns 0, EFAULT or E2BIG.
 int load_strings(ProcessMemory& memory, std::uint64_t array, std::vector<std::string>& strings, std::size_t& total) {
   if (array == 0) return 0;
   for (;; array += 8) {
@@ -67,7 +67,7 @@ int load_strings(ProcessMemory& memory, std::uint64_t array, std::vector<std::st
   }
 }
 
-// What Linux says about a file that is to be executed; 0: nothing against it.
+// Errno with which execve(2) would refuse the file; 0: none.
 int executable_error(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return errno;
@@ -78,7 +78,7 @@ int executable_error(const std::string& path) {
   return start.starts_with("#!") || start == ELFMAG ? 0 : ENOEXEC;
 }
 
-// The words of a script's first line behind #!: the interpreter, and all that follows it as one; none of other files.
+// Interpreter and its one argument (the rest of the line) from a script's #! line; empty for other files.
 std::vector<std::string> interpreter_of(const std::string& path) {
   std::string line;
   std::ifstream file(path, std::ios::binary);
@@ -93,7 +93,8 @@ std::vector<std::string> interpreter_of(const std::string& path) {
   return words;
 }
 
-// In a name space of users that lacks some, the kernel tells one number in place of all of those: of root's files too.
+// In a user namespace that does not map all ids, the kernel reports one overflow id in place of every
+// unmapped id, root's included.
 std::uint32_t unnamed(const std::string& kind) {
   std::uint64_t inside = 1, outside = 1, count = 0;
   std::ifstream("/proc/self/" + kind + "_map") >> inside >> outside >> count;
@@ -107,9 +108,9 @@ std::uint32_t unnamed(const std::string& kind) {
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 struct Variables {
-  std::vector<spin::MemoryRange> program;  // its own data
-  // What the C library knows of the heap, and what lies there: they go together. Its .bss, which tells the end of the heap, and
-  // what it has of each thread are the process's.
+  std::vector<spin::MemoryRange> program;  // .data and .bss of the executable
+  // Heap state of libc (.data) and the heap itself: copied together or not at all. libc's .bss, which holds
+  // the heap's end, and per-thread data stay the parent's.
   std::vector<spin::MemoryRange> libraries, heap;
 };
 Variables variables_of(Process& process) {
@@ -134,8 +135,9 @@ Variables variables_of(Process& process) {
   return variables;
 }
 
-// Nobody else has written to the parent's variables while the child had them: what it has written to it has of its own. A heap
-// that the child has made larger, which takes long calls of malloc, is left as it was.
+// Copies the child's writes to program variables back to the parent. Nobody else has written to the parent's
+// variables meanwhile, so a page that the child has of its own differs by the child's writes alone. If the
+// child has grown the heap, heap and libc state are not copied.
 void return_variables(Process& child, Process& parent) {
   constexpr std::uint64_t kPage = 4096, kPresent = 1ull << 63, kOfOneProcess = 1ull << 56;
   const int pages = open(fmt::format("/proc/{}/pagemap", child.native_pid()).c_str(), O_RDONLY | O_CLOEXEC);
@@ -147,7 +149,7 @@ void return_variables(Process& child, Process& parent) {
   }
   for (const spin::MemoryRange& range : ranges) {
     std::vector<std::uint64_t> states(range.length / kPage, kOfOneProcess);
-    // What cannot be read counts as written; the bytes decide.
+    // A page whose state cannot be read counts as written; the comparison of the bytes decides.
     if (pread(pages, states.data(), states.size() * 8, static_cast<off_t>(range.address / kPage * 8)) < 0)
       std::ranges::fill(states, kOfOneProcess);
     for (std::size_t i = 0; i < states.size(); ++i) {
@@ -163,7 +165,7 @@ void return_variables(Process& child, Process& parent) {
 
 }  // namespace
 
-void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host) {
+void Supervisor::Impl::fill_header(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host) {
   protocol::RegionHeader& header = region.header();
   header.magic = protocol::kMagic;
   header.version = protocol::kVersion;
@@ -172,7 +174,7 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.parent_virtual_pid = parent;
   header.thread_count = 1;
   header.epoch_ns = options_.epoch_ns;
-  header.checks = wanted_of_processes();
+  header.checks = requested_checks();
   header.late_accesses = options_.late_accesses && choices_.is_free();
   header.timestamp_counter_hz = hosts_[host].timestamp_counter_hz;
   header.costs = hosts_[host].costs;
@@ -180,7 +182,8 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.random_seed = Rng(options_.seed, fmt::format("process/{}/instructions/{}", pid, header_number_++)).next();
   header.extended_control = code::extended_control(hosts_[host].instruction_set);
   header.traced_start = 1;
-  constexpr std::uint32_t kTrapsOfRareCall = 16;  // to replace one costs about as much
+  // Replacing a system call instruction costs about as much as this many traps.
+  constexpr std::uint32_t kTrapsOfRareCall = 16;
   header.traps_until_told = !options_.machine.jumps ? 0 : options_.machine.call_traps ? kTrapsOfRareCall : 1;
   header.shim_heap_size = heap_size_;
   header.own_descriptors = own_descriptors().at_first;
@@ -211,20 +214,22 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
   request.ruleset_fd = ruleset_of(host);
   request.code_files = &code_files_;
   request.patches = &patches;
-  suit_sanitizers(request);
+  adapt_to_sanitizers(request);
 }
 
-// The process has been launched and runs in its loader: its first thread brings the first request.
+// The process has been launched and is at its loader's first instructions; its first thread sends
+// the first request.
 void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
                              std::unique_ptr<code::CodePatches> patches, const Scheduling& scheduling,
                              const Credentials& credentials) {
-  const Kernel::OwnFileWork own_work(kernel_, process.host_index());  // what its loader reads
+  // inotify events caused by its loader are the simulator's own file work
+  const Kernel::OwnFileWork own_work(kernel_, process.host_index());
   adopt(process);
   process.set_patches(std::move(patches));
   process.region().close_fd();
   tracer_.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
   for (const int fd : {1, 2}) output(process, fd, std::as_bytes(std::span(launched.early_output[fd - 1])));
-  tell_unpatched(process);
+  report_unpatched(process);
   note_other_layout(process);
   running_ = nullptr;
   Thread* const first = make_thread(process);
@@ -240,7 +245,8 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
 std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   Process& parent = thread.process();
   const auto& a = thread.call().arguments;
-  if (thread.retried()) {  // of vfork: the child has let go, or a signal came, which has to wait
+  // vfork: the child has released the parent, or a signal is pending, which waits for that
+  if (thread.retried()) {
     thread.stop_waiting();
     for (const auto& child : processes_) {
       if (child->pid() == thread.copy_pid() && child->alive && child->family().holds_parent)
@@ -255,7 +261,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   }
   const auto native = static_cast<pid_t>(a[1]);
   const auto broken = [&] {
-    stop_wild(parent);
+    kill_corrupt_process(parent);
     return std::nullopt;
   };
   const bool known = std::ranges::any_of(
@@ -274,7 +280,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
     return std::nullopt;
   }
   region->close_fd();
-  describe(*region, thread.copy_pid(), parent.pid(), parent.host_index());
+  fill_header(*region, thread.copy_pid(), parent.pid(), parent.host_index());
   std::copy(std::begin(parent.region().header().dispositions),
             std::end(parent.region().header().dispositions), std::begin(region->header().dispositions));
   region->header().traps_timestamp_counter = parent.region().header().traps_timestamp_counter;
@@ -328,9 +334,11 @@ std::optional<Answer> Supervisor::Impl::hold(Thread& thread, Process& child) {
   return std::nullopt;
 }
 
-// A child of vfork, or of posix_spawn, shares its parent's memory until it executes or ends, and leaves word there: above the
-// parent's stack pointer, or in variables of the program's. Ours is a copy, so what it has written there is carried back.
-// While others write to the parent's memory, threads or an adapter, only the stack is the child's alone.
+// A child of vfork or posix_spawn shares its parent's memory until it executes a program or ends, and
+// leaves results there: above the parent's stack pointer or in variables of the program. The simulated
+// child is a copy, so its writes are copied back. Variables are copied only while the parent has one live
+// thread and no device contexts of its own: otherwise another thread or an adapter may write to them, and
+// the stack alone is the child's.
 void Supervisor::Impl::return_memory(Process& child) {
   Process* const parent = child.family().holds_parent && child.family().shares_memory ? parent_of(child) : nullptr;
   if (parent == nullptr) return;
@@ -361,7 +369,7 @@ void Supervisor::Impl::release_parent(Process& process) {
   process.family().released->changed();
 }
 
-// Descriptors that the new program inherits.
+// Descriptors that exec keeps or closes.
 Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Thread& thread) {
   Process& process = thread.process();
   Inherited inherited;
@@ -375,7 +383,7 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Thread& thread) {
   for (const auto& [fd, file] : process.files()) {
     if (fd >= own && process.closes_unknown_by_exec(fd)) inherited.closed.push_back(fd);
   }
-  int cause = 0;  // why something is lost
+  int cause = 0;  // errno of the first descriptor that could not be copied
   for (const int fd : numbers) {
     if (fd >= own) continue;
     const bool closes = (number_of(field_of(fmt::format("{}/fdinfo/{}", folder, fd), "flags"), 8) & O_CLOEXEC) != 0;
@@ -430,7 +438,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   if (request.arguments.empty()) request.arguments.push_back("");
   const std::string name = last_part(seen);
   if (request.path != seen) {
-    // The kernel would tell the interpreter of a script the script's name on the machine.
+    // The kernel would pass the script's native path to the interpreter; the program must see its own path.
     for (auto words = interpreter_of(request.path); !words.empty(); words = interpreter_of(request.path)) {
       words.push_back(seen);
       request.arguments.erase(request.arguments.begin());
@@ -444,7 +452,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   }
 
   auto region = std::make_unique<ProcessRegion>();
-  describe(*region, process.pid(), process.family().parent, process.host_index());
+  fill_header(*region, process.pid(), process.family().parent, process.host_index());
   for (int signal = 1; signal <= 64; ++signal) {
     if (process.disposition(signal) != protocol::kSignalIgnored) continue;
     region->header().dispositions[signal] = protocol::kSignalIgnored;
@@ -458,7 +466,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   region->slot(0).virtual_tid = process.pid();
   region->slot(0).clock_ps = to_ps(engine_.now());
   Inherited inherited = inherited_by(thread);
-  // What the program has at 1 and 2 keeps its bit from the first instruction on.
+  // Descriptors 1 and 2 of the program keep their bit "virtual" from the first instruction on.
   for (const auto& [fd, file] : process.files()) region->set_virtual(fd, true);
   for (const int fd : inherited.closed) region->set_virtual(fd, false);
   paths.store(*region, working_folder_of(process.region()));
@@ -479,12 +487,12 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   request.trace.credentials = thread.credentials;
   request.trace.credentials.execute();
   LaunchedProcess launched = start_process(request);
-  if (launched.is_machines) {
+  if (launched.is_refused_by_machine) {
     finish(Outcome::kMachine, title(process) + " could not execute a program: " + launched.error);
     return std::nullopt;
   }
   if (!launched.error.empty()) {
-    warn(process, launched.error, true);  // whatever Linux says against the file has been asked before
+    warn(process, launched.error, true);  // every reason that Linux has to refuse the file was checked before
     return Answer{-EAGAIN};
   }
   if (asks_for_privilege(request.path)) {
@@ -500,7 +508,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   process.keep_registered_memory(true);
   const pid_t old = process.native_pid();
   end_child(old);
-  kernel_.deliver_file_events(process.host_index());  // of what exec closes
+  kernel_.deliver_file_events(process.host_index());  // closing of descriptors by exec
   thread.finish_call();
   kernel_.forget_waits(process);
   for (const int fd : inherited.closed) process.close(fd);
@@ -513,7 +521,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
 
 void Supervisor::Impl::signal_process(Process& process, int signal, const SignalOrigin& origin) {
   if (signal == SIGKILL) {
-    // None of its threads runs now: all sleep until they get the token.
+    // No thread of the process runs now: all sleep until they get the token.
     process.ended_by_us = true;
     kernel_.release_robust_locks(process);
     process.keep_registered_memory();
@@ -525,12 +533,14 @@ void Supervisor::Impl::signal_process(Process& process, int signal, const Signal
   send_signal(process, signal, origin);
 }
 
-// Its threads do nothing more until it is continued; what they have begun in the adapter goes on.
+// The process's threads make no calls until it is continued; requests that they have posted
+// to an adapter go on.
 void Supervisor::Impl::stop_process(Process& process, int signal) {
   if (process.stopped_by != 0) return;
   process.stopped_by = signal;
-  for (auto& thread : process.threads()) thread->unpark();  // the look that is due waits until it is continued
-  tell_parent(process, W_STOPCODE(signal));
+  // the next look of a parked thread is postponed until SIGCONT
+  for (auto& thread : process.threads()) thread->unpark();
+  notify_parent(process, W_STOPCODE(signal));
 }
 
 void Supervisor::Impl::continue_process(Process& process) {
@@ -538,11 +548,11 @@ void Supervisor::Impl::continue_process(Process& process) {
   process.stopped_by = 0;
   const Duration wake_up(process.host().costs.wake_up_ps);
   for (auto& thread : process.threads()) thread->go_on(engine_.now() + wake_up);
-  tell_parent(process, __W_CONTINUED);
+  notify_parent(process, __W_CONTINUED);
 }
 
-// The parent hears of a stop or a continuation.
-void Supervisor::Impl::tell_parent(Process& process, int status) {
+// Reports a stop or a continuation to the parent, for wait(2) and by SIGCHLD unless it set SA_NOCLDSTOP.
+void Supervisor::Impl::notify_parent(Process& process, int status) {
   Process* const parent = parent_of(process);
   if (parent == nullptr) return;
   auto& changed = parent->family().changed;
@@ -560,7 +570,7 @@ Process* Supervisor::Impl::parent_of(Process& process) {
   return nullptr;
 }
 
-// The process has ended with `status`, as wait(2) tells it.
+// The process has ended; `status` is a wait status of wait(2).
 void Supervisor::Impl::end_family(Process& process, int status) {
   release_parent(process);
   Family& family = process.family();

@@ -1,9 +1,14 @@
-// The inside of Supervisor, shared by its parts:
-//   supervisor.cc           the loop, the start and the end of processes, reports
-//   supervisor_tokens.cc    handing the token over, and what a thread asks when it gives it back
+// Implementation of Supervisor, shared by its source files:
+//   supervisor.cc           main loop, start and end of processes and threads, reports
+//   supervisor_tokens.cc    hand-over of the token, requests of threads
 //   supervisor_parking.cc   threads that wait by running
-//   supervisor_terminal.cc  terminals that somebody outside sits at
-//   supervisor_family.cc    fork, exec, and the end of one process as others see it
+//   supervisor_terminal.cc  terminals with a user outside the run
+//   supervisor_family.cc    fork, exec, stops, effects of a process's end on its relatives
+//   supervisor_ends.cc      kills by the scenario, end of background programs
+//   supervisor_remote.cc    programs that programs start on other hosts
+//   supervisor_code.cc      search and replacement of instructions in new code
+//   supervisor_machine.cc   refusals and signals of the machine
+//   supervisor_waits.cc     waits of threads when a run hangs or a debugger holds it
 #pragma once
 
 #include <fmt/format.h>
@@ -44,7 +49,8 @@ class Supervisor::Impl final : public ProcessTable {
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
  private:
-  // The start of one program, and its end by SIGKILL. `asked`: for a program of `index` on another host, by `ssh`.
+  // Timers of one program: start, and kill by SIGKILL. `asked`: program that `ssh` starts on another host
+  // for program `index`.
   struct Start {
     Start(Impl& owner, std::size_t index, ComponentId component, std::optional<ProgramSpec> asked = std::nullopt)
         : impl(owner),
@@ -55,7 +61,7 @@ class Supervisor::Impl final : public ProcessTable {
                   auto* start = static_cast<Start*>(self);
                   start->spec ? start->impl.start_asked(*start) : start->impl.start(start->program);
                 }),
-          // Of the class that ends every slice before it, on whatever host.
+          // kSupervisor: this class ends every slice before its time, on every host.
           kill(owner.engine_, component, EventClass::kSupervisor, this, [](void* self) {
             auto* start = static_cast<Start*>(self);
             start->impl.kill_program(start->program);
@@ -68,23 +74,24 @@ class Supervisor::Impl final : public ProcessTable {
 
   void make_folders();
   void start(std::size_t program);
-  // The first process of `spec`, which counts as one of program `index`; nullptr: the run is over.
+  // Launches the first process of `spec`, a process of program `index`; nullptr: the run is over.
   Process* launch_program(const ProgramSpec& spec, std::size_t index, std::uint32_t pid, const std::string& random_stream);
   // supervisor_remote.cc
   int start_remote(Thread& asking, std::uint32_t address, std::uint16_t port) override;
   void start_asked(Start& start);
-  // A process of program `index`, when its time has come.
+  // Schedules a process of program `index` at spec.start.
   void start_later(ProgramSpec spec, std::size_t index);
   class Terminals;  // supervisor_terminal.h
   void show_remote_shell(std::size_t host);
-  // In the lowest free slot, or in `slot`; nullptr: no slot is left.
+  // Uses the lowest free slot from `slot` on; nullptr: none is left.
   Thread* make_thread(Process& process, std::uint32_t slot = 0);
 
-  // Processes that come from processes.
+  // Descriptors at exec.
   struct Inherited {
     std::vector<int> closed;                  // virtual descriptors that exec closes
-    std::vector<int> placeholders;            // virtual ones that it keeps
-    std::vector<std::pair<int, int>> real;    // number there, and a copy of our own
+    std::vector<int> placeholders;            // virtual descriptors that stay open
+    // real descriptors that stay open: number in the process, and the simulator's duplicate
+    std::vector<std::pair<int, int>> real;
   };
   std::uint32_t new_pid() override { return next_tid_++; }
   const std::vector<std::unique_ptr<Process>>& processes() const override { return processes_; }
@@ -99,37 +106,41 @@ class Supervisor::Impl final : public ProcessTable {
   void signal_process(Process& process, int signal, const SignalOrigin& origin) override;
   void stop_process(Process& process, int signal);
   void continue_process(Process& process);
-  void tell_parent(Process& process, int status);
+  void notify_parent(Process& process, int status);
   Process* parent_of(Process& process);
-  void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
-  // What processes are to look for in their own calls, and to tell.
-  std::uint32_t wanted_of_processes() const {
+  // Fills in the header of a new process's region.
+  void fill_header(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
+  // Value of RegionHeader::checks: the checks that the shim makes, and what it reports.
+  std::uint32_t requested_checks() const {
     const std::uint32_t tells =
         (options_.on_place ? protocol::kTellsPlaces : 0) | (on_call_ ? protocol::kTellsCalls : 0) |
         (options_.lets_unknown_calls_through ? protocol::kLetsUnknownCalls : 0);
     return (options_.checks & ~(protocol::kTellsPlaces | protocol::kTellsCalls | protocol::kLetsUnknownCalls)) | tells;
   }
+  // Connects the memory and the region of a new process to this run.
   void adopt(Process& process);
   LaunchedProcess start_process(const LaunchRequest& request);
-  // Landlock's ruleset for programs of the host, or -1.
+  // Landlock ruleset for programs of the host; -1 without --confine.
   int ruleset_of(std::size_t host);
-  // What a program is launched with besides its own: its processor, its random bytes, its patches.
+  // Adds what every launch needs: CPUID table, AT_RANDOM bytes, patches.
   void equip(LaunchRequest& request, std::size_t host, const std::string& random_stream, code::CodePatches& patches);
   void begin(Process& process, LaunchedProcess launched, std::unique_ptr<code::CodePatches> patches,
              const Scheduling& scheduling = {}, const Credentials& credentials = {});
-  // New code in the process's memory is searched. What could not be replaced weakens the run.
+  // Searches and patches new code in the process's memory. An instruction that cannot be replaced
+  // makes the run weak.
   void search_code(Thread& thread);
   void replace_call(Thread& thread);
-  // The process begins: where its threads may be late before accesses to memory is written where it says. How many places.
+  // Writes the instructions at which the starting program's threads may be late to the address that the
+  // request gives; returns their number.
   std::int64_t place_accesses(Thread& thread);
-  // Of a thread that is at a store, see store_buffer.h.
+  // For a thread at a store; see store_buffer.h.
   std::vector<std::uint64_t> loads_behind_store(Thread& thread);
-  // The address behind the load that the store is to wait for; 0: none.
+  // Address after the load until which the store stays in the store buffer; 0: it does not wait.
   std::int64_t load_behind_store(Thread& thread);
-  void tell_unpatched(Process& process);
-  // supervisor_machine.cc: what the machine does to a run is no event of it.
+  void report_unpatched(Process& process);
+  // supervisor_machine.cc: effects of the machine, which are no events of the run.
   void note_refusal_of_machine(Thread& thread);
-  void note_little_room(Process& process);
+  void note_memory_near_limit(Process& process);
   void note_other_layout(Process& process);
   void note_refused_heap(Process& process);
   void make_folders_of(Thread& thread);
@@ -137,9 +148,10 @@ class Supervisor::Impl final : public ProcessTable {
   void warn_of_other_run(const std::string& folder);
   void warn_of_fault(Process& process, Thread& thread);
   void note_outside_signals(Process& process);
-  void check_end_was_ours(Process& process, int status);
+  void check_end_was_simulated(Process& process, int status);
   bool ended_from_outside();
   std::optional<Answer> forked(Thread& thread);
+  // Blocks the parent of a vfork until `child` releases it.
   std::optional<Answer> hold(Thread& thread, Process& child);
   void release_parent(Process& process);
   void return_memory(Process& child);
@@ -147,9 +159,10 @@ class Supervisor::Impl final : public ProcessTable {
   std::optional<Answer> execute_program(Thread& thread);
   void show_execution(std::size_t host, const std::vector<std::string>& files);
   void end_family(Process& process, int status);
+  // The thread's timer has fired: attempts its call, or lets it continue.
   void on_thread(Thread& thread);
   void raise_signals(Thread& thread);
-  // The thread's answer is in place: it runs until its next request.
+  // The thread's call is answered: the thread runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void grant(Thread& thread, const Answer& answer, Instant start, const Horizon::Bounds& bounds);
   void give_token(Thread& thread, protocol::ThreadSlot* before);
@@ -157,21 +170,24 @@ class Supervisor::Impl final : public ProcessTable {
   void set_preempting(Thread& thread, bool preempts);
   void fill_slot(Thread& thread, const Answer& answer, Instant start);
   Horizon::Bounds horizon_of_slice(Process& process);
-  // When the next program of `host` starts or thread of it goes on, kNever if none does; nullopt: they are many.
+  // Time of the next start of a program or the next event of a thread on `host`; kNever: none; nullopt:
+  // too many to look at.
   std::optional<Instant> next_program_event_on(std::size_t host) const;
+  // A thread of the process has the token: takes its requests until one waits for its time or the process has ended.
   void take_request(Process& process);
   void take_requests(Process& process);
   bool wait_for_message(Process& process);
   bool adopt_thread(Process& process);
-  void stop_wild(Process& process);
-  // What has become of a request: it is looked at when its time has come; a poke that led to nothing, so that the thread goes on
-  // as if it had never been sent; it is answered already.
+  void kill_corrupt_process(Process& process);
+  // Result of taking a request: it takes effect when its timer fires; it was a poke of a thread that does not
+  // wait, which continues as if it had not been poked; it is answered.
   enum class Taken : std::uint8_t { kScheduled, kNotWaiting, kAnswered };
   Taken take_request_of(Thread& thread);
-  void tell_call(Thread& thread, const protocol::ThreadSlot& slot) const;
+  void report_call(Thread& thread, const protocol::ThreadSlot& slot) const;
   bool may_answer_ahead(Thread& thread, Instant due) const;
-  bool someone_waits_beside(Thread& thread) const;
+  bool has_blocked_sibling(Thread& thread) const;
   Taken answer_ahead(Thread& thread, Instant due);
+  // False: the thread does not wait. True: it is parked, or was killed for a corrupt region.
   bool take_poke(Thread& thread);
   std::optional<Answer> park_poll(Thread& thread);
   void park(Thread& thread, Parked parked);
@@ -181,13 +197,14 @@ class Supervisor::Impl final : public ProcessTable {
   void note_computing(Thread& thread, const protocol::ThreadSlot& slot);
   void add_computing(Thread& thread, std::chrono::duration<double> passed);
   bool shows_something(Process& process, const SeenPoll& poll);
-  bool show_past(Thread& thread, const Thread::Turn& turn);
+  bool restore_turn_start_memory(Thread& thread, const Thread::Turn& turn);
   void finish_turn(Thread& thread, Thread::Turn turn);
-  void bring_to_present(Thread& thread);
+  void catch_up_parked_siblings(Thread& thread);
+  // Restores the present content of memory after a turn that was finished in the past.
   void end_turn(Process& process);
   LoopAnalyst& analyst_of(Process& process);
   bool follow_clock(Thread& thread);
-  bool is_alone_for_long(Process& process);
+  bool has_distant_horizon(Process& process);
   void check_shared(Process& process);
   void check_watched(Process& ran);
   bool wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched);
@@ -196,12 +213,13 @@ class Supervisor::Impl final : public ProcessTable {
   void on_memory_written(Process& process, const ProcessMemory::Written& written);
   void check_reads_beside(Thread& thread, const ProcessMemory::Written& written);
   bool alone_on_host(const Thread& thread, std::size_t host) const;
-  bool someone_parked(std::size_t host) const;
-  void check_was_ours(const Process& process);
+  bool has_parked_thread(std::size_t host) const;
+  void check_ran_in_simulation(const Process& process);
   std::string why_not_parked(Process& process);
+  // Takes over the thread's clock and doorbells. False: they make no sense, and the process was killed.
   bool take_slice(Thread& thread);
   std::uint64_t caller_of(Process& process, const protocol::VerbNote& note);
-  void tell_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end);
+  void report_verb_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end);
   void ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context, std::uint32_t number,
             std::uint64_t value, Duration call_time);
   void end_thread(Thread& thread);
@@ -209,10 +227,11 @@ class Supervisor::Impl final : public ProcessTable {
   // supervisor_ends.cc
   void kill_program(std::size_t program);
   void kill_process(Process& process);
-  // Tells what runs in the background to end when nothing else is left.
+  // Sends SIGTERM to background programs when all others have ended.
   void end_background();
   void reap(Process& process);
-  // Between two events: who has ended leaves the list that every hand-over visits, and the memory that was shared with it.
+  // Called between two events: removes ended processes from the lists that every hand-over visits, and
+  // unmaps their regions.
   void retire_ended();
   void log_requests() const;
   void log_loops(Process& process) const;
@@ -222,7 +241,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::string title(const Process& process) const {
     return fmt::format("{}: {} (pid {})", process.host().name, process.name(), process.pid());
   }
-  // Title of a program with all its processes: the name that it was started by.
+  // Title of a program with all its processes: host and the name it was started by.
   std::string title_of_program(std::size_t program) const {
     const ProgramSpec& spec = programs_->at(program);
     const std::string& path = spec.arguments.at(0);
@@ -238,19 +257,20 @@ class Supervisor::Impl final : public ProcessTable {
     result_.outcome = Outcome::kInterrupted;
   }
   void report_deadlock();
-  // When the run ends, as far as is known.
+  // Virtual time at which the run ends, as far as it is known.
   Instant virtual_end() const;
-  // What each thread waits for, a sentence each. `for_ever`: nothing will ever end it.
+  // One sentence for each waiting thread. `for_ever`: nothing will end the waits.
   std::vector<std::string> waits(bool for_ever);
   std::vector<BlockedThread> blocked_threads(bool for_ever);
-  void list_waits(bool for_ever);  // as findings of the run, with the cause that they show
+  void list_waits(bool for_ever);  // adds them to the findings of the run, with the cause of the hang
   class Held;
-  // A debugger holds `process`, whose turn it is; true: the run is to end.
-  bool tell_of_holding(Process& process);
+  // Calls SupervisorOptions::while_held: a debugger holds `process`, which has the token. True:
+  // the run is to end.
+  bool report_holding(Process& process);
   void count_parked_until(Instant end);
   bool program_alive(std::size_t program) const { return living_.at(program) > 0; }
   bool any_alive() const { return living_in_all_ > 0; }
-  // Into and out of the list of those alive. Asked after every event and every end, so nobody walks the list for it.
+  // Adds to, and counts off, the live processes. The counts replace a walk of the list after every event.
   Process& add_process(std::unique_ptr<Process> process);
   void count_end(const Process& process);
 
@@ -261,23 +281,24 @@ class Supervisor::Impl final : public ProcessTable {
   SupervisorOptions options_;
   Horizon horizon_;
   TokenWait token_;
-  PageCache page_cache_;  // of whoever is looked at
+  PageCache page_cache_;  // of the process whose memory is being read
   ReadAhead read_ahead_;
   WriteBehind write_behind_;
   std::vector<std::uint64_t> memory_epochs_;  // by host, see ProcessMemory::use()
-  std::optional<SecondCore> second_core_;  // while the run lasts
+  std::optional<SecondCore> second_core_;  // set during run()
   std::unique_ptr<RunFolder> own_folder_;
   RunFolder* folder_ = nullptr;
-  std::set<std::string> met_other_run_in_;  // folders
-  std::map<std::size_t, Confinement> confinements_;  // by host, of those that have started a program
+  std::set<std::string> met_other_run_in_;  // folders about which warn_of_other_run has warned
+  std::map<std::size_t, Confinement> confinements_;  // by host, once it has started a program
   Kernel kernel_;
   CallPlaces places_{options_};
-  std::map<std::pair<pid_t, std::uint64_t>, bool> are_in_header_;  // callers of verbs: whether in a header of verbs
+  // by pid and return address: whether the caller of a verb is inline code of a verbs header
+  std::map<std::pair<pid_t, std::uint64_t>, bool> are_in_header_;
   code::CodeFiles own_code_files_;
   code::CodeFiles& code_files_ = options_.run_after_run != nullptr ? options_.run_after_run->code_files()
                                  : options_.code_files != nullptr  ? *options_.code_files
                                                                    : own_code_files_;
-  std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: what CPUID answers
+  std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: CPUID answers
   const std::vector<ProgramSpec>* programs_ = nullptr;
   OutputListener* listener_ = nullptr;
   std::function<void(const ProgramCall&)> on_call_;
@@ -285,53 +306,56 @@ class Supervisor::Impl final : public ProcessTable {
   std::vector<std::vector<const Start*>> starts_on_host_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::vector<Process*>> on_host_;  // those of processes_, by host
-  std::vector<std::unique_ptr<Process>> ended_;  // what is on its way in the fabric may still name their memory
+  // ended processes whose memory packets in flight may still name
+  std::vector<std::unique_ptr<Process>> ended_;
   std::map<std::size_t, Ended> ended_on_;        // by host
-  bool someone_ended_ = false;                   // and is in processes_
+  bool someone_ended_ = false;                   // a process that has ended is still in processes_
   std::vector<std::size_t> living_;      // processes by program
   std::size_t living_in_all_ = 0;
   std::size_t foreground_left_ = 0;      // programs not in the background, not started yet or with a process alive
   std::size_t not_started_ = 0;
   std::uint32_t first_pid_ = 0, next_tid_ = 0;
   int core_ = 0;
-  std::int64_t machine_began_ns_ = 0;  // the machine's time when the run began
-  std::uint64_t heap_size_ = protocol::kShimHeapSize;  // of every process's shim
-  // Tried out when it is first needed.
+  std::int64_t machine_began_ns_ = 0;  // CLOCK_REALTIME of the machine at the start of the run, ns
+  std::uint64_t heap_size_ = protocol::kShimHeapSize;  // bytes of every process's shim heap
+  // Probed at the first call.
   bool timestamp_counter_traps();
   std::optional<bool> timestamp_counter_traps_;
-  std::uint64_t header_number_ = 0;  // of the regions described so far
-  Thread* running_ = nullptr;  // whoever got the token last
-  const Thread* ran_before_ = nullptr;  // whoever had it before; only compared, it may be gone
-  bool two_alternate_ = false;          // who has it now had it before that one, too
-  Thread* ahead_ = nullptr;    // its call is being executed before its time
-  bool opened_ahead_ = false;  // it has opened a way to the adapter
-  Thread* died_ = nullptr;     // its process has ended while it held the token
+  std::uint64_t header_number_ = 0;  // random stream number of the next region header
+  Thread* running_ = nullptr;  // thread that got the token last
+  const Thread* ran_before_ = nullptr;  // thread that got it before running_; only compared, may dangle
+  bool two_alternate_ = false;          // running_ also had the token before ran_before_
+  Thread* early_call_thread_ = nullptr;    // thread whose call is being executed before its time
+  bool opened_ahead_ = false;  // that call has opened a path to the adapter
+  Thread* dead_token_holder_ = nullptr;     // thread that held the token when its process died
   Instant slice_start_{};
-  Instant granted_{};          // horizon of the current slice
-  // Memory that a thread sees as it was before, while it finishes a turn: what is there now.
+  Instant slice_horizon_{};          // horizon of the current slice
+  // Present content of memory that shows its former content to a thread that finishes a turn.
   std::vector<spin::ByteRun> changed_in_turn_;
-  std::vector<Instant> ran_until_;  // by host: its programs
-  Instant ran_ahead_{};             // all that has been done by now was before that
-  std::unique_ptr<Terminals> terminals_;  // nullptr: nobody sits at one
-  bool is_taking_request_ = false;  // of a thread that may have run ahead
-  Instant slice_end_{};        // clock of the thread that gave the token back
+  std::vector<Instant> ran_until_;  // by host: latest virtual time that a thread of it has reached
+  Instant ran_ahead_{};             // latest virtual time reached ahead of the engine by any thread or call
+  std::unique_ptr<Terminals> terminals_;  // nullptr: no terminal has a user
+  // a request is being taken, of a thread whose clock may be ahead of the engine's
+  bool is_taking_request_ = false;
+  Instant slice_end_{};        // clock of the thread that returned the token last
   WaitingTimes waiting_times_;
-  std::map<std::uint32_t, std::uint64_t> polls_to_place_;  // by thread: the return address of a poll that may have a line
-  Thread* polling_ = nullptr;  // gave the token back last and did nothing but poll
+  // by tid: return address of a poll whose source line is not looked up yet
+  std::map<std::uint32_t, std::uint64_t> polls_to_place_;
+  Thread* last_poller_ = nullptr;  // thread that returned the token last, if it did nothing but poll
   struct Computing {
-    double seconds = 0;    // real time
-    std::uint64_t at = 0;  // where it was when it was poked in vain
+    double seconds = 0;    // wall-clock time
+    std::uint64_t at = 0;  // instruction at its last poke, if it was not waiting
   };
-  std::map<std::uint32_t, Computing> computing_;  // by thread
-  std::chrono::steady_clock::time_point handed_back_{};  // when somebody gave it back last
-  std::chrono::steady_clock::time_point given_{};        // when it was given last
-  // For the log: requests by kind, those that were answered ahead of their time, system calls by number.
+  std::map<std::uint32_t, Computing> computing_;  // by tid
+  std::chrono::steady_clock::time_point handed_back_{};  // last return of the token
+  std::chrono::steady_clock::time_point given_{};        // last hand-out of the token
+  // For the log: requests by kind, calls answered before their time, system calls by number.
   std::uint64_t asked_[16] = {};
   std::uint64_t answered_ahead_ = 0;
   std::map<std::uint32_t, std::uint64_t> calls_asked_;
   bool finished_ = false;
-  bool background_told_ = false;
-  bool told_of_layout_ = false;
+  bool background_terminated_ = false;
+  bool warned_of_layout_ = false;
   RunResult result_;
   std::map<std::size_t, WarningLog> warning_logs_;  // by program
 };

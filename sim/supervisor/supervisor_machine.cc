@@ -1,6 +1,6 @@
-// What the machine does to a run is no event of the run: a program that somebody outside ends, or that the machine has no
-// room for, ends the run as a fault of the machine; what the program can be told of without one run being like another makes
-// it weak.
+// Effects of the machine on a run, which are no events of it. A program that is killed from outside, or for
+// which the machine has no room, ends the run with Outcome::kMachine. A refusal that the program can notice,
+// or a signal from outside, makes the run weak.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -23,7 +23,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// Of the processor, or of limits of the program's own.
+// Signals raised by the processor, or by resource limits of the program.
 bool is_own_fault(int signal) {
   switch (signal) {
     case SIGSEGV:
@@ -40,7 +40,7 @@ bool is_own_fault(int signal) {
   }
 }
 
-// No machine has as much.
+// No machine has an address space of this size: such a request fails everywhere.
 constexpr std::int64_t kAddressSpace = 1ll << 46;
 
 }  // namespace
@@ -56,7 +56,8 @@ void Supervisor::Impl::note_refusal_of_machine(Thread& thread) {
   const bool of_memory = slot.number == SYS_mmap;
   if (of_memory && (!is_free(RLIMIT_AS) || !is_free(RLIMIT_DATA) || size <= 0 || size >= kAddressSpace)) return;
   if (call.name == nullptr || error < 1 || error > 133) return;
-  // The program has as many as it may have, and the machine had no place for what comes next.
+  // The program has used all descriptors of its limit, and the machine refused a further one
+  // for the shim's use.
   const bool to_number = slot.number == SYS_dup2 || slot.number == SYS_dup3;
   if (error == EMFILE && !to_number && process.lowest_free_number() < 0) return;
   const std::string what = size > 0 ? fmt::format(" of {} bytes", size) : "";
@@ -65,10 +66,11 @@ void Supervisor::Impl::note_refusal_of_machine(Thread& thread) {
        true);
 }
 
-// Small pieces of memory are asked for without us. A program that is about to end and came so near to the machine's limit that
-// one may have been refused did perhaps what it would not do elsewhere.
-void Supervisor::Impl::note_little_room(Process& process) {
-  constexpr std::uint64_t kSmall = 1 << 20;  // larger pieces are seen, see the shim's map_code()
+// Small allocations are not reported to the simulator. If the memory of a program that ends was this
+// close to the machine's limit, one may have been refused, and the program may have behaved
+// differently than elsewhere.
+void Supervisor::Impl::note_memory_near_limit(Process& process) {
+  constexpr std::uint64_t kSmall = 1 << 20;  // larger mappings are reported, see the shim's map_code()
   const auto limit_of = [&](int resource) {
     rlimit limit;
     const bool is_programs = process.limits.of(resource).rlim_cur != RLIM_INFINITY;
@@ -91,15 +93,16 @@ void Supervisor::Impl::note_little_room(Process& process) {
   }
 }
 
-// The first program says it for all.
+// Warned about once, with the first program.
 void Supervisor::Impl::note_other_layout(Process& process) {
-  if (has_room_for_layout() || told_of_layout_) return;
-  told_of_layout_ = true;
+  if (has_room_for_layout() || warned_of_layout_) return;
+  warned_of_layout_ = true;
   warn(process,
        "has its libraries at other addresses than on other machines, because of the limit on address space (ulimit -Hv)", true);
 }
 
-// Each program's break is refused as ours is: filters are inherited. It is never asked for through us.
+// brk is a passing call, which the simulator does not see. Seccomp filters are inherited: if the machine
+// refuses brk to the simulator, it refuses it to every program.
 void Supervisor::Impl::note_refused_heap(Process& process) {
   if (syscall(SYS_brk, 0) != -1) return;
   warn(process,
@@ -108,7 +111,7 @@ void Supervisor::Impl::note_refused_heap(Process& process) {
        true);
 }
 
-// What its host has of its own, which it is about to go to.
+// Creates the host's own folders, one of which the program is about to use.
 void Supervisor::Impl::make_folders_of(Thread& thread) {
   protocol::ThreadSlot& slot = thread.process().region().slot(thread.slot());
   slot.number = SYS_mkdir;
@@ -117,14 +120,14 @@ void Supervisor::Impl::make_folders_of(Thread& thread) {
   note_refusal_of_machine(thread);
 }
 
-// The Landlock rules for programs of the host; -1: without --confine.
+// Ruleset of Landlock for programs of the host; -1 without --confine.
 int Supervisor::Impl::ruleset_of(std::size_t host) {
   if (!options_.changes_only_in) return -1;
   auto found = confinements_.find(host);
   if (found == confinements_.end()) {
     std::vector<std::string> folders = *options_.changes_only_in;
     HostPaths& paths = kernel_.paths_of_host(host);
-    paths.make_folders();  // a rule is for what is there
+    paths.make_folders();  // a rule needs an existing folder
     if (FolderViews* const views = paths.views(); views != nullptr) {
       views->make_roots();
       for (std::string& folder : folders) {
@@ -187,7 +190,7 @@ void Supervisor::Impl::answer_about_view(Thread& thread, protocol::ThreadSlot& s
   }
 }
 
-// The warning depends on the machine, so it is no part of the trace.
+// The warning depends on the machine and is no part of the trace.
 void Supervisor::Impl::warn_of_other_run(const std::string& folder) {
   const pid_t other = folder_->other_run_in(folder);
   if (other == 0 || !met_other_run_in_.insert(folder).second) return;
@@ -198,8 +201,8 @@ void Supervisor::Impl::warn_of_other_run(const std::string& folder) {
   result_.warnings.push_back(sentence);
 }
 
-// Reports an execution to those who watch one of the files, as Linux does: each file is opened and its beginning read, and all
-// but the last, which is the program and not its script, are closed.
+// Generates the inotify events of an exec as Linux does: each file is opened and its beginning read, and
+// scripts (all files but the last) are closed.
 void Supervisor::Impl::show_execution(std::size_t host, const std::vector<std::string>& files) {
   if (!kernel_.watches_files(host)) return;
   for (const std::string& path : files) {
@@ -228,8 +231,7 @@ void Supervisor::Impl::warn_of_fault(Process& process, Thread& thread) {
 
 namespace {
 
-// Whether the program has written over what the simulator wrote at the beginning of the memory that they share. What it says of
-// signals is nonsense then.
+// Whether the program has overwritten the header of its region; the signal fields there are not valid.
 bool has_overwritten_header(Process& process) {
   const protocol::RegionHeader& header = process.region().header();
   return header.magic != protocol::kMagic || header.version != protocol::kVersion ||
@@ -249,8 +251,8 @@ void Supervisor::Impl::note_outside_signals(Process& process) {
   }
 }
 
-// The process has ended with `status`, which may be nothing that the simulation has led to.
-void Supervisor::Impl::check_end_was_ours(Process& process, int status) {
+// Checks that the wait status of an ended process has a cause in the simulation.
+void Supervisor::Impl::check_end_was_simulated(Process& process, int status) {
   if (finished_ || process.ended_by_us || !WIFSIGNALED(status)) return;
   const int signal = WTERMSIG(status);
   if (has_overwritten_header(process)) {
@@ -266,7 +268,7 @@ void Supervisor::Impl::check_end_was_ours(Process& process, int status) {
                                        : "somebody outside"));
 }
 
-// Whether a process has ended while none of its threads was to run.
+// Ends one process that has ended while none of its threads was to run; false: there is none.
 bool Supervisor::Impl::ended_from_outside() {
   for (const auto& process : processes_) {
     siginfo_t info{};

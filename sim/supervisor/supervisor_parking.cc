@@ -1,4 +1,4 @@
-// Threads that wait by running, see parking.h.
+// Parking of threads that wait by running; see tasks/parking.h.
 #include <ucontext.h>
 
 #include <algorithm>
@@ -14,15 +14,16 @@
 namespace verbatim::supervisor {
 
 namespace {
-constexpr unsigned kHandleRegister = 7;  // rdi, as the kernel numbers registers
+constexpr unsigned kHandleRegister = 7;  // rdi, in the kernel's register numbering
 constexpr double kLongPolling = 0.1;     // seconds
-constexpr std::chrono::milliseconds kLongComputing{2};  // without a call: more than a hand-over takes on a busy machine
+// without a call: longer than a hand-over takes on a busy machine
+constexpr std::chrono::milliseconds kLongComputing{2};
 }
 
 bool Supervisor::Impl::take_poke(Thread& thread) {
   Process& process = thread.process();
   protocol::ThreadSlot& slot = process.region().slot(thread.slot());
-  const auto jump = static_cast<std::uint64_t>(slot.arguments[2]);  // by which it goes back, if that has trapped
+  const auto jump = static_cast<std::uint64_t>(slot.arguments[2]);  // jump of the loop that trapped; 0: poked
   if (jump != 0) {
     thread.brought_lines.note(slot, process.memory());
     thread.brought_lines.use(process.region().mailbox(thread.slot()), process.memory());
@@ -50,7 +51,7 @@ void Supervisor::Impl::park(Thread& thread, Parked parked) {
   ++time.parks;
   parked.start(thread.process().memory());
   parked.epoch = thread.process().memory().epoch();
-  polling_ = nullptr;
+  last_poller_ = nullptr;
   thread.park(std::move(parked), &time.parked);
 }
 
@@ -62,7 +63,7 @@ LoopAnalyst& Supervisor::Impl::analyst_of(Process& process) {
   return *process.analyst();
 }
 
-// A thread of this host has run: threads that wait for memory to change may share it.
+// A thread of this host has run and may have changed memory that parked threads watch.
 void Supervisor::Impl::check_watched(Process& ran) {
   for (Process* const process : on_host_[ran.host_index()]) {
     if (!process->alive) continue;
@@ -83,7 +84,7 @@ bool Supervisor::Impl::watched_bytes_changed(Thread& thread) {
 
 namespace {
 
-// Whether bytes of `run` have other values since.
+// Whether the write has changed bytes of `run`.
 bool changes(const ProcessMemory& memory, const ProcessMemory::Written& written, const spin::ByteRun& run) {
   const std::uint64_t begin = std::max(run.address, written.address);
   const std::uint64_t end = std::min(run.address + run.bytes.size(), written.address + written.bytes.size());
@@ -95,7 +96,8 @@ bool changes(const ProcessMemory& memory, const ProcessMemory::Written& written,
 
 }  // namespace
 
-// The thread spins and is let go by bytes that may be an adapter's: of one packet they come in any order (D3).
+// The thread spins and is released by bytes that an adapter may have written: the bytes of a packet arrive in
+// any order (Check::kWriteTarget).
 void Supervisor::Impl::check_reads_beside(Thread& thread, const ProcessMemory::Written& written) {
   constexpr auto kCheck = protocol::Check::kWriteTarget;
   Process& process = thread.process();
@@ -107,7 +109,7 @@ void Supervisor::Impl::check_reads_beside(Thread& thread, const ProcessMemory::W
                                                               static_cast<std::uint64_t>(slot.arguments[1]), parked,
                                                               {written.address, written.bytes.size()});
   if (reads == 0) return;
-  // As of a call: the place lies before the address.
+  // Passed as a return address: the place is looked up before it.
   kernel_.checks().report(process, kCheck, reads + 1,
                           fmt::format("thread {} has waited in a loop until some of {} bytes at {:#x} changed, which an adapter writes, and reads "
                                       "others of them before it has polled a completion: the bytes of a message arrive in any order",
@@ -129,7 +131,8 @@ void Supervisor::Impl::on_memory_written(Process& process, const ProcessMemory::
   }
 }
 
-// Memory has been written that may be shared with the process: whoever waits there for a change looks.
+// Memory that the process may share has been written: unparks its threads whose watched shared
+// bytes have changed.
 void Supervisor::Impl::check_shared(Process& process) {
   for (auto& thread : process.threads()) {
     const Parked* const parked = thread->parked();
@@ -137,8 +140,9 @@ void Supervisor::Impl::check_shared(Process& process) {
   }
 }
 
-// Nobody else of the host does anything before something outside happens: who is about to look at a completion queue, and has not
-// been parked until now, is expected to find nothing. If it goes on all the same, those who are parked notice (check_watched).
+// No other thread of the host runs before something outside happens. A thread about to poll that was not
+// just unparked does not count: it is expected to find nothing, and if it finds something, check_watched
+// notices its changes.
 bool Supervisor::Impl::alone_on_host(const Thread& thread, std::size_t host) const {
   for (Process* const process : on_host_[host]) {
     if (!process->alive) continue;
@@ -150,7 +154,7 @@ bool Supervisor::Impl::alone_on_host(const Thread& thread, std::size_t host) con
   return true;
 }
 
-bool Supervisor::Impl::someone_parked(std::size_t host) const {
+bool Supervisor::Impl::has_parked_thread(std::size_t host) const {
   for (Process* const process : on_host_[host]) {
     if (!process->alive) continue;
     for (const auto& thread : process->threads()) {
@@ -160,17 +164,18 @@ bool Supervisor::Impl::someone_parked(std::size_t host) const {
   return false;
 }
 
-// The look is due. When it finds nothing and the program will only look again, the turns in between are
-// skipped. Nothing: it is parked. Else the answer, which asks for the next poll too when only that is missing.
+// The poll is due. If it finds nothing and the program will only poll again, the turns in between
+// are skipped: returns nullopt, and the thread is parked. Otherwise returns the answer to the poll, which
+// also asks for the next poll where a proof needs to see it.
 std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   Process& process = thread.process();
-  // Of the system calls that found nothing, those of which the thread knows what it was told.
+  // Calls that found nothing and whose answers are still valid.
   const Thread::KnownCalls known = thread.still_empty(thread.call().number >> protocol::kKnownCallsShift);
   const Answer go_on{.result = protocol::kPollsAlone, .repeats = known_places(known)};
   const bool was_parked = thread.take_unparked();
   if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return go_on;
   const PendingCall& call = thread.call();
-  // What it was parked until has come, and will hardly let it go round as before.
+  // The change that it was parked for has happened; another turn of the same loop is unlikely.
   if (was_parked || call.arguments[0] <= 0) return go_on;
   const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   const auto& registers = slot.poll_registers;
@@ -196,8 +201,8 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   return std::nullopt;
 }
 
-// Parked threads whose turns would change what `thread` is about to watch: they are executed instead. What changes from turn to
-// turn is the process's own.
+// Unparks parked threads whose skipped turns would change what `thread` is about to watch; their turns are
+// executed instead. Values that change from turn to turn are private to the process.
 bool Supervisor::Impl::wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched) {
   bool any = false;
   for (auto& other : thread.process().threads()) {
@@ -208,7 +213,7 @@ bool Supervisor::Impl::wake_who_changes(Thread& thread, std::span<const spin::By
   return any;
 }
 
-// Whether a parked thread waits for a byte that the turns of `parked` change.
+// Whether a parked thread watches a byte that the turns of `parked` change.
 bool Supervisor::Impl::is_watched(Thread& thread, const Parked& parked) const {
   return std::ranges::any_of(thread.process().threads(), [&](const auto& other) {
     return other.get() != &thread && other->parked() != nullptr && parked.changes(other->parked()->watched);
@@ -224,7 +229,7 @@ void Supervisor::Impl::note_refusal(Thread& thread, const std::string& why) {
   WaitingTime& time = waiting_time(thread);
   if (time.refusal == why) return;
   time.refusal = why;
-  // The return address lies on the stack.
+  // The return address is on the stack.
   constexpr unsigned kStackRegister = 4;
   std::uint64_t address = 0;
   const auto bytes = std::as_writable_bytes(std::span(&address, 1));
@@ -243,18 +248,19 @@ void Supervisor::Impl::note_computing(Thread& thread, const protocol::ThreadSlot
     computing_[thread.tid()].at = code;
 }
 
-// To look for its line takes milliseconds: that is done after one second, after two, four, eight.
+// The lookup of a source line takes milliseconds: it is done after 1, 2, 4, 8 … seconds.
 void Supervisor::Impl::add_computing(Thread& thread, std::chrono::duration<double> passed) {
   Computing& computing = computing_[thread.tid()];
   const double before = std::exchange(computing.seconds, computing.seconds + passed.count());
-  if (computing.seconds < 1) return;  // nothing to tell
+  if (computing.seconds < 1) return;  // too short to report
   WaitingTime& time = waiting_time(thread);
   time.computing_seconds = computing.seconds;
   if (computing.at != 0 && std::ilogb(before) != std::ilogb(computing.seconds))
     time.computing_place = place_of_call(thread.process().native_pid(), computing.at + 1);
 }
 
-// The thread gives the token back. What passed since somebody did so before went into its polls when that is all it did.
+// The thread returns the token. The time since the last return counts as polling if polls
+// are all that it did.
 void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& slot) {
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> passed = now - std::exchange(handed_back_, now);
@@ -263,16 +269,16 @@ void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& 
   if (running_ != &thread) return;
   if (!polls && now - given_ > kLongComputing) add_computing(thread, now - given_);
   if (!polls) return;
-  if (std::exchange(polling_, &thread) != &thread) return;
+  if (std::exchange(last_poller_, &thread) != &thread) return;
   WaitingTime& time = waiting_time(thread);
   time.polling_seconds += passed.count();
-  // To look for its line takes milliseconds: that is done for those that will be told of.
+  // The lookup of a source line takes milliseconds: it is done only for threads that are reported.
   if (time.polling_seconds < kLongPolling) return;
   if (const auto poll = polls_to_place_.extract(thread.tid()); !poll.empty())
     time.place = place_of_call(thread.process().native_pid(), poll.mapped());
 }
 
-// Whether the entry that the poll looks at is visible.
+// Whether the completion queue entry of the poll is visible.
 bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
   if (poll.yields) return false;
   if (poll.entry % alignof(protocol::Cqe) != 0 || poll.entry > protocol::kArenaSize - sizeof(protocol::Cqe)) return true;
@@ -281,9 +287,9 @@ bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
          instant_from_ps(entry->visible_at_ps) <= engine_.now();
 }
 
-// Gives memory that is looked at in the rest of the turn the content that it had when the turn began; what it has now is kept in
-// changed_in_turn_. Whether anything was written.
-bool Supervisor::Impl::show_past(Thread& thread, const Thread::Turn& turn) {
+// Restores, for the rest of the turn, the content that memory had when the turn began, where the rest of the
+// turn reads it. Keeps the present content in changed_in_turn_. Returns whether it wrote anything.
+bool Supervisor::Impl::restore_turn_start_memory(Thread& thread, const Thread::Turn& turn) {
   ProcessMemory& memory = thread.process().memory();
   std::vector<spin::ByteRun> as_it_began;
   const std::vector<spin::ByteRun>& watched = turn.parked->watched;
@@ -309,27 +315,30 @@ bool Supervisor::Impl::show_past(Thread& thread, const Thread::Turn& turn) {
   return !as_it_began.empty();
 }
 
-// The thread goes through the rest of the turn by itself, in the past: its polls find nothing, and it takes no other time.
-// Memory that has changed since, at the time of the change, and is looked at in the rest of the turn has its old content for the
-// thread until the look that is due, which then comes back with the horizon; else the thread goes on.
+// The thread executes the rest of the turn itself, in the past: its polls find nothing, and it takes no
+// virtual time of its own beyond the turn's. Memory that has changed since and that the rest of the turn
+// reads shows its old content until the poll that is due; that poll then returns the token. Without such
+// memory the thread continues.
 void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   const bool is_as_parked = turn.parked->is_as_parked_before(turn.looks, thread.process().memory().epoch());
-  const bool shows_past = !is_as_parked && show_past(thread, turn);
-  thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
-  // It must not ask on the way: the rest of the turn, and one before it, are within what it lets pass.
+  const bool shows_past = !is_as_parked && restore_turn_start_memory(thread, turn);
+  // signals are delivered with the poll that is due
+  thread.process().region().slot(thread.slot()).raised_count = 0;
+  // The thread must not return the token before: this covers the rest of the turn and one turn more.
   const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
   const bool goes_on = !shows_past && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
-  if (goes_on) thread.take_unparked();  // the look that is due is among what it does
+  if (goes_on) thread.take_unparked();  // the poll that is due is among those it makes itself
   Horizon::Bounds until{turn.due, {}};
   if (goes_on) until = horizon_of_slice(thread.process());
   until.until = std::max(until.until, turn.due);
   grant(thread, {.result = polls, .repeats = turn.parked->known_calls}, turn.start, until);
-  changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
+  // for a program that was stopped meanwhile: these bytes belong to no other process
+  changed_in_turn_.clear();
 }
 
-// The thread is about to run. Others of its process whose turns take time, and which it may look at, do now what they would have
-// done until now.
-void Supervisor::Impl::bring_to_present(Thread& thread) {
+// `thread` is about to run. Threads of its process whose turns take virtual time, and whose memory it may
+// read, first do what they would have done until now.
+void Supervisor::Impl::catch_up_parked_siblings(Thread& thread) {
   for (const auto& other : thread.process().threads()) {
     if (other->parked() == nullptr || !other->parked()->reads_clocks()) continue;
     other->unpark();
@@ -338,14 +347,15 @@ void Supervisor::Impl::bring_to_present(Thread& thread) {
   }
 }
 
-// Who has so long until anything else happens reads faster by itself than it is followed, even with the hand-over behind it.
-bool Supervisor::Impl::is_alone_for_long(Process& process) {
-  constexpr auto kLong = std::chrono::microseconds(1600);  // 32 reads at the least
+// If the next event is far off, running the loop is cheaper than interpreting it, despite the hand-over.
+bool Supervisor::Impl::has_distant_horizon(Process& process) {
+  constexpr auto kLong = std::chrono::microseconds(1600);  // at least 32 reads
   return horizon_of_slice(process).until - engine_.now() > kLong;
 }
 
-// A thread reads a clock. If all that it does next is to read it again, from the same place, that is done for it, and true: it is
-// pending until the next read has taken its time. Else it is where it would be, and goes on by itself.
+// The thread reads a clock. If its next action is to read it again from the same place, this is interpreted,
+// and the result is true: the thread is pending until the next read has taken its time. Otherwise its
+// registers and memory are set to the state of this read, and it runs.
 bool Supervisor::Impl::follow_clock(Thread& thread) {
   Process& process = thread.process();
   const PendingCall& call = thread.call();
@@ -365,7 +375,7 @@ bool Supervisor::Impl::follow_clock(Thread& thread) {
   const std::uint64_t place = row.at_entry.rip ^ row.at_entry.gpr[spin::kRsp] << 20;
   std::optional<spin::ClockStep> step;
   constexpr unsigned kReadsBetweenLooks = 16;
-  const bool is_alone = row.followed % kReadsBetweenLooks == 0 && is_alone_for_long(process);
+  const bool is_alone = row.followed % kReadsBetweenLooks == 0 && has_distant_horizon(process);
   if (is_alone) analyst.write_followed();
   const bool may_follow = options_.mode == Mode::kSlices && !is_alone && !thread.has_signal();
   if (may_follow && (!is_first || analyst.may_follow_clock(place))) {

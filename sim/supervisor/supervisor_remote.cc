@@ -1,5 +1,5 @@
-// Programs that programs start on other hosts: `ssh` asks for its other half, which is launched there as a program's first
-// process is, and connects to the one who asked (tools/remote).
+// Programs that programs start on other hosts: `ssh` requests its server half, which is launched there like a
+// first process and connects back to the requester (tools/remote).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +46,8 @@ void Supervisor::Impl::start_later(ProgramSpec spec, std::size_t index) {
   const std::size_t host = spec.host;
   const bool has_folders = std::ranges::any_of(folder_->hosts(), [&](const auto& own) { return own.name == hosts_[host].name; });
   if (!has_folders) {
-    // What the scenario's programs need shows through here, too: they may be started here.
+    // The files of all programs of the scenario are visible on this host too: any of them
+    // may be started here.
     std::vector<const ProgramSpec*> all;
     for (const ProgramSpec& program : *programs_) all.push_back(&program);
     folder_->add_host(hosts_[host], all, options_.epoch_ns / 1'000'000'000, kernel_.paths_of_host(host));
@@ -57,7 +58,7 @@ void Supervisor::Impl::start_later(ProgramSpec spec, std::size_t index) {
   starts_on_host_[host].push_back(&start);
   start.timer.schedule_at(start.spec->start);
   ++not_started_;
-  ++living_.at(index);  // until it has its process, the program goes on all the same
+  ++living_.at(index);  // until its process exists, the start counts as one
   ++living_in_all_;
 }
 

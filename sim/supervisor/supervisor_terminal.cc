@@ -10,9 +10,10 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// What happens sooner is not waited for by a person.
+// An event sooner than this is not worth a wait for a person's input.
 constexpr Duration kSoon(1'000'000'000);
-// How long after a program has begun to wait the next line of a file comes, and a key that interrupts after what was before it.
+// Virtual time from the begin of a program's wait to the next line of a file, and from one input to a
+// key that interrupts.
 constexpr Duration kTypingTime(100'000'000'000);
 constexpr std::int64_t kPsPerMs = 1'000'000'000;
 
@@ -38,7 +39,7 @@ bool may_be_reading(std::uint32_t number) {
 Supervisor::Impl::Terminals::Terminals(Impl& impl, TerminalUser& user)
     : impl_(impl),
       user_(user),
-      // Of the class that ends every slice before it, on whatever host.
+      // kSupervisor: this class ends every slice before its time, on every host.
       timer_(Timer::of<&Terminals::on_timer>(impl.engine_, impl.hosts_.front().component, EventClass::kSupervisor, this)),
       check_(Timer::of<&Terminals::on_check>(impl.engine_, impl.hosts_.front().component, EventClass::kSupervisor, this)) {}
 
@@ -116,7 +117,7 @@ bool Supervisor::Impl::Terminals::attend() {
 bool Supervisor::Impl::Terminals::attend_person() {
   const Engine& engine = impl_.engine_;
   const auto is_gone = [](const Seat& seat) { return seat.has_ended || seat.terminal->is_hung_up(); };
-  if (std::ranges::all_of(seats_, is_gone)) return false;  // nobody will come any more
+  if (std::ranges::all_of(seats_, is_gone)) return false;  // no input can arrive
   constexpr std::uint64_t kStepsBetween = 64;
   constexpr auto kBetween = std::chrono::milliseconds(5);
   const auto began = std::chrono::steady_clock::now();
@@ -138,7 +139,7 @@ bool Supervisor::Impl::Terminals::attend_person() {
     return true;
   }
   const auto passed = std::chrono::steady_clock::now() - began;
-  // A signal of the machine may have cut the wait short.
+  // A signal to the simulator may have ended the wait early.
   if (!typed) return wait_ms < 0 || passed < std::chrono::milliseconds(wait_ms);
   const Instant done = std::max(engine.now(), impl_.ran_ahead_);
   constexpr Duration kLater(1000);
@@ -172,7 +173,8 @@ bool Supervisor::Impl::Terminals::attend_file() {
   return true;
 }
 
-// The time since the last keys has passed: the next come at once if somebody waits for them already.
+// The typing time after the last keys has passed: the next keys are delivered at once if a program
+// already waits for them.
 void Supervisor::Impl::Terminals::on_check() {
   const TerminalUser::Next* const next = user_.next();
   if (!is_read(seats_.at(next->input.terminal))) {
@@ -216,7 +218,7 @@ void Supervisor::Impl::Terminals::open_shell(const TerminalInput& input) {
   impl_.start_later(std::move(spec), 0);
 }
 
-// False: nobody is left to be told.
+// False: no terminal is left to hang up.
 bool Supervisor::Impl::Terminals::hang_up_all() {
   bool told = false;
   for (std::size_t i = 0; i < seats_.size(); ++i) {

@@ -1,8 +1,8 @@
-// The terminals of a run that somebody outside sits at: what comes from there gets a virtual time, and what appears goes there.
+// Terminals of a run with a user outside it: assigns virtual times to input, and passes output on.
 //
-// Of a person's keys the time is later than all that has been done so far, also ahead of the engine's clock; with that time
-// known, as it is when a session is shown again, everything goes the same way. Of keys from a file it follows from the run
-// itself: some time after a program has begun to wait for them.
+// A person's input takes effect later than everything done so far, including calls executed ahead of the
+// engine's clock. A recorded session names these times, and its replay is identical. The time of keys from a
+// file follows from the run: some time after a program has begun to wait for them.
 #pragma once
 
 #include <chrono>
@@ -20,29 +20,30 @@ class Supervisor::Impl::Terminals {
  public:
   Terminals(Impl& impl, TerminalUser& user);
 
-  // The next one, on `host`.
+  // Adds the next terminal, on `host`.
   void add(std::size_t host, std::uint16_t rows, std::uint16_t columns);
-  // The process leads the terminal's session, and has it as its standard input, output and error.
+  // The process leads the terminal's session and gets it as standard input, output and error.
   void seat(std::size_t terminal, Process& process);
-  // Between two events, when nobody has the token: input is waited for, or scheduled. True: something has changed.
+  // Called between two events, when no thread has the token: waits for input or schedules it. True:
+  // to be called again before the next event.
   bool attend();
-  // A process has ended. True: it was the last of those that lead the terminals' sessions.
+  // A process has ended. True: it was the last session leader.
   bool note_end(const Process& process);
 
  private:
   struct Seat {
     std::shared_ptr<Terminal> terminal;
     std::size_t host = 0;
-    std::uint32_t leader = 0;  // its process id, 0: it has not started yet
+    std::uint32_t leader = 0;  // pid of the session leader; 0: not started yet
     bool has_ended = false;
   };
 
   bool attend_person();
   bool attend_file();
-  // Somebody waits for its keys; `alone`: and for nothing else, as a shell does.
+  // A thread waits for its input; `alone`: and for nothing else, as a shell does.
   bool is_read(const Seat& seat, bool alone = false) const;
   bool all_are_read_alone() const;
-  std::uint64_t waits() const;
+  std::uint64_t waits() const;  // number of waits for input that programs have begun, on all terminals
   void schedule(TerminalInput input, Instant when);
   void on_timer();
   void on_check();
@@ -54,12 +55,12 @@ class Supervisor::Impl::Terminals {
   TerminalUser& user_;
   std::vector<Seat> seats_;
   Timer timer_, check_;
-  TerminalInput coming_;       // while timer_ is scheduled
+  TerminalInput coming_;       // input of timer_, while scheduled
   Instant last_input_{};
-  bool waits_for_reader_ = false;  // keys from a file
-  std::uint64_t waits_seen_ = 0;
-  std::uint64_t steps_ = 0;
-  std::chrono::steady_clock::time_point looked_{};
+  bool waits_for_reader_ = false;  // the next keys, of a file, wait for a reader
+  std::uint64_t waits_seen_ = 0;   // waits() when waits_for_reader_ was set or last checked
+  std::uint64_t steps_ = 0;        // engine steps: a person's input is looked for at every 64th only,
+  std::chrono::steady_clock::time_point looked_{};  // and not within 5 ms of the last look
 };
 
 }  // namespace verbatim::supervisor

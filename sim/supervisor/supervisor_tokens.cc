@@ -1,4 +1,4 @@
-// The token: a thread gets it with an answer, and gives it back with a request.
+// The token: a thread gets it with an answer and returns it with a request.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -17,13 +17,13 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// What a program says that its call costs, as far as it can be believed.
+// Cost of a call as the shim states it, limited to a plausible range.
 Duration modelled_cost(std::int64_t ps) {
   constexpr std::int64_t kLongest = 1'000'000'000'000;  // one second: far beyond any modelled cost
   return Duration(std::clamp<std::int64_t>(ps, 0, kLongest));
 }
 
-// A read of a clock of which it is asked what comes next.
+// Whether the request is a clock read that follow_clock() may interpret.
 bool is_followed_read(const PendingCall& call) {
   return call.request == protocol::Request::kSpend && call.number == protocol::kReadsClock;
 }
@@ -42,28 +42,28 @@ void Supervisor::Impl::take_requests(Process& process) {
   while (wait_for_message(process)) {
     if (!adopt_thread(process)) return;
     note_outside_signals(process);
-    // Copied once; what the program writes there later does not matter.
+    // Each field is copied once; later writes of the program have no effect.
     const std::uint32_t index = process.region().header().message_slot;
     Thread* thread = nullptr;
     for (auto& candidate : process.threads()) {
       if (candidate->slot() == index && candidate->state() != Thread::State::kDead) thread = candidate.get();
     }
-    // Nobody but the thread that got the token can give it back.
+    // Only the thread that got the token can return it.
     const bool first = running_ == nullptr || &running_->process() != &process;
-    if (thread == nullptr || (!first && thread != running_)) return stop_wild(process);
+    if (thread == nullptr || (!first && thread != running_)) return kill_corrupt_process(process);
     protocol::ThreadSlot& slot = process.region().slot(index);
     if (slot.request == protocol::Request::kPlace) write_behind_.finish_handed(process.memory());
     write_behind_.drop_handed();
     if (slot.request == protocol::Request::kPlace) {
-      // It goes on with what it was told when it got the token.
-    } else if (slot.request == protocol::Request::kCode) {  // as if nothing had been asked
+      // The thread continues with the answer that it got with the token.
+    } else if (slot.request == protocol::Request::kCode) {  // takes no virtual time, like the requests below
       search_code(*thread);
     } else if (slot.request == protocol::Request::kReplaceCall) {
       replace_call(*thread);
     } else if (slot.request == protocol::Request::kMachine) {
       note_refusal_of_machine(*thread);
     } else if (slot.request == protocol::Request::kTellCall) {
-      tell_call(*thread, slot);
+      report_call(*thread, slot);
     } else if (slot.request == protocol::Request::kFolders) {
       make_folders_of(*thread);
     } else if (slot.request == protocol::Request::kView) {
@@ -90,26 +90,27 @@ void Supervisor::Impl::take_requests(Process& process) {
   }
 }
 
-void Supervisor::Impl::tell_call(Thread& thread, const protocol::ThreadSlot& slot) const {
+void Supervisor::Impl::report_call(Thread& thread, const protocol::ThreadSlot& slot) const {
   if (!on_call_) return;
   const ProcessMemory& memory = thread.process().memory();
   const auto read = [&memory](std::uint64_t address, std::span<std::byte> to) { return memory.read_present(address, to); };
   ProgramCall told{.host = thread.process().host().name, .pid = thread.process().pid(), .tid = thread.tid(), .read = read};
-  told.now = std::max(engine_.now(), std::min(instant_from_ps(slot.clock_ps), granted_));
+  told.now = std::max(engine_.now(), std::min(instant_from_ps(slot.clock_ps), slice_horizon_));
   told.place = static_cast<std::uint64_t>(slot.arguments[0]);
   const auto bytes = std::as_writable_bytes(std::span(&told.call, 1));
   if (read(told.place, bytes) != bytes.size() || static_cast<std::uint32_t>(told.call.kind) >= protocol::kToldKinds) return;
   on_call_(told);
 }
 
-// What it asks for makes no sense, so nothing that it says can be relied on any more. The others go on.
-void Supervisor::Impl::stop_wild(Process& process) {
+// The program's requests make no sense, so none of its data can be relied on. Other programs continue.
+void Supervisor::Impl::kill_corrupt_process(Process& process) {
   warn(process, "overwrote the memory that it shares with the simulator, and was ended");
   kill_process(process);
 }
 
-// The thread that the program has made since it was told to: the shim tells its native id, which counts once the machine's
-// kernel has said that it is one of this process and none that is known. False: there is none, and the run is over.
+// Adopts the thread that the program was instructed to create. The shim reports its native id, which is
+// accepted if the kernel confirms that it belongs to this process and it is not a known thread's. False:
+// there is none, and the program or the run has been ended.
 bool Supervisor::Impl::adopt_thread(Process& process) {
   Thread* const made = std::exchange(process.thread_in_making, nullptr);
   if (made == nullptr) return true;
@@ -125,29 +126,29 @@ bool Supervisor::Impl::adopt_thread(Process& process) {
     finish(Outcome::kMachine,
            title(process) + " got no new thread: the machine refused one (see ulimit -u and free memory)");
   } else {
-    stop_wild(process);
+    kill_corrupt_process(process);
   }
   return false;
 }
 
-// False: there is none, and why has been dealt with.
+// False: there is no message, and the reason has been dealt with.
 bool Supervisor::Impl::wait_for_message(Process& process) {
-  // Its first thread holds the token of a process that has just started.
+  // In a process that has just started, the first thread holds the token.
   const bool first = running_ == nullptr || &running_->process() != &process;
   const auto tid =
       first ? process.native_pid() : running_->native_tid();
   std::function<bool()> while_held;
-  if (options_.while_held) while_held = [&] { return tell_of_holding(process); };
+  if (options_.while_held) while_held = [&] { return report_holding(process); };
   switch (token_.wait(process.region(), process.native_pid(), tid, process.attached, while_held)) {
     case TokenWait::Result::kMessage:
       return true;
     case TokenWait::Result::kDied:
       if (running_ == nullptr) {
         end(process);
-        check_was_ours(process);
+        check_ran_in_simulation(process);
       } else if (take_slice(*running_)) {
         running_->call().request = protocol::Request::kNone;
-        died_ = running_;
+        dead_token_holder_ = running_;
         running_->run_at(std::max(slice_end_, engine_.now()));
       }
       return false;
@@ -161,9 +162,9 @@ bool Supervisor::Impl::wait_for_message(Process& process) {
   return false;
 }
 
-// A program whose loader did not find a library ends before the shim's constructor runs, with 127. One that ended in
-// any other way without it has done all that it did outside of the simulation.
-void Supervisor::Impl::check_was_ours(const Process& process) {
+// A program whose loader did not find a library ends with 127 before the shim's constructor. One that ended
+// otherwise before it has run outside the simulation.
+void Supervisor::Impl::check_ran_in_simulation(const Process& process) {
   constexpr int kLoaderFailed = 127;
   const int status = process.exit_status;
   if (process.attached || finished_ || !WIFEXITED(status) || WEXITSTATUS(status) == kLoaderFailed) return;
@@ -209,12 +210,12 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
     case protocol::Request::kForked:
       break;
     default:
-      polling_ = nullptr;
+      last_poller_ = nullptr;
       cost = kernel_.cost(thread);
       if (!thread.is_repeated_poll()) cost += thread.scheduling_delay(kBeforeCall);
   }
   const Instant due = slice_end_ + cost;
-  call.request == protocol::Request::kAccess ? places_.note_access(thread, due) : places_.tell_lateness(thread, due);
+  call.request == protocol::Request::kAccess ? places_.note_access(thread, due) : places_.report_lateness(thread, due);
   thread.set_called_at(due);
   horizon_.note_command(thread.source(), call.request == protocol::Request::kCommand);
   if (may_answer_ahead(thread, due)) return answer_ahead(thread, due);
@@ -223,25 +224,25 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
   return Taken::kScheduled;
 }
 
-// Until the horizon nothing can happen that concerns the thread's host: a call that concerns nobody else need not wait for what
-// other hosts do meanwhile, and the processor stays with the process.
+// Before the horizon nothing outside the thread can affect its host: a call that concerns nobody else need
+// not wait for earlier events of other hosts, and the thread keeps the processor.
 bool Supervisor::Impl::may_answer_ahead(Thread& thread, Instant due) const {
-  if (running_ != &thread || due >= granted_ || due <= engine_.now()) return false;
+  if (running_ != &thread || due >= slice_horizon_ || due <= engine_.now()) return false;
   if (thread.has_signal() || thread.next_event_time() != kNever) return false;
   if (thread.process().memory().touches().next() <= due) return false;
   switch (kernel_.concerns(thread)) {
     case Kernel::Concerns::kCaller:
       return true;
     case Kernel::Concerns::kWaiting:
-      return !someone_waits_beside(thread);
+      return !has_blocked_sibling(thread);
     case Kernel::Concerns::kAnybody:
       return false;
   }
   return false;
 }
 
-// A thread of the host that is woken may run at the very instant of the call, behind it.
-bool Supervisor::Impl::someone_waits_beside(Thread& thread) const {
+// A thread of the host that the call wakes may run at the very time of the call, after it.
+bool Supervisor::Impl::has_blocked_sibling(Thread& thread) const {
   std::size_t most = 16;
   for (Process* process : on_host_[thread.process().host_index()]) {
     for (const auto& other : process->threads()) {
@@ -252,7 +253,7 @@ bool Supervisor::Impl::someone_waits_beside(Thread& thread) const {
   return false;
 }
 
-// What is told of the call is told at its time.
+// Trace records and warnings of the call carry the call's time and are emitted when the engine reaches it.
 Supervisor::Impl::Taken Supervisor::Impl::answer_ahead(Thread& thread, Instant due) {
   std::vector<HeldRecord> held;
   Kernel::Outcome answer;
@@ -260,26 +261,27 @@ Supervisor::Impl::Taken Supervisor::Impl::answer_ahead(Thread& thread, Instant d
     Engine::Ahead ahead(engine_, due);
     ran_ahead_ = std::max(ran_ahead_, due);
     tracer_.hold_back(&held);
-    ahead_ = &thread;
+    early_call_thread_ = &thread;
     opened_ahead_ = false;
     ++answered_ahead_;
     answer = kernel_.execute(thread);
-    ahead_ = nullptr;
+    early_call_thread_ = nullptr;
     tracer_.hold_back(nullptr);
-    // What the call itself has brought about on the host, as a wake-up of another thread. From the first opening of the adapter
-    // on, what comes over the fabric concerns the host.
-    granted_ = opened_ahead_ ? due : std::max(due, std::min(granted_, ahead.earliest_scheduled()));
+    // The horizon shrinks to the first event that the call itself has scheduled, such as the wake-up of
+    // another thread. If the call has opened a path to the adapter, the slice ends: from then on packets from
+    // the fabric concern the host.
+    slice_horizon_ = opened_ahead_ ? due : std::max(due, std::min(slice_horizon_, ahead.earliest_scheduled()));
   }
   for (HeldRecord& record : held) {
     thread.emit_at(due, [this, record = std::move(record)] { tracer_.release(record); });
   }
-  if (!answer) return Taken::kScheduled;  // it waits
+  if (!answer) return Taken::kScheduled;  // the call blocks
   raise_signals(thread);
   fill_slot(thread, *answer, due);
   return Taken::kAnswered;
 }
 
-// What the thread did on its own: its clock has moved on, and its doorbells are to ring at their own times.
+// Takes over what the thread did by itself: its clock, and doorbells that ring at their own times.
 bool Supervisor::Impl::take_slice(Thread& thread) {
   Process& process = thread.process();
   protocol::ThreadSlot& slot = process.region().slot(thread.slot());
@@ -288,9 +290,9 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   std::vector<protocol::QueuedDoorbell> doorbells;
   end_turn(process);
   TouchesAhead& touches = process.memory().touches();
-  // Its clock has not passed what it was to do in the place of adapters.
+  // The thread has made every memory access of adapters that was due before its clock.
   const bool touched = touches.collect(process.region()) && touches.next() > clock;
-  bool sound = touched && clock >= slice_start_ && clock <= std::max(engine_.now(), granted_) &&
+  bool sound = touched && clock >= slice_start_ && clock <= std::max(engine_.now(), slice_horizon_) &&
                count <= protocol::kMaxQueuedDoorbells;
   const std::size_t host = process.host_index();
   for (std::uint32_t i = 0; sound && i < count; ++i) {
@@ -301,12 +303,12 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
     doorbells[i].cost_ps = std::min(to_ps(modelled_cost(doorbells[i].cost_ps)), doorbells[i].time_ps);
   }
   if (!sound) {
-    stop_wild(process);
+    kill_corrupt_process(process);
     return false;
   }
   slot.doorbell_count = 0;
-  if (slot.note_count != 0) [[unlikely]] tell_notes(thread, slot, clock);
-  if (slot.call_count != 0) [[unlikely]] places_.tell_calls(thread, slot);
+  if (slot.note_count != 0) [[unlikely]] report_verb_notes(thread, slot, clock);
+  if (slot.call_count != 0) [[unlikely]] places_.report_calls(thread, slot);
   slice_end_ = clock;
   ran_ahead_ = std::max(ran_ahead_, clock);
   ran_until_[process.host_index()] = std::max(clock, ran_until_[process.host_index()]);
@@ -317,7 +319,7 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   return true;
 }
 
-// Where in the program the call was made that a finding is about.
+// Return address of the program's call that a finding is about.
 std::uint64_t Supervisor::Impl::caller_of(Process& process, const protocol::VerbNote& note) {
   std::uint64_t in_header = 0;
   for (const std::uint64_t frame : note.frames) {
@@ -332,15 +334,15 @@ std::uint64_t Supervisor::Impl::caller_of(Process& process, const protocol::Verb
   return in_header != 0 ? in_header : note.caller;
 }
 
-// What the program's own part of verbs has to say of calls that it refused.
-void Supervisor::Impl::tell_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end) {
+// Records the calls that the verbs provider in the process refused, and findings of its checks.
+void Supervisor::Impl::report_verb_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end) {
   Process& process = thread.process();
   const std::uint32_t count = std::min(slot.note_count, protocol::kMaxVerbNotes);
   slot.note_count = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const protocol::VerbNote note = slot.notes[i];
     std::string text(note.text, strnlen(note.text, sizeof note.text));
-    // The program may have written anything there.
+    // The program may have overwritten the text.
     std::erase_if(text, [](char c) { return c < ' ' || c > '~'; });
     const Instant when = std::clamp(instant_from_ps(note.time_ps), std::min(slice_start_, end), end);
     const char* error = strerrorname_np(note.error);
@@ -350,14 +352,14 @@ void Supervisor::Impl::tell_notes(Thread& thread, protocol::ThreadSlot& slot, In
     }
     const bool is_finding = note.check != protocol::Check::kNone;
     const std::uint64_t caller = is_finding ? caller_of(process, note) : 0;
-    // Whoever has noted it goes on meanwhile.
+    // The stack is copied, since the thread that noted it continues.
     const auto stack = is_finding ? std::make_shared<protocol::NoteStack>() : nullptr;
     if (is_finding && !process.memory().read(note.stack, std::as_writable_bytes(std::span(stack.get(), 1)))) stack->length = 0;
     const auto tell = [this, &process, when, note, caller, stack, text = std::move(text)] {
       if (stack != nullptr) return kernel_.checks().report_note(process, note, caller, *stack, text, when);
       tracer_.diagnose({process.host().component, process.pid(), note.error, text}, when);
     };
-    // Not before what the adapter does until then.
+    // Reported at its own time, after what the adapter does until then.
     when > engine_.now() ? thread.emit_at(when, tell) : tell();
   }
 }
@@ -373,19 +375,20 @@ void Supervisor::Impl::ring(Thread& thread, protocol::DoorbellKind kind, std::ui
 void Supervisor::Impl::on_thread(Thread& thread) {
   Process& process = thread.process();
   thread.emit_due();
-  if (died_ == &thread) {
-    died_ = nullptr;
+  if (dead_token_holder_ == &thread) {
+    dead_token_holder_ = nullptr;
     end(process);
     return;
   }
-  if (thread.state() == Thread::State::kParked) return thread.unpark();  // it was for so many turns only
+  // the number of turns that were proven is reached
+  if (thread.state() == Thread::State::kParked) return thread.unpark();
   if (process.stopped_by != 0) return thread.hold(std::nullopt);
-  bring_to_present(thread);
+  catch_up_parked_siblings(thread);
   if (!process.alive || finished_) return;
-  if (!thread.clock_row) show_growth(process);  // else it does not run yet
+  if (!thread.clock_row) show_growth(process);  // a followed clock read does not run the thread yet
   if (const auto answer = thread.take_held_answer()) return resume(thread, *answer);
   const PendingCall& call = thread.call();
-  places_.tell_lateness(thread, engine_.now());
+  places_.report_lateness(thread, engine_.now());
   switch (call.request) {
     case protocol::Request::kPoll:
       if (auto turn = thread.take_turn()) return finish_turn(thread, std::move(*turn));
@@ -420,7 +423,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
         return;
       }
       if (call.number == SYS_exit_group || call.number == SYS_exit) {
-        note_little_room(process);
+        note_memory_near_limit(process);
         return_memory(process);
       }
       if (const Kernel::Outcome answer = kernel_.execute(thread); answer && process.alive)
@@ -438,7 +441,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       warn_of_fault(process, thread);
       resume(thread, {});
       return;
-    case protocol::Request::kCode:  // answered where they are taken
+    case protocol::Request::kCode:  // these are answered in take_requests()
     case protocol::Request::kReplaceCall:
     case protocol::Request::kMachine:
     case protocol::Request::kFolders:
@@ -450,10 +453,10 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     case protocol::Request::kNone:
       break;
   }
-  stop_wild(process);
+  kill_corrupt_process(process);
 }
 
-// Signals go into the slot. One that ends the process takes effect as soon as the thread has the token.
+// Puts due signals into the slot. One that ends the process takes effect as soon as the thread has the token.
 void Supervisor::Impl::raise_signals(Thread& thread) {
   Process& process = thread.process();
   protocol::ThreadSlot& slot = process.region().slot(thread.slot());
@@ -478,7 +481,8 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   Process& process = thread.process();
   if (process.stopped_by != 0) return thread.hold(answer);
   Horizon::Bounds until = horizon_of_slice(process);
-  // A new thread is in no call that could be interrupted: it takes its signals with the first that takes time.
+  // A new thread is in no call that a signal could interrupt: it gets its signals with its first
+  // call that takes time.
   if (thread.call().request == protocol::Request::kAttach && thread.tid() != process.pid()) {
     process.region().slot(thread.slot()).raised_count = 0;
     if (thread.has_signal()) until = {engine_.now(), {}};
@@ -488,15 +492,15 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   grant(thread, answer, engine_.now(), until);
 }
 
-// How far a thread that gets the token now may run by itself.
+// How far a thread that gets the token at the engine's time may run by itself.
 Horizon::Bounds Supervisor::Impl::horizon_of_slice(Process& process) {
   const std::size_t host = process.host_index();
-  if (options_.mode != Mode::kSlices || someone_parked(host)) return {engine_.now(), {}};
+  if (options_.mode != Mode::kSlices || has_parked_thread(host)) return {engine_.now(), {}};
   return horizon_.of(host, process.memory(), next_program_event_on(host), virtual_end());
 }
 
 std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host) const {
-  std::size_t most = 16;  // looks here cost more than passing over others' events
+  std::size_t most = 16;  // a longer walk here costs more than a pass over the events of other hosts
   Instant next = kNever;
   for (const Start* start : starts_on_host_[host]) {
     if (most-- == 0) return std::nullopt;
@@ -511,9 +515,10 @@ std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host)
   return next;
 }
 
-// The thread gets the token, at the virtual time `start`, and may let time pass by itself up to its horizon.
+// Gives the token to the thread at virtual time `start`; the thread may let time pass by itself up to its
+// horizon. Takes its next request.
 void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start, const Horizon::Bounds& bounds) {
-  granted_ = bounds.until;
+  slice_horizon_ = bounds.until;
   Process& process = thread.process();
   process.memory().touches().list(process.region(), bounds.touches);
   fill_slot(thread, answer, start);
@@ -532,7 +537,7 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
   }
 }
 
-// `before` is the slot of the thread that had it, if that is another one.
+// `before`: slot of the thread that had the token, if it is another one.
 void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) {
   Process& process = thread.process();
   ProcessRegion& region = process.region();
@@ -541,7 +546,7 @@ void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) 
   slot.placements = takes_placements(thread) ? write_behind_.hand_to(process.memory(), region.placements()) : 0;
   write_behind_.flush(process.memory().host());
   slot.looks = second_core_->looks();
-  // It will soon have the token again, and to wake it would take longer than to let it yield until then.
+  // The thread will get the token again soon, and a futex wake-up would take longer than yielding until then.
   constexpr std::uint32_t kYields = 8;
   slot.yields = second_core_->is_used() && two_alternate_ ? kYields : 0;
   if (second_core_->is_used() != thread.is_batch) set_preempting(thread, !second_core_->is_used());
@@ -549,23 +554,24 @@ void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) 
   token_.give(region, thread.slot(), before);
 }
 
-// Whether it waits where it has handed a request over, and does nothing else before it is where it was.
+// Whether the thread waits at its hand-over and executes no other code before it continues, so it can
+// carry out placements.
 bool Supervisor::Impl::takes_placements(Thread& thread) {
   const protocol::Request request = thread.call().request;
   return request == protocol::Request::kSpend || request == protocol::Request::kPoll || request == protocol::Request::kDoorbell;
 }
 
-// A thread that is woken from another processor must not interrupt the one that is about to sleep: that would take two
-// switches more. One that is woken from its own processor has to: its waker would enter the kernel once more to sleep. The
-// scheduling class SCHED_BATCH has the first rule (sched(7)).
+// A thread that is woken from another CPU must not preempt the thread that is about to sleep: this would cost
+// two context switches. A thread that is woken from its own CPU must preempt its waker, which otherwise
+// enters the kernel once more to sleep. SCHED_BATCH has the first property (sched(7)).
 void Supervisor::Impl::set_preempting(Thread& thread, bool preempts) {
   if (thread.native_tid() <= 0) return;
   const sched_param none{};
   sched_setscheduler(thread.native_tid(), preempts ? SCHED_OTHER : SCHED_BATCH, &none);
-  thread.is_batch = !preempts;  // asked for once; where it is refused the run is but slower
+  thread.is_batch = !preempts;  // not retried: where it is refused the run is only slower
 }
 
-// All that the thread is told when it gets the token at the virtual time `start`.
+// Writes everything that the thread gets with the token at virtual time `start`.
 void Supervisor::Impl::fill_slot(Thread& thread, const Answer& answer, Instant start) {
   Process& process = thread.process();
   protocol::ThreadSlot& slot = process.region().slot(thread.slot());
@@ -580,7 +586,7 @@ void Supervisor::Impl::fill_slot(Thread& thread, const Answer& answer, Instant s
   thread.expect_lateness(slot);
   if (process.analyst() != nullptr) process.analyst()->begin_slice();
   slice_start_ = start;
-  slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;
+  slot.horizon_ps = slice_horizon_ > start ? to_ps(slice_horizon_) : 0;
   const Instant touch = process.memory().touches().next();
   slot.next_touch_ps = touch == kNever ? protocol::kNoTouch : to_ps(touch);
   thread.start_slice(options_.poke_period_us);

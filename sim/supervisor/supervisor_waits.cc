@@ -1,4 +1,4 @@
-// How the threads of a run stand: at its end when it hangs, and while a debugger holds one of its programs.
+// States of the threads at the end of a run that hangs, and while a debugger holds a program.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +25,7 @@ std::string numbers_of(std::vector<PolledQueue> queues) {
   return text;
 }
 
-// " at app.c:88": of the loop in which a thread spins.
+// " at app.c:88": the loop in which a thread spins.
 std::string place_of_spin(const Process& process, const Parked& parked) {
   return " at " + place_of_call(process.native_pid(), parked.code + 1);
 }
@@ -44,7 +44,7 @@ std::vector<BlockedThread> Supervisor::Impl::blocked_threads(bool for_ever) {
       continue;
     }
     for (const auto& thread : process->threads()) {
-      // `end`: behind the place, when nothing will ever end the wait.
+      // `end`: text after the place if nothing will end the wait.
       const auto add = [&](const std::string& wait, Instant since, WaitReason reason, const char* end = "") {
         all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()),
                        wait + " since " + time_text(since) + reason.text(for_ever ? end : ""), std::move(reason.explanation), reason.cause,
@@ -125,7 +125,7 @@ class Supervisor::Impl::Held final : public HeldRun {
   Process& process_;
 };
 
-bool Supervisor::Impl::tell_of_holding(Process& process) {
+bool Supervisor::Impl::report_holding(Process& process) {
   Held held(*this, process);
   return options_.while_held(held);
 }

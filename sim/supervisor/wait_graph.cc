@@ -10,7 +10,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// The one that has waited longest; of several the first.
+// The thread with this cause that has waited longest; the first of several.
 const BlockedThread* first_with(std::span<const BlockedThread> threads, WaitCause cause) {
   const BlockedThread* found = nullptr;
   for (const BlockedThread& thread : threads) {
@@ -19,7 +19,7 @@ const BlockedThread* first_with(std::span<const BlockedThread> threads, WaitCaus
   return found;
 }
 
-// Pids of processes of which each waits for the next and the last for the first; empty: there is no such circle.
+// Pids of a circle: each process waits for the next, and the last for the first. Empty: there is none.
 std::vector<std::uint32_t> circle_of(const std::map<std::uint32_t, std::vector<std::uint32_t>>& waits_for) {
   for (const auto& [start, ignored] : waits_for) {
     std::vector<std::uint32_t> path;

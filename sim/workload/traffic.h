@@ -20,6 +20,7 @@ struct FlowKind {
   static constexpr std::uint32_t kOfPath = 16;
   std::uint32_t service_level = kOfPath;  // kOfPath: that of the path record
   std::uint32_t traffic_class = 0;
+  std::uint8_t timeout = 14;  // of the transport timer, 0 to 31: 4.096 us x 2^timeout; 0: none
   Duration on{0}, off{0};      // an endless flow posts requests for `on`, then none for `off`; off 0: it never rests
   bool is_background = false;  // the run does not wait for it
   friend bool operator==(const FlowKind&, const FlowKind&) = default;

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -95,7 +96,8 @@ config::DrawnGraph ring_of(const Row& row, const config::WorkloadSpec& spec) {
   return {&spec, std::make_shared<const workload::MessageGraph>(std::move(graph)), {ring}, members};
 }
 
-int measure(const Row& row) {
+// `rate_out`: a file for packet-hops per CPU-second.
+int measure(const Row& row, int rate_out) {
   const double begin = cpu_seconds();
   const std::string path = "topology.json";
   const std::string with_switch = row.switch_profile != nullptr ? R"(, "switch": ")" + std::string(row.switch_profile) + '"' : "";
@@ -140,6 +142,8 @@ int measure(const Row& row) {
               row.name, row.hosts, hops.count() / seconds / 1e6, static_cast<double>(engine.events_executed()) / hops.count(),
               start - begin, seconds, static_cast<double>(usage.ru_maxrss) / static_cast<double>(row.hosts));
   std::printf("  %s  ends at %.3f us\n", digest.hex().c_str(), static_cast<double>(to_ps(last)) * 1e-6);
+  const double rate = hops.count() / seconds;
+  if (write(rate_out, &rate, sizeof rate) != sizeof rate) return 1;
   return 0;
 }
 
@@ -167,20 +171,32 @@ int main(int count, char** words) {
       {"W3 k=8 light, DCQCN", "fat_tree", 128, 10'000'000, false, kLightDcqcn, kShared},
   };
   int failed = 0;
+  std::map<std::string, double> rates;  // of rows with credits, by name
   for (const Row& row : kRows) {
-    if (count > 1 && !std::string(row.name).starts_with(words[1])) continue;
+    const std::string name = row.name;
+    if (count > 1 && !name.starts_with(words[1])) continue;
+    int rate_pipe[2];
+    if (pipe(rate_pipe) != 0) return 1;
     const pid_t child = fork();
     if (child == 0) {
-      const int code = measure(row);
+      const int code = measure(row, rate_pipe[1]);
       std::fflush(stdout);
       _exit(code);
     }
     int status = 0;
     waitpid(child, &status, 0);
-    if (status != 0) {
+    close(rate_pipe[1]);
+    double rate = 0;
+    if (status != 0 || read(rate_pipe[0], &rate, sizeof rate) != sizeof rate) {
       std::printf("%s: failed\n", row.name);
       failed = 1;
     }
+    close(rate_pipe[0]);
+    const std::size_t comma = name.find(',');
+    if (comma == std::string::npos) rates[name] = rate;
+    if (const auto credits = rates.find(name.substr(0, comma)); comma != std::string::npos && credits != rates.end())
+      std::printf("%-20s %.0f %% of the rate with credits\n", row.name, rate / credits->second * 100);
+    std::fflush(stdout);
   }
   return failed;
 }

@@ -1,5 +1,6 @@
 // What `run --record` adds to a long run, and the page of `verbatim report` for it: what making it takes, how large it is,
-// how soon a browser shows it and how it scrolls. Argument: how many packets, a million if nothing is said.
+// how soon a browser shows it and how it scrolls; and the same of a run of as many flows as packets. Argument: how many of
+// both, a million if nothing is said.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -61,12 +63,38 @@ constexpr char kScroll[] = R"((step) => new Promise((done) => {
   requestAnimationFrame(next);
 }))";
 
+// Flows of 1 KiB between 16 hosts of one switch.
+void measure_flows(const std::string& folder, long flows) {
+  using namespace verbatim::support;
+  constexpr long kHosts = 16;
+  const std::string scenario = folder + "/flows.json", recording = folder + "/flows.verbatim", page = folder + "/flows.html";
+  std::ofstream(folder + "/star.json") << R"({"name": "star", "generate": {"shape": "star", "rate": "100 Gbps", "hosts": )" << kHosts
+                                       << "}}";
+  std::ofstream(scenario) << R"({"topology": "star.json", "workloads": [{"pattern": "random", "size": "1 KiB", "in_flight": 4, "flows": )"
+                          << flows / kHosts << "}]}";
+  const Cost run = cost_of({verbatim_program(), "run", "--quiet", "--record", recording, scenario});
+  const Cost made = cost_of({verbatim_program(), "report", recording, "-o", page});
+  std::printf("%ld flows: run %.1f s, %.0f MB; recording %.1f MB; ", flows / kHosts * kHosts, run.wall_seconds, run.peak_mb,
+              size_mb(recording));
+  std::printf("report %.1f s (goal: 20), %.0f MB (goal: 1000); page %.1f MB (goal: 15)\n", made.wall_seconds, made.peak_mb,
+              size_mb(page));
+  if (!Browser::is_installed()) return;
+  Browser browser(folder + "/flows.profile");
+  browser.open(page);
+  if (!browser.is_running() || !browser.wait_for("document.documentElement.dataset.whole", 120)) {
+    std::printf("bench_report: the browser does not show the flows\n");
+    return;
+  }
+  std::printf("flows there after %s ms\n", browser.value_of("Math.round(performance.now())").dump().c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace verbatim::support;
   const long packets = argc > 1 ? std::atol(argv[1]) : 1'000'000;
   const TemporaryFolder folder;
+  measure_flows(folder.path(), packets);
   const std::string recording = folder.path() + "/run.verbatim", page = folder.path() + "/report.html";
   const std::string program = "ib_write_bw -F -s 4096 -n " + std::to_string(packets / 2);
   const std::vector<std::string> plain = {

@@ -255,6 +255,50 @@ TEST(Compare, shows_figures_ratios_and_what_differs_in_inputs) {
   EXPECT_THAT(same.out, HasSubstr(" same\n"));
 }
 
+// Times and bus bandwidths of collectives are those of run.json: in the table, the documents, the CSV file and the pages.
+TEST(Sweep, collectives_have_their_time_and_bandwidth) {
+  const Folder folder;
+  fs::copy_file(support::topology("star_8"), folder.path("star.json"));
+  folder.write("c.json", R"({"topology": "star.json", "workloads": [
+      {"name": "sum", "pattern": "all-reduce", "size": "64 KiB", "repeat": 3}, {"name": "gate", "pattern": "barrier"}]})");
+  const Finished run = folder.run({"sweep", "c.json", "--vary", "workloads/0/algorithm=ring,tree", "--out", "o", "--html", "o.html"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(" sum busbw"));
+  EXPECT_THAT(run.out, HasSubstr(" GB/s"));
+  int point = 0;
+  std::vector<std::uint64_t> times;
+  for (const Json& json : folder.results("o")) {
+    ASSERT_TRUE(json.contains("collectives")) << json;
+    const Json report = Json::parse(text_of_file(folder.path("o/points/00" + std::to_string(++point) + "/run.json")));
+    for (const Json& one : report["collectives"]) {
+      std::vector<std::uint64_t> own;
+      for (const Json& of : one["runs"]) own.push_back(of["time_ps"]);
+      std::ranges::sort(own);
+      const Json& told = json["collectives"][one["name"].get<std::string>()];
+      EXPECT_EQ(told["ended"], own.size());
+      EXPECT_EQ(told["time_ps"], own[(own.size() - 1) / 2]);
+      EXPECT_EQ(told["longest_ps"], own.back());
+      EXPECT_EQ(told.contains("bus_bytes_per_second"), one["name"] == "sum") << "a barrier has none";
+      if (one["name"] == "sum") times.push_back(own[(own.size() - 1) / 2]);
+    }
+  }
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_THAT(text_of_file(folder.path("o/results.csv")), HasSubstr(",sum time_ps,sum bus_bytes_per_second"));
+  EXPECT_THAT(text_of_file(folder.path("o/results.csv")), HasSubstr("," + std::to_string(times[1]) + ","));
+  EXPECT_THAT(text_of_file(folder.path("o.html")), HasSubstr("Bus bandwidth of sum"));
+  const Finished compared = folder.run({"compare", "o/points/001", "o/points/002", "--json", "--html", "c.html"});
+  ASSERT_EQ(compared.code, 0) << compared.err;
+  Json found, differs;
+  const Json document = Json::parse(compared.out);
+  for (const Json& one : document["figures"]) {
+    if (one["section"] == "collective sum" && one["name"] == "time") found = one["values"];
+    if (one["section"] == "inputs that differ" && one["name"] == "collective sum") differs = one["values"];
+  }
+  EXPECT_EQ(found, Json(times));
+  EXPECT_EQ(differs, Json({"all-reduce by ring, 64 KiB, 8 hosts", "all-reduce by tree, 64 KiB, 8 hosts"}));
+  EXPECT_THAT(text_of_file(folder.path("c.html")), HasSubstr("Bus bandwidth of collectives"));
+}
+
 TEST(Compare, runs_of_programs_have_no_flows_and_are_compared) {
   const Folder folder;
   const std::vector<std::string> words = {"run", "--topology", support::topology("two_hosts"), "server=true", "--quiet"};

@@ -156,6 +156,79 @@ TEST(Sweep, an_engine_that_cannot_route_what_is_left_gives_way_to_minhop_or_to_t
   }
 }
 
+// Tables that the administrator shows are those of the last sweep, and a link that is down is none.
+TEST(Sweep, the_administrators_records_are_those_of_the_last_sweep) {
+  const auto spec = scenario(R"({"name": "t", "sweep_time": "1 ms", "generate": {"shape": "leaf_spine", "hosts": 8, "hosts_per_leaf": 4, "spines": 2, "rate": "EDR 4x"}})",
+                             flow("h0", "h4", "1 KiB"), R"({"action": "link_down", "link": "leaf0:5", "at": "100 us"})");
+  ASSERT_TRUE(spec);
+  DefaultChoices choices;
+  Simulation simulation(spec->topology, 1, choices);
+  simulation.add_faults(spec->faults);
+  const auto leaf0 = spec->topology.adapters.size() + static_cast<std::size_t>(std::ranges::find(spec->topology.switches, "leaf0", &SwitchSpec::name) -
+                                                                               spec->topology.switches.begin());
+  const management::SubnetView& view = simulation.subnet_view();
+  const auto uses = [&](std::uint8_t port) { return std::ranges::count(view.node(leaf0).forwarding, port); };
+  EXPECT_GT(uses(5), 0);
+  simulation.engine().run_until(instant_from_ps(kMsPs));
+  EXPECT_GT(uses(5), 0) << "the manager has not swept";
+  EXPECT_FALSE(view.node(leaf0).ports[5].is_link_up());
+  simulation.engine().run_until(instant_from_ps(kMsPs + kMsPs / 10));
+  EXPECT_EQ(uses(5), 0);
+}
+
+// Trees for groups: of what is left, and legal for the engine's routes.
+TEST(Sweep, packets_to_groups_have_a_tree_of_the_cables_that_are_left) {
+  for (const std::string engine : {"minhop", "updn", "lash", "dfsssp"}) {
+    const auto spec = scenario(R"({"name": "t", "routing_engine": ")" + engine +
+                                   R"(", "generate": {"shape": "leaf_spine", "hosts": 8, "hosts_per_leaf": 2, "spines": 2, "rate": "EDR 4x"}})",
+                               flow("h0", "h4", "1 MiB"), R"({"action": "link_down", "link": "leaf1:3", "at": "1 ms", "until": "9 s"})");
+    ASSERT_TRUE(spec);
+    const subnet::Plan plan = plan_of(spec->topology);
+    const Reroutes reroutes = route_changes_of(spec->topology, spec->faults, plan);
+    const auto index = [&](const std::string& name) {
+      return static_cast<std::size_t>(std::ranges::find(spec->topology.switches, name, &SwitchSpec::name) -
+                                      spec->topology.switches.begin());
+    };
+    const auto has = [](const std::vector<fabric::PortNumber>& ports, std::uint8_t port) {
+      return std::ranges::find(ports, fabric::PortNumber{port}) != ports.end();
+    };
+    EXPECT_TRUE(has(plan.nodes[spec->topology.adapters.size() + index("leaf1")].multicast_ports, 3)) << engine;
+    const std::vector<fabric::RouteChange>& changes = reroutes.by_switch[index("leaf1")];
+    ASSERT_EQ(changes.size(), 2u) << engine;
+    EXPECT_FALSE(has(changes[0].multicast_ports, 3)) << engine;
+    EXPECT_TRUE(has(changes[0].multicast_ports, 4)) << engine;
+    EXPECT_EQ(changes[1].routes, nullptr) << engine << ": as in the beginning";
+  }
+}
+
+// All cables of the switch in the middle of a torus of 3 x 3 go down; flows around it go on, and its own hosts are given up.
+TEST(Sweep, torus_2qos_leads_flows_around_a_failed_switch) {
+  Folder folder;
+  folder.write("lanes.json", R"({"profile": "switch", "name": "lanes", "virtual_lanes": 4})");
+  folder.write("four.json", R"({"profile": "hca", "name": "four", "virtual_lanes": 4})");
+  std::string hosts, switches, links, names, faults, flows;
+  const auto comma = [](const std::string& list) { return list.empty() ? "" : ", "; };
+  for (int i = 0; i < 16; ++i) {
+    const std::string s = "s" + std::to_string(i), h = "h" + std::to_string(i);
+    hosts += comma(hosts) + (R"({"name": ")" + h + R"(", "hca": "four"})");
+    switches += comma(switches) + (R"({"name": ")" + s + R"(", "profile": "lanes"})");
+    names += comma(names) + ("\"" + s + "\"");
+    links += comma(links) + (R"({"a": ")" + h + R"(", "b": ")" + s + R"(:1", "rate": "EDR"})");
+    const int x = i / 4, y = i % 4, right = (x + 1) % 4 * 4 + y, up = x * 4 + (y + 1) % 4;
+    links += R"(, {"a": ")" + s + R"(:2", "b": "s)" + std::to_string(right) + R"(:3", "rate": "EDR"}, {"a": ")" + s + R"(:4", "b": "s)" + std::to_string(up) + R"(:5", "rate": "EDR"})";
+    if (i != 5) flows += comma(flows) + flow(h, "h" + std::to_string(i == 15 || i == 4 ? 0 : i + 1), "8 MiB");
+  }
+  for (int port = 2; port <= 5; ++port) faults += comma(faults) + (R"({"action": "link_down", "link": "s5:)" + std::to_string(port) + R"(", "at": "200 us"})");
+  folder.write("t.json", R"({"name": "t", "sweep_time": "1 ms", "routing_engine": "torus-2QoS,no_fallback", "torus_2qos": {"shape": "torus 4 4", "switches": [)" + names +
+                             R"(]}, "hosts": [)" + hosts + R"(], "switches": [)" + switches + R"(], "links": [)" + links + "]}");
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(folder.write("s.json", R"({"topology": "t.json", "flows": [)" + flows + R"(], "faults": [)" + faults + "]}"), with_profiles(), diagnostics);
+  ASSERT_TRUE(spec) << text_of(diagnostics);
+  const Outcome outcome = run(*spec);
+  EXPECT_EQ(outcome.count(ib::WcStatus::kSuccess), 15u);
+  EXPECT_EQ(outcome.sweeps.size(), 1u);
+}
+
 // Every host of a ring of four sends two switches on. Port 1 of a switch leads to the one before, and dor goes by the first port.
 std::string across(const std::string& bytes) {
   std::string flows;
@@ -253,7 +326,9 @@ TEST(Paths, records_have_the_level_of_the_routing_engine_and_of_the_last_sweep) 
     return levels;
   };
   SubnetPaths paths(engine, ports, levels_of(3));
-  paths.set_later_levels({{instant_from_ps(10), levels_of(5)}, {instant_from_ps(20), nullptr}});
+  paths.set_changes({{instant_from_ps(10), levels_of(5), {}},
+                     {instant_from_ps(20), nullptr, {}},
+                     {instant_from_ps(30), nullptr, {0, 4, 5}}});
   const auto level = [&](std::size_t from, std::size_t to) {
     return paths.find(ports[from].gids[0], ports[to].gids[0], std::nullopt)->service_level;
   };
@@ -263,6 +338,8 @@ TEST(Paths, records_have_the_level_of_the_routing_engine_and_of_the_last_sweep) 
   EXPECT_EQ(level(0, 1), 5);
   engine.run_until(instant_from_ps(20));
   EXPECT_EQ(level(0, 1), 0);
+  engine.run_until(instant_from_ps(30));
+  EXPECT_FALSE(paths.find(ports[0].gids[0], ports[1].gids[0], std::nullopt)) << "no cables lead there any more";
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // What stands in the ladder: whether rows fill what is seen of it, in the order of time, and how many elements that takes.
 constexpr char kLadder[] = R"((() => {
@@ -147,7 +148,51 @@ TEST_F(ReportInBrowser, shows_where_an_incast_is_held_up) {
     EXPECT_TRUE(value("document.querySelectorAll('" + std::string(shape) + "').length > 0")) << shape;
   EXPECT_EQ(value("document.querySelectorAll('#flow-times tbody tr').length"), 2);
   EXPECT_EQ(value("document.querySelectorAll('#slowest-flows tbody tr').length"), 4);
+  EXPECT_EQ(value("document.querySelectorAll('#flow-curves .curve').length"), 1);
+  EXPECT_EQ(value("document.querySelectorAll('#flow-slowdowns .curve').length"), 1) << "of one size the distribution";
   EXPECT_THAT(value("document.getElementById('flow-times').textContent").get<std::string>(), HasSubstr("8 MiB"));
+  EXPECT_EQ(browser_->errors(), "");
+}
+
+// What flows and collectives did is above the ladder: curves, percentiles, lanes, loads and queues by tier, and a group opens.
+TEST_F(ReportInBrowser, shows_flows_collectives_loads_and_queues_from_above) {
+  std::ofstream(folder_.path() + "/tree.json") << R"({"name": "tree", "link_layer": "roce", "generate": {"shape": "leaf_spine", "rate": "100 Gbps", "hosts": 32, "hosts_per_leaf": 8, "spines": 2}})";
+  std::ofstream(folder_.path() + "/traffic.json") << R"({"topology": "tree.json", "workloads": [
+    {"name": "sum", "pattern": "all-reduce", "size": "256 KiB", "compute": "10 us", "repeat": 2},
+    {"name": "web", "pattern": "random", "sizes": "websearch", "flows": 4, "in_flight": 2},
+    {"name": "tiny", "pattern": "random", "size": "1 KiB", "flows": 20}]})";
+  make_of({folder_.path() + "/traffic.json"});
+  if (!open()) GTEST_SKIP() << "chromium does not run here";
+  ASSERT_TRUE(wait("document.documentElement.dataset.whole"));
+  const auto text = [&](const std::string& name) { return value("document.getElementById('" + name + "').textContent").get<std::string>(); };
+  const auto count = [&](const std::string& selector) { return value("document.querySelectorAll('" + selector + "').length").get<int>(); };
+  EXPECT_THAT(text("title"), HasSubstr("sum of 32 hosts; 768 flows"));
+  EXPECT_THAT(text("tiles"), HasSubstr("flows finished768all"));
+  EXPECT_EQ(count("#flow-curves .curve"), 2) << "one for each workload";
+  EXPECT_EQ(count("#flow-slowdowns .curve"), 3) << "percentiles by size";
+  EXPECT_GT(count("#flow-times tbody tr"), 3);
+  EXPECT_EQ(count("#slowest-flows tbody tr"), 50);
+  EXPECT_THAT(text("collectives"), HasSubstr("all-reduce by ring"));
+  EXPECT_THAT(text("collectives"), HasSubstr("2 of 2"));
+  // Two runs, a lane for each of four leaves, and the axis.
+  EXPECT_EQ(count("#timeline svg"), 6);
+  EXPECT_EQ(count("#timeline .run"), 2);
+  EXPECT_EQ(count("#loads text.tier"), 4) << "up and down, at hosts and at spines";
+  EXPECT_GT(count("#loads path"), 8);
+  EXPECT_GT(count("#depths svg"), 2);
+  EXPECT_EQ(value("document.getElementById('flows-part').compareDocumentPosition(document.querySelector('main'))"), 4) << "the ladder follows";
+  const auto choose = [&](const std::string& bar, const std::string& name) {
+    value("(s => { s.value = '" + name + "'; s.dispatchEvent(new Event('change')); })(document.querySelector('#" + bar + " select'))");
+  };
+  choose("lanes-of", "leaf1");
+  EXPECT_EQ(count("#timeline svg"), 10) << "the eight hosts of a leaf";
+  EXPECT_THAT(text("timeline"), HasSubstr("h15"));
+  choose("loads-of", "leaf1");
+  EXPECT_THAT(text("loads"), HasSubstr("leaf1:9"));
+  choose("loads-of", "");
+  EXPECT_THAT(text("loads"), Not(HasSubstr("leaf1:9")));
+  choose("flows-of", "sizes");
+  EXPECT_THAT(text("flow-curves"), HasSubstr("up to 1 KiB (640 flows)"));
   EXPECT_EQ(browser_->errors(), "");
 }
 

@@ -14,7 +14,8 @@ constexpr Duration kGap{50'000'000};
 
 ib::Packet packet_of(std::uint64_t flow, bool any_way = true) {
   ib::Packet packet;
-  packet.ethernet.emplace().any_way = any_way;
+  packet.ethernet.emplace();
+  packet.any_way = any_way;
   packet.flow_hash = flow;
   return packet;
 }

@@ -134,6 +134,24 @@ TEST(Pause, a_message_waits_for_the_port_that_pauses) {
   EXPECT_EQ(paused->end, at(1'000'000 + kFrameTime + kWayPs));
 }
 
+// A receiver that had a storm has paused without need.
+TEST(Pause, a_message_names_a_storm) {
+  PausedPair pair(4 * kPacketBlocks, 100);
+  pair.receiver.port.set_pause_storm(1);
+  pair.simulation.engine.run_until(at(100'000));
+  ib::PacketPtr packet = make_packet(1, kPayloadBytes, 0, 0);
+  packet->trail = Trail(at(100'000));
+  pair.sender.port.send(std::move(packet));
+  pair.simulation.engine.run_until(at(1'000'000));
+  pair.receiver.port.set_pause_storm(0);
+  pair.simulation.engine.run();
+  ASSERT_EQ(pair.receiver.kept.size(), 1u);
+  const auto steps = pair.receiver.kept.back()->trail.steps();
+  const auto paused = std::ranges::find(steps, TrailKind::kWaitFor, [](const TrailStep& step) { return step.part.kind; });
+  ASSERT_NE(paused, steps.end());
+  EXPECT_STREQ(paused->part.name, "output: paused by the far end, which had a pause storm");
+}
+
 TEST(Pause, a_sender_stays_paused_while_headroom_is_in_use) {
   PausedPair pair(4 * kPacketBlocks, 100, 100'000);
   pair.send(6);

@@ -143,6 +143,30 @@ TEST(Credits, a_packet_waits_until_the_far_end_has_room_for_all_of_it) {
   }
 }
 
+// The second packet's message waits for the port whose buffer is full.
+TEST(Credits, a_message_that_waits_for_them_names_the_far_end) {
+  Simulation simulation;
+  PortParams params;
+  params.input_buffer_bytes = 129 * 64;
+  Host a(simulation, 0), b(simulation, 1, params);
+  b.release = false;
+  simulation.connect(a.port, b.port, {kEdr4x, Duration(23'000)});
+  a.port.send(make_packet(2, 4096, 0));
+  ib::PacketPtr second = make_packet(2, 4096, 1);
+  second->trail = Trail(at(0));
+  a.port.send(std::move(second));
+  simulation.engine.run_until(at(1'000'000));
+  b.port.release(*b.kept[0]);
+  simulation.engine.run();
+  ASSERT_EQ(b.kept.size(), 2u);
+  const auto steps = b.kept[1]->trail.steps();
+  const auto waited = std::ranges::find(steps, TrailKind::kWaitFor, [](const TrailStep& step) { return step.part.kind; });
+  ASSERT_NE(waited, steps.end());
+  EXPECT_STREQ(waited->part.name, "output: credits of the far end");
+  EXPECT_EQ(waited_for(waited->part), ComponentId{1});
+  EXPECT_EQ(waited->end, at(1'000'000 + 8 * 80 + 23'000));
+}
+
 TEST(Credits, may_be_promised_for_later_and_come_in_any_order) {
   Simulation simulation;
   PortParams params;

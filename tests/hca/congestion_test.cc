@@ -120,6 +120,27 @@ TEST(CongestionTest, marks_within_the_minimum_time_are_counted_and_lost) {
   }
 }
 
+// Full packets come 333.6 ns apart, and are checked 1 us apart: the buffer fills by two packets in three.
+TEST(CongestionTest, a_receive_buffer_that_fills_makes_notifications_without_marks) {
+  const auto counters = [](std::uint32_t threshold, std::uint32_t interval_cycles) {
+    Setting setting = marked_setting(false);
+    setting.profile.congestion_control.cnp_receive_buffer_bytes = threshold;
+    setting.profile.receive_check.interval_cycles = interval_cycles;
+    MarkedNet net(setting, {});
+    net.post(1);
+    net.run();
+    EXPECT_EQ(net.notifications().size(), net.ends[1]->congestion_counters().np_cnp_sent);
+    EXPECT_EQ(net.ends[0]->congestion_counters().rp_cnp_handled, net.ends[1]->congestion_counters().np_cnp_sent);
+    return net.ends[1]->congestion_counters();
+  };
+  constexpr std::uint32_t kSlow = 1'000'000, kFast = 1, kFivePackets = 5 * 4096;  // a cycle is 1 ps
+  const CongestionCounters slow = counters(kFivePackets, kSlow);
+  EXPECT_GT(slow.np_cnp_sent, 0u);
+  EXPECT_EQ(slow.np_ecn_marked_roce_packets, 0u);
+  EXPECT_EQ(counters(0, kSlow), CongestionCounters{}) << "no threshold";
+  EXPECT_EQ(counters(kFivePackets, kFast), CongestionCounters{}) << "never more than four packets";
+}
+
 TEST(CongestionTest, a_notification_for_a_queue_pair_without_controller_is_counted_and_ignored) {
   for (const bool is_light : {false, true}) {
     MarkedNet net(marked_setting(is_light, "none"), {3});

@@ -234,6 +234,42 @@ TEST(TrailTest, an_unsignaled_message_is_explained_up_to_its_acknowledgement) {
   EXPECT_EQ(watcher.all[0].end_ps, acknowledged[0].time_ps);
 }
 
+// Of several losses the first since the last repetition has a name, and the place where it happened.
+TEST(TrailTest, time_lost_names_the_buffer_or_link_that_lost_the_packet) {
+  struct Case {
+    ib::DropReason reason;
+    std::string name;
+    TrailKind kind;
+  };
+  for (const Case& one : {Case{ib::DropReason::kOutputQueue, "lost in a full buffer: timeout", TrailKind::kWaitFor},
+                          Case{ib::DropReason::kLinkDown, "lost on a dead link: timeout", TrailKind::kWaitFor},
+                          Case{ib::DropReason::kLostOnLink, "lost on a dead link: timeout", TrailKind::kWaitFor},
+                          Case{ib::DropReason::kHeadLifetime, "lost: timeout", TrailKind::kWait}}) {
+    PairOptions options;
+    options.path.timeout = 8;
+    Pair pair(options);
+    Watcher watcher;
+    pair.world.tracer.add(watcher);
+    int lost = 1;
+    pair.world.to_server.keep = [&](ib::Packet& packet) {
+      if (lost-- <= 0) return true;
+      packet.trail.note_loss(ib::loss_of(one.reason), ComponentId{77});
+      packet.trail.note_loss(TrailLoss::kFullBuffer, ComponentId{78});
+      return false;
+    };
+    if (ib::loss_of(one.reason) == TrailLoss::kUnnamed) pair.world.to_server.keep = [&](ib::Packet&) { return lost-- <= 0; };
+    pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 64)});
+    pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+    pair.world.run();
+    ASSERT_EQ(watcher.all.size(), 2u);
+    EXPECT_GT(watcher.all[0].of(one.name, one.kind), 1'000'000'000) << one.name;
+    for (const TrailStep& step : watcher.all[0].steps) {
+      if (step.part.name != one.name || one.kind != TrailKind::kWaitFor) continue;
+      EXPECT_EQ(waited_for(step.part), ComponentId{77});
+    }
+  }
+}
+
 TEST(TrailTest, time_lost_with_a_packet_lasts_from_its_handing_over_until_it_is_sent_again) {
   PairOptions options;
   options.path.timeout = 8;

@@ -41,7 +41,7 @@ class CongestionAgentTest : public testing::Test {
     mad::put_header(mad, header);
     congestion::put_key(mad, key);
     congestion::put_data(mad, data);
-    return agent.answer(mad, 1, instant_from_ps(2'048'000));
+    return agent.answer(mad, 1, now);
   }
   static std::uint16_t status(const std::optional<ib::Mad>& answer) {
     EXPECT_EQ(mad::header_of(answer.value()).method, mad::kGetResponse);
@@ -57,6 +57,7 @@ class CongestionAgentTest : public testing::Test {
     return value;
   }
 
+  Instant now = instant_from_ps(2'048'000);
   Node node;
   MarkingPorts hardware;
   CongestionAgent agent{node, hardware};
@@ -163,6 +164,44 @@ TEST_F(CongestionAgentTest, a_wrong_key_is_counted_and_gets_no_answer) {
   const auto own = read<congestion::KeyInfo>(ask(mad::kGet, congestion::kCongestionKeyInfo, {}, 0, 5));
   EXPECT_EQ(own.key, 5u);
   EXPECT_EQ(own.violations, 1u) << "Set has written 0";
+}
+
+// From the first wrong key on; a right one ends it.
+TEST_F(CongestionAgentTest, a_lease_that_has_passed_lets_any_manager_take_over) {
+  const auto set = [&](std::uint64_t key) {
+    return ask(mad::kSet, congestion::kSwitchCongestionSetting, {}, 0, key).has_value();
+  };
+  const congestion::KeyInfo key{.key = 5, .lease_period = 2};
+  EXPECT_EQ(status(ask(mad::kSet, congestion::kCongestionKeyInfo, key.encode())), 0);
+  now += std::chrono::seconds(10);
+  EXPECT_FALSE(set(6)) << "the lease begins";
+  now += std::chrono::milliseconds(1'999);
+  EXPECT_FALSE(set(6));
+  EXPECT_TRUE(set(5)) << "ends it";
+  now += std::chrono::seconds(10);
+  EXPECT_FALSE(set(6));
+  now += std::chrono::seconds(2);
+  EXPECT_TRUE(set(6)) << "to the picosecond";
+  EXPECT_EQ(status(ask(mad::kSet, congestion::kCongestionKeyInfo, congestion::KeyInfo{.key = 7}.encode(), 0, 6)), 0);
+  now += std::chrono::seconds(1'000);
+  EXPECT_FALSE(set(5));
+  now += std::chrono::seconds(1'000);
+  EXPECT_FALSE(set(5)) << "period 0";
+  EXPECT_TRUE(set(7));
+}
+
+TEST_F(CongestionAgentTest, class_port_info_keeps_where_traps_go) {
+  congestion::TrapTarget target{.service_level = 3, .lid = 9, .pkey = 0x8001, .qp = 1, .qkey = 0x8001'0000};
+  target.gid.raw[15] = 1;
+  congestion::Data data = target.encode();
+  data[0] = std::byte{9};
+  const auto answer = ask(mad::kSet, congestion::kClassPortInfo, data);
+  EXPECT_EQ(status(answer), 0);
+  EXPECT_EQ(number(answer, 64, 16), 0x0102u) << "of the agent, whatever is set";
+  EXPECT_EQ(number(answer, 66, 16), 1u) << "traps are sent";
+  EXPECT_EQ(number(ask(mad::kGet, congestion::kClassPortInfo), 124, 32), 0x0009'8001u) << "TrapLID, TrapP_Key";
+  EXPECT_EQ(agent.trap_target().service_level, 3);
+  EXPECT_EQ(agent.trap_target().gid, target.gid);
 }
 
 TEST_F(CongestionAgentOfAdapterTest, settings_reach_the_port) {

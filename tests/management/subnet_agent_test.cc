@@ -15,6 +15,7 @@ using mad::smp::PortState;
 
 struct Hardware final : NodeHardware {
   void on_port_set(std::uint8_t port) override { ports.push_back(port); }
+  void on_turn_lanes_set(std::uint8_t in, std::uint8_t out) override { turns.emplace_back(in, out); }
   void on_arbitration_set(std::uint8_t port) override { arbitrations.push_back(port); }
   void set_link(std::uint8_t, bool up) override { links.push_back(up); }
   void on_forwarding_set() override { ++forwarding; }
@@ -24,6 +25,7 @@ struct Hardware final : NodeHardware {
   std::vector<std::uint8_t> ports, arbitrations;
   std::vector<bool> links;
   int forwarding = 0, multicast = 0;
+  std::vector<std::pair<std::uint8_t, std::uint8_t>> turns;
 };
 
 class SubnetAgentTest : public testing::Test {
@@ -190,6 +192,24 @@ TEST_F(SubnetAgentTest, keys_and_lanes_are_of_the_port_that_the_modifier_names) 
   data[0] = std::byte{0x12};
   EXPECT_EQ(status(ask(mad::kSet, mad::smp::kSlToVlTable, 1u << 8 | 3, data)), 0);
   EXPECT_EQ(node.ports[3].sl_to_vl[1], 2);
+}
+
+// IBA 14.2.5.8: of an input and an output.
+TEST_F(SubnetAgentTest, lanes_are_of_a_pair_of_ports) {
+  const auto lane = [&](std::uint32_t in) {
+    return std::to_integer<int>(mad::smp::data_of(ask(mad::kGet, mad::smp::kSlToVlTable, in << 8 | 3).value())[0]) >> 4;
+  };
+  mad::smp::Data data{};
+  data[0] = std::byte{0x10};
+  EXPECT_EQ(status(ask(mad::kSet, mad::smp::kSlToVlTable, 1u << 8 | 3, data)), 0);
+  EXPECT_EQ(lane(1), 1);
+  EXPECT_EQ(lane(2), 1) << "has none of its own";
+  data[0] = std::byte{0x20};
+  EXPECT_EQ(status(ask(mad::kSet, mad::smp::kSlToVlTable, 2u << 8 | 3, data)), 0);
+  EXPECT_EQ(lane(1), 1);
+  EXPECT_EQ(lane(2), 2);
+  EXPECT_EQ(hardware.turns, (std::vector<std::pair<std::uint8_t, std::uint8_t>>{{1, 3}, {2, 3}}));
+  EXPECT_EQ(status(ask(mad::kSet, mad::smp::kSlToVlTable, 9u << 8 | 3, data)), mad::kInvalidField);
 }
 
 }  // namespace

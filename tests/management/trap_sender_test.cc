@@ -147,5 +147,85 @@ TEST_F(TrapSenderTest, there_is_none_without_a_manager_or_an_address_of_its_own)
   EXPECT_EQ(traps.pending(), 0u);
 }
 
+// Wrong keys of congestion control are reported to where ClassPortInfo says, by datagrams of that class.
+struct Unused final : NodeHardware, PortCounters, CongestionHardware {
+  void on_port_set(std::uint8_t) override {}
+  void on_turn_lanes_set(std::uint8_t, std::uint8_t) override {}
+  void on_arbitration_set(std::uint8_t) override {}
+  void set_link(std::uint8_t, bool) override {}
+  void on_forwarding_set() override {}
+  void on_multicast_set() override {}
+  ib::KeyViolations& key_violations(std::uint8_t) override { return violations; }
+  PortCounts counts(std::uint8_t) const override { return {}; }
+  void set_marking(std::uint8_t, const ib::MarkingSetting&) override {}
+  void set_injection(const ib::InjectionSetting&) override {}
+  ib::MarkingLog* marking_log() override { return nullptr; }
+  ib::InjectionLog* injection_log() override { return nullptr; }
+  ib::KeyViolations violations;
+};
+
+class CongestionTrapTest : public TrapSenderTest {
+ protected:
+  static constexpr std::uint64_t kKey = 5;
+
+  void receive(std::uint8_t method, std::uint16_t attribute, const mad::congestion::Data& data,
+               std::uint64_t key, std::uint64_t transaction = 1) {
+    ib::ManagementDatagram datagram;
+    datagram.lid = ib::Lid{11};
+    mad::Header header;
+    header.management_class = mad::kCongestionControl;
+    header.class_version = mad::congestion::kClassVersion;
+    header.method = method;
+    header.attribute_id = attribute;
+    header.transaction_id = transaction;
+    mad::put_header(datagram.mad, header);
+    mad::congestion::put_key(datagram.mad, key);
+    mad::congestion::put_data(datagram.mad, data);
+    agents.receive(datagram, 1, engine.now());
+    engine.run_until(engine.now() + kWork);
+  }
+
+  Unused unused;
+  NodeAgents agents{engine, ComponentId{0}, node, unused, unused, unused, outlet};
+};
+
+TEST_F(CongestionTrapTest, a_wrong_key_is_reported_until_it_is_repressed) {
+  receive(mad::kSet, mad::congestion::kCongestionKeyInfo, mad::congestion::KeyInfo{.key = kKey}.encode(), 0);
+  receive(mad::kSet, mad::congestion::kCaCongestionSetting, {}, 6);
+  engine.run_until(engine.now() + kTimeout);
+  ASSERT_EQ(outlet.sent.size(), 1u) << "the answer to the first; nobody has asked for traps";
+  const mad::congestion::TrapTarget target{.service_level = 2, .lid = 3, .pkey = 0x8001, .qp = 1, .qkey = 0x8001'0000};
+  receive(mad::kSet, mad::congestion::kClassPortInfo, target.encode(), kKey);
+  outlet.sent.clear();
+  receive(mad::kSet, mad::congestion::kCaCongestionSetting, {}, 6);
+  engine.run_until(engine.now() + kTimeout + kWork);
+  ASSERT_EQ(outlet.sent.size(), 2u) << "repeated after a timeout";
+  const ib::ManagementDatagram& trap = outlet.sent[0];
+  EXPECT_EQ(trap.lid, ib::Lid{3});
+  EXPECT_EQ(trap.pkey, 0x8001);
+  EXPECT_EQ(trap.service_level, ib::ServiceLevel{2});
+  EXPECT_FALSE(trap.is_subnet_management());
+  EXPECT_EQ(trap.remote_queue, ib::Qpn{1});
+  const mad::Header header = mad::header_of(trap.mad);
+  EXPECT_EQ(header.management_class, mad::kCongestionControl);
+  EXPECT_EQ(header.method, mad::kTrap);
+  EXPECT_EQ(header.attribute_id, mad::congestion::kNotice);
+  std::array<std::byte, Notice::kBytes> bytes{};
+  std::copy_n(trap.mad.begin() + 64, bytes.size(), bytes.begin());
+  const Notice notice = Notice::decode(bytes);
+  EXPECT_EQ(notice.type, Notice::Type::kSecurity);
+  EXPECT_EQ(notice.trap_number, 0);
+  EXPECT_EQ(notice.issuer_lid, 7);
+  const auto details = mad::decode_details<mad::BadCongestionKeyDetails>(notice.details);
+  EXPECT_EQ(details.source_lid, 11);
+  EXPECT_EQ(details.method, mad::kSet);
+  EXPECT_EQ(details.attribute_id, mad::congestion::kCaCongestionSetting);
+  EXPECT_EQ(details.key, 6u);
+  EXPECT_EQ(details.qp, 1u);
+  receive(mad::kTrapRepress, mad::congestion::kNotice, {}, 0, header.transaction_id);
+  engine.run();
+  EXPECT_EQ(outlet.sent.size(), 2u);
+}
+
 }  // namespace
 }  // namespace verbatim::management

@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
+#include <utility>
 
 #include "tests/equality/both_modes.h"
 
@@ -101,21 +103,107 @@ TEST_F(OpenSm, answers_while_it_runs) {
   EXPECT_NE(run.output("h3").find("SMINFO_MASTER"), std::string::npos) << run.story();
 }
 
-// Four hosts write to h, one of them from the other switch, over the cable that v and w use, too; it has room for both.
+// A torus of 6 x 5 whose switch at (3, 2) has failed: the hosts and switches that are left.
+class OpenSmTorus : public OpenSm {
+ protected:
+  static constexpr int kX = 6, kY = 5, kFailed = 3 * kY + 2;
+  static std::uint64_t guid_of(int place) { return 0x200000u + 16u * static_cast<unsigned>(place); }
+  static std::string name_of(char kind, int place) { return kind + std::to_string(place / kY) + std::to_string(place % kY); }
+
+  // `manager`: none, or the simulation's own, which has the failed switch as one without cables.
+  nlohmann::json torus(const std::string& manager) const {
+    std::ofstream(folder_.path() + "/lanes.json")
+        << R"({"profile": "switch", "name": "lanes", "virtual_lanes": 8})";
+    std::ofstream(folder_.path() + "/eight.json")
+        << R"({"profile": "hca", "name": "eight", "virtual_lanes": 8})";
+    nlohmann::json hosts, switches, links, names;
+    const auto join = [&](const std::string& a, const std::string& b) {
+      links.push_back({{"a", a}, {"b", b}, {"rate", "EDR 4x"}, {"length", "2 m"}});
+    };
+    for (int place = 0; place < kX * kY; ++place) {
+      const std::string own = name_of('s', place);
+      names.push_back(own);
+      std::ostringstream guid;
+      guid << "0x" << std::hex << guid_of(place);
+      if (place != kFailed || manager != "none")
+        switches.push_back(
+            {{"name", own}, {"profile", "lanes"}, {"ports", 8}, {"node", {{"guid", guid.str()}}}});
+      if (place != kFailed)
+        hosts.push_back({{"name", name_of('h', place)}, {"hca", "eight"}, {"cpu", "cpu"}});
+      if (place != kFailed) join(name_of('h', place), own + ":1");
+      const int right = (place / kY + 1) % kX * kY + place % kY, up = place / kY * kY + (place % kY + 1) % kY;
+      if (place != kFailed && right != kFailed) join(own + ":2", name_of('s', right) + ":3");
+      if (place != kFailed && up != kFailed) join(own + ":4", name_of('s', up) + ":5");
+    }
+    nlohmann::json topology = {{"name", "torus"}, {"hosts", hosts}, {"switches", switches}, {"links", links}};
+    if (manager == "none") {
+      topology["subnet_manager"] = "none";
+    } else {
+      topology["routing_engine"] = "torus-2QoS,no_fallback";
+      topology["torus_2qos"] = {{"shape", "torus 6 5"}, {"switches", names}};
+    }
+    return topology;
+  }
+
+  // Of dump_fts: port by switch and host.
+  static std::map<std::pair<std::string, std::string>, int> tables_of(const std::string& output) {
+    std::map<std::pair<std::string, std::string>, int> tables;
+    std::istringstream lines(output);
+    std::string from;
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t name = line.rfind('(');
+      if (line.find("nicast lids") != std::string::npos) from = line.substr(name + 1, 3);
+      const std::size_t adapter = line.find("Channel Adapter portguid"), quote = line.find('\'');
+      if (adapter != std::string::npos)
+        tables[{from, line.substr(quote + 1, 3)}] = std::stoi(line.substr(7, 3));
+    }
+    return tables;
+  }
+};
+
+TEST_F(OpenSmTorus, has_the_tables_of_the_simulations_engine_around_a_failed_switch) {
+  std::ostringstream seed;
+  seed << "torus 6 5 1\n"
+       << std::hex << "xp_link 0x" << guid_of(0) << " 0x" << guid_of(kY) << "\nyp_link 0x" << guid_of(0)
+       << " 0x" << guid_of(1) << "\n";
+  const std::string file = folder_.path() + "/torus.conf";
+  std::ofstream(file) << seed.str();
+  nlohmann::json manager =
+      program("h00", "opensm -o -f /dev/stdout -Q -R torus-2QoS --torus_config /tmp/torus.conf");
+  manager["files"] = {{"/tmp/torus.conf", file}};
+  const support::RunReport theirs =
+      support::run({.scenario = write(torus("none"), {manager, program("h00", "dump_fts", "30 s")})});
+  EXPECT_EQ(theirs.code, 0) << theirs.story();
+  EXPECT_NE(theirs.output("h00.1").find("torus-2QoS tables configured on all switches"), std::string::npos)
+      << theirs.story();
+  const support::RunReport ours =
+      support::run({.scenario = write(torus("simulated"), nlohmann::json::array({program("h00", "dump_fts")}))});
+  EXPECT_EQ(ours.code, 0) << ours.story();
+  const auto tables = tables_of(ours.output("h00"));
+  constexpr std::size_t kLeft = kX * kY - 1;
+  EXPECT_EQ(tables.size(), kLeft * kLeft);
+  EXPECT_EQ(tables, tables_of(theirs.output("h00.2")));
+}
+
+// Four hosts write to h, one of them from the other switch, over the cable that v and w use, too; it has room
+// for both.
 nlohmann::json hot_spot() {
   nlohmann::json hosts, links;
   const auto add = [&](const char* name, const char* port) {
     hosts.push_back({{"name", name}, {"hca", "edr_hca"}});
     links.push_back({{"a", name}, {"b", port}, {"rate", "EDR 4x"}, {"length", "5 m"}});
   };
-  constexpr std::pair<const char*, const char*> kCables[] = {{"a", "s0:1"}, {"v", "s0:2"}, {"b", "s1:1"}, {"c", "s1:2"},
-                                                            {"d", "s1:4"}, {"h", "s1:5"}, {"w", "s1:6"}};
+  constexpr std::pair<const char*, const char*> kCables[] = {{"a", "s0:1"}, {"v", "s0:2"}, {"b", "s1:1"},
+                                                             {"c", "s1:2"}, {"d", "s1:4"}, {"h", "s1:5"},
+                                                             {"w", "s1:6"}};
   for (const auto& [name, port] : kCables) add(name, port);
   links.push_back({{"a", "s0:3"}, {"b", "s1:3"}, {"rate", "HDR 4x"}, {"length", "5 m"}});
   return {{"name", "hot_spot"},
           {"subnet_manager", "none"},
           {"hosts", hosts},
-          {"switches", {{{"name", "s0"}, {"profile", "quantum"}, {"ports", 8}}, {{"name", "s1"}, {"profile", "quantum"}, {"ports", 8}}}},
+          {"switches",
+           {{{"name", "s0"}, {"profile", "quantum"}, {"ports", 8}},
+            {{"name", "s1"}, {"profile", "quantum"}, {"ports", 8}}}},
           {"links", links}};
 }
 

@@ -122,6 +122,10 @@ const workload::Flow& Fabric::add(config::FlowSpec flow) {
   return *config::add_traffic(*simulation_, config::traffic_of({flow}), workload_).front();
 }
 
+const workload::GraphRun& Fabric::add(const config::DrawnGraph& graph) {
+  return *config::add_graphs(*simulation_, {graph}, workload_).front();
+}
+
 void Fabric::add_faults(const std::vector<Json>& faults) {
   std::vector<config::FaultSpec> specs;
   config::Diagnostics diagnostics;

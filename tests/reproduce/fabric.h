@@ -60,6 +60,8 @@ class Fabric {
 
   // `flow.from` and `flow.to` are hosts. Before the first event, as are the faults.
   const workload::Flow& add(config::FlowSpec flow);
+  // Its spec outlives the run.
+  const workload::GraphRun& add(const config::DrawnGraph& graph);
   void add_faults(const std::vector<Json>& faults);
   // Until all flows are done, nothing can happen any more, or `end`.
   void run(Instant end = kEndOfTime);

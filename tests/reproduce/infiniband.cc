@@ -101,11 +101,19 @@ double victims_percent(bool with_control) {
   return victims(true) / victims(false) * 100;
 }
 
-Shape ring(std::size_t size) {
+// With a routing engine of OpenSM's switches and adapters have four lanes, to break circles.
+Shape ring(std::size_t size, const std::string& engine = "") {
   Shape shape("infiniband");
+  std::string switch_profile = kSwitch, adapter = kAdapter;
+  if (!engine.empty()) {
+    constexpr int kLanes = 4;
+    shape.set("routing_engine", engine);
+    shape.profile(switch_profile = "switch_of_four_lanes", changed_profile(kSwitch, {{"virtual_lanes", kLanes}}));
+    shape.profile(adapter = "adapter_of_four_lanes", changed_profile(kAdapter, {{"virtual_lanes", kLanes}}));
+  }
   for (std::size_t i = 0; i < size; ++i) {
-    shape.fabric_switch(numbered("s", i), kSwitch);
-    shape.host(numbered("h", i), kAdapter);
+    shape.fabric_switch(numbered("s", i), switch_profile);
+    shape.host(numbered("h", i), adapter);
     shape.cable(numbered("h", i), numbered("s", i), kEdr);
   }
   for (std::size_t i = 0; i < size; ++i) shape.cable(numbered("s", i), numbered("s", (i + 1) % size), kEdr);
@@ -125,21 +133,21 @@ Simulated measure_infiniband(const Wanted& wanted) {
 
 Simulated measure_credit_loop(const Wanted&) {
   Simulated simulated;
-  for (const std::size_t size : {4, 5}) {
-    const Shape shape = ring(size);
+  const auto add = [&](const std::string& key, std::size_t size, const Shape& shape) {
     Fabric fabric(shape);
     for (std::size_t i = 0; i < size; ++i) fabric.add(endless_flow(numbered("h", i), numbered("h", (i + 2) % size)));
     // Nothing moves any more, long before switches drop what waits at the heads of their queues (1 s).
     const std::vector<std::uint64_t> bytes = progress(fabric);
-    const std::string key = ".ring_" + std::to_string(size);
-    simulated["deadlock" + key] = sum(bytes, 0, size) == 0 ? 1 : 0;
+    simulated["deadlock." + key] = sum(bytes, 0, size) == 0 ? 1 : 0;
     config::Diagnostics diagnostics;
     config::warn_of_device_limits(fabric.topology(), diagnostics);
     const bool is_named = std::ranges::any_of(diagnostics.warnings(), [](const config::Finding& warning) {
       return warning.text.find("wait for each other's buffers in a circle") != std::string::npos;
     });
-    simulated["named_by_check" + key] = is_named ? 1 : 0;
-  }
+    simulated["named_by_check." + key] = is_named ? 1 : 0;
+  };
+  for (const std::size_t size : {4, 5}) add("ring_" + std::to_string(size), size, ring(size));
+  for (const std::string engine : {"lash", "dfsssp"}) add(engine + "_5", 5, ring(5, engine));
   return simulated;
 }
 

@@ -44,9 +44,10 @@ std::optional<double> write_gbps(const Shape& shape, const std::string& size, co
 }
 
 // Hosts h0 to h2 with ConnectX-5 around a leaf that neither pauses nor marks, and has 5.2 MB.
-Shape lossy_leaf() {
+Shape lossy_leaf(Json changes = Json::object()) {
   // One of eight priorities is lossless, and carries nothing.
-  const Json adapter = changed_profile("connectx5", {{"virtual_lanes", 8}});
+  changes["virtual_lanes"] = 8;
+  const Json adapter = changed_profile("connectx5", changes);
   const Json leaf = changed_profile("spectrum", {{"shared_memory",
                                                   {{"size", "5200000 B"},
                                                    {"reserved", "0 B"},
@@ -63,6 +64,16 @@ Shape lossy_leaf() {
     shape.cable(host, "leaf", "100 Gbps", {{"pfc", {{"lossless_priorities", "7"}}}});
   }
   return shape;
+}
+
+// The receive buffer that the source has measured: it drains at 96.6 Gb/s, a packet of 4,096 in 339 ns, and when the next packet
+// would not fit the sender is notified, once in 3.53 ms for each queue pair.
+Json measured_receive_buffer() {
+  constexpr int kCyclesPerPacket = 203;  // of 600 MHz
+  return {{"receive_buffer", "262016 B"},
+          {"receive_check", {{"interval_cycles", kCyclesPerPacket}}},
+          {"congestion_control",
+           {{"cnp_receive_buffer", "257000 B"}, {"min_time_between_cnps", "3530 us"}, {"cnp_scope", "queue-pair"}}}};
 }
 
 struct Program {
@@ -86,13 +97,13 @@ support::RunReport run_programs(const Shape& shape, const std::vector<Program>& 
 
 // Figures that a reader of a port's counters has printed.
 struct Counters {
-  double data = 0, packets = 0;
+  double data = 0, packets = 0, notifications = 0;
 };
 std::string reader(const std::string& direction) {
-  const std::string folder = "/sys/class/infiniband/mlx5_0/ports/1/counters/port_" + direction;
-  return "cat " + folder + "_data " + folder + "_packets";
+  const std::string port = "/sys/class/infiniband/mlx5_0/ports/1/", counter = port + "counters/port_" + direction;
+  return "cat " + counter + "_data " + counter + "_packets " + port + "hw_counters/np_cnp_sent";
 }
-// Those of all programs whose output is two numbers, in the order of their reading.
+// Those of all programs whose output is three numbers, in the order of their reading.
 std::vector<Counters> counters_of(const support::RunReport& run) {
   std::vector<Counters> all;
   for (const auto& [name, text] : run.outputs) {
@@ -100,7 +111,7 @@ std::vector<Counters> counters_of(const support::RunReport& run) {
     std::istringstream stream(text);
     Counters read;
     std::string rest;
-    if (stream >> read.data >> read.packets && !(stream >> rest)) all.push_back(read);
+    if (stream >> read.data >> read.packets >> read.notifications && !(stream >> rest)) all.push_back(read);
   }
   std::ranges::sort(all, {}, &Counters::packets);
   return all;
@@ -149,27 +160,38 @@ Simulated measure_connectx5_sizes(const Wanted& wanted) {
   return simulated;
 }
 
-Simulated measure_connectx5_incast(const Wanted&) {
-  Simulated simulated;
-  const Shape shape = lossy_leaf();
+namespace {
+
+constexpr double kQueuePairs = 8;  // of both programs
+
+void add_incast(Simulated& simulated, const std::string& prefix, const Shape& shape) {
   const support::RunReport incast = run_programs(shape, {{"h0", bandwidth_program(18515)},
                                                          {"h0", bandwidth_program(18516)},
                                                          {"h1", bandwidth_program(18515) + " h0"},
                                                          {"h2", bandwidth_program(18516) + " h0"},
                                                          {"h0", reader("rcv"), kWindowBegins},
                                                          {"h0", reader("rcv"), kWindowEnds}});
-  if (incast.code == 0) {
-    const double first = reported_gbps(incast, "h1"), second = reported_gbps(incast, "h2");
-    simulated["incast.goodput"] = first + second;
-    simulated["incast.share"] = first / (first + second) * 100;
-    const std::vector<Counters> read = counters_of(incast);
-    if (read.size() == 2) {
-      simulated["incast.wire"] = wire_percent(read[0], read[1], kWindowSeconds);
-      constexpr double kPacketGigabits = 4096 * 8 / 1e9;
-      const double arrived_gbps = (read[1].packets - read[0].packets) * kPacketGigabits / kWindowSeconds;
-      simulated["incast.tax"] = (1 - (first + second) / arrived_gbps) * 100;
-    }
-  }
+  if (incast.code != 0) return;
+  const double first = reported_gbps(incast, "h1"), second = reported_gbps(incast, "h2");
+  simulated[prefix + ".goodput"] = first + second;
+  simulated[prefix + ".share"] = first / (first + second) * 100;
+  const std::vector<Counters> read = counters_of(incast);
+  if (read.size() != 2) return;
+  simulated[prefix + ".wire"] = wire_percent(read[0], read[1], kWindowSeconds);
+  constexpr double kPacketGigabits = 4096 * 8 / 1e9;
+  const double arrived_gbps = (read[1].packets - read[0].packets) * kPacketGigabits / kWindowSeconds;
+  simulated[prefix + ".tax"] = (1 - (first + second) / arrived_gbps) * 100;
+  simulated[prefix + ".notifications"] = (read[1].notifications - read[0].notifications) / kWindowSeconds / kQueuePairs;
+}
+
+}  // namespace
+
+Simulated measure_connectx5_incast(const Wanted& wanted) {
+  Simulated simulated;
+  const Shape shape = lossy_leaf();
+  add_incast(simulated, "incast", shape);
+  const auto is_of_buffer = [](const std::string& key) { return key.starts_with("receive_buffer."); };
+  if (std::ranges::any_of(wanted, is_of_buffer)) add_incast(simulated, "receive_buffer", lossy_leaf(measured_receive_buffer()));
   const support::RunReport fan_out = run_programs(shape, {{"h1", bandwidth_program(18515)},
                                                           {"h2", bandwidth_program(18516)},
                                                           {"h0", bandwidth_program(18515) + " h1"},

@@ -118,6 +118,37 @@ TEST(Flows, an_incast_leaves_figures_of_ports_adapters_and_times) {
   EXPECT_EQ(times[1]["longest_ps"], longest);
 }
 
+// The table and the rows agree; a flow that meets nobody takes its ideal time, and four of equal size into one host four of it.
+TEST(Flows, have_their_ideal_time_and_their_slowdown) {
+  const support::TemporaryFolder folder;
+  const std::string table = folder.path() + "/flows.csv";
+  const RunReport alone = Scenario(R"("flows": [)" + kFlow + "]").run();
+  EXPECT_GE(alone.report["flows"][0]["slowdown"], 1.0);
+  EXPECT_LT(alone.report["flows"][0]["slowdown"], 1.002) << alone.report["flows"][0];
+  const RunReport result = support::run({.scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json", .options = {"--flows", table}});
+  ASSERT_EQ(result.code, 0) << result.story();
+  std::istringstream lines(support::text_of_file(table));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "flow,workload,from,to,operation,bytes,start_ps,finish_ps,acknowledged,mbps,status,ideal_ps,slowdown");
+  double most = 0;
+  for (const auto& flow : result.report["flows"]) {
+    const auto took = flow["finish_ps"].get<std::int64_t>() - flow["start_ps"].get<std::int64_t>();
+    const auto ideal = flow["ideal_ps"].get<std::int64_t>();
+    EXPECT_GT(ideal, (8 << 20) * 80) << "8 MiB at 100 Gbps";
+    EXPECT_EQ(flow["slowdown"], static_cast<double>(took * 1000 / ideal) / 1000);
+    most = std::max(most, flow["slowdown"].get<double>());
+    std::getline(lines, line);
+    const std::string end = "," + std::to_string(ideal) + "," + flow["slowdown"].dump();
+    EXPECT_TRUE(line.ends_with(end) || line.ends_with(end + "0") || line.ends_with(end + "00")) << line << " " << end;
+  }
+  EXPECT_GT(most, 3.0);
+  const auto& all = result.report["flow_times"].back();
+  EXPECT_EQ(all["most_slowdown"], most);
+  EXPECT_LE(all["p50_slowdown"], all["p95_slowdown"]);
+  EXPECT_LE(all["p95_slowdown"], all["p99_slowdown"]);
+}
+
 // Values of a series file by what, where and number, in the order of time.
 using Values = std::map<std::string, std::vector<std::pair<double, double>>>;
 Values values_of(const std::string& path) {
@@ -207,6 +238,7 @@ TEST(Flows, many_are_shown_as_percentiles_by_size) {
   for (std::string line; std::getline(lines, line);) all.push_back(line);
   ASSERT_EQ(all.size(), 5u) << result.out;
   EXPECT_THAT(all[0], HasSubstr("p50"));
+  EXPECT_THAT(all[0], HasSubstr("p99 slowdown"));
   EXPECT_TRUE(all[1].starts_with("1 KiB "));
   EXPECT_TRUE(all[2].starts_with("64 KiB "));
   EXPECT_TRUE(all[3].starts_with("1 MiB "));
@@ -232,7 +264,29 @@ TEST(Flows, a_message_waits_for_the_port_that_pauses_its_sender) {
   for (std::string line; std::getline(lines, line);) {
     if (line.find("paused by the far end") != std::string::npos) found += line + "\n";
   }
-  EXPECT_THAT(found, ::testing::ContainsRegex("where=port/h[1-4]:1 part=.output: paused by the far end. for=port/leaf0:[2-5]"));
+  EXPECT_THAT(found, ::testing::ContainsRegex(
+                         "where=port/h[1-4]:1 part=.output: paused by the far end, whose shared buffer is full. for=port/leaf0:[2-5]"));
+}
+
+// A cable between switches goes down under a flow: until the switches have other routes, packets are lost there.
+TEST(Flows, a_message_that_waits_for_new_routes_names_the_dead_link) {
+  for (const std::string layer : {"infiniband", "roce"}) {
+    const support::TemporaryFolder folder;
+    std::ofstream(folder.path() + "/t.json")
+        << R"({"name": "t", "link_layer": ")" << layer << R"(", "generate": {"shape": "leaf_spine", "hosts": 8, "hosts_per_leaf": 4, "spines": 2,
+              "rate": ")" << (layer == "roce" ? "100 Gbps" : "EDR") << R"("}})";
+    std::ofstream(folder.path() + "/s.json")
+        << R"({"topology": "t.json", "flows": [{"from": "h0", "to": "h4", "bytes": "4 MiB"}, {"from": "h1", "to": "h5", "bytes": "4 MiB"},
+              {"from": "h2", "to": "h6", "bytes": "4 MiB"}, {"from": "h3", "to": "h7", "bytes": "4 MiB"}],
+              "faults": [{"action": "link_down", "link": "leaf0:5", "at": "100 us"}]})";
+    const std::string tables = folder.path() + "/latency.txt";
+    const RunReport result = support::run({.scenario = folder.path() + "/s.json", .options = {"--explain-latency=" + tables}});
+    ASSERT_EQ(result.code, 0) << result.story();
+    EXPECT_THAT(support::text_of_file(tables), ::testing::ContainsRegex("lost on a dead link: timeout, port/(leaf0:5|spine0:1)"))
+        << layer;
+    EXPECT_GT(result.report["congestion"]["route_changes"], 0) << layer;
+    EXPECT_THAT(result.err, ::testing::ContainsRegex("congestion: [0-9]+ changes? of routes")) << layer;
+  }
 }
 
 TEST(Flows, without_congestion_nothing_is_said_of_it) {

@@ -67,7 +67,8 @@ TEST(CreditLoops, a_level_that_is_dropped_at_one_switch_breaks_the_circle) {
   const Plan planned = plan(graph.nodes, graph.cables);
   const auto with = [&](std::uint8_t lane_at_s2) {
     return credit_loop_text(graph.nodes, find_credit_loop(graph.nodes, graph.cables, planned,
-                                                          [&](std::size_t node, PortNumber, std::uint8_t) -> std::uint8_t {
+                                                          [&](std::size_t node, PortNumber, PortNumber,
+                                                              std::uint8_t) -> std::uint8_t {
                                                             return graph.nodes[node].name == "s2" ? lane_at_s2 : 0;
                                                           }));
   };

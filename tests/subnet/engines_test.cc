@@ -2,134 +2,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <algorithm>
-#include <map>
-#include <set>
-
-#include "sim/subnet/credit_loops.h"
-#include "tests/subnet/graphs.h"
+#include "tests/subnet/planned.h"
 
 namespace verbatim::subnet {
 namespace {
-
-using fabric::PortNumber;
-
-constexpr std::uint32_t kLanes = 8;
-
-Routing by(Engine engine, std::vector<std::size_t> roots = {}) {
-  return {.engines = {engine}, .no_fallback = false, .roots = std::move(roots), .torus = {}, .lanes = kLanes};
-}
-
-Plan plan_by(const Graph& graph, const Routing& routing, const Plan* before = nullptr) {
-  return plan(graph.nodes, graph.cables, false, routing, before);
-}
-
-// Lanes that the engine asks for, else that with the level's number.
-LaneOf lanes_of(const Plan& plan) {
-  return [&plan](std::size_t node, PortNumber port, std::uint8_t level) -> std::uint8_t {
-    const auto& own = plan.nodes[node].lanes;
-    return fabric::LaneTable(own.empty() ? std::vector<fabric::LevelMapping>{} : own[port.value - 1u])
-        .of(ib::ServiceLevel{level}, kLanes)
-        .value;
-  };
-}
-
-std::string loop_of(const Graph& graph, const Plan& plan) {
-  return credit_loop_text(graph.nodes, find_credit_loop(graph.nodes, graph.cables, plan, lanes_of(plan)));
-}
-
-// The cabling by port.
-class Cabling {
- public:
-  explicit Cabling(const Graph& graph) : graph_(graph) {
-    for (const Cable& cable : graph.cables) {
-      ends_[{cable.a.node, cable.a.port.value}] = cable.b;
-      ends_[{cable.b.node, cable.b.port.value}] = cable.a;
-    }
-  }
-
-  // Switch outputs that a packet from an adapter to another takes, those to adapters, too. Empty: it does not get there.
-  Route route(const Plan& plan, std::size_t from, std::size_t to) const {
-    const std::uint16_t lid = plan.nodes[to].ports[0].lid.value;
-    Route route;
-    const auto first = ends_.find({from, 1});
-    if (first == ends_.end()) return {};
-    for (std::size_t at = first->second.node; at != to;) {
-      if (graph_.nodes[at].kind == NodeKind::kAdapter || route.size() > graph_.nodes.size()) return {};
-      const PortNumber port = plan.nodes[at].forwarding_table.at(lid);
-      const auto next = ends_.find({at, port.value});
-      if (next == ends_.end()) return {};
-      route.push_back({at, port});
-      at = next->second.node;
-    }
-    return route;
-  }
-
- private:
-  const Graph& graph_;
-  std::map<std::pair<std::size_t, std::uint32_t>, Attachment> ends_;
-};
-
-std::vector<std::size_t> nodes_of(const Graph& graph, NodeKind kind) {
-  std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (graph.nodes[i].kind == kind) found.push_back(i);
-  }
-  return found;
-}
-
-std::size_t node_named(const Graph& graph, const std::string& name) {
-  return static_cast<std::size_t>(std::ranges::find(graph.nodes, name, &Node::name) - graph.nodes.begin());
-}
-
-// Pairs of adapters that minimum hops join and `plan` does not.
-std::size_t gaps(const Graph& graph, const Plan& plan) {
-  const Plan all = plan_by(graph, by(Engine::kMinhop));
-  const Cabling cabling(graph);
-  const std::vector<std::size_t> adapters = nodes_of(graph, NodeKind::kAdapter);
-  std::size_t count = 0;
-  for (const std::size_t from : adapters) {
-    for (const std::size_t to : adapters) {
-      if (from != to && cabling.route(plan, from, to).empty() && !cabling.route(all, from, to).empty()) ++count;
-    }
-  }
-  return count;
-}
-
-// A torus of three dimensions at the most, one host at each switch; ports: the host, then up and down along each dimension.
-struct TorusGraph {
-  Graph graph;
-  Torus torus;
-};
-
-TorusGraph torus_of(const std::vector<std::uint32_t>& sizes, bool is_closed = true) {
-  TorusGraph result;
-  std::size_t count = 1;
-  for (const std::uint32_t size : sizes) {
-    result.torus.dimensions.push_back({size, is_closed});
-    count *= size;
-  }
-  for (std::size_t i = 0; i < count; ++i)
-    result.torus.switches.push_back(add_switch(result.graph, "s" + std::to_string(1000 + i), 1, 7));
-  std::size_t stride = count;
-  for (std::uint32_t d = 0; d < sizes.size(); ++d) {
-    stride /= sizes[d];
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t place = i / stride % sizes[d], next = (place + 1) % sizes[d];
-      if (sizes[d] == 1 || (next == 0 && (!is_closed || sizes[d] == 2))) continue;
-      result.graph.cables.push_back(
-          {end(result.torus.switches[i], 2 + 2 * d), end(result.torus.switches[i + next * stride - place * stride], 3 + 2 * d)});
-    }
-  }
-  return result;
-}
-
-Routing torus_2qos(const TorusGraph& of) {
-  Routing routing = by(Engine::kTorus2Qos);
-  routing.torus = of.torus;
-  routing.no_fallback = true;
-  return routing;
-}
 
 TEST(Engines, have_the_names_of_opensm) {
   for (const EngineName& one : kEngineNames) EXPECT_EQ(engine_named(one.name), one.engine);
@@ -388,59 +264,51 @@ TEST(Engines, dor_has_no_loop_in_a_hypercube) {
   EXPECT_NE(loop_of(graph, plan_by(graph, by(Engine::kMinhop))), "");
 }
 
-std::vector<std::uint32_t> random_sizes() {
-  std::vector<std::uint32_t> sizes;
-  for (int d = *rc::gen::inRange(1, 4); d > 0; --d) sizes.push_back(*rc::gen::inRange<std::uint32_t>(1, 6));
-  return sizes;
-}
-
-RC_GTEST_PROP(EnginesProperty, torus_2qos_has_no_loop_in_tori_and_meshes, ()) {
-  const TorusGraph of = torus_of(random_sizes(), *rc::gen::arbitrary<bool>());
-  const Plan plan = plan_by(of.graph, torus_2qos(of));
-  RC_ASSERT(plan.is_routed);
-  RC_ASSERT(gaps(of.graph, plan) == 0u);
-  RC_ASSERT(loop_of(of.graph, plan) == "");
-}
-
-RC_GTEST_PROP(EnginesProperty, torus_2qos_has_none_when_a_cable_is_missing_and_keeps_the_levels, ()) {
-  TorusGraph of = torus_of({*rc::gen::inRange<std::uint32_t>(3, 6), *rc::gen::inRange<std::uint32_t>(3, 6)});
-  const Plan whole = plan_by(of.graph, torus_2qos(of));
-  std::vector<std::size_t> between;
-  for (std::size_t i = 0; i < of.graph.cables.size(); ++i) {
-    if (of.graph.nodes[of.graph.cables[i].a.node].kind == NodeKind::kSwitch &&
-        of.graph.nodes[of.graph.cables[i].b.node].kind == NodeKind::kSwitch)
-      between.push_back(i);
-  }
-  of.graph.cables.erase(of.graph.cables.begin() + static_cast<std::ptrdiff_t>(*rc::gen::elementOf(between)));
-  const Plan broken = plan_by(of.graph, torus_2qos(of));
-  RC_ASSERT(broken.is_routed);
-  RC_ASSERT(gaps(of.graph, broken) == 0u);
-  RC_ASSERT(loop_of(of.graph, broken) == "");
-  for (std::size_t i = 0; i < of.graph.nodes.size(); ++i) {
-    for (std::size_t j = 0; j < of.graph.nodes.size(); ++j) {
-      const ib::Lid a = whole.nodes[i].ports[0].lid, b = whole.nodes[j].ports[0].lid;
-      RC_ASSERT(whole.levels->of(a, b) == broken.levels->of(a, b));
+TEST(Engines, packets_to_groups_flood_trees_that_close_no_loop_with_the_routes) {
+  const Graph tree = leaf_spine({.leaves = 4, .spines = 4, .hosts = 4});
+  Graph broken = tree;
+  const std::size_t leaf0 = node_named(tree, "leaf0");
+  std::erase_if(broken.cables, [&](const Cable& cable) { return cable.a.node == leaf0 && cable.a.port.value == 5; });
+  const Graph circle = ring(6, 2);
+  for (const Engine engine : {Engine::kUpdn, Engine::kDnup, Engine::kFtree, Engine::kLash, Engine::kDfsssp}) {
+    std::vector<std::size_t> roots;
+    for (const char* const spine : {"spine0", "spine1", "spine2", "spine3"}) roots.push_back(node_named(tree, spine));
+    for (const Graph* const graph : {&tree, static_cast<const Graph*>(&broken)}) {
+      const Plan plan = plan_by(*graph, by(engine, engine == Engine::kUpdn || engine == Engine::kFtree
+                                                       ? roots
+                                                       : std::vector<std::size_t>{}));
+      EXPECT_EQ(plan.engine, engine);
+      expect_legal_tree(*graph, plan);
     }
   }
+  for (const Engine engine : {Engine::kUpdn, Engine::kLash, Engine::kDfsssp}) {
+    const Plan plan = plan_by(circle, by(engine, {node_named(circle, "s0")}));
+    EXPECT_EQ(plan.engine, engine);
+    expect_legal_tree(circle, plan);
+  }
 }
 
-// By one lane the same routes would have a loop.
-TEST(Engines, torus_2qos_needs_its_lanes) {
-  const TorusGraph of = torus_of({5, 5});
-  const Plan plan = plan_by(of.graph, torus_2qos(of));
-  EXPECT_NE(credit_loop_text(of.graph.nodes, find_credit_loop(of.graph.nodes, of.graph.cables, plan)), "");
-  Routing one_lane = torus_2qos(of);
-  one_lane.lanes = 1;
-  EXPECT_EQ(plan_by(of.graph, one_lane).refusals.at(0).text, "cables between switches have one data lane, and a torus needs two");
-}
-
-TEST(Engines, torus_2qos_refuses_what_is_none) {
-  TorusGraph of = torus_of({4, 4});
-  std::swap(of.torus.switches[0], of.torus.switches[5]);
-  EXPECT_EQ(plan_by(of.graph, torus_2qos(of)).refusals.at(0).text, "switches s1000 and s1012 have a cable, and are no neighbours in the torus");
-  of.torus.switches.pop_back();
-  EXPECT_EQ(plan_by(of.graph, torus_2qos(of)).refusals.at(0).text,
-            "the torus has 16 places, 15 switches are named for them, and the fabric has 16");
+// Every port of a group leads on, and the port of the forwarding table is one of them.
+TEST(Engines, groups_of_adaptive_routing_lead_everywhere_without_a_loop) {
+  const Graph graph = leaf_spine({.leaves = 4, .spines = 4, .hosts = 4});
+  for (const EngineName& one : kEngineNames) {
+    Routing routing = by(one.engine, {});
+    routing.no_fallback = true;
+    const Plan plan = subnet::plan(graph.nodes, graph.cables, true, routing);
+    if (!plan.is_routed) continue;  // torus-2QoS, file
+    for (const std::size_t node : nodes_of(graph, NodeKind::kSwitch)) {
+      ASSERT_EQ(plan.nodes[node].routes != nullptr, has_groups(one.engine)) << one.name;
+      if (!has_groups(one.engine)) continue;
+      for (const std::size_t to : nodes_of(graph, NodeKind::kAdapter)) {
+        const std::uint16_t lid = plan.nodes[to].ports[0].lid.value;
+        const std::vector<PortNumber> ports = plan.nodes[node].routes->ports_to(lid);
+        EXPECT_NE(std::ranges::find(ports, plan.nodes[node].forwarding_table[lid]), ports.end()) << one.name;
+        const bool goes_up = graph.nodes[node].name.starts_with("leaf") && !graph.nodes[to].name.starts_with(graph.nodes[node].name);
+        EXPECT_EQ(ports.size(), goes_up && one.engine != Engine::kDor ? 4u : 1u) << one.name << " " << graph.nodes[node].name;
+      }
+    }
+    EXPECT_EQ(loop_of(graph, plan), "") << one.name;
+  }
 }
 
 // OpenSM calls it honouring existing routes.

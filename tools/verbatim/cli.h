@@ -44,6 +44,7 @@ struct RunOptions {
   std::vector<std::string> faults;  // each one fault of a scenario, as JSON
   std::vector<std::string> checks;  // each NAME=off|warn|error
   std::string record;  // a file for a recording
+  std::int64_t record_most = -1;  // records in it; negative: all, and without programs RunRecording::usual_limits()
   std::string pcap;
   std::string pcap_per = "port";  // each packet at every "port" that it passes, or once on every "link"
   std::string calls;  // a file for the programs' calls

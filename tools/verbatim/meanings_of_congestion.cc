@@ -15,7 +15,8 @@ constexpr Meaning kCongestion[] = {
      "resume when there is room again. Nothing of that priority is lost, if the headroom takes what is still on its way.",
      {"A pause holds up every flow of the priority on that cable, also those whose way is free (victims); pauses spread from switch to switch.",
       "The trace has each frame as pause-frame, run.json the sums under congestion and each port's under ports, --explain-latency what a "
-      "message waited as \"output: paused by the far end\" and the port that paused it, --series and report when, --pcap with --pcap-per "
+      "message waited as \"output: paused by the far end\" (at a switch with shared memory \"whose shared buffer is full\") and the port that "
+      "paused it, --series and report when, --pcap with --pcap-per "
       "link the frames themselves.",
       "A program reads rx_prio0_pause, rx_prio0_pause_duration and the like by ethtool -S of its adapter's interface.",
       "Topology key flow_control pfc; lossless priorities, response time and headroom under pfc; thresholds in the switch's shared_memory."}},
@@ -78,7 +79,8 @@ constexpr Meaning kCongestion[] = {
     {"spraying",
      "Each packet takes a way of its own, so that all ways of one length carry the same; a flow's hash may give two flows one way while "
      "others stay empty. Packets overtake each other, so the receiving adapter puts them into order.",
-     {"Topology key load_balancing by packet: packets of RDMA WRITEs, of adapters whose profile has a gap_time; a port is chosen by "
+     {"Topology key load_balancing by packet: packets of RDMA WRITEs, of adapters whose profile has a gap_time; on InfiniBand it is adaptive "
+      "routing, and both ends need such adapters; a port is chosen by "
       "what waits there (grade), and by chance among the best.",
       "A packet that stays away for gap_time is lost, and is asked for again then: losses cost more time than in a fabric that keeps the order.",
       "By flowlet, only a flow that has paused changes its way: no packet overtakes another if the pause is longer than ways differ."}},

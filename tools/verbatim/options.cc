@@ -130,6 +130,10 @@ void add_show(CLI::App* verb, RunOptions& options) {
       ->type_name("FILE")
       ->excludes(verb->get_option("--trace"))
       ->excludes(verb->get_option("--keep-trace"));
+  take_number(verb->add_option("--record-most", options.record_most,
+                               "with --record: keep the first N records of packets, queues and the like; flows, collectives and the load of ports "
+                               "are kept of the whole run (default: all; in a run without programs 1000000, with more than 20000 flows 200000)"),
+              0, std::numeric_limits<std::int64_t>::max());
   take_choice(verb->add_option("--log", options.log, "log level on standard error")->capture_default_str(), {"trace", "debug", "info", "warn", "error", "off"});
   verb->add_flag("--call-by-call", options.call_by_call, "hand every call of a program to the simulator: slow, with the same result; for tests");
 }

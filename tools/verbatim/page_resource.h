@@ -10,6 +10,6 @@ extern const std::string_view kPageHtml, kPageCss;
 struct PageScript {
   std::string_view name, text;  // "blocks", of blocks.js
 };
-extern const PageScript kPageScripts[9];
+extern const PageScript kPageScripts[11];
 
 }  // namespace verbatim::cli

@@ -63,6 +63,17 @@ bool read_trace_of_folder(const std::string& path, std::vector<observe::TraceLin
   return read.has_value();
 }
 
+// The overview of a run's folder, which may have none. False, and a sentence: it cannot be read.
+bool read_overview_of_folder(const std::string& path, RecordedRun* run, std::string* failure) {
+  InputFile file(path);
+  if (file.is_missing()) return true;
+  const auto content = file.problem().empty() ? file.rest(InputFile::kMostText) : std::nullopt;
+  std::string problem = content ? "" : file.problem();
+  if (content && !run->overview.emplace().read(*content, &problem)) problem = "is damaged: " + problem;
+  if (!problem.empty()) *failure = path + " " + problem;
+  return problem.empty();
+}
+
 std::optional<RecordedRun> read_folder(const std::string& path, const std::string& folder, std::string* failure) {
   RecordedRun run;
   run.folder = folder;
@@ -82,6 +93,7 @@ std::optional<RecordedRun> read_folder(const std::string& path, const std::strin
     if (!read_trace_of_folder(folder + "/" + name, &run.lines, failure)) return std::nullopt;
   }
   if (!read_trace_of_folder(folder + "/" + kFactsFile, &run.facts, failure)) return std::nullopt;
+  if (!read_overview_of_folder(folder + "/" + kOverviewFile, &run, failure)) return std::nullopt;
   for (auto* const lines : {&run.lines, &run.facts}) std::ranges::stable_sort(*lines, {}, &observe::TraceLine::time_ps);
   return run;
 }

@@ -11,6 +11,7 @@
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/recording.h"
 #include "sim/observe/trace_line.h"
+#include "tools/verbatim/run_overview.h"
 
 namespace verbatim::cli {
 
@@ -25,6 +26,7 @@ struct RecordedRun {
   nlohmann::json report;                 // run.json; null where there is none
   std::map<std::string, std::string> outputs;  // of a recording: what "server stdout" got
   std::vector<observe::TraceLine> facts;  // what no record holds (run_facts.h), in the order of time
+  std::optional<RunOverview> overview;   // where it was kept
   std::vector<observe::TraceLine> lines;  // of the trace, and of the calls, in the order of time; empty where there is none
 };
 

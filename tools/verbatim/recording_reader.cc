@@ -99,6 +99,11 @@ class RecordingReader {
   }
 
   bool on_file(std::string_view name, std::string_view content) {
+    if (name == kOverviewFile && !content.empty()) {
+      std::string problem;
+      if (!run_->overview.emplace().read(content, &problem)) return stop("is damaged: its overview of the run: " + problem);
+      return true;
+    }
     if (name != "run.json") return true;
     if (content.size() > InputFile::kMostDocument) return stop("is damaged: its run.json is larger than " + size_text(InputFile::kMostDocument));
     std::string failure;

@@ -13,6 +13,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/kept_digest.h"
+#include "tools/verbatim/overview_page.h"
 #include "tools/verbatim/page_block.h"
 #include "tools/verbatim/page_resource.h"
 #include "tools/verbatim/page_rows.h"
@@ -80,7 +81,7 @@ Json failures_json(const RecordedRun& run) {
 Json run_json(const RecordedRun& run) {
   Json json;
   if (!run.report.is_object()) return json;
-  for (const char* name : {"version", "seed", "freedom", "digest", "determinism", "outcome", "virtual_time_ps", "programs", "findings", "warnings", "queues"}) {
+  for (const char* name : {"version", "seed", "freedom", "digest", "determinism", "outcome", "virtual_time_ps", "packets", "losses", "programs", "findings", "warnings", "queues"}) {
     if (run.report.contains(name)) json[name] = run.report[name];
   }
   if (json.contains("digest")) {
@@ -207,9 +208,11 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture, const Record
   Json windows = windows_json(run, picture, places, series);
   Json congestion = congestion_json(run, picture, series);
   PageBlocks over_time = series.blocks();
+  PageBlocks overview = run.overview ? overview_blocks(*run.overview, run.report) : PageBlocks{};
   of_sides.update(beside.index);
-  const std::int64_t end = picture.rows.empty() ? 1 : picture.rows.back().time_ps;
-  const Json head = {{"format", 5},
+  std::int64_t end = picture.rows.empty() ? 1 : picture.rows.back().time_ps;
+  if (run.overview && !run.overview->has_all_detail) end = std::max(end, run.overview->end_ps);
+  const Json head = {{"format", 6},
                      {"run", run_json(run)},
                      {"figures", to_json(figures)},
                      {"packets", picture.packets},
@@ -227,11 +230,12 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture, const Record
                      {"windows", std::move(windows)},
                      {"congestion", std::move(congestion)},
                      {"flows", flows_json(run)},
+                     {"overview", std::move(overview.index)},
                      {"sides", std::move(of_sides)},
                      {"peers", std::move(peers)},
                      {"failures", failures_json(run)}};
   return {for_script(head.dump(-1, ' ', false, Json::error_handler_t::replace)),
-          rows.elements + over_time.elements + block_element("drops", 0, drops) + requests.elements + beside.elements};
+          rows.elements + over_time.elements + overview.elements + block_element("drops", 0, drops) + requests.elements + beside.elements};
 }
 
 namespace {
@@ -269,7 +273,7 @@ int write_report(const ReportOptions& options) {
     complain(failure);
     return kUsage;
   }
-  if (run->lines.empty()) {
+  if (run->lines.empty() && !run->overview) {
     complain(options.run + " holds no trace; `verbatim run --record FILE`, or --out FOLDER --keep-trace, leaves one");
     return kUsage;
   }

@@ -71,6 +71,8 @@ std::string congestion_text(const observe::Congestion& congestion) {
     parts.push_back(join(congestion.rate_changes(), congestion.rate_changes() == 1 ? " change" : " changes", " of rate, down to ", lowest.mbps,
                          " Mb/s at QP ", lowest.qpn, " of ", short_name(lowest.adapter)));
   }
+  if (congestion.route_changes() != 0)
+    parts.push_back(join(congestion.route_changes(), congestion.route_changes() == 1 ? " change" : " changes", " of routes"));
   std::string text = "congestion: ";
   for (const std::string& part : parts) text += (&part == &parts.front() ? "" : "; ") + part;
   return text;

@@ -19,6 +19,7 @@ nlohmann::ordered_json congestion_of(const observe::Congestion& congestion) {
                                  {"lowest_rate", nullptr},                  {"pause_storms", congestion.storms()}};
   if (!pausing.component.empty()) json["longest_pausing_port"] = {{"port", pausing.component}, {"paused_ps", pausing.value}};
   if (!marking.component.empty()) json["most_marking_port"] = {{"port", marking.component}, {"packets", marking.value}};
+  if (congestion.route_changes() != 0) json["route_changes"] = congestion.route_changes();
   if (!lowest.adapter.empty()) {
     json["lowest_rate"] = {{"adapter", lowest.adapter}, {"qpn", lowest.qpn}, {"mbps", lowest.mbps}, {"when_ps", lowest.when_ps}};
   }

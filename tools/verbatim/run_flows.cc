@@ -48,8 +48,16 @@ std::uint64_t mbps_of(std::uint64_t bytes, Duration time) {
   return static_cast<std::uint64_t>(scaled / static_cast<std::uint64_t>(time.count()));
 }
 
+// "1.234" of thousandths.
+std::string thousandths_text(std::uint64_t thousandths) {
+  return join(thousandths / 1000, ".", std::to_string(1000 + thousandths % 1000).substr(1));
+}
+
+// The number nearest to so many thousandths: JSON shows it with up to three decimals.
+double number_of_thousandths(std::int64_t thousandths) { return static_cast<double>(thousandths) / 1000; }
+
 std::string gbps_text(std::uint64_t mbps) {
-  return join(mbps / 1000, ".", std::to_string(1000 + mbps % 1000).substr(1), " Gbps");
+  return thousandths_text(mbps) + " Gbps";
 }
 
 std::string rate_text(std::uint64_t bytes, Duration time) {
@@ -79,12 +87,25 @@ std::set<std::uint64_t> classes_of(const workload::Traffic& traffic, std::span<c
 
 }  // namespace
 
-std::vector<FlowFigures> figures_of(std::span<const workload::Flow* const> flows) {
+std::vector<FlowFigures> figures_of(config::Simulation& simulation, const workload::Traffic& traffic,
+                                    std::span<const workload::Flow* const> flows) {
   std::vector<FlowFigures> figures;
+  if (flows.empty()) return figures;
   figures.reserve(flows.size());
-  for (const workload::Flow* const flow : flows)
-    figures.push_back({flow->start(), flow->finish(), flow->acknowledged(), flow->status()});
+  config::IdealTimes ideals(simulation);
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    const workload::Flow& flow = *flows[i];
+    const FlowPlan& plan = traffic.flows[i];
+    figures.push_back({flow.start(), flow.finish(), flow.acknowledged(), flow.status(),
+                       ideals.of(traffic.kinds[plan.kind], plan).value_or(Duration(0))});
+  }
   return figures;
+}
+
+std::optional<std::uint64_t> slowdown_of(const FlowFigures& figures) {
+  if (!is_finished(figures) || figures.ideal <= Duration(0)) return std::nullopt;
+  const auto took = static_cast<unsigned __int128>((figures.finish - figures.start).count());
+  return std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(took * 1000 / static_cast<std::uint64_t>(figures.ideal.count())));
 }
 
 supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload,
@@ -148,7 +169,7 @@ std::vector<FlowTimes> times_of(const workload::Traffic& traffic, std::span<cons
   if (flows.empty()) return {};
   struct Times {
     std::size_t flows = 0;
-    std::vector<std::int64_t> times, rates;
+    std::vector<std::int64_t> times, rates, slowdowns;
   };
   bool are_exact = false;
   const std::set<std::uint64_t> classes = classes_of(traffic, flows, &are_exact);
@@ -162,6 +183,7 @@ std::vector<FlowTimes> times_of(const workload::Traffic& traffic, std::span<cons
       if (took <= Duration(0)) continue;
       of->times.push_back(took.count());
       of->rates.push_back(static_cast<std::int64_t>(mbps_of(figures[i].acknowledged, took)));
+      if (const auto slowdown = slowdown_of(figures[i])) of->slowdowns.push_back(static_cast<std::int64_t>(*slowdown));
     }
   }
   std::vector<FlowTimes> rows;
@@ -178,6 +200,12 @@ std::vector<FlowTimes> times_of(const workload::Traffic& traffic, std::span<cons
     row.p99_ps = nearest_rank(of.times, 99);
     row.longest_ps = of.times.back();
     row.p50_mbps = static_cast<std::uint64_t>(nearest_rank(of.rates, 50));
+    if (of.slowdowns.empty()) return;
+    std::ranges::sort(of.slowdowns);
+    row.p50_slowdown = nearest_rank(of.slowdowns, 50);
+    row.p95_slowdown = nearest_rank(of.slowdowns, 95);
+    row.p99_slowdown = nearest_rank(of.slowdowns, 99);
+    row.most_slowdown = of.slowdowns.back();
   };
   for (auto& [most_bytes, of] : by_class) add(most_bytes, of);
   add(0, all);
@@ -238,7 +266,7 @@ std::string text_of(const std::vector<FlowTimes>& times) {
     return std::string(std::max(text.size() + 1, width) - text.size(), ' ') + text;
   };
   std::string text = left("flows of", kSize) + right("flows", kCount) + right("finished", kCount);
-  for (const char* const name : {"p50", "p95", "p99", "longest", "p50 rate"}) text += right(name, kTime);
+  for (const char* const name : {"p50", "p95", "p99", "longest", "p50 rate", "p99 slowdown"}) text += right(name, kTime);
   text += "\n";
   for (const FlowTimes& row : times) {
     text +=
@@ -247,7 +275,8 @@ std::string text_of(const std::vector<FlowTimes>& times) {
     text += right(std::to_string(row.flows), kCount) + right(std::to_string(row.finished), kCount);
     for (const std::int64_t ps : {row.p50_ps, row.p95_ps, row.p99_ps, row.longest_ps})
       text += right(row.finished == 0 ? "-" : time_text(instant_from_ps(ps)), kTime);
-    text += right(row.finished == 0 ? "-" : gbps_text(row.p50_mbps), kTime) + "\n";
+    text += right(row.finished == 0 ? "-" : gbps_text(row.p50_mbps), kTime);
+    text += right(row.p99_slowdown == 0 ? "-" : thousandths_text(static_cast<std::uint64_t>(row.p99_slowdown)), kTime) + "\n";
   }
   return text;
 }
@@ -267,6 +296,11 @@ nlohmann::ordered_json to_json(const std::vector<FlowTimes>& times) {
     json["p99_ps"] = row.p99_ps;
     json["longest_ps"] = row.longest_ps;
     json["p50_mbps"] = row.p50_mbps;
+    if (row.most_slowdown == 0) continue;
+    json["p50_slowdown"] = number_of_thousandths(row.p50_slowdown);
+    json["p95_slowdown"] = number_of_thousandths(row.p95_slowdown);
+    json["p99_slowdown"] = number_of_thousandths(row.p99_slowdown);
+    json["most_slowdown"] = number_of_thousandths(row.most_slowdown);
   }
   return rows;
 }
@@ -350,24 +384,29 @@ nlohmann::ordered_json flow_json(std::size_t index, const config::ScenarioSpec& 
                {"mbps", std::move(rate)},
                {"status", ib::names_of(figures.status).name}};
   if (!kind.name.empty()) json["workload"] = kind.name;
+  json["ideal_ps"] = figures.ideal == Duration(0) ? Json() : Json(figures.ideal.count());
+  const auto slowdown = slowdown_of(figures);
+  json["slowdown"] = slowdown ? Json(number_of_thousandths(static_cast<std::int64_t>(*slowdown))) : Json();
   return json;
 }
 
 void write_flow_table(std::FILE* file, const config::ScenarioSpec& scenario,
                       std::span<const FlowFigures> figures) {
-  std::fputs("flow,workload,from,to,operation,bytes,start_ps,finish_ps,acknowledged,mbps,status\n", file);
+  std::fputs("flow,workload,from,to,operation,bytes,start_ps,finish_ps,acknowledged,mbps,status,ideal_ps,slowdown\n", file);
   const auto time = [](Instant when) { return when == kNever ? std::string() : std::to_string(to_ps(when)); };
   for (std::size_t i = 0; i < figures.size(); ++i) {
     const FlowPlan& flow = scenario.traffic.flows[i];
     const FlowFigures& of = figures[i];
     const bool has_rate = is_finished(of) && of.finish > of.start;
+    const auto slowdown = slowdown_of(of);
     // Names have no commas and no quotes.
     const std::string line = join(
         i, ",", kind_of(scenario, flow).name, ",", from_of(scenario, flow), ",", to_of(scenario, flow), ",",
         operation_of(kind_of(scenario, flow)), ",", flow.is_endless() ? "" : std::to_string(flow.bytes), ",",
         time(of.start), ",", time(of.finish), ",", of.acknowledged, ",",
         has_rate ? std::to_string(mbps_of(of.acknowledged, of.finish - of.start)) : "", ",",
-        ib::names_of(of.status).name, "\n");
+        ib::names_of(of.status).name, ",", of.ideal == Duration(0) ? "" : std::to_string(of.ideal.count()), ",",
+        slowdown ? thousandths_text(*slowdown) : "", "\n");
     std::fputs(line.c_str(), file);
   }
 }

@@ -3,10 +3,12 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "sim/config/ideal_times.h"
 #include "sim/config/spec.h"
 #include "sim/core/engine.h"
 #include "sim/ib/types.h"
@@ -21,9 +23,15 @@ struct FlowFigures {
   Instant finish = kNever;  // kNever: it is not done
   std::uint64_t acknowledged = 0;  // bytes
   ib::WcStatus status = ib::WcStatus::kSuccess;
+  Duration ideal{0};  // see config::IdealTimes; 0: the flow has none
 };
-// In that order.
-std::vector<FlowFigures> figures_of(std::span<const workload::Flow* const> flows);
+// In the order of `flows`, which is that of the traffic.
+std::vector<FlowFigures> figures_of(config::Simulation& simulation, const workload::Traffic& traffic,
+                                    std::span<const workload::Flow* const> flows);
+
+// The time from the start to the finish over the ideal time, in thousandths, rounded down; at least 1000, as measurements count
+// it. None: the flow is not finished, or has no ideal time.
+std::optional<std::uint64_t> slowdown_of(const FlowFigures& figures);
 
 // Runs the flows until all are done, nothing can happen any more, a limit or an interruption.
 supervisor::RunResult run_flows(Engine& engine, const workload::Workload& workload, const supervisor::Limits& limits);
@@ -38,6 +46,7 @@ struct FlowTimes {
   std::size_t flows = 0, finished = 0;  // of the finished ones, without an error, is the rest; 0 if there are none
   std::int64_t p50_ps = 0, p95_ps = 0, p99_ps = 0, longest_ps = 0;
   std::uint64_t p50_mbps = 0;    // half of them are faster
+  std::int64_t p50_slowdown = 0, p95_slowdown = 0, p99_slowdown = 0, most_slowdown = 0;  // in thousandths
 };
 // By size, ascending: one of each size if there are few sizes, else up to 1 KiB, up to 4 KiB and so on. Behind them one of all
 // flows, with most_bytes 0. Empty: there are no flows. Flows without end are left out.

@@ -6,6 +6,7 @@
 #include "sim/core/time_text.h"
 #include "sim/core/words.h"
 #include "sim/ib/wc_status.h"
+#include "tools/verbatim/bandwidth_text.h"
 #include "tools/verbatim/nearest_rank.h"
 
 namespace verbatim::cli {
@@ -16,12 +17,6 @@ constexpr std::size_t kMostWaiting = 10;  // lines
 
 std::string size_text(std::uint64_t bytes) {
   return config::format_quantity(static_cast<std::int64_t>(bytes), config::Dimension::kSize);
-}
-
-// Bytes a second as "11.872 GB/s".
-std::string bandwidth_text(std::uint64_t bytes_per_second) {
-  const std::uint64_t mega = bytes_per_second / 1'000'000;
-  return join(mega / 1000, ".", std::to_string(1000 + mega % 1000).substr(1), " GB/s");
 }
 
 std::string operation_text(const workload::GraphRun& run, workload::OperationId id, std::uint32_t rank) {

@@ -86,10 +86,20 @@ std::string Observers::add_to(config::Simulation& simulation, const RunOptions& 
   observe::TraceWords* words = text ? &*watched_text : nullptr;
   if (!options.record.empty()) {
     if (std::string failure = recording_file.open(options.record); !failure.empty()) return failure;
-    RunRecording& to = recording.emplace(recording_file.get(), simulation.components());
+    RunRecording::Limits limits;
+    if (plan.programs.empty()) limits = RunRecording::usual_limits(plan.scenario.traffic.flows.size());
+    if (options.record_most >= 0) limits.records = static_cast<std::uint64_t>(options.record_most);
+    RunRecording& to = recording.emplace(recording_file.get(), simulation.components(), limits);
     watched_recording.emplace(plan.watch, observe::Watched::Observers{&to, &to, &to, &to});
     watched_recording->add_to(tracer);
     words = &*watched_recording;
+  }
+  if (recording || options.keep_trace) {
+    OverviewRecorder& from_above = overview.emplace(simulation.components(), simulation.topology());
+    tracer.add(static_cast<TraceSink&>(from_above));
+    tracer.add(static_cast<FactObserver&>(from_above));
+    keeps_overview_in = options.keep_trace ? options.out : "";
+    watches_all = options.watch.empty() && options.watch_time.empty();
   }
   tracer.add(diagnoses.emplace(simulation.components(), words));
   tracer.add(checks.emplace(simulation.components()));
@@ -125,11 +135,13 @@ std::vector<std::string> Observers::finish(const ComponentTable& components, Ins
                                            const std::function<std::string()>& run_json) {
   std::vector<std::string> failures;
   if (run_facts) run_facts->finish();
-  const bool has_whole_recording = !recording || recording->finish(run_json());
+  const std::string from_above = overview ? overview->finish(end, recording ? recording->until_ps() : -1, watches_all).bytes() : "";
+  const bool has_whole_recording = !recording || recording->finish(run_json(), from_above);
   if (explainer) failures = explanation.write(*explainer, components);
   if (debugger) failures.push_back(debugger->failure());
   tracer->finish();
   failures.push_back(series.finish(end));
+  if (!keeps_overview_in.empty()) failures.push_back(write_document(keeps_overview_in + "/" + kOverviewFile, from_above));
   if (text) text->flush();
   if (pcap) pcap->flush();
   call_list.finish([this](const std::string& line) { std::fwrite(line.data(), 1, line.size(), call_list_file.get()); });

@@ -25,6 +25,7 @@
 #include "tools/verbatim/contact_checks.h"
 #include "tools/verbatim/debugger.h"
 #include "tools/verbatim/output_file.h"
+#include "tools/verbatim/overview_recorder.h"
 #include "tools/verbatim/run_facts.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_recording.h"
@@ -59,6 +60,7 @@ struct Observers {
   std::optional<observe::DiagnosisLog> diagnoses;
   std::optional<RunFacts> run_facts;
   std::optional<RunRecording> recording;
+  std::optional<OverviewRecorder> overview;  // of --record and --keep-trace
   RunSeries series;
   std::optional<Debugger> debugger;
   std::optional<observe::Watched> watched_text, watched_recording, watched_packets;  // what the three files get
@@ -68,7 +70,9 @@ struct Observers {
   observe::Congestion congestion;
   std::optional<observe::CheckLog> checks;
   ContactChecks contact_checks;
-  bool has_lost_record = false;  // of --verify
+  std::string keeps_overview_in;  // a folder; empty: none
+  bool watches_all = true;        // neither --watch nor --watch-time is given
+  bool has_lost_record = false;   // of --verify
   Tracer* tracer = nullptr;      // theirs
 
   explicit Observers(const ComponentTable& components)

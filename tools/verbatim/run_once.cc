@@ -309,7 +309,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.congestion = &observers.congestion;
   figures.ports = ports_of(simulation, observers.congestion);
   figures.congestion_counters = congestion_counters_of(simulation);
-  figures.flows = figures_of(added_flows);
+  figures.flows = figures_of(simulation, plan.scenario.traffic, added_flows);
   figures.graphs = figures_of(topology, graphs, graph_runs);
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
@@ -318,6 +318,10 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (!figures.diagnoses.empty() || !figures.checks.empty())
     figures.failures = observe::failures_of(observers.facts.lines(figures.diagnoses, figures.checks));
   if (verdict.code != kAsExpected) figures.cause = cause_of(result, figures.failures);
+  if (observers.overview) {
+    observers.overview->add_flows(plan.scenario, figures.flows);
+    observers.overview->add_graphs(graphs, graph_runs);
+  }
   const auto run_json = [&] { return run_json_of(plan, result, figures, output); };
   std::vector<std::string> failures = observers.finish(simulation.components(), figures.virtual_end, run_json);
   if (std::string failure = output.finish(); !failure.empty())

@@ -6,6 +6,7 @@
 #include "sim/ib/packet.h"
 #include "tools/verbatim/call_line.h"
 #include "tools/verbatim/recording_kinds.h"
+#include "tools/verbatim/run_overview.h"
 
 namespace verbatim::cli {
 
@@ -28,8 +29,9 @@ std::uint32_t values_of(TraceEvent event) {
 
 }  // namespace
 
-RunRecording::RunRecording(std::FILE* file, const ComponentTable& components)
+RunRecording::RunRecording(std::FILE* file, const ComponentTable& components, const Limits& limits)
     : components_(components),
+      limits_(limits),
       writer_(file),
       facts_(components, [this](const std::string& line) { writer_.line(RecordedLine::kFacts, line); }),
       order_([this](const Item& item) { write(item); }),
@@ -70,6 +72,8 @@ std::uint32_t RunRecording::slot(std::uint32_t component, std::uint32_t kind, st
 }
 
 void RunRecording::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
+  const bool is_state = record.event == TraceEvent::kQpState;
+  if (is_state ? until_ps_ >= 0 || states_++ >= limits_.states : !takes(record.time_ps)) return;
   // Of other bytes only hashes are ever shown.
   const bool has_bytes = record.event == TraceEvent::kProgramOutput;
   const auto kind = static_cast<std::uint32_t>(record.event);
@@ -79,41 +83,44 @@ void RunRecording::on_record(const TraceRecord& record, std::span<const std::byt
 }
 
 void RunRecording::on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) {
-  facts_.on_command(adapter, process, command, now);
+  if (takes(verbatim::to_ps(now))) facts_.on_command(adapter, process, command, now);
 }
 
 void RunRecording::on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) {
   const auto of = static_cast<std::uint32_t>(queue);
   const std::array<std::uint64_t, 2> values{number, level};
   const std::int64_t time_ps = verbatim::to_ps(now);
+  if (!takes(time_ps)) return;
   order_.add_behind(time_ps, adapter.value, item(slot(adapter.value, kLevels + of, kLevelNames[of], 2), time_ps, values));
 }
 
 void RunRecording::on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) {
   const std::array<std::uint64_t, 3> values{lane, blocks, of};
   const std::int64_t time_ps = verbatim::to_ps(now);
+  if (!takes(time_ps)) return;
   order_.add_behind(time_ps, port.value, item(slot(port.value, kCredits, kCreditsName, 3), time_ps, values));
 }
 
 void RunRecording::on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) {
-  queues_.put({port, lane, bytes, verbatim::to_ps(now)});
+  if (takes(verbatim::to_ps(now))) queues_.put({port, lane, bytes, verbatim::to_ps(now)});
 }
 
 void RunRecording::on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId) {
   const std::array<std::uint64_t, 2> values{packet.lrh.lane.value, record.values[3]};
   std::uint32_t own = kNoSlot;
   std::uint32_t count = 1;
+  const bool is_kept = record.event == TraceEvent::kPacketMarked || record.event == TraceEvent::kPacketDropped;
+  if (!is_kept || !takes(record.time_ps)) return;
   if (record.event == TraceEvent::kPacketMarked) {
     own = slot(record.component, kMarks, kMarkName, count);
-  } else if (record.event == TraceEvent::kPacketDropped) {
-    own = slot(record.component, kDrops, kDropName, count = 2);
   } else {
-    return;
+    own = slot(record.component, kDrops, kDropName, count = 2);
   }
   order_.add_behind(record.time_ps, record.component, item(own, record.time_ps, std::span(values).first(count)));
 }
 
 void RunRecording::on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
+  if (!takes(write.time_ps)) return;
   const std::uint64_t by = std::uint64_t{qpn} << 1 | (is_response ? 1 : 0);
   const std::array<std::uint64_t, 4> values{write.values[0], write.values[1], write.values[2], by};
   const std::uint32_t own = slot(write.component, kPlacements, kPlacementName, 4);
@@ -137,10 +144,11 @@ void RunRecording::on_wait(const supervisor::ThreadWait& wait) {
   order_.add_behind(wait.to_ps, wait.host.value, item(slot(wait.host.value, kWaits, kWaitName, 4), wait.to_ps, values));
 }
 
-bool RunRecording::finish(const std::string& run_json) {
+bool RunRecording::finish(const std::string& run_json, const std::string& overview) {
   queues_.finish();
   order_.flush();
   writer_.file("run.json", run_json);
+  writer_.file(kOverviewFile, overview);
   return writer_.finish();
 }
 

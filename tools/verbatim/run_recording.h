@@ -17,15 +17,28 @@ namespace verbatim::cli {
 
 class RunRecording final : public TraceSink, public FactObserver, public PacketObserver, public observe::TraceWords {
  public:
+  // Records and facts that are kept at most; those that follow are left out.
+  struct Limits {
+    std::uint64_t records = kAll;
+    std::uint64_t states = kAll;  // of queue pairs, which do not count as records
+    static constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  };
+  // Of a run without programs and with so many flows: enough to see how flows begin, and a page that is quick to look at.
+  static Limits usual_limits(std::size_t flows) {
+    constexpr std::size_t kManyFlows = 20'000;
+    return {.records = flows > kManyFlows ? 200'000u : 1'000'000u, .states = 3 * kManyFlows};
+  }
   // Both outlive it.
-  RunRecording(std::FILE* file, const ComponentTable& components);
+  RunRecording(std::FILE* file, const ComponentTable& components, const Limits& limits);
 
   void add(std::int64_t time_ps, ComponentId component, std::string text) override;
   void tell_fabric(const config::TopologySpec& topology) { facts_.tell_fabric(topology); }
   void on_call(const supervisor::CallPlace& call);
   void on_wait(const supervisor::ThreadWait& wait);
-  // The end. False: something could not be written.
-  bool finish(const std::string& run_json);
+  // The time of the first record that was left out; -1: none was.
+  std::int64_t until_ps() const { return until_ps_; }
+  // The end. False: something could not be written. `overview`: RunOverview::bytes().
+  bool finish(const std::string& run_json, const std::string& overview);
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) override;
@@ -47,12 +60,22 @@ class RunRecording final : public TraceSink, public FactObserver, public PacketO
   static Item item(std::uint32_t slot, std::int64_t time_ps, std::span<const std::uint64_t> values,
                    std::span<const std::byte> bytes = {});
   void write(const Item& item);
+  // Whether what happens at that time is kept. Each call that returns true counts.
+  bool takes(std::int64_t time_ps) {
+    if (until_ps_ >= 0) return false;
+    if (taken_++ < limits_.records) return true;
+    until_ps_ = time_ps;
+    return false;
+  }
   std::uint32_t& slot_of(std::uint32_t component, std::uint32_t kind);
   // Of records and facts of a component, one for each kind.
   std::uint32_t slot(std::uint32_t component, std::uint32_t kind, std::string_view name, std::uint32_t values,
                      bool has_bytes = false);
 
   const ComponentTable& components_;
+  const Limits limits_;
+  std::uint64_t taken_ = 0, states_ = 0;
+  std::int64_t until_ps_ = -1;
   observe::RecordingWriter writer_;
   RunFacts facts_;
   observe::TraceOrder<Item> order_;

@@ -37,6 +37,8 @@ int run_in_process(const RunOptions& options, int record_fd, bool first, int ans
   if (first) {
     if (!options.out.empty()) words.insert(words.end(), {"--out", options.out});
     if (!options.record.empty()) words.insert(words.end(), {"--record", options.record});
+    if (!options.record.empty() && options.record_most >= 0)
+      words.insert(words.end(), {"--record-most", std::to_string(options.record_most)});
     if (options.keep_trace) words.push_back("--keep-trace");
     if (!options.trace.empty()) words.insert(words.end(), {"--trace", options.trace});
     if (!options.pcap.empty()) words.insert(words.end(), {"--pcap", options.pcap, "--pcap-per", options.pcap_per});

@@ -22,6 +22,10 @@ CongestionPoint::CongestionPoint(const CongestionControl& profile)
 
 bool CongestionPoint::on_marked(Instant now, const ib::Packet& packet, std::uint32_t queue_pair) {
   ++counters_.np_ecn_marked_roce_packets;
+  return on_full_buffer(now, packet, queue_pair);
+}
+
+bool CongestionPoint::on_full_buffer(Instant now, const ib::Packet& packet, std::uint32_t queue_pair) {
   if (!notification_point_.on_marked(now, packet.grh->source, queue_pair)) return false;
   ++counters_.np_cnp_sent;
   return true;

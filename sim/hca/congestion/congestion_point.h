@@ -37,6 +37,8 @@ class CongestionPoint {
 
   // A packet with CE has been received by a connection: whether a notification is sent for it now.
   bool on_marked(Instant now, const ib::Packet& packet, std::uint32_t queue_pair);
+  // The same for one without CE that has found the adapter's receive buffer full: it counts as no marked packet.
+  bool on_full_buffer(Instant now, const ib::Packet& packet, std::uint32_t queue_pair);
   // A notification has been received; `pacer` is the queue pair's, which may have none.
   void on_notification(Instant now, Pacer* pacer);
 

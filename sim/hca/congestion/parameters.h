@@ -42,6 +42,9 @@ struct CongestionControl {
   // Parameters of the notification point, by the names of /sys/class/net/INTERFACE/ecn/roce_np.
   Duration min_time_between_cnps{4'000'000};
   std::string cnp_scope = kCnpScopeNames[0];
+  // Packets that find so many bytes in the adapter's receive buffer, themselves among them, are answered as marked ones; 0:
+  // none. Whole adapters alone: a light one holds no packet back.
+  std::uint32_t cnp_receive_buffer_bytes = 0;
   std::uint32_t cnp_dscp = 48;
   std::uint32_t cnp_802p_prio = 6;  // service level of a notification
   ReactionPoint reaction_point;

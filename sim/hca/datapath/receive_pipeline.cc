@@ -13,6 +13,7 @@ namespace verbatim::hca {
 ReceivePipeline::ReceivePipeline(Adapter& adapter)
     : adapter_(adapter),
       looks_up_(adapter.contexts.is_limited() || adapter.protections.is_limited()),
+      notify_bytes_(adapter.profile.congestion_control.cnp_receive_buffer_bytes),
       icrc_(adapter.clock, adapter.profile.icrc),
       check_(adapter.clock, adapter.profile.receive_check),
       checked_(DelayLine<Incoming>::of<&ReceivePipeline::on_checked>(adapter.engine, adapter.id,
@@ -33,7 +34,18 @@ void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) 
   Instant there = times.tail;
   if (icrc_.takes_time()) [[unlikely]] there = icrc_.accept(there, packet->trail, adapter_.id, kIcrc);
   const Instant done = check_.accept(there, packet->trail, adapter_.id, "receive check");
-  checked_.push(done, {std::move(packet), true, {}});
+  const bool fills = notify_bytes_ > 0 && fills_buffer(*packet);
+  checked_.push(done, {.packet = std::move(packet), .in_buffer = true, .finds_full_buffer = fills});
+}
+
+bool ReceivePipeline::fills_buffer(const ib::Packet& packet) {
+  // What is released at this instant serves heads that come later.
+  while (!releases_.empty() && releases_.front().when < adapter_.engine.now()) {
+    held_bytes_ -= releases_.front().bytes;
+    releases_.pop_front();
+  }
+  held_bytes_ += packet.wire_bytes();
+  return held_bytes_ >= notify_bytes_;
 }
 
 void ReceivePipeline::loop_back(ib::PacketPtr packet) {
@@ -44,6 +56,7 @@ void ReceivePipeline::loop_back(ib::PacketPtr packet) {
 void ReceivePipeline::release(Incoming& incoming, Instant when) {
   if (!incoming.in_buffer) return;
   incoming.in_buffer = false;
+  if (notify_bytes_ > 0) [[unlikely]] releases_.push_back({when, incoming.packet->wire_bytes()});
   if (port_ != nullptr) port_->release(incoming.packet->lrh.lane, incoming.packet->wire_bytes(), when);
 }
 

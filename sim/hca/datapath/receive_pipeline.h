@@ -29,6 +29,7 @@ struct Incoming {
   bool in_buffer = false;
   Instant checked_at;
   std::uint32_t flow_tag = 0;  // of a frame, from the rule that took it
+  bool finds_full_buffer = false;  // CongestionControl::cnp_receive_buffer_bytes
 };
 
 class ReceivePipeline final : public CacheClient {
@@ -57,6 +58,14 @@ class ReceivePipeline final : public CacheClient {
     Need lacks = kNothing;
   };
 
+  // Space that is given back at a time.
+  struct Release {
+    Instant when;
+    std::uint32_t bytes = 0;
+  };
+  // Whether the buffer is as full, with a packet that comes now, as the profile wants for a notification.
+  bool fills_buffer(const ib::Packet& packet);
+
   void on_checked(Incoming&& incoming);
   void to_queue_pair(Incoming&& incoming);
   void to_subnet_management(Incoming&& incoming);
@@ -70,6 +79,10 @@ class ReceivePipeline final : public CacheClient {
   Adapter& adapter_;
   const bool looks_up_;  // misses are possible
   fabric::Port* port_ = nullptr;
+  // Of the receive buffer, if its filling makes notifications.
+  const std::uint32_t notify_bytes_;
+  std::uint64_t held_bytes_ = 0;
+  Ring<Release> releases_;  // of packets that have been executed, in the order of that
   Pipeline icrc_;
   Pipeline check_;
   DelayLine<Incoming> checked_;

@@ -156,7 +156,8 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   if (!is_datagram() && !is_from_peer(packet)) {
     return adapter.receiver.drop(incoming, DropReason::kWrongSource);
   }
-  if (ib::ecn_of(packet) == ib::Ecn::kCongestionExperienced) [[unlikely]] on_congestion(packet);
+  const bool is_marked = ib::ecn_of(packet) == ib::Ecn::kCongestionExperienced;
+  if (is_marked || incoming.finds_full_buffer) [[unlikely]] on_congestion(packet, is_marked);
   if ((packet.bth.fecn || packet.bth.becn) && !packet.ethernet) [[unlikely]] on_marked(packet, operation);
   if (operation.is_request) {
     if (packet.has_telemetry.value) [[unlikely]] keep_telemetry(packet);
@@ -205,8 +206,11 @@ void QueuePair::on_backward_mark(const ib::Packet& packet) {
   if (pacer != nullptr) pacer->record_rate(adapter.tracer, adapter.id, number, now);
 }
 
-void QueuePair::on_congestion(const ib::Packet& packet) {
-  if (is_datagram() || !adapter.congestion.on_marked(adapter.engine.now(), packet, number)) return;
+void QueuePair::on_congestion(const ib::Packet& packet, bool is_marked) {
+  if (is_datagram() || !packet.ethernet) return;
+  const Instant now = adapter.engine.now();
+  CongestionPoint& point = adapter.congestion;
+  if (!(is_marked ? point.on_marked(now, packet, number) : point.on_full_buffer(now, packet, number))) return;
   adapter.sender.notify(make_notification(), self);
 }
 

@@ -243,7 +243,7 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   void on_answer(const ib::Packet& packet);
   // A congestion notification, or a packet that a congested switch has marked.
   void on_notification(Incoming&& incoming);
-  void on_congestion(const ib::Packet& packet);
+  void on_congestion(const ib::Packet& packet, bool is_marked);
   // On InfiniBand, a packet with FECN, BECN or both.
   void on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation);
   void on_backward_mark(const ib::Packet& packet);

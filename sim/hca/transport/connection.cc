@@ -77,6 +77,7 @@ ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const prot
   packet->bth.pkey = pkey();
   packet->bth.destination = to;
   packet->bth.psn = psn;
+  if (address.takes_any_way) packet->any_way = is_reliable() && is_write(opcode);
   if (!address.roce) {
     if (path.is_global != 0) add_global_headers(*packet, path);
     return packet;
@@ -91,7 +92,6 @@ ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const prot
     packet->ethernet = newest_.ethernet;
   }
   if (profile.congestion_control.ecn_capable) set_ecn(*packet);
-  if (address.takes_any_way) packet->ethernet->any_way = is_reliable() && is_write(opcode);
   return packet;
 }
 

@@ -33,16 +33,20 @@ ib::MessageKind kind_of(WqeOpcode opcode) {
   }
 }
 
-const char* name_of(RetryCause cause) {
+// Time lost by a repetition, by what the fabric did to the first packet that was lost.
+const char* name_of(RetryCause cause, TrailLoss loss) {
+  const auto one_of = [loss](const char* unnamed, const char* full_buffer, const char* dead_link) {
+    return loss == TrailLoss::kFullBuffer ? full_buffer : loss == TrailLoss::kDeadLink ? dead_link : unnamed;
+  };
   switch (cause) {
     case RetryCause::kTimeout:
-      return "lost: timeout";
+      return one_of("lost: timeout", "lost in a full buffer: timeout", "lost on a dead link: timeout");
     case RetryCause::kSequenceNak:
-      return "lost: sequence error";
+      return one_of("lost: sequence error", "lost in a full buffer: sequence error", "lost on a dead link: sequence error");
     case RetryCause::kRnrNak:
       return "lost: receiver not ready";
     case RetryCause::kMissingResponse:
-      return "lost: missing response";
+      return one_of("lost: missing response", "lost in a full buffer: missing response", "lost on a dead link: missing response");
   }
   return "lost";
 }
@@ -459,7 +463,7 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left,
   transmissions_.go_back(psn);
   repeats_.forget(psn);
   seek(psn);
-  add_to_trails(name_of(cause), now);
+  add_to_trails(cause, nullptr, now);
   if (std::exchange(migrates_, false)) {
     actions.add(Action::Kind::kMigratePath);
   } else {
@@ -468,7 +472,7 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left,
   actions.add(Action::Kind::kActivate);
 }
 
-void Requester::add_to_trails(const char* lost, Instant now) {
+void Requester::add_to_trails(RetryCause cause, const char* name, Instant now) {
   for (std::size_t i = cursor_; i < works_.size() && works_[i].begun && works_[i].trail; ++i) {
     SendWork& work = works_[i];
     // Of the first attempt every step is told, the rest is time lost.
@@ -477,7 +481,13 @@ void Requester::add_to_trails(const char* lost, Instant now) {
       work.was_lost = true;
     }
     work.sent = {};
-    work.trail.add(now, {connection_.component, lost});
+    const Trail::Loss loss = work.trail.take_loss();
+    TrailPart part{connection_.component, name != nullptr ? name : name_of(cause, loss.why)};
+    if (loss.why != TrailLoss::kUnnamed && cause != RetryCause::kRnrNak) {
+      part.kind = TrailKind::kWaitFor;
+      part.amount = loss.where.value;
+    }
+    work.trail.add(now, part);
   }
 }
 
@@ -517,7 +527,7 @@ void Requester::on_ack_timeout(Instant now, Actions& actions) {
 
 void Requester::on_rnr_timeout(Instant now, Actions& actions) {
   rnr_waiting_ = false;
-  add_to_trails("lost: receiver not ready, timer", now);
+  add_to_trails(RetryCause::kRnrNak, "lost: receiver not ready, timer", now);
   restart_ack_timer(actions);
   actions.add(Action::Kind::kActivate);
 }

@@ -189,7 +189,8 @@ class Requester {
   // Everything from `psn` on is sent again.
   void go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left, Instant now, Actions& actions);
   // The requests that are under way have lost the time up to now.
-  void add_to_trails(const char* lost, Instant now);
+  // `name`: of the time lost; null: by the cause.
+  void add_to_trails(RetryCause cause, const char* name, Instant now);
   // Restarts the transport timer, or stops it when nothing is outstanding.
   void restart_ack_timer(Actions& actions);
   Duration ack_interval() const;

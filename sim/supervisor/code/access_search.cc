@@ -27,9 +27,9 @@ std::optional<T> load_at(std::span<const std::byte> file, std::uint64_t at) {
   return load(file, at, value) ? std::optional(value) : std::nullopt;
 }
 
-// Where the file's variables lie: what is writable once the program runs.
+// Addresses of variables: writable while the program runs.
 struct Variables {
-  std::vector<Range> writable, sealed;  // sealed: after relocation
+  std::vector<Range> writable, sealed;  // sealed: read-only after relocation
 
   explicit Variables(std::span<const std::byte> file) {
     for (const Elf64_Phdr& part : parts_of(file)) {
@@ -44,7 +44,7 @@ struct Variables {
   }
 };
 
-// Where the loader puts the addresses of the C library's functions of memory and strings.
+// Slots in which the loader stores addresses of the C library's memory and string functions.
 class LibraryTable {
  public:
   explicit LibraryTable(std::span<const std::byte> file) : file_(file), parts_(parts_of(file)) {
@@ -58,11 +58,11 @@ class LibraryTable {
     for (const Elf64_Phdr& part : parts_) {
       if (part.p_type == PT_LOAD && address - part.p_vaddr < part.p_filesz) return part.p_offset + (address - part.p_vaddr);
     }
-    return file_.size();  // nothing is there
+    return file_.size();  // not mapped from the file
   }
 
   void read(const Elf64_Phdr& dynamic) {
-    constexpr std::size_t kTags = 32;  // those that are asked for are less
+    constexpr std::size_t kTags = 32;  // all tags that are used are below this
     std::uint64_t values[kTags] = {};
     for (std::uint64_t at = 0; at < dynamic.p_filesz; at += sizeof(Elf64_Dyn)) {
       const auto entry = load_at<Elf64_Dyn>(file_, dynamic.p_offset + at);
@@ -98,7 +98,7 @@ class LibraryTable {
 
   std::span<const std::byte> file_;
   const std::vector<Elf64_Phdr> parts_;
-  std::vector<std::uint64_t> slots_;  // ordered
+  std::vector<std::uint64_t> slots_;  // sorted
 };
 
 std::uint8_t number_of(ZydisRegister name) {
@@ -124,7 +124,7 @@ bool touches_no_data(ZydisMnemonic mnemonic) {
   }
 }
 
-// Between reading and writing others may come: it locks nothing.
+// Whether another thread may access the memory between the read and the write: the instruction is not locked.
 bool is_divided(const Decoded& decoded, const ZydisDecodedOperand& operand) {
   constexpr unsigned kRead = ZYDIS_OPERAND_ACTION_MASK_READ, kWrite = ZYDIS_OPERAND_ACTION_MASK_WRITE;
   const bool locks = (decoded.instruction.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 ||
@@ -168,7 +168,7 @@ bool leaves_stores_waiting(const Decoded& decoded) {
   }
 }
 
-// One function of a file.
+// Searches one function of a file.
 class FunctionSearch {
  public:
   FunctionSearch(std::span<const std::byte> file, const Variables& variables, const LibraryTable& libraries,
@@ -198,7 +198,7 @@ class FunctionSearch {
     }
   }
 
-  // What the function says of its frame, anywhere: where rbp leads to, and of what it takes the address.
+  // Notes, for the whole function, whether rbp is a frame pointer and which addresses in the frame are taken.
   void note_frame(const Decoded& decoded) {
     const auto is_register = [&](unsigned operand, ZydisRegister name) {
       return decoded.operands[operand].type == ZYDIS_OPERAND_TYPE_REGISTER && decoded.operands[operand].reg.value == name;
@@ -214,15 +214,15 @@ class FunctionSearch {
     return base == ZYDIS_REGISTER_RSP || (base == ZYDIS_REGISTER_RBP && has_frame_pointer_);
   }
 
-  // Whether it may be part of something whose address is known elsewhere.
+  // Whether the operand may be part of an object whose address is taken.
   bool may_be_taken(const ZydisDecodedOperand& operand) const {
-    constexpr std::int64_t kMost = 256;  // bytes of it that are looked at
+    constexpr std::int64_t kMost = 256;  // bytes of the object that are considered
     const std::int64_t displacement = operand.mem.disp.value;
     const auto taken = taken_.lower_bound({operand.mem.base, displacement - kMost + 1});
     return taken != taken_.end() && *taken <= std::pair(operand.mem.base, displacement);
   }
 
-  // nullopt: it touches nothing that others may touch. `touched`: its operand that is in memory, if it has one.
+  // nullopt: the instruction accesses nothing that others may access. `touched`: its memory operand, if any.
   std::optional<AccessPlace> place_of(const Decoded& decoded, std::uint64_t address, const ZydisDecodedOperand*& touched) const {
     const std::uint8_t length = decoded.instruction.length;
     if (calls_library(decoded, address)) return AccessPlace{.address = address, .length = length};
@@ -251,7 +251,7 @@ class FunctionSearch {
     return std::nullopt;
   }
 
-  // By way of the loader's table: at once, or through a jump of the linker's.
+  // Whether the instruction calls such a library function: through a slot directly, or through a PLT entry.
   bool calls_library(const Decoded& decoded, std::uint64_t address) const {
     if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_CALL) return false;
     const ZydisDecodedOperand& to = decoded.operands[0];
@@ -261,7 +261,7 @@ class FunctionSearch {
     }
     if (to.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return false;
     std::uint64_t target = next + static_cast<std::uint64_t>(to.imm.value.s);
-    // Whatever part it lies in, the linker's code is mapped as the function's is.
+    // The PLT is mapped with the same offset between file and memory as the function.
     const auto code = [&](std::uint64_t at) { return offset_ + (at - begin_); };
     constexpr std::uint32_t kBranch = 0xfa1e'0ff3;
     constexpr std::uint8_t kBound = 0xf2;
@@ -277,9 +277,9 @@ class FunctionSearch {
   std::span<const std::byte> file_;
   const Variables& variables_;
   const LibraryTable& libraries_;
-  const std::uint64_t begin_, offset_, size_;  // its first address, where that is in the file, and bytes
+  const std::uint64_t begin_, offset_, size_;  // first address, its offset in the file, length in bytes
   bool has_frame_pointer_ = false;
-  std::set<std::pair<ZydisRegister, std::int64_t>> taken_;  // bases and displacements
+  std::set<std::pair<ZydisRegister, std::int64_t>> taken_;  // base registers and displacements
 };
 
 }  // namespace
@@ -293,9 +293,9 @@ std::vector<AccessSite> search_accesses(const ElfImage& image, std::span<const s
   const Variables variables(file);
   const LibraryTable libraries(file);
   std::vector<AccessSite> found;
-  std::uint64_t searched = 0;  // up to this address
+  std::uint64_t searched = 0;  // functions below this address have been searched
   for (const Function& function : image.functions()) {
-    // Functions may overlap, a part of one with a name of its own.
+    // Functions may overlap: part of one may have a name of its own.
     const std::uint64_t begin = std::max(function.begin, searched);
     for (const ExecutablePart& part : image.executable()) {
       if (begin < part.address || begin >= part.address + part.size || begin >= function.end) continue;

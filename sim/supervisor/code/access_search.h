@@ -1,10 +1,10 @@
-// Searches a program's code for instructions that touch memory which other threads or an adapter may touch, too: a thread may be
-// late there (verbs_shim/protocol/accesses.h).
+// Searches a program's code for instructions that access memory which other threads or an adapter may access
+// too: a thread may be late before them (verbs_shim/protocol/accesses.h).
 //
-// Left out is what is thread-local or read-only, as far as the instruction tells, and what lies on the function's own frame,
-// unless the function takes the address of something there that may be part of it. Calls of the C library's functions of memory
-// and strings are places, too: nothing is said of what they touch. Code that lies in no known function is left alone, and of a
-// function what follows bytes that are no instruction.
+// Excluded: thread-local and read-only memory, as far as the instruction shows it, and the function's own
+// frame, unless the function takes an address that may lead to the accessed part. Calls of the C library's
+// memory and string functions are included, without the addresses that they access. Code outside known
+// functions is ignored, and so is the rest of a function after bytes that are no instruction.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ namespace verbatim::code {
 
 struct AccessSite {
   std::uint64_t offset = 0;     // in the file
-  protocol::AccessPlace place;  // its address is that of the file
+  protocol::AccessPlace place;  // the address is that of the file, before relocation
   bool only_loads = false;
 };
 
-// Ordered by offset.
+// Returned in the order of offsets.
 std::vector<AccessSite> search_accesses(const ElfImage& image, std::span<const std::byte> file);
 
-// Of an instruction with which `code` begins, bytes. 0: it is none, or it is one that empties the processor's store buffer
-// (fences, whatever locks), or may (system calls and others that are not of everyday code).
+// Length of the instruction at the beginning of `code`, in bytes. 0: it is invalid, empties the processor's
+// store buffer (fences, locked instructions), or may do so (system calls and other uncommon instructions).
 std::size_t length_if_stores_wait(std::span<const std::byte> code);
 
 }  // namespace verbatim::code

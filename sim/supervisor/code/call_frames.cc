@@ -16,9 +16,10 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::uint64_t kFramePointer = 6, kStackPointer = 7;  // numbers of registers (System V ABI, AMD64, 3.6.2)
+// register numbers (System V ABI, AMD64, 3.6.2)
+constexpr std::uint64_t kFramePointer = 6, kStackPointer = 7;
 
-// Instructions of call frames (DWARF 5, 6.4.2). Of the first three the low six bits are an operand.
+// Call frame instructions (DWARF 5, 6.4.2). The low six bits of the first three are an operand.
 enum Instruction : std::uint8_t {
   kAdvance = 0x40,
   kOffset = 0x80,
@@ -65,7 +66,7 @@ class Rows {
   Rows(Bytes file, const CommonEntry& common, std::uint64_t location, std::uint64_t wanted)
       : file_(file), common_(common), location_(location), wanted_(wanted) {}
 
-  // False: there is something in it that is not understood.
+  // False: an instruction is not supported.
   bool execute(std::uint64_t at, std::uint64_t to) {
     constexpr unsigned kMost = 10'000;  // instructions
     for (unsigned i = 0; at < to; ++i) {
@@ -249,9 +250,10 @@ std::optional<LoadedParts> loaded_parts(Bytes file) {
   return parts;
 }
 
-// Where the description is, by its address, of the last function that begins at or before `address`.
+// Address of the frame description of the last function that begins at or before `address`.
 std::optional<std::uint64_t> description_of(Bytes file, const LoadedParts::Segment& header, std::uint64_t address) {
-  constexpr std::uint8_t kTable = 0x3b, kCount = 0x03;  // relative to the header, four bytes with a sign; four bytes
+  // relative to the header, signed, four bytes; unsigned, four bytes
+  constexpr std::uint8_t kTable = 0x3b, kCount = 0x03;
   std::uint8_t encodings[4];
   std::uint32_t count;
   if (!load(file, header.offset, encodings) || encodings[0] != 1 || encodings[2] != kCount || encodings[3] != kTable)
@@ -264,7 +266,7 @@ std::optional<std::uint64_t> description_of(Bytes file, const LoadedParts::Segme
     return header.address + static_cast<std::uint64_t>(std::int64_t{distance});
   };
   std::int32_t row[2];
-  std::uint64_t first = 0, end = count;  // the one that is looked for lies before `end`
+  std::uint64_t first = 0, end = count;  // the wanted row is below `end`
   while (first < end) {
     const std::uint64_t middle = first + (end - first) / 2;
     if (!row_at(middle, row)) return std::nullopt;
@@ -275,8 +277,8 @@ std::optional<std::uint64_t> description_of(Bytes file, const LoadedParts::Segme
   return address_of(row[1]);
 }
 
-// A mangled name refers to its own parts ("S1_", "T_"), which may refer to others twice: what it stands for may be longer by as
-// many powers of two. Up to this many references it is a megabyte at most.
+// A mangled name refers to earlier parts ("S1_", "T_"), which may contain two references each: the demangled
+// length can double with every reference. With this limit it is at most a megabyte.
 bool has_few_references(std::string_view name) {
   constexpr int kMost = 24;
   int references = 0;
@@ -294,7 +296,7 @@ std::string plain_name(std::string name) {
       name.starts_with("_Z") && has_few_references(name) ? abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status) : nullptr, &std::free);
   if (readable != nullptr && status == 0) {
     name = readable.get();
-    // Its arguments are the last that stands in parentheses; "(anonymous namespace)" comes before.
+    // The arguments are in the last parentheses; "(anonymous namespace)" precedes them.
     std::size_t at = name.rfind(')');
     for (int depth = 0; at != name.npos && at < name.size(); --at) {
       depth += name[at] == ')' ? 1 : name[at] == '(' ? -1 : 0;
@@ -348,7 +350,7 @@ namespace {
 
 constexpr std::size_t kMostLetters = 200;  // of a name
 
-// Calls visit(symbol, name) for the functions of the file's table of this type, until it returns true.
+// Calls visit(symbol, name) for the functions in the file's symbol table of this type, until it returns true.
 template <class Visit>
 bool visit_functions(Bytes file, std::uint32_t type, Visit visit) {
   const std::vector<Elf64_Shdr> sections = sections_of(file);

@@ -18,7 +18,7 @@ namespace verbatim::code {
 
 namespace {
 
-// `search` of a file's bytes; nothing where they are no ELF file.
+// Applies `search` to a file's bytes; nullopt: no ELF file.
 template <class Result>
 auto in_image(Result (*search)(const ElfImage&, std::span<const std::byte>)) {
   return [search](std::span<const std::byte> file) -> std::optional<Result> {
@@ -29,7 +29,7 @@ auto in_image(Result (*search)(const ElfImage&, std::span<const std::byte>)) {
 
 }  // namespace
 
-// An open file, mapped when it is asked for its code.
+// An open file, mapped when its code is needed.
 class CodeFiles::File {
  public:
   explicit File(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -45,7 +45,7 @@ class CodeFiles::File {
   bool usable() const { return size_ > 0; }
   const Key& key() const { return key_; }
   Found search() const { return look_with<SearchResult>(in_image(search_image)); }
-  // nullopt: it is not there.
+  // nullopt: not in the table.
   Found look_up(const CodeTable& table) const {
     if (!table.has_one_of_size(size_)) return std::nullopt;
     if (Found known = table.find(status_)) return known;
@@ -67,7 +67,7 @@ class CodeFiles::File {
   Key key_;
 };
 
-// Searched once: by the searcher, or by whoever needs it before the searcher has begun.
+// A file that is searched once: by the searcher, or by of() if the searcher has not begun.
 struct CodeFiles::Ahead {
   explicit Ahead(File of) : file(std::move(of)) {}
 
@@ -109,7 +109,7 @@ const FileCode* CodeFiles::find(const std::string& path) {
   return (files_[file.key()] = std::move(code)).get();
 }
 
-// The path may lead to another file by now: nothing is found in that.
+// The path may lead to another file by now; the result is then empty.
 template <class Result>
 Result CodeFiles::look_again(const FileCode& file, Result (*search)(const ElfImage&, std::span<const std::byte>)) const {
   const File opened(file.path);
@@ -160,7 +160,7 @@ void CodeFiles::search_ahead(const std::vector<std::string>& paths, int busy_cor
     }
   }
   if (work.empty()) return;
-  // Signals are for the simulator's first thread.
+  // Signals are for the simulator's main thread.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -170,7 +170,7 @@ void CodeFiles::search_ahead(const std::vector<std::string>& paths, int busy_cor
       for (const auto& ahead : work) ahead->search();
     });
   } catch (const std::system_error&) {
-    ahead_.clear();  // the machine has no thread for it
+    ahead_.clear();  // no thread could be created
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

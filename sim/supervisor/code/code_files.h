@@ -1,4 +1,4 @@
-// What was found in the files whose code programs run; each file is searched once in a run.
+// Search results for the files whose code programs run; each file is searched once in a run.
 #pragma once
 
 #include <cstdint>
@@ -19,43 +19,47 @@
 namespace verbatim::code {
 
 struct FileCode {
-  std::string path;     // as it was opened, or what the link that was opened leads to
-  SearchResult found;   // addresses are those of the file
+  std::string path;     // as it was opened, or the target of the link that was opened
+  SearchResult found;   // addresses are those of the file, before relocation
 };
 
 class CodeFiles {
  public:
-  // What looking for a file's system calls costs is what this many traps cost.
+  // Searching a file's system calls costs as much as this many traps.
   static constexpr std::uint64_t kTrapsWorthSearch = 1024;
 
   CodeFiles();
   ~CodeFiles();
 
-  // What is in it need not be searched. Called before all else, if at all: it saves time and changes no result.
+  // Files in the table need not be searched. Called first, if at all. Saves time and changes no result.
   void use_table(CodeTable table) { table_ = std::move(table); }
 
-  // Of the file that `path` leads to (a link in /proc/PID/fd will do). nullptr: it cannot be read or is no ELF file.
+  // Result for the file that `path` leads to (a link in /proc/PID/fd will do). nullptr: it cannot be read
+  // or is no ELF file.
   const FileCode* of(const std::string& path);
-  // The system calls of `file` that can be replaced, once they have trapped often enough in the run; `traps`: how often one has,
-  // since that was told. nullptr: not yet.
+  // Replaceable system calls of `file`, once its calls have trapped kTrapsWorthSearch times in the run;
+  // nullptr: not yet. `traps`: number of traps since the last report.
   const std::vector<CallSite>* calls_of(const FileCode& file, std::uint64_t traps);
-  // Where `file` touches memory that others may touch; searched for when they are first asked for.
+  // Instructions of `file` that access memory which others may access; searched at the first request.
   const std::vector<AccessSite>& accesses_of(const FileCode& file);
-  // Searches these on a thread of its own, on any core but `busy_core`; of() does what is not begun yet, and waits for what
-  // is. Called once, before of(): it saves time where a second core is free, and changes no result.
+  // Searches these files in a thread of its own, on any core but `busy_core`. of() searches those that are
+  // not begun, and waits for those that are. Called at most once, before of(). Saves time if a second core is
+  // free, and changes no result.
   void search_ahead(const std::vector<std::string>& paths, int busy_core);
-  // Searches it now, for runs that will ask for it.
+  // Searches the file for later runs.
   void prepare(const std::string& path) { find(path); }
-  // Another run begins: what was found stays, what was asked for and how often calls have trapped is forgotten.
+  // Begins another run: keeps results, and forgets which files were requested and how often
+  // calls have trapped.
   void begin_run();
-  // What of() was asked for in the run, which is forgotten; and is remembered again.
+  // take_asked() returns the files requested from of() in the run and forgets them;
+  // note_asked() adds to them.
   std::set<std::string> take_asked() { return std::exchange(asked_for_, {}); }
   void note_asked(const std::set<std::string>& paths) { asked_for_.insert(paths.begin(), paths.end()); }
-  // Of all files that of() was asked for in the run and that hold code, sorted.
+  // Paths of all files requested from of() in the run that contain code, sorted.
   std::vector<std::string> paths() const;
 
  private:
-  // Device, inode, size, modification time: another file, or the same one changed, is another key.
+  // Device, inode, size, mtime: differs for another or a changed file.
   using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t, std::int64_t>;
   using Found = std::optional<SearchResult>;  // nullopt: no ELF file
   class File;
@@ -71,7 +75,7 @@ class CodeFiles {
   CodeTable table_;
   std::map<Key, std::unique_ptr<FileCode>> files_;
   std::set<std::string> asked_for_;
-  std::map<const FileCode*, Calls> calls_;  // their order means nothing
+  std::map<const FileCode*, Calls> calls_;  // the order of its entries does not affect results
   std::map<const FileCode*, std::vector<AccessSite>> accesses_;
   std::map<Key, std::shared_ptr<Ahead>> ahead_;
   std::jthread searcher_;

@@ -14,20 +14,20 @@ namespace {
 
 constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kClearedSlot = 1;  // no code has this address; the search for an entry goes on behind it
+constexpr std::uint64_t kClearedSlot = 1;  // no code has this address; the probe sequence continues after it
 
 std::span<const std::byte> bytes_of(const std::vector<std::uint8_t>& bytes) { return std::as_bytes(std::span(bytes)); }
 
 }  // namespace
 
-// Changes are collected by page: a page of code is written once, however many instructions of it are replaced.
+// Collects changes by page: a page of code is written once, however many of its instructions are replaced.
 class CodePatches::Writer {
  public:
   explicit Writer(host::ProgramMemory& memory) : memory_(memory) {}
 
-  // The pages of `addresses`, which ascend, are about to be asked for: neighbours are read together.
+  // Reads the pages of `addresses` (ascending), neighbours together.
   void read_ahead(std::span<const std::uint64_t> addresses) {
-    constexpr std::uint64_t kGap = 8;  // pages that are cheaper to read than to leave out
+    constexpr std::uint64_t kGap = 8;  // pages that are cheaper to read than to skip
     for (std::size_t i = 0; i < addresses.size();) {
       const std::uint64_t first = addresses[i] & ~(kPage - 1);
       std::uint64_t end = first + kPage;
@@ -56,7 +56,7 @@ class CodePatches::Writer {
     }
     return true;
   }
-  // Whether `bytes` were there before anything was written.
+  // Whether `bytes` were at `address` before any change.
   bool held(std::uint64_t address, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       const Page* const page = page_of(address);
@@ -92,7 +92,7 @@ class CodePatches::Writer {
     bool changed = false;
   };
 
-  // Null: it cannot be read.
+  // nullptr: it cannot be read.
   Page* page_of(std::uint64_t address) {
     const auto [it, is_new] = pages_.try_emplace(address & ~(kPage - 1));
     Page& page = it->second;
@@ -218,7 +218,7 @@ bool CodePatches::is_replaced(std::uint64_t address) const {
 }
 
 void CodePatches::patch(Writer& writer, const Site& site, const std::string& object) {
-  // Somebody may have been here before: another program's hooks, or the memory is not what the file says.
+  // The memory may differ from the file, for example by another library's hooks.
   const bool as_found = writer.held(site.address, bytes_of(site.bytes));
   if (as_found && patch_by_jump(writer, site)) return;
   PatchedInstruction trapping = site.instruction;
@@ -252,7 +252,7 @@ bool CodePatches::patch_by_jump(Writer& writer, const Site& site) {
   return false;
 }
 
-// The library that is loaded again where it was finds its stubs.
+// A library that is loaded again at the same address uses its existing stubs.
 bool CodePatches::use_stub_again(Writer& writer, std::uint64_t address, std::span<const std::uint8_t> original) {
   const auto it = sites_.find(address);
   if (it == sites_.end() || it->second.stub == 0 || !std::ranges::equal(it->second.original, original)) return false;
@@ -271,7 +271,7 @@ void CodePatches::forget_origins(std::uint64_t address, std::uint64_t length) {
       continue;
     }
     it = mapped_.erase(it);
-    // What lies before and behind the range stays.
+    // The parts before and after the range stay.
     if (begin < address) mapped_[begin] = {address - begin, mapped.begin};
     if (end > from) mapped_[from] = {end - from, {mapped.begin.file, mapped.begin.offset + (from - begin)}};
   }
@@ -308,7 +308,7 @@ bool CodePatches::replace_call(host::ProgramMemory& memory, std::uint64_t addres
   const CallSite& call = *std::prev(it);
   if (call.offset + call.call_at != origin.offset) return false;
   const std::uint64_t begin = address - call.call_at;
-  // All of it comes from there.
+  // All bytes must come from this place of the file.
   const std::uint64_t last = call.bytes.size() - 1;
   const Origin from = origin_of(begin), to = origin_of(begin + last);
   if (from.file != origin.file || from.offset != call.offset || to.file != origin.file || to.offset != call.offset + last)
@@ -341,7 +341,7 @@ std::vector<const FileCode*> CodePatches::files() const {
 }
 
 bool CodePatches::patch_call(Writer& writer, const CallSite& found, std::uint64_t address) {
-  // The memory may be something else by now, or somebody else's hook.
+  // The memory may have changed, or contain another library's hook.
   if (!writer.held(address, bytes_of(found.bytes))) return false;
   if (use_stub_again(writer, address, found.bytes)) return true;
   CallSite site = found;
@@ -375,7 +375,7 @@ bool CodePatches::trap_jump(host::ProgramMemory& memory, std::uint64_t address, 
 }
 
 void CodePatches::release_jump(host::ProgramMemory& memory, std::uint64_t address) {
-  // Instructions that trap since the machine would decide them stay replaced, whatever the program says of the address.
+  // Replacements of instructions whose result depends on the machine stay, whatever the program requests.
   const auto trap = trap_at(address);
   const auto it = sites_.find(address);
   if (!trap || trap->kind != protocol::DecidedInstruction::kLoopJump || it == sites_.end() || !it->second.active) return;
@@ -405,7 +405,7 @@ bool CodePatches::write_trap(Writer& writer, std::uint32_t slot, std::uint64_t a
                       std::as_bytes(std::span(&entry, 1)));
 }
 
-// The table takes all of its room, and every trap its new place.
+// Enlarges the table to its full size and rehashes all traps.
 bool CodePatches::use_many_traps(Writer& writer) {
   bool all = true;
   constexpr std::uint32_t kMany = 1;
@@ -422,7 +422,7 @@ bool CodePatches::use_many_traps(Writer& writer) {
 }
 
 bool CodePatches::set_trap(Writer& writer, std::uint64_t address, PatchedInstruction instruction) {
-  // Slots that were cleared lengthen the search as others do.
+  // Cleared slots count: they lengthen probe sequences too.
   const bool is_full = trap_slots_.size() >= trap_entries_ / 4 * 3;
   if (is_full && trap_entries_ == protocol::kFewTrapEntries && !use_many_traps(writer)) return false;
   if (traps_.size() >= trap_entries_ / 4 * 3) return false;
@@ -468,7 +468,7 @@ void CodePatches::show_original(std::uint64_t address, std::span<std::byte> byte
     const std::uint64_t from = std::max(at, address), to = std::min(at + patched.written.size(), end);
     if (!patched.active || from >= to) continue;
     std::byte* const here = bytes.data() + (from - address);
-    // The memory may be something else by now.
+    // The memory may have changed.
     if (std::memcmp(here, patched.written.data() + (from - at), to - from) == 0)
       std::memcpy(here, patched.original.data() + (from - at), to - from);
   }

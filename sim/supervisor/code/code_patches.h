@@ -1,9 +1,9 @@
-// The patches of one simulated process: instructions that the machine would decide are replaced in its memory, never in
-// a file. Whoever reads that memory (the process itself, a debugger, a core dump) sees the replacement: a jump into a
-// patch area, or HLT where none fits.
+// Patches of one simulated process. Instructions whose result depends on the machine are replaced in its
+// memory, never in a file. Readers of that memory (the process itself, a debugger, a core dump) see the
+// replacement: a jump into a patch area, or HLT if no jump fits.
 //
-// The areas and the data at kPatchDataAddress are mapped before the first instruction of the process (sim/supervisor/
-// loader_trace). A copy of the process has copies of all of them, and of this object.
+// The areas and the data at kPatchDataAddress are mapped before the first instruction of the process
+// (sim/supervisor/machine/loader_trace.h). A copy of the process has copies of them and of this object.
 #pragma once
 
 #include <array>
@@ -20,75 +20,78 @@
 
 namespace verbatim::code {
 
-// An instruction that was left alone, or may be one.
+// An instruction, or a possible one, that was not replaced.
 struct Unpatched {
   protocol::DecidedInstruction kind;
   std::string object;        // file, or "memory"
-  std::uint64_t offset = 0;  // in the file; the address in memory
+  std::uint64_t offset = 0;  // in the file; address for "memory"
 };
 
 class CodePatches {
  public:
-  // `jumps`: where they fit; otherwise everything traps.
+  // `jumps`: false: every replaced instruction traps.
   explicit CodePatches(bool jumps = true) : jumps_(jumps) {}
 
-  // The area begins at `address` and is mapped. Writes its first instructions and its header.
+  // Writes the first instructions and the header of the area at `address`, which is mapped.
   bool open_area(host::ProgramMemory& memory, std::uint64_t address);
-  // The same when the first replacement needs it.
+  // The same, when the first replacement needs the area.
   void add_area(std::uint64_t address) { areas_.push_back({address, kAreaStart, false}); }
-  // Of the shim: what stubs call for instructions, and where those of system calls go.
+  // Entry points of the shim for stubs of instructions and of system calls.
   struct Entries {
     std::uint64_t instruction = 0, call = 0;
   };
+  // The shim is loaded: open areas and those opened later lead to its entry points. False: a header cannot be written.
   bool set_entries(host::ProgramMemory& memory, Entries entries);
 
-  // `length` bytes at `address` are `file` from `offset` on. What was known about the range is forgotten.
+  // `length` bytes at `address` are mapped from `file` at `offset`. Forgets previous data about the range.
   void patch_file(host::ProgramMemory& memory, const FileCode& file, std::uint64_t address, std::uint64_t length,
                   std::uint64_t offset);
-  // The range holds code that was made at run time, or that was changed: what has been replaced there and not been overwritten
-  // stays replaced.
+  // The range contains code that was generated or changed at run time. Replacements that the program has
+  // not overwritten stay.
   void patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
-  // The range holds something else now.
+  // The range has other contents: forgets origins, replacements and traps there, without writing code.
   void forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
 
-  // Where code comes from. nullptr: from no file, or it is not known.
+  // Origin of code. nullptr: no file, or unknown.
   struct Origin {
     const FileCode* file = nullptr;
     std::uint64_t offset = 0;  // in the file
   };
   Origin origin_of(std::uint64_t address) const;
-  // Where code of a file lies; nullopt: it is not mapped as code.
+  // Address of code of a file; nullopt: not mapped as code.
   std::optional<std::uint64_t> address_of(const FileCode& file, std::uint64_t offset) const;
-  // Whether one of `length` bytes is one of a replacement.
+  // Whether one of `length` bytes belongs to a replacement.
   bool is_replaced(std::uint64_t address, std::uint64_t length) const;
-  // The system call at `origin`, mapped at `address`, becomes a jump if it is one of `calls`. False: it does not.
+  // Replaces the system call at `origin`, mapped at `address`, by a jump if it is one of `calls`.
+  // False: not replaced.
   bool replace_call(host::ProgramMemory& memory, std::uint64_t address, const Origin& origin, std::span<const CallSite> calls);
   bool replaces_calls() const { return jumps_; }
-  // All of `calls`, those of `file`, become jumps where they are mapped and can.
+  // Replaces all of `calls`, calls of `file`, where they are mapped and a jump is possible.
   void replace_calls(host::ProgramMemory& memory, const FileCode& file, std::span<const CallSite> calls);
-  // Whose code is mapped.
+  // Files with mapped code.
   std::vector<const FileCode*> files() const;
 
-  // The jump at `address` traps from now on (protocol::DecidedInstruction::kLoopJump). False: it does not, as it comes from no
-  // file, is replaced already, or the table is full.
+  // Makes the jump at `address` trap (protocol::DecidedInstruction::kLoopJump). False: it comes from no file,
+  // is already replaced, or the table is full.
   bool trap_jump(host::ProgramMemory& memory, std::uint64_t address, protocol::PatchedInstruction jump);
-  // It is as it was, if trap_jump() has replaced it.
+  // Restores the jump if trap_jump() has replaced it.
   void release_jump(host::ProgramMemory& memory, std::uint64_t address);
 
-  // Takes `length` bytes of the last area for code of the caller's; 0: it is full.
+  // Reserves `length` bytes of the last area for the caller's code; 0: the area is full.
   std::uint64_t take_room(std::uint64_t length);
 
-  // What the HLT at an address stands for.
+  // The instruction that the HLT at an address replaces.
   std::optional<protocol::PatchedInstruction> trap_at(std::uint64_t address) const;
 
-  // `bytes` were read from `address`: the replacements among them, and parts of some at their ends, become what they replaced.
+  // `bytes` were read from `address`: restores the original bytes of replacements in them,
+  // partial ones included.
   void show_original(std::uint64_t address, std::span<std::byte> bytes) const;
 
-  // What was left alone since the last call.
+  // Instructions not replaced since the last call.
   std::vector<Unpatched> take_unpatched() { return std::exchange(unpatched_, {}); }
 
   struct Counts {
-    unsigned jumps = 0, traps = 0, calls = 0;  // calls: system calls that are jumps
+    unsigned jumps = 0, traps = 0, calls = 0;  // calls: system calls replaced by jumps
   };
   const Counts& counts() const { return counts_; }
 
@@ -98,50 +101,50 @@ class CodePatches {
     std::uint64_t used = 0;
     bool is_open = true;
   };
-  // Behind the header and the first instructions.
+  // After the header page and the entry instructions.
   static constexpr std::uint64_t kAreaStart = 4096 + 16;
   struct Patched {
-    std::vector<std::uint8_t> original, written;  // of one length
+    std::vector<std::uint8_t> original, written;  // of equal length
     std::uint64_t stub = 0;              // 0: a trap
-    bool active = false;  // otherwise its stub waits for the same code at the same place
+    bool active = false;  // false: kept so that the same code at the same address can use the stub again
   };
   struct Mapped {
     std::uint64_t length = 0;
     Origin begin;
   };
   class Writer;
-  static constexpr std::uint64_t kLongestSite = 32;  // bytes of a replacement, or more
+  static constexpr std::uint64_t kLongestSite = 32;  // upper bound of a replacement's length, bytes
   void forget_origins(std::uint64_t address, std::uint64_t length);
-  // What was replaced at `address`, where there are `bytes` now, and is something else by now.
+  // Deactivates replacements in the range that the program has overwritten; `bytes` are its present contents.
   void forget_overwritten(Writer& writer, std::uint64_t address, std::span<const std::byte> bytes);
-  // Whether the byte at `address` is one of a replacement.
+  // Whether the byte at `address` belongs to a replacement.
   bool is_replaced(std::uint64_t address) const;
   void note_site(std::uint64_t address, Patched patched);
-  // False: there is no replacement near.
+  // False: no replacement is near.
   bool may_be_patched(std::uint64_t address, std::uint64_t length) const;
 
   void patch(Writer& writer, const Site& site, const std::string& object);
   bool patch_call(Writer& writer, const CallSite& site, std::uint64_t address);
-  // Puts the jump to the stub there that the same code had before.
+  // Writes the jump to the existing stub of the same code.
   bool use_stub_again(Writer& writer, std::uint64_t address, std::span<const std::uint8_t> original);
   bool open(Writer& writer, Area& area) const;
   bool patch_by_jump(Writer& writer, const Site& site);
   bool set_trap(Writer& writer, std::uint64_t address, protocol::PatchedInstruction instruction);
   void clear_trap(Writer& writer, std::uint64_t address);
-  // The slot of `address` in the process's table, or the first free one on the way to it.
+  // Slot of `address` in the process's table, or the first free one on its probe sequence.
   std::uint32_t trap_slot(std::uint64_t address) const;
   bool write_trap(Writer& writer, std::uint32_t slot, std::uint64_t address, std::uint32_t instruction);
   bool use_many_traps(Writer& writer);
 
   bool jumps_;
-  std::optional<Entries> entries_;  // nullopt: the shim is not there yet
+  std::optional<Entries> entries_;  // nullopt: the shim is not loaded yet
   std::vector<Area> areas_;
   std::map<std::uint64_t, Patched> sites_;
-  std::bitset<4096> patched_lines_;  // of 64 bytes, by number modulo 4096
+  std::bitset<4096> patched_lines_;  // lines of 64 bytes, by number modulo 4096
   std::map<std::uint64_t, Mapped> mapped_;  // by address
   std::map<std::uint64_t, std::uint32_t> traps_;  // address, PatchedInstruction::word()
   std::uint64_t address_in(std::uint32_t slot) const;
-  std::map<std::uint32_t, std::uint64_t> trap_slots_;    // those of the process's table that are not empty
+  std::map<std::uint32_t, std::uint64_t> trap_slots_;    // non-empty slots of the process's table
   std::uint32_t trap_entries_ = protocol::kFewTrapEntries;
   std::vector<Unpatched> unpatched_;
   Counts counts_;

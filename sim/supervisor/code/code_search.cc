@@ -17,7 +17,7 @@ using protocol::DecidedInstruction;
 
 namespace {
 
-// Tells the length, the opcode and the bytes of operands, nothing of what an instruction does, in half the time.
+// Decodes length, opcode and operand bytes only, in half the time.
 const ZydisDecoder& length_decoder() {
   static const ZydisDecoder instance = make_decoder(true);
   return instance;
@@ -32,7 +32,7 @@ std::uint8_t register_number(ZydisRegister name) {
   return id < 0 ? 0 : static_cast<std::uint8_t>(id & 15);
 }
 
-// kNone: the machine does not decide what it does, or it has a form that is not answered.
+// kNone: the result does not depend on the machine, or the form of the instruction is not supported.
 protocol::PatchedInstruction decided(const Decoded& decoded) {
   protocol::PatchedInstruction patched;
   patched.length = decoded.instruction.length;
@@ -79,7 +79,7 @@ protocol::PatchedInstruction decided(const Decoded& decoded) {
   return patched;
 }
 
-// Whether the bytes at `at` may be the opcode of one of them; all begin with 0f.
+// Whether the bytes at `at` may be the opcode of one of these instructions; all begin with 0f.
 bool may_be_decided(std::span<const std::uint8_t> code, std::size_t at) {
   if (at + 1 >= code.size()) return false;
   const std::uint8_t second = code[at + 1];
@@ -91,7 +91,7 @@ bool may_be_decided(std::span<const std::uint8_t> code, std::size_t at) {
   return second == 0x03 && (third & 0xc0) == 0xc0;
 }
 
-// The code of one executable part, and the functions in it.
+// Code of one executable segment, and the functions in it.
 class Part {
  public:
   Part(std::span<const std::uint8_t> code, std::uint64_t address, std::uint64_t offset,
@@ -141,7 +141,7 @@ class Part {
   }
 
  private:
-  // Code that a jump is to take the place of.
+  // Code that a jump would overwrite.
   struct Window {
     std::uint64_t begin, end;
     bool is_entered = false;
@@ -149,8 +149,8 @@ class Part {
 
   static constexpr std::array<std::uint8_t, 7> kMemoryMap = {0xb8, 9, 0, 0, 0, 0x0f, 0x05};  // mov $9, %eax; syscall
 
-  // Visits, in order, the offset of each byte that `matches` tells by itself and the byte behind it: it gets sixteen of
-  // each and answers 0xff for those. At the end of the code zeros follow.
+  // Visits, in order, the offsets of bytes that `matches` selects by the byte and its successor. `matches`
+  // gets sixteen of each and returns 0xff for selected ones. Zeros follow the end of the code.
   template <class Matches, class Visit>
   void each_pair(Matches matches, Visit visit) const {
     constexpr std::size_t kWidth = sizeof(__m128i);
@@ -169,7 +169,7 @@ class Part {
     look(rest, at);
   }
 
-  // Whether the escape byte at `at` is the one of `kMemoryMap`.
+  // Whether the 0f byte at `at` is the one of a `kMemoryMap`.
   bool ends_memory_map(std::size_t at) const {
     return at + 2 >= kMemoryMap.size() && at + 2 <= code_.size() &&
            std::memcmp(code_.data() + at + 2 - kMemoryMap.size(), kMemoryMap.data(), kMemoryMap.size()) == 0;
@@ -180,8 +180,8 @@ class Part {
            std::equal(bytes.begin(), bytes.end(), code_.begin() + static_cast<std::ptrdiff_t>(at));
   }
 
-  // Whether a call at `at` has an instruction of five bytes before it that can be moved, and made twice: "mov $number, %eax" of
-  // a call that may be answered without a trap, or syscall(2)'s "mov 8(%rsp), %r9".
+  // Whether the call at `at` follows a 5-byte instruction that can be moved and executed twice: "mov $number,
+  // %eax" of a call that may be answered without a trap, or "mov 8(%rsp), %r9" of syscall(2).
   bool follows_load(std::size_t at) const {
     if (at < CallSite::kBehindLoad) return false;
     const std::size_t load = at - CallSite::kBehindLoad;
@@ -190,7 +190,7 @@ class Part {
     std::memcpy(&number, code_.data() + load + 1, sizeof number);
     return code_[load] == 0xb8 && protocol::is_answered_in_place(number);
   }
-  // "cmp $n, %rax" behind it.
+  // Whether "cmp $n, %rax" follows the call.
   bool precedes_comparison(std::size_t at) const {
     return has(at + CallSite::kCallSize, {0x48, 0x3d}) && at + kComparedCall <= code_.size();
   }
@@ -199,7 +199,7 @@ class Part {
   bool is_like_call(std::size_t at) const {
     if (!has(at, {0x0f, 0x05})) return false;
     if (follows_load(at)) return true;
-    // One whose number is loaded right before it, and that is not to be replaced, is not looked at any further.
+    // A call whose number is loaded directly before it, and is not to be replaced, is ignored.
     return precedes_comparison(at) && !(at >= CallSite::kBehindLoad && code_[at - CallSite::kBehindLoad] == 0xb8);
   }
 
@@ -211,7 +211,7 @@ class Part {
     const std::size_t end = match + (loads ? CallSite::kCallSize : kComparedCall);
     if (address_ + begin < function->begin || address_ + end > function->end) return std::nullopt;
     if (instruction_over(*function, begin) != begin || instruction_over(*function, match) != match) return std::nullopt;
-    // A switch could lead to the call behind its load; nothing but the call leads to the comparison of its result.
+    // A switch could jump to the call after its load. Only the call leads to the comparison of its result.
     if (loads && (instruction_over(*function, match - 1) != begin || has_indirect_jumps(*function))) return std::nullopt;
     if (is_jumped_into(*function, begin, end)) return std::nullopt;
     return CallSite{address_ + begin, offset_ + begin,
@@ -220,11 +220,11 @@ class Part {
   }
 
   bool decode(std::size_t offset, Decoded& decoded) const { return code::decode(std::as_bytes(code_.subspan(offset)), decoded); }
-  // The known function that an address lies in; of several the one that begins last.
+  // The known function that contains the address; the one that begins last, if several do.
   std::optional<Function> function_around(std::uint64_t address) const {
     auto it = std::upper_bound(functions_.begin(), functions_.end(), address,
                                [](std::uint64_t a, const Function& f) { return a < f.begin; });
-    // Few functions overlap: aliases, and parts of assembly with labels of their own.
+    // Few functions overlap: aliases, and parts of assembly code with labels.
     for (int i = 0; i < 16 && it != functions_.begin(); ++i) {
       --it;
       if (address < it->end) return *it;
@@ -232,7 +232,7 @@ class Part {
     return std::nullopt;
   }
 
-  // Where decoding can begin when no function is known: behind the last one, or at the section's start.
+  // Start of decoding where no function is known: the end of the previous function, or the section's start.
   std::uint64_t gap_begin(std::uint64_t address) const {
     std::uint64_t begin = address_;
     const auto section = std::ranges::upper_bound(sections_, address, {}, &Function::begin);
@@ -246,7 +246,7 @@ class Part {
     return begin;
   }
 
-  // Whether decoding from `from.begin` comes to an instruction whose bytes include those at `offset`; where it begins.
+  // Start of the instruction that contains the byte at `offset`, if decoding from `from.begin` reaches it.
   std::optional<std::size_t> instruction_over(const Function& from, std::size_t offset) const {
     survey(from, offset + 1);
     const auto it = std::upper_bound(starts_.begin(), starts_.end(), offset);
@@ -257,10 +257,10 @@ class Part {
   void look_at(std::size_t match, SearchResult& result) {
     const std::uint64_t address = address_ + match;
     const auto function = function_around(address);
-    // A gap is looked at as far as the match.
+    // A gap between functions is decoded up to the match only.
     const auto start = instruction_over(function ? *function : Function{gap_begin(address), address_ + code_.size()}, match);
     Decoded decoded;
-    if (!start) {  // the function has bytes that are no instruction: it may be anything
+    if (!start) {  // bytes of the function before it are no instruction
       if (decode(match, decoded) && decided(decoded).kind != DecidedInstruction::kNone && function) {
         result.doubts.push_back({address, offset_ + match, decided(decoded).kind});
       }
@@ -286,7 +286,7 @@ class Part {
     result.sites.push_back(std::move(site));
   }
 
-  // How many whole instructions a jump at `start` takes the place of, if they can be moved.
+  // Finds how many whole instructions a jump at `start` overwrites, if they can be moved.
   void find_room(std::size_t start, const Function& function, Site& site) const {
     const std::size_t end = std::min<std::size_t>(code_.size(), function.end - address_);
     std::size_t at = start + site.length;
@@ -296,8 +296,8 @@ class Part {
       Decoded next;
       if (at >= end || !decode(at, next) || at + next.instruction.length > end) return;
       if (!can_move(next) || decided(next).kind != DecidedInstruction::kNone) return;
-      // A switch or an exception handler could lead to what follows, and no list of such places is complete. But an
-      // instruction that works on the result of the one before is no place to come to from elsewhere.
+      // A switch or an exception handler could jump to the next instruction, and no list of such targets is
+      // complete. An instruction that uses the result of the replaced one is no plausible target.
       if (first && has_indirect_jumps(function) && !uses_result(next)) return;
       first = false;
       for (unsigned i = 0; i < next.instruction.operand_count_visible; ++i) {
@@ -363,9 +363,9 @@ class Part {
     });
   }
 
-  // Where the instructions of one function begin, and what it jumps to, at least as far as `to`; the last function
-  // looked at is remembered. Functions of a damaged file may overlap, and each may be looked at for every match in the others:
-  // when that has taken too long, nothing more is known of any.
+  // Records instruction starts and branch targets of one function, at least up to `to`; the last function is
+  // cached. Functions of a damaged file may overlap, and each could be decoded for every match in the others:
+  // when the budget is spent, nothing more is decoded.
   void survey(const Function& function, std::size_t to) const {
     if (surveyed_.begin != function.begin || surveyed_.end != function.end) {
       surveyed_ = function;
@@ -389,15 +389,16 @@ class Part {
         targets_.push_back(address_ + at + raw.imm[0].value.u);
       } else if (instruction.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && instruction.opcode == 0xff &&
                  (raw.modrm.reg == 4 || raw.modrm.reg == 5) && !(raw.modrm.mod == 0 && raw.modrm.rm == 5)) {
-        surveyed_indirect_ = true;  // a jump through a slot of the program's own (PLT) leads elsewhere
+        surveyed_indirect_ = true;  // jumps through slots of the PLT leave the function and are excluded
       }
     }
     surveyed_to_ = at;
     surveyed_whole_ = at >= end;
   }
 
-  // Other functions may jump here as well: parts of a function that the compiler put elsewhere (.cold), assembly. Any
-  // bytes that would be such a jump count as one, unless they lie in a known function that jumps elsewhere.
+  // Other functions may jump into a window too: parts that the compiler moved (.cold), assembly. Any
+  // bytes that would be such a jump count as one, unless they are in a known function whose branches
+  // do not lead there.
   void find_entered(std::vector<Window>& windows) const {
     if (windows.empty()) return;
     const std::uint64_t first = windows.front().begin, last = windows.back().end;
@@ -422,7 +423,7 @@ class Part {
           return _mm_or_si128(equals(first, 0xe9), _mm_and_si128(equals(first, 0x0f), conditional));
         },
         [&](std::size_t at) { relative(at + (code[at] == 0xe9 ? 1 : 2)); });
-    // Short jumps reach 128 bytes. Those of the function itself are known, and its bytes are not guessed at.
+    // Short jumps reach 128 bytes. Those of the function itself are known exactly.
     for (const Window& window : windows) {
       const std::size_t middle = window.begin - address_;
       const auto function = function_around(window.begin);
@@ -436,7 +437,7 @@ class Part {
     }
   }
 
-  // No jump takes their place.
+  // Excludes entered windows from replacement by a jump.
   void refuse_entered_windows(std::span<Site> sites) const {
     std::vector<Window> windows;
     for (const Site& site : sites) {
@@ -452,8 +453,8 @@ class Part {
     }
   }
 
-  // Work is instructions that are decoded. Libraries of the system take a twentieth of an instruction for each byte or less, code
-  // without known functions one.
+  // Budget in decoded instructions. System libraries need at most a twentieth of an instruction per byte,
+  // code without known functions one.
   static constexpr std::size_t kLeastWork = 1 << 16, kWorkPerByte = 4, kTargetsPerWork = 32;
 
   std::span<const std::uint8_t> code_;

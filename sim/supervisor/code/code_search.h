@@ -1,12 +1,12 @@
-// Searches code for the instructions whose result the machine decides (protocol::DecidedInstruction).
+// Searches code for instructions whose result depends on the machine (protocol::DecidedInstruction).
 //
-// Bytes that look like such an instruction are one in ten times one: a match counts when decoding from the beginning of
-// the function it lies in comes to it as an instruction. Where no function is known the bytes may be code or data; what
-// decoding from the end of the function before comes to is reported and left alone.
+// One in ten byte sequences that look like such an instruction is one. A match counts if decoding from the
+// beginning of its function reaches it as an instruction. Outside known functions, bytes may be code or data:
+// instructions that decoding from the end of the previous function reaches are reported, and not replaced.
 //
-// An instruction can be replaced by a near jump, five bytes, where it and those behind it that lie in the way can be
-// moved: none of them is relative to its place (addresses relative to rip are corrected), nothing jumps between them,
-// and all belong to one function.
+// A near jump (five bytes) can replace an instruction if the instructions that it overwrites can be moved:
+// none is relative to its address (rip-relative operands are corrected), nothing jumps between them, and all
+// belong to one function.
 #pragma once
 
 #include <cstddef>
@@ -23,35 +23,35 @@ namespace verbatim::code {
 inline constexpr unsigned kJumpSize = 5;
 
 struct Site {
-  std::uint64_t address = 0;  // as in the file, or of memory
+  std::uint64_t address = 0;  // in the file before relocation, or in memory
   std::uint64_t offset = 0;   // in the file
   protocol::PatchedInstruction instruction;
   unsigned length = 0;
-  // Bytes that a jump takes: the instruction and those behind it which are moved. 0: a jump does not fit.
+  // Bytes that a jump overwrites: the instruction and following ones that are moved. 0: a jump does not fit.
   unsigned jump_length = 0;
   std::vector<std::uint8_t> bytes;  // max(length, jump_length) bytes of code
-  // Within `bytes`: four bytes that are relative to the end of their instruction, to be corrected when it is moved.
+  // A 4-byte rip-relative displacement in `bytes`, corrected when its instruction is moved.
   struct Relative {
-    unsigned at;   // of the displacement
-    unsigned end;  // of the instruction
+    unsigned at;   // offset of the displacement
+    unsigned end;  // end of its instruction
   };
   std::vector<Relative> relatives;
 };
 
-// A system call whose instruction can be replaced, with the one before it, which loads its number or an argument, or with the
-// one behind, which compares its result. Others are left to the trap that they are.
+// A system call that can be replaced together with the instruction before it, which loads its number or an
+// argument, or the one after it, which compares its result. Other system calls keep trapping.
 struct CallSite {
-  std::uint64_t address = 0;  // of `bytes`, as in the file
+  std::uint64_t address = 0;  // of `bytes`, in the file before relocation
   std::uint64_t offset = 0;   // in the file
   std::vector<std::uint8_t> bytes;  // both instructions
-  unsigned call_at = 0;             // where in them the call is: kBehindLoad or 0
+  unsigned call_at = 0;             // offset of the call in them: kBehindLoad or 0
   static constexpr unsigned kBehindLoad = 5;
 
-  std::uint64_t next() const { return address + call_at + kCallSize; }  // behind the call
+  std::uint64_t next() const { return address + call_at + kCallSize; }  // after the call
   static constexpr unsigned kCallSize = 2;
 };
 
-// Code that could not be told from data.
+// Bytes that may be code or data.
 struct Doubt {
   std::uint64_t address = 0;
   std::uint64_t offset = 0;  // in the file
@@ -59,19 +59,19 @@ struct Doubt {
 };
 
 struct SearchResult {
-  std::vector<Site> sites;    // ordered by address
-  std::vector<Doubt> doubts;  // ordered by address
-  // Offsets of what maps memory: "mov $9, %eax; syscall". The loader's tell of every library.
+  std::vector<Site> sites;    // sorted by address
+  std::vector<Doubt> doubts;  // sorted by address
+  // Offsets of mmap calls: "mov $9, %eax; syscall". In the loader these map every library.
   std::vector<std::uint64_t> memory_maps;
 };
 
-// Of a file.
+// Searches a file.
 SearchResult search_image(const ElfImage& image, std::span<const std::byte> file);
 
-// Its system calls that can be replaced, ordered by address.
+// System calls of a file that can be replaced, sorted by address.
 std::vector<CallSite> search_calls(const ElfImage& image, std::span<const std::byte> file);
 
-// Of memory at `address` that belongs to no file: decoded from its first byte on.
+// Searches memory at `address` that belongs to no file, decoded from its first byte.
 SearchResult search_memory(std::uint64_t address, std::span<const std::byte> bytes);
 
 std::string name_of(protocol::DecidedInstruction kind);

@@ -15,11 +15,11 @@ namespace verbatim::code {
 namespace {
 
 using Words = std::vector<std::uint64_t>;
-using BuildId = std::array<std::uint64_t, 3>;  // up to 24 bytes; that of the GNU linker has 20
+using BuildId = std::array<std::uint64_t, 3>;  // up to 24 bytes; the GNU linker's has 20
 
 constexpr std::uint64_t kMagic = 0x3230'6564'6f43'5656;  // "VVCode02"
 
-// A note of the executable that the linker makes of its whole content. All zero: there is none.
+// Build id note of the executable, a hash of its content by the linker. All zero: none.
 BuildId own_build_id() {
   BuildId id{};
   dl_iterate_phdr(
@@ -65,7 +65,7 @@ void put(Words& words, const SearchResult& found) {
   words.insert(words.end(), found.memory_maps.begin(), found.memory_maps.end());
 }
 
-// Takes words one by one; behind the last there are zeros, and it is no longer good.
+// Reads words in order; after the last it returns zeros and is_good() is false.
 class Reader {
  public:
   explicit Reader(std::span<const std::uint64_t> words) : words_(words) {}
@@ -73,7 +73,7 @@ class Reader {
     is_good_ = is_good_ && at_ < words_.size();
     return is_good_ ? words_[at_++] : 0;
   }
-  // Of what takes one word at least.
+  // Number of elements that have at least one word each.
   std::uint64_t count() {
     const std::uint64_t count = next();
     is_good_ = is_good_ && count <= words_.size() - at_;

@@ -1,4 +1,4 @@
-// Instructions as Zydis decodes them, with all of their operands.
+// Instructions decoded by Zydis, with all operands.
 #pragma once
 
 #include <Zydis/Zydis.h>
@@ -21,7 +21,7 @@ struct Decoded {
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-// Whether `code` begins with an instruction; `decoded` is it then.
+// Whether `code` begins with a valid instruction, which is then in `decoded`.
 inline bool decode(std::span<const std::byte> code, Decoded& decoded) {
   static const ZydisDecoder decoder = make_decoder(false);
   return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.data(), code.size(), &decoded.instruction, decoded.operands));

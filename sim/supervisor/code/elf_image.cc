@@ -26,7 +26,7 @@ std::optional<ElfImage> ElfImage::read(std::span<const std::byte> file) {
 
   auto& functions = image.functions_;
   std::erase_if(functions, [&](const Function& f) { return f.end <= f.begin || !image.is_code(f.begin); });
-  // Of two that begin at one place the longer one says more.
+  // Two functions with the same begin: the longer one is kept.
   std::sort(functions.begin(), functions.end(), [](const Function& a, const Function& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
   });
@@ -40,7 +40,7 @@ std::optional<ElfImage> ElfImage::read(std::span<const std::byte> file) {
   return image;
 }
 
-// Code is searched once, however many parts a damaged file says that it belongs to.
+// Code is searched once, however many segments of a damaged file contain it.
 void ElfImage::add_executable(const ExecutablePart& part) {
   const auto meet = [](std::uint64_t a, std::uint64_t a_size, std::uint64_t b, std::uint64_t b_size) {
     return a < b ? b - a < a_size : a - b < b_size;
@@ -87,7 +87,7 @@ void ElfImage::add_frames(std::span<const std::byte> file, std::uint64_t header_
     if (!at || !load(file, *at, length) || length == 0 || length == 0xffff'ffff || !load(file, *at + 4, distance)) {
       continue;
     }
-    const std::uint64_t entry = *at + 4 - distance;  // in the file; both lie in .eh_frame
+    const std::uint64_t entry = *at + 4 - distance;  // offset in the file; both are in .eh_frame
     if (entry != known_entry) {
       common = read_common_entry(file, entry);
       known_entry = entry;

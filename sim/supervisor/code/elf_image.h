@@ -1,5 +1,5 @@
-// What an ELF file says about its code: which parts are executable, and where functions begin and end. Every number in
-// the file is checked; of a damaged one less is known.
+// Code of an ELF file: executable segments and the bounds of functions. Every number in the file is checked;
+// a damaged file gives less.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace verbatim::code {
 
-// Addresses are those of the file (p_vaddr), before relocation.
+// Addresses of the file (p_vaddr), before relocation.
 struct Function {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -28,12 +28,11 @@ class ElfImage {
   // nullopt: not a 64-bit x86 ELF file.
   static std::optional<ElfImage> read(std::span<const std::byte> file);
 
-  // In the file's order; none is empty, and no two have bytes or addresses in common.
+  // In the file's order; none is empty, and none share bytes or addresses.
   const std::vector<ExecutablePart>& executable() const { return executable_; }
-  // Of call frame information (.eh_frame) and symbols; ordered by begin, none empty, each begin once.
+  // From call frame information (.eh_frame) and symbols; sorted by begin, none empty, distinct begins.
   const std::vector<Function>& functions() const { return functions_; }
-  // Where sections with code begin: decoding from there is as good as from a function. Ordered; no two
-  // overlap.
+  // Sections with code: decoding can begin at their start as at a function's. Sorted, without overlaps.
   const std::vector<Function>& code_sections() const { return code_sections_; }
 
  private:

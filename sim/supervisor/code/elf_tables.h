@@ -1,5 +1,5 @@
-// The tables that an ELF file begins with: its header, its parts (program headers) and its sections. Every number in the file is
-// checked, and no table is longer than the file has room for, so that what is done for each row ends.
+// Tables of an ELF file: header, program headers and sections. Every number in the file is checked, and no
+// table is longer than the file, so loops over rows end.
 #pragma once
 
 #include <elf.h>
@@ -20,18 +20,18 @@ bool load(std::span<const std::byte> file, std::uint64_t at, T& value) {
   return true;
 }
 
-// nullopt: it is no 64-bit x86 ELF file.
+// nullopt: no 64-bit x86 ELF file.
 std::optional<Elf64_Ehdr> elf_header(std::span<const std::byte> file);
 
-// Those that lie within the file, in its order; empty where it is no 64-bit x86 ELF file. Linux executes no file whose table
-// takes more than a page: parts behind the first page of it are left out.
+// Program headers whose content is within the file, in its order; empty: no 64-bit x86 ELF file. Headers
+// after the first 4096 bytes of the table are omitted: Linux executes no file with more.
 std::vector<Elf64_Phdr> parts_of(std::span<const std::byte> file);
 
-// In the file's order, as far as the table lies within the file. What a section refers to is not checked.
+// In the file's order, as far as the table is within the file. The contents of sections are not checked.
 std::vector<Elf64_Shdr> sections_of(std::span<const std::byte> file);
 
-// The first section of that type that lies within the file. The ELF specification has no file with two tables of symbols of one
-// type.
+// First section of this type whose content is within the file. The ELF specification allows one symbol
+// table of each type.
 const Elf64_Shdr* section_of_type(std::span<const std::byte> file, std::span<const Elf64_Shdr> sections, std::uint32_t type);
 
 }  // namespace verbatim::code

@@ -1,5 +1,5 @@
-// What call frame information (.eh_frame; Linux Standard Base, 10.6) is written in: pointers, numbers and common entries. Every
-// number in the file is checked.
+// Elements of call frame information (.eh_frame; Linux Standard Base, 10.6): pointers, numbers and common
+// entries. Every number in the file is checked.
 #pragma once
 
 #include <cstddef>
@@ -9,29 +9,29 @@
 
 namespace verbatim::code {
 
-// Some encodings of pointers (Linux Standard Base, 10.5.1).
+// Pointer encodings (Linux Standard Base, 10.5.1).
 inline constexpr std::uint8_t kUdata4 = 0x03, kSdata4 = 0x0b, kDataRelative = 0x30;
 
 struct EncodedPointer {
   std::uint64_t value;
   std::uint64_t size;
 };
-// The pointer at `at` in the file, which is loaded at `address`.
+// Decodes the pointer at offset `at` of the file, loaded at `address`.
 std::optional<EncodedPointer> read_pointer(std::span<const std::byte> file, std::uint64_t at, std::uint64_t address,
                                            std::uint8_t encoding);
 
-// The LEB128 number at `at`, which moves behind it; nullopt: it does not end in the file.
+// Decodes the LEB128 number at `at` and advances `at`; nullopt: it does not end in the file.
 std::optional<std::uint64_t> read_unsigned(std::span<const std::byte> file, std::uint64_t& at);
 std::optional<std::int64_t> read_signed(std::span<const std::byte> file, std::uint64_t& at);
 
-// What the frame descriptions that refer to it share.
+// Common information entry, shared by frame descriptions.
 struct CommonEntry {
-  std::uint8_t encoding = 0;  // of their addresses
+  std::uint8_t encoding = 0;  // encoding of their addresses
   bool has_augmentation = false, is_of_signals = false;
   std::uint64_t code_alignment = 1;
   std::int64_t data_alignment = 1;
   std::uint64_t return_register = 16;
-  std::uint64_t from = 0, to = 0;  // in the file: its instructions
+  std::uint64_t from = 0, to = 0;  // offsets of its instructions in the file
 };
 std::optional<CommonEntry> read_common_entry(std::span<const std::byte> file, std::uint64_t at);
 

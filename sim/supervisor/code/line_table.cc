@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Content descriptions and forms of DWARF 5 (6.2.4.1, 7.5.6), as far as compilers use them in line tables.
+// Content types and forms of DWARF 5 (6.2.4.1, 7.5.6) that compilers use in line tables.
 constexpr std::uint64_t kPath = 1, kFolder = 2;
 enum Form : std::uint64_t {
   kData2 = 0x05,
@@ -28,7 +28,7 @@ enum Form : std::uint64_t {
   kLineStringOffset = 0x1f,
 };
 
-// Reads from the front; what is not there reads as zero, and ends all.
+// Reads from the front. After the end, numbers read as zero and failed() is true.
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : bytes_(bytes) {}
@@ -82,7 +82,7 @@ class Cursor {
     failed_ = true;
     return 0;
   }
-  // Without the zero that ends it; no name is longer than a path.
+  // Without the terminating zero; longer than PATH_MAX fails.
   std::string_view text() {
     const auto* first = reinterpret_cast<const char*>(bytes_.data());
     const std::size_t most = std::min<std::size_t>(bytes_.size(), PATH_MAX);
@@ -130,7 +130,7 @@ std::optional<Contents> contents_of(Bytes file) {
   return contents;
 }
 
-// Where the function begins that `address` lies in; 0: no symbol says so.
+// Start of the function that contains `address`; 0: no symbol covers it.
 std::uint64_t function_of(Bytes symbols, std::uint64_t address) {
   Elf64_Sym symbol;
   for (std::size_t at = 0; at + sizeof symbol <= symbols.size(); at += sizeof symbol) {
@@ -141,18 +141,18 @@ std::uint64_t function_of(Bytes symbols, std::uint64_t address) {
   return 0;
 }
 
-// One compilation unit's table.
+// Line table of one compilation unit.
 class Unit {
  public:
-  // `unit` begins behind the unit's length.
+  // `unit` begins after the unit's length.
   Unit(const Contents& contents, Cursor unit, bool is_64) : contents_(contents), is_64_(is_64), program_(Bytes()) {
     version_ = unit.number<std::uint16_t>();
     if (version_ < 2 || version_ > 5) return;
-    if (version_ == 5) unit.skip(2);  // sizes of addresses and segment selectors
+    if (version_ == 5) unit.skip(2);  // address size, segment selector size
     Cursor header = unit.take(offset(unit));
     instruction_length_ = header.number<std::uint8_t>();
-    if (version_ >= 4) header.skip(1);  // operations in an instruction
-    header.skip(1);                     // whether a row begins a statement
+    if (version_ >= 4) header.skip(1);  // operations per instruction
+    header.skip(1);                     // default_is_stmt
     line_base_ = header.number<std::int8_t>();
     line_range_ = header.number<std::uint8_t>();
     opcode_base_ = header.number<std::uint8_t>();
@@ -163,15 +163,15 @@ class Unit {
     program_ = unit;
   }
 
-  // `function`: where that begins which the address lies in.
+  // `function`: start of the function that contains `address`.
   std::optional<std::string> find(std::uint64_t address, std::uint64_t function) {
     Row row, before, own{.line = 0};
     bool has_before = false;
-    // A row holds from its address to that of the next one of its sequence.
+    // A row covers its address up to that of the next row of its sequence.
     const auto emit = [&](bool ends) -> bool {
       if (has_before && before.address <= address && address < row.address) {
-        // Of what a header has brought in, the line of the program's own that comes before. A function of the header's that is
-        // not inline has none.
+        // A row of a header file is replaced by the last row of the program's own files before it in the same
+        // function. A function of the header that is not inlined has no such row.
         if (is_header(before) && own.line > 0 && own.address >= function) before = own;
         return true;
       }
@@ -194,7 +194,7 @@ class Unit {
         case 0: {
           Cursor extended = program_.take(program_.unsigned_leb());
           const auto kind = extended.number<std::uint8_t>();
-          if (kind == 1) {  // end of a sequence
+          if (kind == 1) {  // DW_LNE_end_sequence
             if (emit(true)) return text_of(before);
             row = {};
           } else if (kind == 2) {
@@ -202,19 +202,19 @@ class Unit {
           }
           break;
         }
-        case 1:  // copy
+        case 1:  // DW_LNS_copy
           if (emit(false)) return text_of(before);
           break;
-        case 2:  // advance the address
+        case 2:  // DW_LNS_advance_pc
           row.address += program_.unsigned_leb() * instruction_length_;
           break;
-        case 3:  // advance the line
+        case 3:  // DW_LNS_advance_line
           row.line += static_cast<std::uint64_t>(program_.signed_leb());
           break;
         case 4:
           row.file = program_.unsigned_leb();
           break;
-        case 8:  // as the special opcode 255, without a row
+        case 8:  // DW_LNS_const_add_pc: as special opcode 255, without a row
           row.address += std::uint64_t{(255u - opcode_base_) / line_range_} * instruction_length_;
           break;
         case 9:
@@ -230,7 +230,7 @@ class Unit {
  private:
   struct Row {
     std::uint64_t address = 0, file = 1;
-    std::uint64_t line = 1;  // as it is counted, forwards and back
+    std::uint64_t line = 1;  // modulo 2^64 while counting forwards and backwards
   };
   // A file of the unit.
   struct File {
@@ -244,7 +244,7 @@ class Unit {
     const std::uint64_t index = version_ == 5 ? row.file : row.file - 1;
     return index < files_.size() ? &files_[index] : nullptr;
   }
-  // Inline functions of libraries are no place in a program.
+  // Inline functions of library headers are no place in a program.
   bool is_header(const Row& row) const {
     const File* const file = file_of(row);
     return file != nullptr && file->is_header;
@@ -255,7 +255,7 @@ class Unit {
     return std::string(file->name.substr(file->name.rfind('/') + 1)) + ":" + std::to_string(row.line);
   }
 
-  // No more than compilers write by far: in a damaged table an entry may be a byte.
+  // Far more than compilers write; in a damaged table an entry can be one byte.
   static constexpr std::size_t kMostNames = 1 << 17;
 
   void add_file(Cursor& header, std::string_view name, const std::vector<std::string_view>& folders, std::uint64_t folder) {
@@ -283,7 +283,7 @@ class Unit {
     }
   }
 
-  // Of an entry with that form: its text, or its number.
+  // Attribute value of an entry: text or number.
   struct Value {
     std::string_view text;
     std::uint64_t number = 0;
@@ -322,7 +322,7 @@ class Unit {
     return {};
   }
 
-  // Folders, then files: each a description of its entries, and the entries.
+  // Folders, then files: entry format, then entries.
   void read_names(Cursor& header) {
     std::vector<std::string_view> folders;
     for (const bool of_files : {false, true}) {

@@ -1,5 +1,5 @@
-// Which line of which source file an instruction comes from, as the compiler tells it with -g (DWARF 2 to 5, .debug_line).
-// Only for what is said to people. Every number in the file is checked; of a damaged or compressed table nothing is known.
+// Source lines of instructions, from debug information (-g; DWARF 2 to 5, .debug_line). For messages only.
+// Every number in the file is checked. Damaged or compressed tables give nothing.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace verbatim::code {
 
-// "app.c:88" of the instruction at `address` (p_vaddr, before relocation) in an ELF file; nullopt: it does not say.
+// "app.c:88" for the instruction at `address` (p_vaddr, before relocation) of an ELF file; nullopt: unknown.
 std::optional<std::string> source_line(std::span<const std::byte> file, std::uint64_t address);
 
 }  // namespace verbatim::code

@@ -12,15 +12,15 @@ namespace {
 enum class Word { kLeaf1Edx, kLeaf1Ecx, kLeaf7Ebx, kExtendedEcx, kExtendedEdx };
 
 struct Feature {
-  const char* name;  // in /proc/cpuinfo
+  const char* name;  // as in /proc/cpuinfo
   Word word;
   unsigned bit;
-  int level;      // of the psABI; 1: every x86-64 processor
-  bool answered;  // by the simulator, whether the machine has it or not
+  int level;      // psABI level; 1: every x86-64 processor
+  bool answered;  // emulated by the simulator, whether or not the machine has it
 };
 
-// Level 1 first, as Linux orders them. No fast string operations (erms), which the interpreter of waiting loops does
-// not know; no AVX-512; no fsgsbase, which needs the kernel's consent.
+// Level 1 first, in Linux's order. Without erms, since the interpreter of waiting loops does not know fast
+// string operations; without AVX-512; without fsgsbase, which the kernel must enable.
 constexpr Feature kFeatures[] = {
     {"fpu", Word::kLeaf1Edx, 0, 1, false},        {"vme", Word::kLeaf1Edx, 1, 1, true},
     {"de", Word::kLeaf1Edx, 2, 1, true},          {"pse", Word::kLeaf1Edx, 3, 1, true},
@@ -58,10 +58,9 @@ std::uint32_t word_of(InstructionSet set, Word word) {
 }
 
 constexpr std::uint32_t kHighestLeaf = 0x16, kHighestExtended = 0x8000'0008;
-constexpr std::uint32_t kSignature = 0x0006'06a0;  // family 6, model 106, stepping 0: /proc/cpuinfo says the same
+constexpr std::uint32_t kSignature = 0x0006'06a0;  // family 6, model 106, stepping 0, as in /proc/cpuinfo
 constexpr std::uint32_t kExtendedState = 7;        // x87, SSE, AVX
-// The standard form of the XSAVE area up to PKRU: the size that saves every register of any machine of today, so that
-// who asks for all of them has room.
+// Standard form of the XSAVE area up to PKRU: large enough to save every register of any machine of today.
 constexpr std::uint32_t kExtendedStateSize = 2696, kAvxStateSize = 256, kAvxStateOffset = 576;
 
 protocol::CpuidEntry entry(std::uint32_t leaf, std::uint32_t eax, std::uint32_t ebx, std::uint32_t ecx,

@@ -24,7 +24,7 @@ class Assembler {
     std::memcpy(raw, &value, sizeof value);
     bytes_.insert(bytes_.end(), raw, raw + sizeof value);
   }
-  // The four bytes by which an instruction that ends `behind` bytes after them reaches `target`.
+  // Appends a 32-bit displacement to `target` for an instruction that ends `behind` bytes after it.
   void relative(std::uint64_t target, unsigned behind = 0) {
     const auto distance = static_cast<std::int64_t>(target - (here() + 4 + behind));
     reachable_ &= distance >= std::numeric_limits<std::int32_t>::min() &&
@@ -75,7 +75,7 @@ static_assert(offsetof(protocol::CpuidEntry, subleaf) == 4 && offsetof(protocol:
               offsetof(protocol::CpuidEntry, eax) == 12 && offsetof(protocol::CpuidEntry, edx) == 24 &&
               offsetof(protocol::PatchData, cpuid) == 0);
 
-constexpr std::uint64_t kStackTop = 4096;  // of an area; grows down towards the header
+constexpr std::uint64_t kStackTop = 4096;  // in an area; the stack grows down towards the header
 
 unsigned put_call(Assembler& code, const Site& site, std::uint64_t area) {
   const std::uint64_t saved = area + offsetof(protocol::PatchAreaHeader, saved_stack_pointer);
@@ -110,7 +110,7 @@ std::optional<Stub> make_stub(const Site& site, std::uint64_t area, std::uint64_
   } else {
     stub.trap = put_call(code, site, area);
   }
-  // Addresses relative to rip are corrected by the distance that the instructions move.
+  // rip-relative displacements are corrected by the distance of the move.
   std::vector<std::uint8_t> moved(site.bytes.begin() + site.length, site.bytes.begin() + site.jump_length);
   const auto distance = static_cast<std::int64_t>(site.address + site.length - code.here());
   for (const Site::Relative& relative : site.relatives) {
@@ -142,7 +142,7 @@ std::optional<std::vector<std::uint8_t>> make_call_stub(const CallSite& site, st
   code.put({0xff, 0x25});        // jmp *call_entry(%rip)
   code.relative(area + offsetof(protocol::PatchAreaHeader, call_entry));
   code.put({0x0f, 0x05});        // call: syscall
-  code.put({0x48, 0x8d, 0x0d});  // lea next(%rip), %rcx      answered: the shim goes on here
+  code.put({0x48, 0x8d, 0x0d});  // lea next(%rip), %rcx      answered: the shim continues here
   code.relative(site.next());
   code.append({call + CallSite::kCallSize, site.bytes.end()});
   code.put({kJump});

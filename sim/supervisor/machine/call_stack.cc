@@ -18,15 +18,15 @@ namespace {
 
 constexpr std::size_t kMostWalked = 64, kMostTold = 8;  // functions
 
-// The files that are mapped in a process; each is read once.
+// Files mapped in a process; each is read once.
 class MappedFiles {
  public:
   explicit MappedFiles(pid_t native_pid) : native_pid_(native_pid) {}
 
   struct Place {
     const std::vector<char>* content;
-    std::uint64_t address;  // in the file, before relocation
-    std::string name;       // of the file, without folders
+    std::uint64_t address;  // address in the file, before relocation
+    std::string name;       // file name without folders
     std::span<const std::byte> bytes() const { return std::as_bytes(std::span(*content)); }
   };
   // nullopt: no ELF file is mapped there.
@@ -98,7 +98,7 @@ std::string callers_text(pid_t native_pid, std::uint64_t caller, const StackStar
     if (!place) break;
     if (!is_of_program(*place)) continue;
     const auto function = function_of(*it);
-    // What begins a program is no function that anybody has written.
+    // _start is not shown: nobody has written it.
     if (function && function->first == "_start") break;
     text += (text.empty() ? "from " : ", from ") + (function ? function->first + " at " : "") + place_of_call(native_pid, *it);
     ++told;

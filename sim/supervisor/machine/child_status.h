@@ -1,14 +1,14 @@
-// Waiting for the processes of Linux that programs are.
+// Waits for the Linux processes of programs.
 #pragma once
 
 #include <sys/types.h>
 
 namespace verbatim::supervisor {
 
-// waitpid(2) for one process, which has ended or, when it is traced, stopped: its status. Signals that come meanwhile, of other
-// programs' ends for one, do not end the wait. A process that is none of ours counts as killed.
+// waitpid(2) for one process, until it has ended or, if traced, stopped; returns its status. Signals, such as
+// SIGCHLD of other processes, do not end the wait. For a process that is no child: SIGKILL.
 int await_status(pid_t pid);
-// Kills it and waits for its end.
+// Kills the process and waits for its end.
 void end_child(pid_t pid);
 
 }  // namespace verbatim::supervisor

@@ -45,7 +45,7 @@ bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64
   constexpr std::size_t kLongest = 7;  // bytes of a call
   std::array<std::uint8_t, kLongest> bytes{};
   if (address < kLongest || !memory.read(address - kLongest, std::as_writable_bytes(std::span(bytes)))) return false;
-  // FF /2, with its addressing bytes, is `length` long.
+  // CALL r/m64 (FF /2) of `length` bytes, addressing bytes included.
   const auto is_indirect = [&](int length) {
     const std::uint8_t* const call = bytes.data() + kLongest - length;
     return call[0] == 0xff && (call[1] >> 3 & 7) == 2;
@@ -80,7 +80,7 @@ std::string place_of_call(pid_t native_pid, std::uint64_t address) {
   const auto bytes = std::as_bytes(std::span(content));
   if (bytes.size() < sizeof(Elf64_Ehdr)) return text_of(*file, address);
   const bool is_fixed = reinterpret_cast<const Elf64_Ehdr*>(content.data())->e_type == ET_EXEC;
-  // The call lies before the place that it returns to.
+  // The call instruction precedes its return address.
   const auto line = code::source_line(bytes, (is_fixed ? address : address - file->first) - 1);
   return line ? *line : text_of(*file, address);
 }

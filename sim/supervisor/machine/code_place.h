@@ -1,4 +1,4 @@
-// Where in a program a call was made, for people.
+// Source line of a call in a program, for people.
 #pragma once
 
 #include <sys/types.h>
@@ -11,29 +11,29 @@
 
 namespace verbatim::supervisor {
 
-// The file that is mapped at `address` of a process and the offset of the address from where its first part lies:
-// "poller+0x11a6". The number itself where nothing is mapped from a file.
+// "poller+0x11a6": name of the file mapped at `address`, and the offset of `address` from the file's first
+// mapping. The number itself if no file is mapped there.
 std::string place_in_files(pid_t native_pid, std::uint64_t address);
 
-// Where the call was made that returns to `address` of a process which is alive: "app.c:88" where the file has lines (-g), else as
-// above. "" for 0.
+// Place of the call that returns to `address` in a live process: "app.c:88" if the file has line information
+// (-g), otherwise as above. "" for 0.
 std::string place_of_call(pid_t native_pid, std::uint64_t address);
 
-// Whether that is the place of an inline function of the headers of verbs: without optimisation they are functions of the
-// program.
+// Whether `place` is in an inline function of the verbs headers, which without optimisation is a
+// function of the program.
 bool is_in_header_of_verbs(const std::string& place);
 
-// The file that is mapped at `address`, and where its first part lies; none: nothing is mapped there from a file.
+// File mapped at `address`, and the address of its first mapping; nullopt: no file is mapped there.
 struct MappedFile {
   std::string path;
   std::uint64_t first = 0;
 };
 std::optional<MappedFile> mapped_file_at(pid_t native_pid, std::uint64_t address);
 
-// Whether the system has brought the code there, other than as a program.
+// Whether the code at `address` is a library below /usr/lib or /lib.
 bool is_of_system_library(pid_t native_pid, std::uint64_t address);
 
-// Whether `address` lies in code of the program itself, not of a library, right behind a call.
+// Whether `address` is in code of the program itself, not of a library, directly after a call instruction.
 bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64_t address);
 
 }  // namespace verbatim::supervisor

@@ -16,7 +16,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// As linux/landlock.h has it since Linux 6.12; an older kernel gets the beginning, which is all that it knows.
+// Layout of linux/landlock.h since Linux 6.12; older kernels are given the size that they know.
 struct RulesetAttributes {
   std::uint64_t files, network, scopes;
 };
@@ -30,10 +30,10 @@ constexpr std::uint64_t kOfFolders = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_AC
                                      LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
                                      LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER;
 
-// Devices that a host has of the machine, because they are the same everywhere.
+// Real devices that programs may write to; they are the same on every machine.
 constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/full"};
 
-// Version of the kernel's Landlock; less than 1: there is none, and errno says why.
+// Version of the kernel's Landlock; less than 1: none, errno gives the reason.
 long version() { return syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION); }
 
 std::uint64_t files_of(long version) {

@@ -1,8 +1,9 @@
-// Confines the programs of a simulated host to folders in which they may change files: Landlock, which the kernel applies to
-// each program from its first instruction on, whatever it calls and by which entry. Reading and executing stay as they are.
+// Confines the programs of a host to folders in which they may change files, by Landlock: the kernel applies
+// the rules from the program's first instruction, to every call from every address. Reading and executing
+// are not restricted.
 //
-// Beside files: no signal leaves the processes that a program has made (Linux 6.12 and later), and no TCP socket of the machine
-// is bound or connected (6.7), should one ever be made.
+// Besides files: signals cannot leave the processes that a program has started (Linux 6.12 and later), and no
+// real TCP socket can be bound or connected (6.7).
 #pragma once
 
 #include <string>
@@ -12,19 +13,19 @@ namespace verbatim::supervisor {
 
 class Confinement {
  public:
-  // Why this machine has no Landlock; "": it has.
+  // Reason why this machine has no Landlock; "": it has.
   static std::string reason_of_lack();
 
-  // `folders`: below which files may be changed; those that are not there are left out. Devices whose content is the same
-  // everywhere may be written to. Throws std::system_error where the kernel refuses.
+  // Files may be changed below `folders`; folders that do not exist are left out. The devices /dev/null,
+  // /dev/zero and /dev/full may be written to. Throws std::system_error if the kernel refuses.
   explicit Confinement(std::vector<std::string> folders);
   ~Confinement();
   Confinement(const Confinement&) = delete;
   Confinement& operator=(const Confinement&) = delete;
 
-  // For landlock_restrict_self(2), in the process between its start and its program.
+  // For landlock_restrict_self(2) in the child, before exec.
   int ruleset() const { return ruleset_; }
-  // The same rule for what the simulator does for a program: whether `path`, a name of the machine's, may be made.
+  // The same rule for actions of the simulator for a program: the native path `path` may be created.
   bool allows(const std::string& path) const;
 
  private:

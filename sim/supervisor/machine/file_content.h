@@ -1,4 +1,4 @@
-// The bytes of a file of the machine.
+// Content of a file of the machine.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace verbatim::supervisor {
 
-// Empty: it cannot be read, its size is not known, or it has a gibibyte and more.
+// Empty: the file cannot be read, its size is unknown, or it has 1 GiB or more.
 std::vector<char> content_of_file(const std::string& path);
 
 }  // namespace verbatim::supervisor

@@ -1,4 +1,4 @@
-// Copying the data of files with their holes.
+// Copies file data and preserves holes.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 
 namespace verbatim::supervisor {
 
-// A descriptor that is closed with the object; negative: none.
+// Owns a descriptor; negative: none.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -24,8 +24,9 @@ class Descriptor {
   const int number_;
 };
 
-// Copies what is in the first `size` bytes of `from` to the same places in `to`; holes are left out. Before each part of at most
-// 1 MiB is written, `may_copy` is asked with its number of bytes. 0, errno, or ECANCELED when the answer was no.
+// Copies the data in the first `size` bytes of `from` to the same offsets of `to`; holes are skipped. Before
+// each part of at most 1 MiB, `may_copy` is called with the number of its bytes. Returns 0, an errno, or
+// ECANCELED if `may_copy` returned false.
 int copy_data(int from, int to, off_t size, const std::function<bool(std::uint64_t)>& may_copy);
 
 }  // namespace verbatim::supervisor

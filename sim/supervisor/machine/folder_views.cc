@@ -19,7 +19,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::int64_t kLargeFile = std::int64_t{16} << 20;  // bytes; one that is only read is not copied
+constexpr std::int64_t kLargeFile = std::int64_t{16} << 20;  // bytes; larger files are not copied for reading
 constexpr std::uint64_t kFirstMade = std::uint64_t{1} << 40;  // above the inode numbers of most file systems
 constexpr int kNsPerSecond = 1'000'000'000;
 
@@ -83,7 +83,7 @@ FolderViews::Known* FolderViews::known(const struct stat& status) {
   return found == known_.end() ? nullptr : &found->second;
 }
 
-// The program may have put another file in its place.
+// The program may have replaced the copy by another file.
 bool FolderViews::is_copy_of(const std::string& copy, const struct stat& original) {
   struct stat status;
   const Known* const found = lstat(copy.c_str(), &status) == 0 ? known(status) : nullptr;
@@ -106,7 +106,7 @@ int FolderViews::make_roots() {
   return 0;
 }
 
-// One entry without what is in it. What this machine does not let be made is left out, as are devices.
+// Creates one entry without its content. Devices are left out.
 int FolderViews::make_entry(const std::string& copy, const std::string& original) {
   struct stat status;
   if (lstat(original.c_str(), &status) != 0) return errno == ENOENT ? 0 : errno;
@@ -153,7 +153,7 @@ int FolderViews::make_entry(const std::string& copy, const std::string& original
   return 0;
 }
 
-// After an error the folder is still to be expanded; entries that are there stay.
+// After an error the folder stays pending; entries already created stay.
 int FolderViews::expand(const std::string& copy, Known& folder) {
   DIR* const entries = opendir(folder.original.c_str());
   if (entries == nullptr) return errno == ENOENT ? 0 : errno;
@@ -186,7 +186,7 @@ int FolderViews::fill(const std::string& copy, Known& file) {
   int error = 0;
   {
     const Descriptor to(open(copy.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-    // Where the file system shares blocks, nothing is copied.
+    // FICLONE shares the blocks where the file system supports it.
     if (to.get() < 0)
       error = errno;
     else if (ioctl(to.get(), FICLONE, from.get()) != 0)
@@ -212,7 +212,7 @@ FolderViews::Prepared FolderViews::prepare(const std::string& path, std::int64_t
     const bool is_last = end == std::string::npos || end + 1 >= path.size();
     const std::string at = path.substr(0, end);
     struct stat status;
-    if (lstat(at.c_str(), &status) != 0) return {0, path};  // the kernel says what is wrong
+    if (lstat(at.c_str(), &status) != 0) return {0, path};  // the kernel will report the error
     Known* const found = known(status);
     if (S_ISDIR(status.st_mode)) {
       const bool is_used = !is_last || (use & ~protocol::kViewWrites) != 0;
@@ -297,7 +297,7 @@ std::vector<std::string> FolderViews::drop_unchanged() {
   return left;
 }
 
-// Whether the folder is empty then.
+// Returns whether the folder is then empty.
 bool FolderViews::drop_unchanged_in(const std::string& folder) {
   chmod(folder.c_str(), 0700);
   std::error_code error;

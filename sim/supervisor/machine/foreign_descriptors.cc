@@ -25,22 +25,22 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr int kCallStop = SIGTRAP | 0x80;
-// Nothing but fillers lies in this part of the gate's page.
+// This part of the gate's page contains only filler.
 constexpr std::uint64_t kGateCode = 64, kRoomInGate = 2048;
 
-struct Letter {
+struct DescriptorMessage {
   msghdr header{};
   iovec part{};
   char byte = 0;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
 
-  // As it lies at `address`.
-  Letter(std::uint64_t address, int fd) {
+  // Message as it will be stored at `address` in the program.
+  DescriptorMessage(std::uint64_t address, int fd) {
     const auto there = [&](std::size_t offset) { return reinterpret_cast<char*>(address + offset); };
-    part = {there(offsetof(Letter, byte)), 1};
-    header.msg_iov = reinterpret_cast<iovec*>(there(offsetof(Letter, part)));
+    part = {there(offsetof(DescriptorMessage, byte)), 1};
+    header.msg_iov = reinterpret_cast<iovec*>(there(offsetof(DescriptorMessage, part)));
     header.msg_iovlen = 1;
-    header.msg_control = there(offsetof(Letter, control));
+    header.msg_control = there(offsetof(DescriptorMessage, control));
     header.msg_controllen = control.size();
     cmsghdr rights{};
     rights.cmsg_level = SOL_SOCKET;
@@ -51,7 +51,7 @@ struct Letter {
   }
 };
 
-// As the kernel would make a call go on that a stop has interrupted.
+// Restarts an interrupted system call as the kernel would.
 void restart_call(user_regs_struct& registers) {
   constexpr long kRestartSys = -512, kRestartNoIntr = -513, kRestartNoHand = -514, kRestartBlock = -516;
   const auto result = static_cast<long>(registers.rax);
@@ -62,14 +62,14 @@ void restart_call(user_regs_struct& registers) {
   registers.orig_rax = ~0ull;
 }
 
-// A thread that stands still under ptrace from the beginning to the end of this.
+// Keeps a thread stopped by ptrace during the object's lifetime.
 class Stopped {
  public:
   explicit Stopped(pid_t tid) : tid_(tid) {
     if (ptrace(PTRACE_SEIZE, tid, nullptr, PTRACE_O_TRACESYSGOOD) != 0) return;
     is_seized_ = true;
     if (ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) != 0) return;
-    // Signals that come before are its own.
+    // Signals that arrive first are delivered.
     for (int status = await_status(tid); WIFSTOPPED(status); status = await_status(tid)) {
       if (status >> 16 == PTRACE_EVENT_STOP) {
         is_stopped_ = ptrace(PTRACE_GETREGS, tid, nullptr, &saved_) == 0;
@@ -89,14 +89,14 @@ class Stopped {
 
   explicit operator bool() const { return is_stopped_; }
 
-  // By the instruction at `instruction`; nullopt: it has ended.
+  // Executes a system call at `instruction`; nullopt: the thread has ended.
   std::optional<long> call(std::uint64_t instruction, long number, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
     user_regs_struct registers = saved_;
     registers.rip = instruction;
     registers.rax = static_cast<unsigned long long>(number), registers.orig_rax = ~0ull;
     registers.rdi = a, registers.rsi = b, registers.rdx = c;
     if (ptrace(PTRACE_SETREGS, tid_, nullptr, &registers) != 0) return std::nullopt;
-    for (int calls = 0; calls < 2;) {  // where it begins and where it ends
+    for (int calls = 0; calls < 2;) {  // entry and exit
       if (ptrace(PTRACE_SYSCALL, tid_, nullptr, nullptr) != 0) return std::nullopt;
       const int status = await_status(tid_);
       if (!WIFSTOPPED(status)) {
@@ -104,7 +104,7 @@ class Stopped {
         return std::nullopt;
       }
       if (WSTOPSIG(status) == kCallStop) ++calls;
-      else if (status >> 16 == 0) signal_ = WSTOPSIG(status);  // it gets that when it goes on
+      else if (status >> 16 == 0) signal_ = WSTOPSIG(status);  // delivered at PTRACE_DETACH
     }
     if (ptrace(PTRACE_GETREGS, tid_, nullptr, &registers) != 0) return std::nullopt;
     return static_cast<long>(registers.rax);
@@ -140,9 +140,9 @@ int send_descriptor(const ParkedThread& thread, int socket, int fd) {
   const auto instruction = std::search(code.begin(), code.end(), kSystemCall.begin(), kSystemCall.end());
   if (instruction == code.end()) return EPERM;
   const std::uint64_t at = thread.gate + kRoomInGate;
-  const Letter letter(at, fd);
-  std::array<std::byte, sizeof letter> before;
-  if (!memory.read(at, before) || !memory.write_code(at, std::as_bytes(std::span(&letter, 1)))) return EPERM;
+  const DescriptorMessage message(at, fd);
+  std::array<std::byte, sizeof message> before;
+  if (!memory.read(at, before) || !memory.write_code(at, std::as_bytes(std::span(&message, 1)))) return EPERM;
   const auto sent = stopped.call(thread.gate + static_cast<std::uint64_t>(instruction - code.begin()), SYS_sendmsg,
                                  static_cast<std::uint64_t>(socket), at, MSG_DONTWAIT | MSG_NOSIGNAL);
   memory.write_code(at, before);

@@ -1,4 +1,5 @@
-// Descriptors of programs, had by the simulator: the same open file, with its position, flags and locks.
+// Duplicates of programs' descriptors in the simulator: the same open file description, with
+// position, flags and locks.
 #pragma once
 
 #include <sys/types.h>
@@ -7,17 +8,17 @@
 
 namespace verbatim::supervisor {
 
-// A copy of descriptor `fd` of a child (pidfd_getfd); -1 and errno.
+// Duplicates descriptor `fd` of a child (pidfd_getfd). Returns -1 and errno on failure.
 int copy_descriptor(pid_t pid, int fd);
 
-// A thread that is parked, of a program whose shim is in place.
+// A thread without the token, of a program whose shim is in place.
 struct ParkedThread {
   pid_t native_tid;
-  std::uint64_t gate;  // RegionHeader::gate: where its process may make any call
+  std::uint64_t gate;  // RegionHeader::gate: code from which the process may make any call
 };
 
-// Where containers refuse pidfd_getfd: the thread is stopped for a moment and sends `fd` through `socket`, a descriptor of its
-// own. 0 or an errno. Nothing of it shows.
+// For containers that refuse pidfd_getfd: stops the thread, which sends `fd` through its own descriptor
+// `socket`. Returns 0 or an errno. Registers and memory are restored afterwards.
 int send_descriptor(const ParkedThread& thread, int socket, int fd);
 
 }  // namespace verbatim::supervisor

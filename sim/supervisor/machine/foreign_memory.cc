@@ -104,13 +104,13 @@ std::size_t ForeignMemory::by_file(ProcessFile& file, Transfer transfer) {
     const int fd = file.open(pid_);
     const ssize_t n = fd < 0 ? -1 : transfer(fd);
     if (n != 0) return n > 0 ? static_cast<std::size_t>(n) : 0;
-    file.close();  // nothing is left of the program that was executed when it was opened
+    file.close();  // the process has executed another program since the file was opened
   }
   return 0;
 }
 
 bool ForeignMemory::are_private_pages(std::uint64_t first, std::uint64_t count) {
-  // 64 bits for each page (Linux, admin-guide/mm/pagemap): present, and of a file or shared.
+  // 64 bits per page (Linux, admin-guide/mm/pagemap): bit 63 present, bit 61 file page or shared.
   constexpr std::uint64_t kPresent = 1ull << 63, kShared = 1ull << 61;
   constexpr std::size_t kMost = 64;
   std::uint64_t entries[kMost];
@@ -154,7 +154,7 @@ bool ForeignMemory::ask(MapsQuery& query) {
     if (ioctl(fd, kMapsQuery, &query) == 0) return true;
     if (errno == ENOTTY) has_queries_ = false;
     if (errno != ESRCH) return false;
-    maps_.close();  // nothing is left of the program that was executed when it was opened
+    maps_.close();  // the process has executed another program since the file was opened
   }
   return false;
 }

@@ -33,7 +33,7 @@ std::string HostPaths::native_in_use(const std::string& seen, std::int64_t use) 
   std::string real = native(seen);
   if (const std::string copy = copy_in_view(real); !copy.empty()) return views_->prepare(copy, use).path;
   if (folders_ == nullptr) return real;
-  // What lies deeper is not there before its folder is.
+  // Deeper paths cannot exist before their folder does.
   const std::string above = real.substr(0, real.rfind('/'));
   const auto is_folder = [&](const OwnFolders::Folder& folder) { return folder.real == real || folder.real == above; };
   if (std::ranges::any_of(folders_->folders, is_folder)) make_folders();
@@ -73,7 +73,8 @@ bool HostPaths::in_tree(const std::string& path) const {
   return protocol::path_is_in_tree(path.c_str()) && row_of_seen(path) == nullptr;
 }
 
-// The rows that processes get: those of views, which what shows through into one leads to as well, and of shared folders besides.
+// Rows for processes: the host's own rows, translated into views, and one for each viewed or
+// shared working folder.
 std::vector<HostPaths::Row> HostPaths::table() const {
   std::vector<Row> table;
   for (const auto& [seen, real] : rows_) {

@@ -41,14 +41,14 @@ namespace {
 
 constexpr std::size_t kProbePage = 4096;
 
-// Of a process that could not be made there is nothing to end: a signal to -1 would end whatever there is.
+// pid <= 0: no process was created, and kill(-1) would signal every process of the user.
 void end_process(pid_t pid) {
   if (pid <= 0) return;
   kill(pid, SIGKILL);
   waitpid(pid, nullptr, 0);
 }
 
-// What has become of a child, which does not outlive that nobody can be told of it. 0 or an errno.
+// Child status. The child is killed if its parent can no longer wait for it. Returns 0 or an errno.
 int status_of(pid_t pid, int& status, int flags = 0) {
   if (pid > 0 && waitpid(pid, &status, flags) == pid) return 0;
   const int error = errno;
@@ -56,8 +56,8 @@ int status_of(pid_t pid, int& status, int flags = 0) {
   return error;
 }
 
-// A child that the simulator may look into, though nobody may look into the simulator itself (PR_SET_DUMPABLE). It ends with the
-// simulator, also while it is stopped.
+// Forks a child whose memory the simulator may read although the simulator itself is not dumpable
+// (PR_SET_DUMPABLE). The child ends with the simulator, even while stopped.
 pid_t fork_readable() {
   const bool was_readable = prctl(PR_GET_DUMPABLE) == 1;
   prctl(PR_SET_DUMPABLE, 1);
@@ -65,20 +65,20 @@ pid_t fork_readable() {
   const pid_t pid = fork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != simulator) _exit(kKilled);  // it has ended meanwhile
+    if (getppid() != simulator) _exit(kKilled);  // the simulator has ended meanwhile
   }
   if (pid != 0 && !was_readable) prctl(PR_SET_DUMPABLE, 0);
   return pid;
 }
 
-// Runs `attempt` in a child. The result is that of `attempt`: 0 or an errno.
+// Runs `attempt` in a child and returns its result: 0, an errno or kNoEffect; kKilled if it died.
 template <class Attempt>
 int in_child(Attempt attempt) {
   const pid_t pid = fork_readable();
   if (pid == 0) {
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
-    alarm(5);  // what never comes back is killed
+    alarm(5);  // kills an attempt that hangs
     _exit(attempt());
   }
   int status = 0;
@@ -95,7 +95,7 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
   sigaction(signal, &action, nullptr);
 }
 
-// A child that is stopped at its exec of this program.
+// Starts a child that stops at its exec of this program.
 pid_t start_stopped(bool has_fixed_layout) {
   const pid_t pid = fork_readable();
   if (pid == 0) {
@@ -211,7 +211,7 @@ int probe_tracing() {
   user_regs_struct registers;
   errno = 0;
   bool works = ptrace(PTRACE_GETREGS, pid, nullptr, &registers) == 0;
-  if (works) {  // it makes a call for us: exit_group(42)
+  if (works) {  // the child makes a call for the tracer: exit_group(42)
     constexpr long kCall = 0xcc050f;
     registers.rax = SYS_exit_group;
     registers.orig_rax = ~0ull;
@@ -229,7 +229,7 @@ int probe_tracing() {
 
 namespace {
 
-// A word of a child is read, changed, and read again; 0 or an errno.
+// Reads a word of a child, changes it, and reads it again. Returns 0 or an errno.
 template <class Read, class Write>
 int access_memory(Read read, Write write) {
   static volatile int word = 42;
@@ -291,7 +291,7 @@ int probe_descriptors() {
     pause();
     _exit(0);
   }
-  // What is written to the child's end comes out at ours.
+  // A byte written to the duplicate arrives at the other end of the pipe.
   const int process = pid < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   const int taken = process < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_getfd, process, ends[1], 0));
   int result = taken < 0 ? errno : 0;
@@ -366,7 +366,7 @@ int probe_addresses(bool areas) {
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1,
                   0) != reinterpret_cast<void*>(address);
     };
-    if (areas) {  // those that this program's own code may lie near
+    if (areas) {  // the area near this program's own code
       return error_if(taken(protocol::kPatchAreas[0], protocol::kPatchAreaSize));
     }
     for (const std::uint64_t address : {protocol::kRuntimeImage, protocol::kVerbsImage, protocol::kMlx5Image,
@@ -390,7 +390,7 @@ int probe_futex() {
     }
     _exit(0);
   }
-  usleep(1000);  // until it sleeps; if it does not yet, it sees the word
+  usleep(1000);  // until the child sleeps; otherwise it sees the changed word
   word->store(1);
   syscall(SYS_futex, word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   int status = 0;
@@ -431,7 +431,7 @@ int probe_vdso() {
   return in_child([] {
     const unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
     if (vdso == 0) return 0;
-    unsigned long begin = 0, end = 0;  // all of it or nothing
+    unsigned long begin = 0, end = 0;  // of the mapping with the vDSO, which is unmapped as a whole
     std::FILE* maps = std::fopen("/proc/self/maps", "re");
     char line[512];
     while (maps != nullptr && begin != vdso && std::fgets(line, sizeof line, maps) != nullptr) {

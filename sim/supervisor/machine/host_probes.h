@@ -1,5 +1,6 @@
-// What a run needs of the machine or container, each tried out in a process of its own and judged by its effect: there
-// are kernels and hypervisors that answer "done" and do nothing. 0: it works; an errno; kKilled: the attempt died.
+// Tries, each in a process of its own, the facilities that a run needs of the machine or container, and
+// judges them by their effect: some kernels and hypervisors report success and do nothing. Result 0: works;
+// an errno; kKilled: the attempt died; kNoEffect.
 #pragma once
 
 #include <string>
@@ -9,15 +10,15 @@ namespace verbatim::supervisor {
 inline constexpr int kKilled = 255;
 inline constexpr int kNoEffect = 254;  // nothing was refused, and nothing happened
 
-// A child's end is told. Without it nothing of what follows can be judged.
+// wait4 reports the end of a child; without it no other probe can be judged.
 int probe_waiting();
-// PR_SET_TSC: rdtsc must not come through.
+// PR_SET_TSC makes rdtsc trap.
 int probe_timestamp_counter_trap();
 // Code of another process is replaced through /proc/PID/mem and executed.
 int probe_code_patches();
 // HLT arrives as SIGSEGV with the registers, which can be changed.
 int probe_instruction_faults();
-// A filtered system call arrives as SIGSYS with its number and registers, and gets its result from the handler.
+// A filtered system call arrives as SIGSYS with its number and registers; the handler can set its result.
 int probe_system_call_traps();
 // A child stops at exec; its registers can be read and set, its code written.
 int probe_tracing();
@@ -25,33 +26,33 @@ int probe_tracing();
 int probe_memory_calls();
 // Reading and writing another process's memory through /proc/PID/mem.
 int probe_memory_file();
-// A descriptor of a child is taken by its number, through pidfd_open and pidfd_getfd.
+// pidfd_open and pidfd_getfd duplicate a descriptor of a child.
 int probe_descriptors();
 // close_range with both of its flags.
 int probe_close_range();
-// The socket that descriptors are handed on by.
+// socketpair for passing descriptors.
 int probe_passage();
-// Two processes that execute the same program lie at the same addresses.
+// Two processes that execute the same program have the same addresses.
 int probe_layout();
-// A process's memory is moved to where libraries end, and its heap begins where the kernel is told.
+// mremap moves memory to the end of the libraries' area, and PR_SET_MM_MAP sets the start of the heap.
 int probe_moves();
-// The addresses of the shim are free, those of patch areas too: `areas` tells which of the two is asked for.
+// Fixed addresses are free: those of the patch areas if `areas`, otherwise the shim's.
 int probe_addresses(bool areas);
-// Whoever sleeps on a word in shared memory is woken by another process.
+// A futex in shared memory wakes a waiter in another process.
 int probe_futex();
 // Shared memory of the size of a process's region, to its last byte.
 int probe_shared_memory();
-// The data segment grows, where malloc takes its memory from.
+// The data segment grows (brk), from which malloc allocates.
 int probe_break();
-// A reservation of as much memory as the shim's heap takes, most of which is never used.
+// Address space of the size of the shim's heap can be reserved; most of it is never used.
 int probe_reservation();
-// The machine's clock goes on.
+// CLOCK_MONOTONIC advances.
 int probe_clock();
-// The vDSO can be taken away.
+// The vDSO can be unmapped.
 int probe_vdso();
-// What /proc tells of another process: maps, descriptors, tasks.
+// /proc shows maps, descriptors and tasks of another process.
 int probe_proc();
-// The loader's call that maps memory is one that can be stopped at.
+// The loader's mmap call is found, so it can get a breakpoint.
 int probe_loader();
 
 }  // namespace verbatim::supervisor

@@ -1,4 +1,4 @@
-// Functions of the C library in whose place the runtime has its own (verbs_shim/runtime/heap_watch.cc).
+// Functions of the C library that the runtime replaces (verbs_shim/runtime/heap_watch.cc).
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace verbatim::supervisor {
 
-// Where they lie in every process: the runtime is linked to its address, and read once. Empty when `runtime` cannot be read.
+// Their addresses, the same in every process: the runtime is linked to a fixed address. `runtime`: its path,
+// read once. Empty if it cannot be read.
 const std::vector<spin::MemoryRange>& interposed_functions(const std::string& runtime);
 
 }  // namespace verbatim::supervisor

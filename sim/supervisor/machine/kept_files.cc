@@ -72,7 +72,7 @@ class Keeping {
     was_interrupted_ = was_interrupted_ || is_interrupted_();
     return was_interrupted_ || is_full_;
   }
-  // Keeps the first failure alone, for result().
+  // Keeps only the first failure, for result().
   void fail(const fs::path& path, int error) {
     if (failure_.empty()) failure_ = path.string() + ": " + std::strerror(error);
   }
@@ -84,7 +84,7 @@ class Keeping {
     for (fs::directory_iterator at(from, error), end; !error && at != end; at.increment(error))
       names.push_back(at->path().filename());
     if (error) fail(from, error.value());
-    // Sorted, so that the same files are left out by a limit on every disk.
+    // Sorted, so that a limit leaves out the same files on every file system.
     std::ranges::sort(names);
     for (const fs::path& name : names) {
       if (has_to_stop()) break;
@@ -109,7 +109,7 @@ class Keeping {
 
   const KeptLimits limits_;
   const std::function<bool()>& is_interrupted_;
-  std::map<std::pair<dev_t, ino_t>, fs::path> names_;  // copies of files with several names
+  std::map<std::pair<dev_t, ino_t>, fs::path> names_;  // copies of files with several hard links
   std::uint64_t bytes_ = 0, files_ = 0, special_count_ = 0;
   std::string special_, failure_;
   bool was_interrupted_ = false, is_full_ = false;

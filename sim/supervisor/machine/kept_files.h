@@ -1,4 +1,4 @@
-// Copies of what programs leave in the folders of their hosts.
+// Copies files that programs leave in the folders of their hosts.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,21 @@
 
 namespace verbatim::supervisor {
 
-// A program can leave any number and size of files, the disk cannot take any.
+// Limits, since a program can leave more than the disk has room for.
 struct KeptLimits {
-  std::uint64_t bytes = std::uint64_t{16} << 30;  // of data; holes in files cost nothing
-  std::uint64_t files = 1'000'000;                // with folders and links
+  std::uint64_t bytes = std::uint64_t{16} << 30;  // of data; holes do not count
+  std::uint64_t files = 1'000'000;                // including folders and links
 };
 
 struct KeptFiles {
-  std::vector<std::string> failures;  // what should have been copied, and why it was not; one for each reason
-  std::string left_out;               // a sentence that names FIFOs, sockets and devices; empty: there were none
+  // files that were not copied, with the reason; one sentence for each reason
+  std::vector<std::string> failures;
+  std::string left_out;               // sentence that names FIFOs, sockets and devices; empty: none
   bool is_interrupted = false;
 };
 
-// Copies the folder `from` with all that is in it to `to`, which is made. Holes stay holes, files with several names stay one,
-// and symbolic links are copied as they are. FIFOs, sockets and devices are left out. `is_interrupted` is asked often.
+// Copies the folder `from` with its content to `to`, which is created. Preserves holes, hard links and
+// symbolic links. Leaves out FIFOs, sockets and devices. Calls `is_interrupted` often.
 KeptFiles keep_files(const std::string& from, const std::string& to, const KeptLimits& limits,
                      const std::function<bool()>& is_interrupted);
 

@@ -35,20 +35,20 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// Each page of it is filled and mapped for every program.
+// Size unit of the strings; every page of them is filled and mapped for every program.
 constexpr std::size_t kStringsUnit = 16 * 1024;
 
 std::string resolve(const std::string& name, const std::string& working_directory) {
   const auto absolute = [&](std::string path) {
     if (path.starts_with('/')) return path;
-    // The program is started in its working directory, from where no other relative path leads to it.
+    // The path is relative to the program's working directory.
     std::string base = working_directory;
     if (!base.starts_with('/')) {
       char buffer[PATH_MAX];
       const std::string caller = getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
       base = base.empty() ? caller : caller + "/" + base;
     }
-    // Without links, "." and "..": the same path for every spelling, as the folders of the hosts are known by it.
+    // Canonical folder, so that every spelling gives the path by which the hosts' folders are known.
     std::error_code error;
     const std::filesystem::path whole = base + "/" + path, folder = std::filesystem::weakly_canonical(whole.parent_path(), error);
     return error ? whole.string() : (folder / whole.filename()).string();
@@ -64,7 +64,7 @@ std::string resolve(const std::string& name, const std::string& working_director
   return {};
 }
 
-// Why an ELF image, `file` with these first bytes, cannot run under the shim, or empty.
+// Reason why the ELF image with these first bytes cannot run under the shim; empty: it can.
 std::string inspect_image(const std::string& path, const std::string& bytes, std::istream& file) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header) return path + " is not a program";
@@ -76,7 +76,7 @@ std::string inspect_image(const std::string& path, const std::string& bytes, std
     Elf64_Phdr segment;
     if (!code::load(std::as_bytes(std::span(bytes)), header.e_phoff + std::uint64_t{i} * sizeof segment, segment)) break;
     if (segment.p_type != PT_INTERP || segment.p_filesz > PATH_MAX) continue;
-    // Behind the table of all parts, of which there may be many.
+    // After the program header table, which may be long.
     std::string interpreter(segment.p_filesz, '\0');
     file.clear();
     file.seekg(static_cast<std::streamoff>(segment.p_offset));
@@ -93,7 +93,7 @@ std::string inspect_file(const std::string& path, int depth) {
   if (stat(path.c_str(), &status) != 0) return path + ": " + std::strerror(errno);
   if (!S_ISREG(status.st_mode)) return path + " is not a file";
   if (access(path.c_str(), X_OK) != 0) return path + " is not executable";
-  // Linux runs it, but shows its memory to nobody, so neither could the simulator read or write there.
+  // Linux executes it, but makes the process undumpable: the simulator could not access its memory.
   if (access(path.c_str(), R_OK) != 0) {
     return path + " may be executed but not read, so that its memory cannot be reached; make it readable (chmod a+r)";
   }
@@ -120,7 +120,8 @@ void fix_limits() {
   if (getrlimit(RLIMIT_STACK, &now) == 0 && now.rlim_cur != kStackLimit) setrlimit(RLIMIT_STACK, &half);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  // What the program sees is kept elsewhere (resource_limits.h); the caller's own must not end it.
+  // The limits that the program sees are simulated (resource_limits.h); the caller's soft
+  // limits must not end it.
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU, RLIMIT_RSS, RLIMIT_MEMLOCK, RLIMIT_NPROC,
                               RLIMIT_SIGPENDING, RLIMIT_RTTIME, RLIMIT_NOFILE}) {
     rlimit limit;
@@ -130,7 +131,7 @@ void fix_limits() {
   }
 }
 
-// The program's own lie below the shim's.
+// The program's own descriptors are below the shim's.
 void limit_descriptors(int own_descriptors) {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -138,7 +139,7 @@ void limit_descriptors(int own_descriptors) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The supervisor's short time slice and timer slack are not the program's.
+// Resets the supervisor's short time slice and timer slack.
 void reset_scheduling() {
   struct {
     std::uint32_t size, policy;
@@ -158,25 +159,26 @@ struct ChildPlan {
   char* const* envp;
   int stdin_fd, stdout_fd, stderr_fd, placeholder_fd, directory_fd, error_fd;
   pid_t parent;
-  unsigned descriptors_end;  // behind the highest that the child needs
+  unsigned descriptors_end;  // one more than the highest descriptor that the child needs
 };
 
-// Runs in the child between clone and exec, in the memory of the simulator, which waits; no signal reaches a handler of the
-// simulator's there. Reports errno of the first failure through error_fd.
+// Runs in the child between clone and exec, in the simulator's memory, while the simulator waits.
+// Signals are blocked, so no handler of the simulator runs there. Reports the errno of the first
+// failure through error_fd.
 [[noreturn]] void become(const ChildPlan& plan) {
   const auto fail = [&] {
     const int error = errno;
     [[maybe_unused]] const ssize_t n = write(plan.error_fd, &error, sizeof error);
     _exit(127);
   };
-  // Of the simulator's descriptors only those are copied that the child needs: exec would close the others one by one.
+  // Copies only the descriptors that the child needs: exec would close the others one by one.
   if (syscall(SYS_close_range, plan.descriptors_end, ~0u, CLOSE_RANGE_UNSHARE) != 0) fail();
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // A program that gains privilege by exec would lose the preloaded libraries, and is not ours to hold.
+  // A program that gained privilege by exec would lose the preloaded libraries and could not be traced.
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (getppid() != plan.parent) _exit(127);
-  // All of them, also the two that libc keeps for itself.
+  // Resets all signals by system call, since libc refuses its own two.
   const struct {
     void* handler;
     unsigned long flags;
@@ -194,10 +196,10 @@ struct ChildPlan {
   CPU_SET(plan.request->core, &cores);
   sched_setaffinity(0, sizeof cores, &cores);
   if (!plan.request->working_directory.empty() && chdir(plan.request->working_directory.c_str()) != 0) fail();
-  // What it cannot keep from being random is moved (memory_places.h).
+  // Addresses that stay random are moved (memory_places.h).
   personality(plan.request->switches_randomisation_off ? ADDR_NO_RANDOMIZE : 0);
 
-  // The descriptors lie above the numbers they are going to, see open_high().
+  // The descriptors are above the numbers that they are copied to; see moved_to().
   if (dup2(plan.stdin_fd, 0) < 0 || dup2(plan.stdout_fd, 1) < 0 || dup2(plan.stderr_fd, 2) < 0) fail();
   const int own = plan.request->own_descriptors;
   if (dup2(plan.request->region_fd, own + protocol::kRegionFd) < 0) fail();
@@ -222,14 +224,15 @@ struct ChildPlan {
   _exit(127);
 }
 
-// The page tables and descriptors of a simulator with thousands of programs are many: they are lent, not copied.
+// A simulator with thousands of programs has many page tables and descriptors: the child borrows them
+// instead of copying.
 pid_t start_child(const ChildPlan& plan) {
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
   alignas(16) static std::array<std::byte, 64 * 1024> stack;
   const auto run = [](void* plan) -> int { become(*static_cast<const ChildPlan*>(plan)); };
-  // AddressSanitizer wants to know every stack.
+  // AddressSanitizer must know every stack, so the child is forked.
   const pid_t child = kHasAddressSanitizer
                           ? fork_process()
                           : clone(run, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
@@ -241,7 +244,7 @@ pid_t start_child(const ChildPlan& plan) {
   return child;
 }
 
-// What lies in the pipe by now.
+// Appends everything that is in the pipe.
 void read_rest(int pipe, std::string& output) {
   fcntl(pipe, F_SETFL, O_NONBLOCK);
   char bytes[4096];
@@ -255,8 +258,8 @@ int moved_to(int lowest, int fd) {
   return moved;
 }
 
-// The shim's libraries come behind those that the program preloads itself: what interposes on verbs calls still does,
-// and the shim's constructor, the last in the list, runs first.
+// The shim's libraries follow those that the program preloads itself: libraries that interpose verbs calls
+// still do, and the shim's constructor, last in the list, runs first.
 void add_to_loader(std::vector<std::string>& environment, const std::string& name, const std::string& ours) {
   std::string value;
   for (std::string& text : environment) {
@@ -267,7 +270,7 @@ void add_to_loader(std::vector<std::string>& environment, const std::string& nam
   environment.insert(environment.begin(), name + "=" + (value.empty() ? ours : value + ":" + ours));
 }
 
-// Strings of argv, envp and the file name together fill a whole number of units, whatever paths they hold.
+// Argv, envp and the file name together fill a whole number of units, whatever paths they contain.
 std::vector<std::string> padded_environment(const LaunchRequest& request) {
   const std::string through = "/proc/self/fd/" + std::to_string(request.own_descriptors + protocol::kShimDirectoryFd) + "/";
   std::vector<std::string> environment = request.environment;
@@ -305,8 +308,8 @@ bool asks_for_privilege(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0;
 }
 
-// AddressSanitizer looks for leaks by stopping the program as a debugger does (ptrace); it ends it with an error where it cannot.
-void suit_sanitizers(LaunchRequest& request) {
+// LeakSanitizer stops the program by ptrace, and ends it with an error where that fails.
+void adapt_to_sanitizers(LaunchRequest& request) {
   const DynamicNames names = dynamic_names_of(request.path);
   request.trace.has_thread_sanitizer = names.has_thread_sanitizer();
   if (!names.has_address_sanitizer()) return;
@@ -334,7 +337,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
   std::vector<char*> argv = pointers(arguments);
   std::vector<char*> envp = pointers(environment);
 
-  // Every descriptor is moved out of the way of the numbers the child uses.
+  // Moves every descriptor above the numbers that the child uses.
   const int above = request.own_descriptors + protocol::kOwnDescriptors;
   bool has_room = true;
   unsigned descriptors_end = 0;
@@ -359,7 +362,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
   plan.request = &moved;
   plan.descriptors_end = descriptors_end;
 
-  // What lies among the numbers it is to go to would be lost on the way.
+  // A descriptor among the target numbers would be overwritten.
   const bool is_full = !has_room && request.own_descriptors != own_descriptors().at_first;
   if (!is_full) launched.pid = start_child(plan);
   const int launch_error = is_full ? EMFILE : errno;
@@ -374,7 +377,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
                      (launch_error == EAGAIN   ? "; raise the limit on processes (ulimit -u)"
                       : launch_error == EMFILE ? "; raise the limit on open files (ulimit -Hn)"
                                                : "");
-    launched.is_machines = true;
+    launched.is_refused_by_machine = true;
   } else {
     const int status = await_status(launched.pid);
     if (!WIFSTOPPED(status)) {

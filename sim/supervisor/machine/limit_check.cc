@@ -19,12 +19,12 @@ namespace {
 
 constexpr std::uint64_t kMebibyte = 1 << 20;
 
-// Soft limits are raised before a program starts, so the hard ones count.
+// Soft limits are raised to the hard ones before a program starts, so the hard ones count.
 struct Need {
   const char* name;
   __rlimit_resource resource;
   std::uint64_t least;
-  std::uint64_t unit;  // of what the sentence says
+  std::uint64_t unit;  // unit in the sentence
   const char* what;
   const char* advice;
 };
@@ -32,7 +32,7 @@ struct Need {
 constexpr Need kNeeds[] = {
     {"descriptors", RLIMIT_NOFILE, protocol::kUsualDescriptors + protocol::kOwnDescriptors + kRoomForLaunching, 1, "open files",
      "the hard limit on open files is lower (ulimit -Hn); raise it"},
-    // One program: the memory it shares with the simulator, the shim's heap, and its own.
+    // One program: its region, the shim's heap, and its own memory.
     {"address-space", RLIMIT_AS, protocol::kRegionSize + protocol::kSmallShimHeapSize + 256 * kMebibyte, kMebibyte,
      "MiB of address space for each program",
      "the hard limit on address space is lower (ulimit -Hv); raise it, the simulator needs as much for all programs "
@@ -41,12 +41,13 @@ constexpr Need kNeeds[] = {
      "the hard limit on the data segment is lower (ulimit -Hd); raise it"},
     {"stack", RLIMIT_STACK, kStackLimit, kMebibyte, "MiB of stack for each program",
      "the hard limit on the stack is lower (ulimit -Hs); raise it"},
-    // What a program shares with the simulator is a sparse file.
+    // The region of a program is a sparse file.
     {"file-size", RLIMIT_FSIZE, protocol::kRegionSize, kMebibyte, "MiB for the largest file",
      "the hard limit on the size of files is lower (ulimit -Hf); raise it"},
 };
 
-// The limit counts all processes of the user, root's are not counted. One of thousands is told when it is reached.
+// RLIMIT_NPROC counts all processes of the user, and does not apply to root. A limit of 8192 or more is not
+// tested: its exhaustion is reported when it occurs.
 int processes_missing() {
   constexpr rlim_t kTold = 8192;
   rlimit limit{};

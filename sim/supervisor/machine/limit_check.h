@@ -1,5 +1,4 @@
-// What a run needs of the limits that its caller has set (ulimit), asked before anything is started and by
-// `verbatim check --host`.
+// Checks the caller's resource limits (ulimit) before anything starts, and for `verbatim check --host`.
 #pragma once
 
 #include <vector>

@@ -31,8 +31,8 @@ constexpr std::uint64_t kMapPage = 4096;
 constexpr std::size_t kMapStubRoom = 64;
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
-// What the kernel needs for a signal's frame differs with the registers that a machine has; this is enough for all, and
-// programs that size a stack by it do so alike everywhere.
+// AT_MINSIGSTKSZ depends on the machine's register sets. This is enough for all, and programs that size a
+// stack by it do the same everywhere.
 constexpr std::uint64_t kSignalFrameSize = 4096;
 constexpr std::uint64_t kTicksPerSecond = 100;
 
@@ -75,7 +75,7 @@ std::optional<LoaderTrace::FirstStack> LoaderTrace::read_stack(std::uint64_t sta
       constexpr std::size_t kChunk = 512;
       const std::size_t before = words.size();
       words.resize(before + kChunk);
-      // The end of the stack may come first; then the rest reads as zeros, and zeros end everything.
+      // Beyond the end of the stack the words read as zeros, which end every array.
       memory_.read(stack_pointer + before * 8, std::as_writable_bytes(std::span(words).subspan(before)));
     }
     return words[i];
@@ -93,14 +93,14 @@ std::optional<LoaderTrace::FirstStack> LoaderTrace::read_stack(std::uint64_t sta
   }
   for (; word(at) != AT_NULL; at += 2) {
     if (at > kMostWords) return std::nullopt;
-    if (word(at) < stack.told.size()) stack.told[word(at)] = word(at + 1);
+    if (word(at) < stack.auxiliary.size()) stack.auxiliary[word(at)] = word(at + 1);
   }
-  if (stack.arrays[1] == 0 || stack.told[AT_ENTRY] == 0) return std::nullopt;
+  if (stack.arrays[1] == 0 || stack.auxiliary[AT_ENTRY] == 0) return std::nullopt;
   return stack;
 }
 
 std::optional<std::vector<Elf64_Phdr>> LoaderTrace::program_headers(std::uint64_t at, std::uint64_t count) {
-  constexpr std::uint64_t kMost = 65'536 / sizeof(Elf64_Phdr);  // Linux loads no file with more
+  constexpr std::uint64_t kMost = 65'536 / sizeof(Elf64_Phdr);  // limit of Linux on the program header table
   std::vector<Elf64_Phdr> headers(std::min(count, kMost));
   if (!memory_.read(at, std::as_writable_bytes(std::span(headers)))) return std::nullopt;
   return headers;
@@ -108,13 +108,13 @@ std::optional<std::vector<Elf64_Phdr>> LoaderTrace::program_headers(std::uint64_
 
 std::optional<Places> LoaderTrace::find_places(const std::vector<Mapping>& all, const FirstStack& stack,
                                                std::uint64_t stack_pointer) {
-  const std::uint64_t base = stack.told[AT_BASE];
+  const std::uint64_t base = stack.auxiliary[AT_BASE];
   Elf64_Ehdr loader;
   if (base == 0 || !memory_.read(base, std::as_writable_bytes(std::span(&loader, 1)))) return std::nullopt;
-  const auto of_program = program_headers(stack.told[AT_PHDR], stack.told[AT_PHNUM]);
+  const auto of_program = program_headers(stack.auxiliary[AT_PHDR], stack.auxiliary[AT_PHNUM]);
   const auto of_loader = program_headers(base + loader.e_phoff, loader.e_phnum);
   if (!of_program || !of_loader) return std::nullopt;
-  return places_of(all, {.program_headers_at = stack.told[AT_PHDR],
+  return places_of(all, {.program_headers_at = stack.auxiliary[AT_PHDR],
                          .loader_base = base,
                          .stack_pointer = stack_pointer,
                          .program = *of_program,
@@ -124,15 +124,15 @@ std::optional<Places> LoaderTrace::find_places(const std::vector<Mapping>& all, 
                                                   : protocol::kLibrariesEnd);
 }
 
-// The block of argc, argv, envp and the auxiliary vector is written anew: what it tells of the machine and how long it is
-// differ between kernels and processors, and with its length the address of everything that is put on the stack. Addresses in it
-// are those that hold when all parts have been moved.
+// Writes argc, argv, envp and the auxiliary vector anew: the kernel's contents and length differ between
+// kernels and processors, and the length moves the address of everything on the stack. Addresses in it are
+// those after all parts have been moved.
 bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_struct& registers) {
   std::vector<std::uint64_t>& block = stack.arrays;
-  const auto& given = stack.told;
+  const auto& given = stack.auxiliary;
   const std::uint64_t first_string = block[1];
   for (std::size_t i = 1; i < block.size(); ++i) block[i] = places.stack.moved(block[i]);
-  constexpr std::uint64_t kStringBytes = 32;  // AT_PLATFORM's and AT_RANDOM's
+  constexpr std::uint64_t kStringBytes = 32;  // for AT_PLATFORM and AT_RANDOM
   constexpr std::uint64_t kGap = 48 << 10;    // below the strings
   const std::uint64_t own[][2] = {{AT_HWCAP, code::hardware_capabilities()},
                                   {AT_PAGESZ, kMapPage},
@@ -147,7 +147,7 @@ bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_
                                   {AT_EUID, params_.credentials.users().effective},
                                   {AT_GID, params_.credentials.groups().real},
                                   {AT_EGID, params_.credentials.groups().effective},
-                                  {AT_SECURE, 0},  // nobody gains privilege
+                                  {AT_SECURE, 0},  // no program gains privilege
                                   {AT_RANDOM, 0},
                                   {AT_HWCAP2, 0},
                                   {AT_EXECFN, places.stack.moved(given[AT_EXECFN])},
@@ -156,7 +156,7 @@ bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_
                                   {AT_NULL, 0}};
   const std::size_t vector_at = block.size();
   for (const auto& [type, value] : own) block.insert(block.end(), {type, value});
-  // The strings are the same everywhere; what the kernel has put below them is not.
+  // The strings are the same everywhere; the kernel's data below them are not.
   const std::uint64_t end = (first_string & ~(kMapPage - 1)) - kMapPage - kGap;
   const std::uint64_t begin = (end - kStringBytes - block.size() * 8) & ~15ull;
   const std::uint64_t platform = end - kStringBytes, random = platform + 16;
@@ -177,11 +177,11 @@ bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_
   return true;
 }
 
-// What every program uses of its own file, its loader and its stack is mapped by a call each: page faults cost more, on virtual
-// machines many times as much. The loader's later mappings are populated as they are made.
+// Populates the file, loader and stack pages that every program uses, one call per mapping: page faults cost
+// more, on virtual machines many times as much. Later mappings of the loader are populated when made.
 void LoaderTrace::populate(const std::vector<Mapping>& all, std::uint64_t stack, std::vector<RemoteCall>& calls) {
   constexpr std::uint64_t kLongest = 2 << 20, kStack = 24 << 10;
-  constexpr std::size_t kMost = 32;  // calls: a file may have any number of parts, and an answer has 64 bits
+  constexpr std::size_t kMost = 32;  // calls: a file may have any number of segments
   for (const Mapping& mapping : all) {
     const std::uint64_t length = mapping.end - mapping.begin;
     if (!mapping.name.starts_with('/') || length > kLongest || calls.size() >= kMost) continue;
@@ -192,8 +192,9 @@ void LoaderTrace::populate(const std::vector<Mapping>& all, std::uint64_t stack,
   calls.push_back({SYS_madvise, {begin, (stack & ~(kMapPage - 1)) - begin, MADV_POPULATE_WRITE}, 0});
 }
 
-// The vDSO reads the machine's clocks: it is taken away, and where that cannot be (a kernel that seals it) nobody is told
-// of it. Then all parts are moved to their places, by code that is none of them, and what else lies at fixed addresses is made.
+// Unmaps the vDSO, which reads the machine's clocks; if the kernel seals it, the auxiliary vector does not
+// mention it. Then code outside all parts moves them to their addresses, and the mappings at fixed
+// addresses are made.
 bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, user_regs_struct& registers) {
   constexpr const char* kRefused = "its first system calls cannot be made for it (ptrace)";
   constexpr const char* kTaken = "the addresses of the simulator's own memory are taken in it";
@@ -237,7 +238,8 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
   }
   const std::size_t places_made = calls.size();
   std::ranges::sort(all, {}, &Mapping::begin);
-  // Without room for all, what the vDSO has left: its size is another in every kernel, and libraries lie below it.
+  // If address space is limited, the room that the vDSO leaves is filled: its size differs between kernels,
+  // and libraries are below it.
   constexpr std::uint64_t kWindow = 64 * 1024;
   const std::uint64_t loader = places.loader.target();
   const auto free = has_room_for_layout() ? free_ranges(all, places.libraries_end + protocol::kPatchAreaSize, protocol::kTakenEnd)
@@ -267,7 +269,8 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
   if (places.were_random && !memory_.write(nearest.address, std::as_bytes(std::span(&none, 1)))) return fail(kRefused);
   if (!made->at(data) || !memory_.write(protocol::kPatchDataAddress, std::as_bytes(std::span(params_.cpuid))))
     return fail(kTaken);
-  // Of an area that is taken, by a program linked to unusual addresses, there is none: its instructions trap.
+  // An area whose addresses are taken, by a program linked to unusual addresses, is not used:
+  // instructions near it trap.
   for (const Area& area : areas) {
     if (made->at(area.header) && made->at(area.code)) patches_.add_area(area.address);
   }
@@ -276,7 +279,7 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
   return true;
 }
 
-// By way of a place that nothing lies near where its old and its new addresses overlap.
+// If old and new addresses overlap, moves through a free address range.
 void LoaderTrace::move(const Move& part, std::vector<Mapping>& all, std::vector<RemoteCall>& calls) {
   if (part.by == 0) return;
   constexpr std::uint64_t kBetween = 0x3000'0000'0000;
@@ -338,7 +341,7 @@ void LoaderTrace::write_whole_file_stub(std::uint64_t at, std::uint64_t next) {
 }
 
 int LoaderTrace::next_stop(int signal, std::span<const int> pipes, std::span<std::string> output) {
-  // The end of a wait is a SIGCHLD, which is let in while we sleep and at no other time.
+  // A SIGCHLD ends the wait: it is unblocked only in ppoll.
   sigset_t child, before;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
@@ -347,7 +350,7 @@ int LoaderTrace::next_stop(int signal, std::span<const int> pipes, std::span<std
   siginfo_t info{};
   while (continued) {
     info = {};
-    // Whoever has ended is left for the supervisor to wait for.
+    // The status of an ended process is left for the supervisor.
     if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOWAIT | WNOHANG) != 0 && errno != EINTR)
       break;
     if (info.si_pid == pid_) break;
@@ -396,7 +399,7 @@ void LoaderTrace::run(std::span<const int> pipes, std::span<std::string> output)
   }
 }
 
-// An instruction of the loader, or of what runs before the shim, that no jump could take the place of.
+// Emulates an instruction of the loader, or of other code before the shim, that no jump could replace.
 bool LoaderTrace::answer_trap(user_regs_struct& registers) {
   const auto instruction = patches_.trap_at(registers.rip);
   if (!instruction) return false;
@@ -412,7 +415,7 @@ bool LoaderTrace::answer_trap(user_regs_struct& registers) {
   } else if (instruction->kind == DecidedInstruction::kXgetbv) {
     registers.rax = params_.extended_control, registers.rdx = 0;
   } else if (instruction->kind == DecidedInstruction::kRdtsc || instruction->kind == DecidedInstruction::kRdtscp) {
-    registers.rax = registers.rdx = 0;  // time has not begun
+    registers.rax = registers.rdx = 0;  // virtual time 0
     if (instruction->kind == DecidedInstruction::kRdtscp) registers.rcx = 0;
   } else {
     return false;
@@ -423,7 +426,8 @@ bool LoaderTrace::answer_trap(user_regs_struct& registers) {
 
 void LoaderTrace::on_mapped(std::uint64_t address, std::uint64_t length, int fd, std::uint64_t offset) {
   if (address > ~4095ull || fd < 0) return;  // -errno
-  if (address >= protocol::kShimStart && address < protocol::kShimEnd) return;  // what it executes it means
+  // code of the shim is not patched
+  if (address >= protocol::kShimStart && address < protocol::kShimEnd) return;
   if (const code::FileCode* file = files_.of(fmt::format("/proc/{}/fd/{}", pid_, fd)))
     patches_.patch_file(memory_, *file, address, length, offset);
 }

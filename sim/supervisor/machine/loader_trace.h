@@ -1,11 +1,11 @@
-// The first moments of a simulated process, from the exec stop until the shim is in place, watched by ptrace: before its first
-// instruction the process gets the same addresses (memory_places.h), the same stack, the same auxiliary vector and no vDSO on
-// every machine, and every piece of code that the loader maps has its patches (sim/supervisor/code) before it runs: the loader
-// itself asks what the processor is, and so do functions that choose others (IFUNC) while the libraries are linked.
+// Traces a process by ptrace from its exec stop until the shim is in place. Before its first instruction it
+// gets the same addresses (memory_places.h), the same stack and auxiliary vector, and no vDSO, on every
+// machine. Every code mapping of the loader is patched (sim/supervisor/code) before it runs: the loader
+// itself and IFUNC resolvers execute CPUID while libraries are linked.
 //
-// The loader's own memory-mapping call is made to stop at a breakpoint when it maps code. Of a loader in which that call
-// is not found, every system call is looked at instead. Where it is found, the loader's cache of libraries' names, which has
-// another length on every machine, is mapped away from the libraries, then and whenever the program loads one later.
+// The loader's own mmap call stops at a breakpoint when it maps code. If that call is not found in a loader,
+// every system call is examined instead. If it is found, ld.so.cache, whose length differs between machines,
+// is mapped away from the libraries, also when the program loads libraries later.
 #pragma once
 
 #include <sys/types.h>
@@ -29,33 +29,34 @@ namespace verbatim::supervisor {
 
 struct LoaderTraceParams {
   std::array<std::uint8_t, 16> random_bytes{};      // AT_RANDOM
-  std::span<const protocol::CpuidEntry> cpuid;      // the processor that the program sees
+  std::span<const protocol::CpuidEntry> cpuid;      // processor that the program sees
   std::uint32_t extended_control = 0;
-  bool stops_at_memory_maps = true;  // false: look at every system call
+  bool stops_at_memory_maps = true;  // false: every system call is examined
   bool removes_vdso = true;
-  bool has_thread_sanitizer = false;  // the program is built with it, and its libraries lie elsewhere (layout.h)
+  // built with ThreadSanitizer: its libraries are at other addresses (layout.h)
+  bool has_thread_sanitizer = false;
   Credentials credentials;
-  std::string seen_path;  // AT_EXECFN where it is not the file's own path, and no longer than it
+  std::string seen_path;  // AT_EXECFN if it differs from the native path; not longer than that
 };
 
 class LoaderTrace {
  public:
-  // `pid` is stopped at its exec stop and traced by the caller.
+  // `pid` is at its exec stop, traced by the caller.
   LoaderTrace(pid_t pid, const LoaderTraceParams& params, code::CodeFiles& files, code::CodePatches& patches);
 
-  // False: the process could not be prepared; it is still traced. error() says why.
+  // False: the process could not be prepared, and is still traced; see error().
   bool prepare();
-  // Returns when the shim is in place or the process has ended. What it writes into `pipes` meanwhile, at the other
-  // ends, is appended to `output`: nobody else reads them.
+  // Returns when the shim is in place or the process has ended. Appends everything that arrives in `pipes`
+  // meanwhile to `output`: nobody else reads them.
   void run(std::span<const int> pipes, std::span<std::string> output);
 
   const std::string& error() const { return error_; }
 
  private:
-  // What the kernel has put on the stack: argc, argv and envp with their zeros, and the auxiliary vector by type.
+  // Initial stack by the kernel: argc, argv and envp with their zeros, and the auxiliary vector by type.
   struct FirstStack {
     std::vector<std::uint64_t> arrays;
-    std::array<std::uint64_t, 64> told{};
+    std::array<std::uint64_t, 64> auxiliary{};
   };
 
   std::optional<FirstStack> read_stack(std::uint64_t stack_pointer);
@@ -68,7 +69,7 @@ class LoaderTrace {
   void patch_mapped(const std::vector<Mapping>& all);
   void watch_memory_maps(const std::vector<Mapping>& all, const Places& places);
   void write_whole_file_stub(std::uint64_t at, std::uint64_t next);
-  // Continues until the next stop; 0: the process has ended. Otherwise the signal it stopped with.
+  // Continues until the next stop. Returns the stop's signal; 0: the process has ended.
   int next_stop(int signal, std::span<const int> pipes, std::span<std::string> output);
   bool answer_trap(user_regs_struct& registers);
   void on_mapped(std::uint64_t address, std::uint64_t length, int fd, std::uint64_t offset);
@@ -83,7 +84,7 @@ class LoaderTrace {
   code::CodeFiles& files_;
   code::CodePatches& patches_;
   ProcessMemory memory_;
-  // The loader's memory-mapping calls, what stays in their place, and what has a breakpoint until the shim is there.
+  // The loader's mmap calls, their permanent stubs, and the breakpoints that last until the shim is in place.
   struct Watched {
     std::uint64_t site, stub, stop, stop_end;
   };

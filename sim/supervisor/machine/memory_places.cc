@@ -19,9 +19,10 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr std::uint64_t kPlacesPage = 4096;
-// Where Linux loads position-independent programs without randomisation: at two thirds of the address space.
+// Load address of position-independent programs on Linux without randomisation: two thirds of
+// the address space.
 constexpr std::uint64_t kProgramBase = protocol::kAddressSpaceEnd / 3 * 2;
-// Where the loader ends without randomisation.
+// End of the loader without randomisation.
 constexpr std::uint64_t kUsualLoaderEnd = protocol::kTakenEnd;
 
 std::uint64_t page_of(std::uint64_t address) { return address & ~(kPlacesPage - 1); }
@@ -42,7 +43,7 @@ Extent extent_of(std::span<const Elf64_Phdr> headers) {
   return extent;
 }
 
-// By how much the addresses of a file differ from those in memory, told by where its program headers lie in both.
+// Difference between memory addresses and file addresses, from the address of the program headers in both.
 std::optional<std::uint64_t> bias_of(const std::vector<Mapping>& all, const LoadedImages& images) {
   const std::uint64_t at = images.program_headers_at;
   const auto mapping =
@@ -100,7 +101,7 @@ std::optional<Places> places_of(const std::vector<Mapping>& all, const LoadedIma
 std::optional<prctl_mm_map> records_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::array<std::uint64_t, 52> field{};  // as proc(5) counts them
+  std::array<std::uint64_t, 52> field{};  // field numbers of proc(5)
   std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
   std::string word;
   for (std::size_t i = 3; i < field.size() && fields >> word; ++i) field[i] = std::strtoull(word.c_str(), nullptr, 10);
@@ -119,7 +120,8 @@ void Places::move_records(prctl_mm_map& records) const {
   for (auto* const one : {&records.start_stack, &records.arg_start, &records.arg_end, &records.env_start, &records.env_end})
     *one = stack.moved(*one);
   records.start_brk = records.brk = program_break;
-  records.end_data = std::min<std::uint64_t>(records.end_data, program_break - 1);  // some kernels insist
+  // required by some kernels
+  records.end_data = std::min<std::uint64_t>(records.end_data, program_break - 1);
 }
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> free_ranges(const std::vector<Mapping>& all, std::uint64_t begin,

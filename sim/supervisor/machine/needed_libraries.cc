@@ -24,7 +24,7 @@ class ElfFile {
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
-  // As many whole elements as are there.
+  // Reads as many whole elements as the file has.
   template <typename Element>
   std::vector<Element> read(std::uint64_t offset, std::uint64_t count) const {
     std::vector<Element> elements(count);

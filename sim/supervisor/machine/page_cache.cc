@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kNoPage = ~0ull;
 constexpr std::uint64_t kAllLines = ~0ull;
 
-// Of the page of that number, the lines in which bytes of the range lie.
+// Lines of page `number` that contain bytes of the range, one bit each.
 std::uint64_t lines_of(const spin::MemoryRange& range, std::uint64_t number) {
   const std::uint64_t page = number * PageCache::kPageSize;
   const std::uint64_t begin = std::max(range.address, page) - page;
@@ -23,7 +23,7 @@ std::uint64_t lines_of(const spin::MemoryRange& range, std::uint64_t number) {
   return ~0ull >> (63 - (last - first)) << first;
 }
 
-// Calls visit(number, lines) for all pages of the range.
+// Calls visit(number, lines) for every page of the range.
 template <class Visit>
 void for_each_page(const spin::MemoryRange& range, Visit visit) {
   if (range.length == 0) return;
@@ -34,7 +34,7 @@ void for_each_page(const spin::MemoryRange& range, Visit visit) {
 
 }  // namespace
 
-// pages_.size(): it is not there.
+// pages_.size(): not found.
 std::size_t PageCache::index_of(std::uint64_t number) const {
   const std::size_t likely = slots_[number % kSlots];
   if (likely < pages_.size() && pages_[likely].number == number) return likely;
@@ -46,7 +46,7 @@ void PageCache::add(std::uint64_t number, std::uint64_t present) {
   pages_.push_back({number, present, 0});
 }
 
-// A page of which some lines are missing is read in whole.
+// A page of which lines are missing is read completely.
 bool PageCache::want(std::uint64_t number, std::uint64_t lines) {
   const std::size_t index = index_of(number);
   if (index != pages_.size() && (pages_[index].present & lines) == lines) return true;
@@ -61,7 +61,7 @@ bool PageCache::want(std::uint64_t number, std::uint64_t lines) {
 bool PageCache::want(std::span<const spin::MemoryRange> ranges) {
   bool has_room = true;
   for (const spin::MemoryRange& range : ranges) {
-    // A program may have written any address where a pointer belongs.
+    // Pointers of the program may have any value.
     const bool wraps = range.address + range.length < range.address;
     if (wraps || ProcessMemory::is_in_region(range.address, range.length) || range.length > kMost * kPageSize) return false;
     for_each_page(range, [&](std::uint64_t number, std::uint64_t lines) { has_room = has_room && want(number, lines); });
@@ -69,7 +69,7 @@ bool PageCache::want(std::span<const spin::MemoryRange> ranges) {
   return has_room;
 }
 
-// The pages from `from` on. False: one is not mapped, and none of them is kept.
+// Reads the pages from index `from`. False: one is not mapped, and none of them is kept.
 bool PageCache::read(const ProcessMemory& memory, std::size_t from) {
   std::vector<spin::MemoryRange> ranges;
   for (const Page& page : std::span(pages_).subspan(from)) ranges.push_back({page.number * kPageSize, kPageSize});
@@ -123,14 +123,14 @@ bool PageCache::copy(const ProcessMemory& memory, std::span<const spin::MemoryRa
     return false;
   }
   const std::size_t wanted = pages_.size();
-  // Unless it has been done already, or all is there.
+  // Read ahead once per epoch, and only if something has to be read anyway.
   if (again && !is_ahead_ && wanted > before) {
     is_ahead_ = true;
     for (const auto& [number, lines] : std::exchange(memory.looked_at_, {})) want(number, lines);
   }
   const bool has_more = pages_.size() > wanted;
   if (pages_.size() > before && !read(memory, before)) {
-    // Perhaps it is one of those only that is not mapped any more.
+    // A page read ahead may be unmapped by now: without those, once more.
     if (!has_more || !want(ranges) || !read(memory, before)) return false;
   }
   for (const spin::MemoryRange& range : ranges) {

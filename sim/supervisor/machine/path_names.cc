@@ -41,7 +41,7 @@ std::string normal_path(const std::string& path) {
 }
 
 std::string canonical_folder(const std::string& path) {
-  // The kernel walks there in one call, the library with one for each part.
+  // One system call, where the library needs one per component.
   if (const int fd = open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); fd >= 0) {
     char name[PATH_MAX];
     const std::string link = "/proc/self/fd/" + std::to_string(fd);

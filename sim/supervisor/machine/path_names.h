@@ -1,4 +1,4 @@
-// Paths as text; but for canonical_folder() nothing is looked up.
+// Operations on paths as text; only canonical_folder() accesses the file system.
 #pragma once
 
 #include <string>
@@ -7,16 +7,15 @@
 
 namespace verbatim::supervisor {
 
-// Whether `path` is `folder` or below it; absolute paths without a slash at their end.
+// Whether `path` is `folder` or below it. Absolute paths without a trailing slash.
 bool is_below(const std::string& path, std::string_view folder);
-// The names between the slashes, without empty ones.
+// Path components, without empty ones.
 std::vector<std::string> parts_of(const std::string& path);
-// Of an absolute path without a slash at its end; "" is the root, whose parent it is itself.
+// Parent of an absolute path without a trailing slash; "" is the root and its own parent.
 std::string parent_of(const std::string& path);
-// The path without "//", "/./" and "/../" and without a slash at its end.
+// Path without "//", "/./", "/../" and a trailing slash.
 std::string normal_path(const std::string& path);
-// Where an absolute path leads to on the machine: without links and "..". What of it is not there stays as it is; "": it cannot
-// be told.
+// Native path without links and "..". Components that do not exist stay as they are; "": an error occurred.
 std::string canonical_folder(const std::string& path);
 
 }  // namespace verbatim::supervisor

@@ -1,4 +1,5 @@
-// A simulated program's address space: what DMA does to memory, and system calls.
+// Address space of a simulated program, for DMA and for system calls. The order of caches and queues is
+// in MEMORY_ACCESS.md.
 #pragma once
 
 #include <sys/types.h>
@@ -26,44 +27,48 @@ class ProcessMemory final : public host::ProgramMemory {
   explicit ProcessMemory(pid_t pid) : bytes_(pid) {}
   ~ProcessMemory() override;
 
-  // The thread whose address space it is; a process's first may end before the others.
+  // Thread id through which the address space is accessed; a process's first thread may end
+  // before the others.
   pid_t reached_through() const { return bytes_.reached_through(); }
   void reach_through(pid_t tid) { bytes_.reach_through(tid); }
-  // As where process_vm_readv and process_vm_writev are refused.
+  // Simulates a machine that refuses process_vm_readv and process_vm_writev.
   void do_without_calls() { bytes_.do_without_calls(); }
 
   bool read(host::ProgramAddress from, std::span<std::byte> to) override;
-  // Pages are written whatever their protection, as pinned ones are by an adapter.
+  // Writes regardless of page protection, as an adapter writes to pinned pages.
   bool write(host::ProgramAddress to, std::span<const std::byte> from) override;
-  // As write(), of memory that is there: before anybody looks there, or a program of the host runs.
+  // As write(), for mapped memory; the write may be delayed until the memory is read or a
+  // program of the host runs.
   void write_later(host::ProgramAddress to, std::span<const std::byte> from);
-  // Writes those runs that are not there already.
+  // Writes only runs that differ from memory.
   void write_changed(std::span<const spin::ByteRun> runs);
   bool write_code(host::ProgramAddress to, std::span<const std::byte> from) override;
   bool gather(host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow) override;
   void place(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault) override;
-  // As write() without a word to anybody.
+  // As write(), without notifying listeners.
   bool write_bytes(host::ProgramAddress to, std::span<const std::byte> from);
-  // As a system call does: false when a byte may not be written.
+  // As a system call writes: false if a byte may not be written.
   bool put(host::ProgramAddress to, std::span<const std::byte> from);
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
-  // As ForeignMemory's.
+  // As ForeignMemory::mapping_at.
   std::optional<ForeignMapping> mapping_at(host::ProgramAddress address) { return bytes_.mapping_at(address); }
 
-  // Whether a byte lies in the region that the process shares with the simulator, which changes without a write of this class.
+  // Whether a byte is in the region shared with the simulator, which changes without a write by this class.
   static bool is_in_region(host::ProgramAddress start, std::uint64_t length);
-  // Whether the pages are mapped and nobody else's: no file, no memory that other processes may share.
+  // Whether the pages are present, anonymous and not shared with other processes.
   bool is_private(host::ProgramAddress start, std::uint64_t length) const;
-  // Which of the runs other processes may write to: those that are not private, nor in the region.
+  // Indices of runs that other processes may write to: not private and not in the region.
   std::vector<std::size_t> shared_among(std::span<const spin::ByteRun> runs) const;
 
-  // Copies the ranges one after the other, in as few system calls as the kernel allows; false when a byte is unmapped. For one
-  // who looks at the same places again and again.
+  // Copies the ranges, concatenated, in as few system calls as possible; false if a byte is unmapped. For
+  // users that read the same places repeatedly.
   bool read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to);
-  // The same without a word to the access listener: what lies there, which may be behind what should.
+  // As read_ranges, without calling the access listener: memory as it is, possibly without the turns that
+  // parked threads have skipped.
   bool copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
-  // From now on memory is read by way of these. `epoch` is another one whenever a program of the host has run or memory of one
-  // was written, which may be shared; the latter is counted here. Without them everything is read anew.
+  // Installs caches and queues. `epoch` is the host's: it changes whenever a program of the host has run or
+  // memory of one was written, which may be shared. This class increments it for writes. Without them every
+  // access goes to the kernel.
   void use(PageCache& cache, ReadAhead& read_ahead, WriteBehind& write_behind, std::uint64_t& epoch) {
     cache_ = &cache;
     read_ahead_ = &read_ahead;
@@ -72,20 +77,20 @@ class ProcessMemory final : public host::ProgramMemory {
   }
   std::uint64_t epoch() const { return *epoch_; }
   const std::uint64_t* host() const { return epoch_; }
-  // What threads have done of what adapters do, whose time is that of `engine`.
+  // Enables touches by threads (touches()); `engine` gives the adapters' time.
   void use(const Engine& engine) { engine_ = &engine; }
   TouchesAhead& touches() { return touches_; }
-  // What read_ranges() has read since a program of the host ran or memory was written, or else before that.
+  // Lines that read_ranges() has read in this epoch, or in the last one in which it read any.
   std::vector<protocol::PageLines> looked_at() const {
     return cache_ != nullptr ? cache_->looked_at(*this) : std::vector<protocol::PageLines>();
   }
-  // Lines as they are now, one after the other at `lines`, which need not be read.
+  // Lines in their present state, concatenated at `lines`; they need not be read again.
   void keep(std::span<const protocol::PageLines> pages, const std::uint8_t* lines) {
     if (cache_ != nullptr) cache_->keep(*this, pages, lines);
   }
-  // Copies from the beginning as much as is mapped; how many bytes.
+  // Copies mapped bytes from the beginning. Returns their number.
   std::size_t read_present(host::ProgramAddress from, std::span<std::byte> to) const;
-  // What has been written, or only some of it where not all is mapped.
+  // A write; bytes that are not mapped are missing if not is_complete.
   struct Written {
     host::ProgramAddress address = 0;
     std::span<const std::byte> bytes;
@@ -107,7 +112,7 @@ class ProcessMemory final : public host::ProgramMemory {
   bool store(host::ProgramAddress to, const T& value) {
     return put(to, std::as_bytes(std::span(&value, 1)));
   }
-  // A string of at most `limit` bytes before its terminating zero; nullopt when unmapped or longer.
+  // String of at most `limit` bytes before its terminating zero; nullopt: unmapped or longer.
   std::optional<std::string> load_string(host::ProgramAddress from, std::size_t limit);
 
  private:
@@ -116,7 +121,7 @@ class ProcessMemory final : public host::ProgramMemory {
   void write_behind(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault);
   bool copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
   void begin_epoch();
-  // What was placed is there.
+  // Flushes delayed writes to this host.
   void settle() const {
     if (write_behind_ != nullptr && write_behind_->keeps_any()) [[unlikely]] write_behind_->flush(epoch_);
   }
@@ -128,17 +133,19 @@ class ProcessMemory final : public host::ProgramMemory {
   std::uint64_t* epoch_ = nullptr;
   const Engine* engine_ = nullptr;
   TouchesAhead touches_;
-  mutable std::vector<protocol::PageLines> looked_at_;  // by read_ranges(), until the cache forgot it
+  // by read_ranges() in an earlier epoch; owned by the cache
+  mutable std::vector<protocol::PageLines> looked_at_;
   std::function<void(const Written&)> write_listener_;
   std::function<void()> access_listener_;
 };
 
-// What lies where `runs` are, read in as few system calls as the kernel allows, and not told to the access listener.
+// Present bytes at the places of `runs`, read in as few system calls as possible, without calling
+// the access listener.
 class PresentBytes {
  public:
   PresentBytes(const ProcessMemory& memory, std::span<const spin::ByteRun> runs);
 
-  // In place of the n-th run; empty when it is not mapped in whole.
+  // Bytes of the n-th run; empty if it is not completely mapped.
   std::span<const std::uint8_t> of(std::size_t n) const {
     return is_mapped_[n] ? std::span(bytes_).subspan(begins_[n], begins_[n + 1] - begins_[n]) : std::span<const std::uint8_t>();
   }

@@ -11,7 +11,7 @@
 namespace verbatim::supervisor {
 
 namespace {
-// A program that made it smaller would take the memory from under the simulator.
+// A program that shrank the file would cause SIGBUS in the simulator.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
@@ -48,7 +48,7 @@ ProcessRegion::ProcessRegion(const std::string& path) {
 void ProcessRegion::map() {
   near_ = map_first(fd_, protocol::kNearSize);
   whole_ = map_first(fd_, protocol::kRegionSize);
-  // The pages are touched soon; where Linux does not know this (before 5.14) that costs a fault each.
+  // The pages are used soon; kernels before 5.14 ignore this, and each page costs a fault.
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
   madvise(near_, protocol::kFirstPages, kPopulateWrite);
   madvise(near_ + protocol::kThreadsOffset, protocol::kThreadPages, kPopulateWrite);

@@ -1,5 +1,5 @@
-// The supervisor's mapping of one process's region (verbs_shim/protocol/region.h): a memfd without a name in any file
-// system, gone with the last process that maps it. The program can write anything into it at any time.
+// The supervisor's mapping of a process's region (verbs_shim/protocol/region.h): a memfd without a name in a
+// file system, freed with its last mapping. The program can write anything into it at any time.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,9 @@ namespace verbatim::supervisor {
 
 class ProcessRegion {
  public:
-  ProcessRegion();  // throws std::system_error when memory or descriptors are exhausted
-  // Maps the region that a process made for its copy; throws std::system_error when it cannot be opened or is none.
+  ProcessRegion();  // throws std::system_error if memory or descriptors are exhausted
+  // Maps the region that a process has made for its copy. Throws std::system_error if it cannot be
+  // opened or is no region.
   explicit ProcessRegion(const std::string& path);
   ~ProcessRegion();
   ProcessRegion(const ProcessRegion&) = delete;
@@ -43,7 +44,7 @@ class ProcessRegion {
   }
 
   void set_virtual(int fd, bool is_virtual);
-  // Gives up the mapping's descriptor; the mapping stays.
+  // Closes the descriptor; the mapping stays.
   void close_fd();
 
  private:
@@ -55,8 +56,8 @@ class ProcessRegion {
   }
 
   int fd_ = -1;
-  // All of it, and once more the beginning, which is all that most processes use: thousands of those share pages of the
-  // simulator's page tables.
+  // The whole region, and a second mapping of its beginning, which is all that most processes use: the
+  // beginnings of thousands of regions share pages of the simulator's page tables.
   std::byte* near_ = nullptr;
   std::byte* whole_ = nullptr;
 };

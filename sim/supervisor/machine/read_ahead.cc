@@ -7,7 +7,7 @@
 
 namespace verbatim::supervisor {
 
-// The stream whose next packet begins at `from`; else the one that was used least recently, for a new message.
+// Stream whose next packet begins at `from`; otherwise the least recently used one, for a new message.
 ReadAhead::Stream& ReadAhead::stream_of(const ProcessMemory& memory, std::uint64_t from) {
   const auto goes_on = [&](const Stream& stream) { return stream.memory == &memory && stream.next == from; };
   const auto found = std::ranges::find_if(streams_, goes_on);
@@ -30,7 +30,7 @@ bool ReadAhead::copy(const ProcessMemory& memory, std::uint64_t from, std::span<
     std::memcpy(to.data(), stream.bytes.data() + (from - stream.start), to.size());
     return true;
   }
-  // Of what was read in vain, since a program has run meanwhile or memory was written, not all is read ahead again at once.
+  // Data read in vain, because a program has run or memory was written meanwhile, halve the window.
   const bool was_in_vain = stream.length != 0 && !is_current && stream.start + stream.length > from;
   const bool is_new = stream.window == 0;
   const std::size_t known = to.size() + std::min<std::uint64_t>(follow, kMost - to.size());

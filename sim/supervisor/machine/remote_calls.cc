@@ -14,10 +14,10 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// In one go, because each stop costs two switches between processes. A bit for each call, the first one's highest: it was
-// answered otherwise.
+// Makes up to 64 calls in one loop, because each ptrace stop costs two context switches. Bit 0 of the result
+// is the last call: set if its result was not the expected one.
 std::optional<std::uint64_t> make_some(pid_t pid, ProcessMemory& memory, std::uint64_t at, std::span<const RemoteCall> calls) {
-  // The table is at rbx, with r12 entries; rbp gets a bit for each call, the last one's lowest: it was answered otherwise.
+  // rbx: table, r12: number of entries left, rbp: result bits.
   static constexpr std::uint8_t kLoop[] = {
       0x48, 0x8b, 0x03,        // mov rax, [rbx]
       0x48, 0x8b, 0x7b, 0x08,  // mov rdi, [rbx + 8]
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> make_some(pid_t pid, ProcessMemory& memory, std::ui
       0x48, 0x8d, 0x2c, 0x68,  // lea rbp, [rax + rbp * 2]
       0x48, 0x83, 0xc3, 0x40,  // add rbx, 64
       0x49, 0xff, 0xcc,        // dec r12
-      0x75, 0xcc,              // jnz, to the first
+      0x75, 0xcc,              // jnz to the first
       0xcc};                   // int3
   static_assert(sizeof(RemoteCall) == 64 && sizeof kLoop == 53);
   constexpr std::size_t kTable = 64;
@@ -61,7 +61,7 @@ std::optional<std::uint64_t> make_some(pid_t pid, ProcessMemory& memory, std::ui
 
 std::optional<std::vector<bool>> make_calls(pid_t pid, ProcessMemory& memory, std::uint64_t at,
                                             std::span<const RemoteCall> calls) {
-  constexpr std::size_t kMost = 64;  // an answer's bits
+  constexpr std::size_t kMost = 64;  // bits of the result
   std::vector<bool> answers;
   for (std::size_t done = 0; done < calls.size();) {
     const std::size_t n = std::min(kMost, calls.size() - done);

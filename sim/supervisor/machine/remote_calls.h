@@ -1,4 +1,4 @@
-// System calls that a process which is stopped under ptrace makes for its tracer.
+// System calls that a process stopped by ptrace makes for its tracer.
 #pragma once
 
 #include <sys/types.h>
@@ -12,16 +12,16 @@
 
 namespace verbatim::supervisor {
 
-// One call, and the answer that is hoped for.
+// One call and its expected result.
 struct RemoteCall {
   std::uint64_t number;
   std::uint64_t arguments[6];
   std::uint64_t expected;
 };
 
-// The process makes all of them, in their order. `at` is executable memory of its own with room for a page and more; what is
-// there, and its registers, are afterwards as before. For each call: was it answered as expected? nullopt: it cannot be worked
-// with.
+// Makes the calls in their order. `at`: executable memory of the process with room for more than a page; its
+// content and the registers are restored. Result: for each call, whether it returned the expected value.
+// nullopt: ptrace failed.
 std::optional<std::vector<bool>> make_calls(pid_t pid, ProcessMemory& memory, std::uint64_t at,
                                             std::span<const RemoteCall> calls);
 

@@ -1,9 +1,11 @@
-// Removing a folder of a run, by the simulator or, when that was ended by force, by its keeper (tools/keeper).
+// Removes a folder of a run: used by the simulator, and by its keeper (tools/keeper) if the
+// simulator was killed.
 #pragma once
 
 namespace verbatim::supervisor {
 
-// With all that is in it, also where folders may not be written to. What cannot be removed stays.
+// Removes the folder with its content, also where its folders are not writable. Entries that
+// cannot be removed stay.
 void remove_folder(const char* path);
 
 }  // namespace verbatim::supervisor

@@ -41,13 +41,13 @@ bool strictly_below(const std::string& path, const std::string& folder) {
   return is_below(path, folder) && path.size() > folder.size();
 }
 
-// Of the machine: absolute, without links.
+// Native path, absolute, without links.
 std::string real_path_of(const std::string& path) {
   char buffer[PATH_MAX];
   return realpath(path.c_str(), buffer) != nullptr ? buffer : path;
 }
 
-// A folder whose lock nobody holds has no run any more.
+// A run folder whose lock is free has no run any more.
 void remove_leftovers(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -75,13 +75,13 @@ void make_folder(const std::string& path, mode_t mode) {
   chmod(path.c_str(), mode);
 }
 
-// As programs see times, see verbs_shim/protocol/path_view.h.
+// Programs see file times shifted (verbs_shim/protocol/path_view.h).
 void set_time(const std::string& path, std::int64_t seconds) {
   const timespec both[2] = {{seconds - protocol::kFileTimeShift, 0}, {seconds - protocol::kFileTimeShift, 0}};
   utimensat(AT_FDCWD, path.c_str(), both, AT_SYMLINK_NOFOLLOW);
 }
 
-// Keepers that were told to end; the system reaps them when the simulator has ended before that.
+// Keepers that were released; init reaps those that outlive the simulator.
 class EndedKeepers {
  public:
   void add(pid_t keeper) { keepers_.push_back(keeper); }
@@ -100,7 +100,7 @@ class EndedKeepers {
   std::vector<pid_t> keepers_;
 } ended_keepers;
 
-// The machine's folders that programs work in: absolute, without links, each once.
+// Working folders of programs: native, absolute, without links, each once.
 std::vector<std::string> working_folders(const std::vector<ProgramSpec>& programs) {
   std::set<std::string> folders;
   for (const ProgramSpec& program : programs)
@@ -110,7 +110,7 @@ std::vector<std::string> working_folders(const std::vector<ProgramSpec>& program
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// The folder `real` of the host's own, and those above it in `own`.
+// Plans the folder `real` of the host's own and its parents in `own`.
 OwnFolders::Folder& plan(OwnFolders& to_make, const std::string& own, const std::string& real) {
   auto known = to_make.folders.begin();  // own itself
   for (std::size_t end = own.size(); end < real.size();) {
@@ -122,8 +122,9 @@ OwnFolders::Folder& plan(OwnFolders& to_make, const std::string& own, const std:
   return *known;
 }
 
-// The process that removes `folder` unless it hears, in the pipe that `end` reads, that it is gone. It has a session of its own
-// and takes no signal, as a terminal's are for the simulator. -1: the machine does not start it.
+// Starts the process that removes `folder` unless it reads a byte from the pipe `end` first. It has a
+// session of its own and blocks signals, since the terminal's signals are meant for the simulator. -1:
+// the machine refuses.
 pid_t start_keeper(const std::string& program, const std::string& folder, int end) {
   const char* const arguments[] = {"verbatim-keeper", folder.c_str(), nullptr};
   const char* const environment[] = {nullptr};
@@ -131,7 +132,7 @@ pid_t start_keeper(const std::string& program, const std::string& folder, int en
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
   const pid_t keeper = vfork();
-  if (keeper == 0) {  // in the simulator's memory: it makes system calls and nothing else
+  if (keeper == 0) {  // in the simulator's memory: system calls only
     if (dup2(end, STDIN_FILENO) == STDIN_FILENO && syscall(SYS_close_range, STDOUT_FILENO, ~0u, CLOSE_RANGE_UNSHARE) == 0 &&
         setsid() > 0)
       execve(program.c_str(), const_cast<char* const*>(arguments), const_cast<char* const*>(environment));
@@ -154,7 +155,7 @@ void RunFolder::view_working_folders(const std::vector<ProgramSpec>& programs, c
   views_ = std::make_shared<FolderViews>(path_ + kViews, working_folders(programs), expected);
 }
 
-// The lock's file names the process, and a line for each folder.
+// The lock file contains the pid, and one line for each folder.
 void RunFolder::share_working_folders(const std::vector<ProgramSpec>& programs) {
   shared_ = working_folders(programs);
   std::string text = std::to_string(getpid()) + "\n";
@@ -188,7 +189,7 @@ RunFolder::RunFolder(const std::string& keeper_program) {
   ended_keepers.reap();
   do {
     path_ = folder + "/" + random_name();
-    // Before the folder is made: the simulator may be killed at any moment.
+    // Before the folder is created: the simulator may be killed at any moment.
     keep(keeper_program);
   } while (!make_locked(folder));
 }
@@ -214,7 +215,7 @@ void RunFolder::keep(const std::string& keeper_program) {
 
 void RunFolder::release_keeper() {
   if (alive_ >= 0) {
-    [[maybe_unused]] const ssize_t told = write(alive_, "", 1);  // the folder is gone
+    [[maybe_unused]] const ssize_t told = write(alive_, "", 1);  // the folder is removed
     close(alive_);
     close(read_end_);
   }
@@ -236,7 +237,7 @@ bool RunFolder::make_locked(const std::string& folder) {
   lock_ = open((path_ + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   struct stat status;
   if (lock_ < 0 || flock(lock_, LOCK_EX) != 0 || fstat(lock_, &status) != 0) fail("cannot lock the folder of the run " + path_);
-  // Before it was locked another run may have taken it for a leftover, and removed it.
+  // Before it was locked, another run may have removed it as a leftover.
   if (status.st_nlink != 0) return true;
   release_keeper();
   close(lock_);
@@ -274,7 +275,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   for (const std::string& folder : folders) {
     const bool home = std::ranges::find(kOwnFolders, folder) == std::end(kOwnFolders);
     plan(*to_make, own, own + folder).mode = home ? 0700 : folder == "/run" ? 0755 : 01777;
-    // A machine need not have the folder that it lies in.
+    // A machine may lack the parent folder of a home.
     if (const std::string above = folder_of(folder); home && !above.empty() && !fs::exists(above))
       paths.add(above, own + above);
     paths.add(folder, own + folder);
@@ -283,8 +284,8 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     const auto inside = [&](const std::string& folder) { return strictly_below(seen, folder); };
     if (std::ranges::none_of(folders, inside) || std::ranges::find(folders, seen) != folders.end()) return;
     const std::string place = paths.native(seen);
-    if (place == real) return;  // a folder above shows through
-    // Below a folder that shows through, where a link leads elsewhere, nothing is made: it is the machine's.
+    if (place == real) return;  // visible through a row above
+    // If a link below a visible folder leads elsewhere, no folder is created: it is the machine's.
     if (strictly_below(place, own)) plan(*to_make, own, is_folder ? place : folder_of(place));
     paths.add(seen, real);
   };
@@ -302,7 +303,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     if (program->arguments.empty() || !inspect_program(program->arguments[0], program->working_directory, &file).empty())
       continue;
     show_file(file);
-    // What the command names, such as a script, is there with what lies beside it.
+    // Paths in the command, such as a script, are visible together with their folder.
     for (std::size_t i = 1; i < program->arguments.size(); ++i) {
       const std::string& named = program->arguments[i];
       struct stat status;
@@ -310,7 +311,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
       S_ISDIR(status.st_mode) ? show(normal_path(named), real_path(named), true) : show_file(named);
     }
   }
-  // What the scenario's variables name is there, but for a folder of temporary files, which is the host's own.
+  // Paths in the scenario's variables are visible, except temporary folders, which are the host's own.
   for (const ProgramSpec* program : programs) {
     for (const auto& [name, value] : program->environment) {
       const auto holds = [&value = value](const std::string& folder) { return strictly_below(value, folder); };

@@ -1,6 +1,6 @@
-// The folders that each host has of its own: /tmp, /var/tmp, /dev/shm, /run, /dev/hugepages and the home folders of its
-// programs. They lie on the real disk below one folder of the run, which goes with the run, also when it is killed: a small
-// program waits for that. What is left all the same the next run removes.
+// Folders of each host's own: /tmp, /var/tmp, /dev/shm, /run, /dev/hugepages and the home folders of its
+// programs. They are stored below one folder of the run. It is removed with the run; if the simulator is
+// killed, a small program that waits for this removes it. The next run removes leftovers.
 #pragma once
 
 #include <sys/types.h>
@@ -19,68 +19,70 @@
 
 namespace verbatim::supervisor {
 
-// The machine's folder that runs make theirs in: that of TMPDIR where it is an absolute path, else /tmp.
+// Parent of the folders of runs: TMPDIR if it is an absolute path, otherwise /tmp.
 std::string temporary_folder();
 
-// Whether a run makes its folder by that name.
+// Whether `name` is a name of run folders.
 bool is_run_folder(const std::string& name);
 
 class RunFolder {
  public:
-  // In the machine's temporary folder; throws std::system_error when it cannot be made. `keeper_program` removes it when the
-  // simulator ends by force (tools/keeper); empty: nobody does before the next run.
+  // Creates the folder in temporary_folder(); throws std::system_error if this fails. `keeper_program`
+  // removes it if the simulator is killed (tools/keeper); empty: the next run removes it.
   explicit RunFolder(const std::string& keeper_program = {});
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  // The hosts' folders go with all that is in them; those of other hosts can be added.
+  // Removes the folders of all hosts with their content; other hosts can be added.
   void clear();
 
-  // The processes that guarded folders which are gone end while the simulator goes on; afterwards none of them is a child.
+  // Waits for the keepers of folders that are removed, so that none of them is a child afterwards.
   static void await_ended_keepers();
 
-  // The folders of one host for `programs` of it, with the files that these are given, and rows for `paths`; where no program is
-  // given a file they are made when a path first leads there. What the scenario names of the machine shows through: where a
-  // program works, and the folder that its file is in.
+  // Adds the folders of one host for `programs` on it, their files, and rows in `paths`. Unless a program is
+  // given a file, the folders are created when a path first leads there. Machine files that the scenario
+  // names are visible: the working folders of programs, the folders of their executables, and paths in
+  // arguments and environment.
   void add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs, std::int64_t epoch_seconds,
                 HostPaths& paths);
 
-  // Programs see copies of the folders that they work in from now on; before add_host(). `expected`: as in FolderViews.
+  // Makes programs see copies of their working folders; called before add_host(). `expected`:
+  // as in FolderViews.
   void view_working_folders(const std::vector<ProgramSpec>& programs, const FolderSnapshot* expected);
-  // Programs work in the folders themselves, and other runs can find that out; likewise before add_host().
+  // Lets programs work in the folders themselves, and publishes this to other runs; called before add_host().
   void share_working_folders(const std::vector<ProgramSpec>& programs);
-  // The process of another run whose programs work in `folder`, too, of those with the same temporary folder; 0: none.
+  // Pid of another run with the same temporary folder whose programs also work in `folder`; 0: none.
   pid_t other_run_in(const std::string& folder) const;
   const FolderViews* views() const { return views_.get(); }
 
   struct Host {
     std::string name;
-    std::string folder;                // that all of its own folders lie in
-    std::set<std::string> made_first;  // folders in it, paths from there on, that no program has made
+    std::string folder;                // parent of all folders of its own
+    std::set<std::string> made_first;  // relative paths of folders that no program has created
     std::shared_ptr<const OwnFolders> to_make;
   };
   const std::vector<Host>& hosts() const { return hosts_; }
 
-  // Copies what the hosts have in their folders to `folder`/HOST/…, and what programs have made or changed in views to
-  // `folder`/working-folder, of a second one -2, and so on. Only clear() and the end are left to do then.
+  // Copies the hosts' folders to `folder`/HOST/…, and new or changed files of views to
+  // `folder`/working-folder, `folder`/working-folder-2, … Only clear() and the destructor may follow.
   KeptFiles keep_in(const std::string& folder, const std::function<bool()>& is_interrupted);
 
  private:
   void keep(const std::string& keeper_program);
   void release_keeper();
-  // False: it is another one's, or was taken for a leftover.
+  // False: the folder is another run's, or was removed as a leftover.
   bool make_locked(const std::string& folder);
 
   std::string path_;
   int lock_ = -1;
-  int alive_ = -1;   // closed without a word when the simulator ends by force: the keeper then removes the folder
-  int read_end_ = -1;  // of that pipe: a keeper that is gone does not make writing to it an error
-  int keeper_ = -1;    // a process
+  int alive_ = -1;   // pipe; its end without a byte makes the keeper remove the folder
+  int read_end_ = -1;  // of that pipe: writing stays without error if the keeper has ended
+  int keeper_ = -1;    // pid
   std::vector<Host> hosts_;
   std::shared_ptr<FolderViews> views_;
   std::vector<std::string> shared_;
-  std::map<std::string, std::string> real_paths_;  // of the machine, as they were asked for
+  std::map<std::string, std::string> real_paths_;  // cache of real_path_of()
 };
 
 }  // namespace verbatim::supervisor

@@ -54,7 +54,7 @@ bool TouchesAhead::collect(ProcessRegion& region) {
 }
 
 TouchesAhead::Done* TouchesAhead::find(Instant now, host::ProgramAddress address, std::size_t length, bool is_write) {
-  // The adapter has changed its mind about those whose time has passed.
+  // The adapter has dropped touches whose time has passed.
   while (!done_ahead_.empty() && done_ahead_.front().touch.when < now) done_ahead_.pop_front();
   if (done_ahead_.empty()) return nullptr;
   Done& done = done_ahead_.front();

@@ -1,5 +1,6 @@
-// What adapters do to the memory of one process while a thread of it runs ahead of them (verbs_shim/protocol/touches.h): the
-// thread does it when its clock comes there, and the adapter finds it done when the simulator's comes there.
+// DMA accesses that a thread performs in an adapter's place while it runs ahead of it
+// (verbs_shim/protocol/touches.h): the thread performs an access when its own clock reaches the access's
+// time, and the adapter takes the result when the engine reaches it. See MEMORY_ACCESS.md.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +14,42 @@
 
 namespace verbatim::supervisor {
 
-// Bytes of a program that an adapter reads or writes at that time.
+// Access of an adapter to program memory at a time.
 struct PlannedTouch {
   Instant when{};
   host::ProgramAddress address = 0;
   std::uint32_t length = 0;
-  const std::byte* written = nullptr;  // null: they are read
+  const std::byte* written = nullptr;  // bytes to write; nullptr: a read
 };
 
 class TouchesAhead {
  public:
-  // How many of them, from the first on, fit into the list of a process.
+  // Number of touches, from the first, that fit into the list of a process.
   static std::size_t most(std::span<const PlannedTouch> touches);
 
-  // The list of a thread that gets the token, in the order in which they are due. Returns when the first is.
+  // Lists the touches, sorted by time, for a thread that gets the token. Returns the time of the first.
   Instant list(ProcessRegion& region, std::span<const PlannedTouch> touches);
-  // Keeps what has been done of them since. False: what the list says makes no sense.
+  // Takes over the touches that the thread has performed since. False: the list is corrupt.
   bool collect(ProcessRegion& region);
-  // When the first one is due that has not been done; kNever: there is none.
+  // Time of the first touch that is not performed yet; kNever: none.
   Instant next() const { return done_ < listed_.size() ? listed_[done_].when : kNever; }
 
-  // Whether the read or write that is due now has been done; then `to` has what was read.
+  // True if the read or write that is due now has been performed; `to` then holds the bytes read.
   bool take_read(Instant now, host::ProgramAddress from, std::span<std::byte> to);
   bool take_write(Instant now, host::ProgramAddress to, std::size_t length);
 
  private:
   struct Done {
     PlannedTouch touch;
-    std::vector<std::byte> bytes;  // that were read
+    std::vector<std::byte> bytes;  // bytes that were read
   };
-  // Null: the next that has been done is another one.
+  // nullptr: the next performed touch is another one.
   Done* find(Instant now, host::ProgramAddress address, std::size_t length, bool is_write);
 
   std::vector<PlannedTouch> listed_;
-  std::vector<std::uint32_t> offsets_;  // of their bytes
-  std::size_t done_ = 0;                // of the list
-  std::deque<Done> done_ahead_;         // whose time the adapter has not reached
+  std::vector<std::uint32_t> offsets_;  // of their bytes in the list
+  std::size_t done_ = 0;                // number of performed touches in the list
+  std::deque<Done> done_ahead_;         // performed, and the engine has not reached their time
 };
 
 }  // namespace verbatim::supervisor

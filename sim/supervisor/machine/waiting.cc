@@ -27,12 +27,12 @@ static_assert(SIGCHLD == 17);
 
 namespace {
 
-// Those that live, of this process.
+// Live objects of this process.
 std::vector<Waiting*> all_waitings;
 
-// The descriptor that is waited for in the place of `descriptor`; negative: itself. Asio makes it non-blocking, which all would
-// share who have the same open file, such as the shell with this terminal. Pipes and terminals can be opened once more, but for
-// the master of a pseudo-terminal, which would be another one.
+// Opens the file of `descriptor` once more for the wait; negative: use `descriptor` itself. Asio sets
+// O_NONBLOCK, which all users of an open file description share, such as the shell and this terminal. Pipes
+// and terminals can be opened again, except the master of a pseudo-terminal, which would be a new one.
 int own_open_file(int descriptor, int access) {
   struct stat status;
   unsigned number = 0;
@@ -44,7 +44,7 @@ int own_open_file(int descriptor, int access) {
 
 using Descriptor = asio::posix::stream_descriptor;
 
-// A descriptor that is waited for once.
+// A descriptor, waited for once.
 class Awaited {
  public:
   // `what`: wait_read or wait_write.
@@ -66,13 +66,13 @@ class Awaited {
   Awaited(const Awaited&) = delete;
   Awaited& operator=(const Awaited&) = delete;
 
-  // `on_ready` is called once, at the earliest by the context.
+  // Calls `on_ready` once, immediately or from the context.
   template <class OnReady>
   void start(OnReady on_ready) {
     if (is_ready_) return on_ready();
     waits_.async_wait(what_, [this, on_ready](const boost::system::error_code& error) {
       if (error == asio::error::operation_aborted) return;
-      is_ready_ = true;  // also what cannot be waited for: a regular file
+      is_ready_ = true;  // also if it cannot be waited for: a regular file
       on_ready();
     });
   }
@@ -108,7 +108,7 @@ struct Waiting::Parts {
     await_signal();
   }
   ~Parts() {
-    // Asio knows only the default to go back to.
+    // Asio restores the default action only; the previous handlers are restored here.
     signals.clear();
     for (const int signal : taken) Interruption::call_no_longer(signal);
   }
@@ -154,7 +154,7 @@ std::vector<int> Waiting::wait(std::span<const int> descriptors, int limit_ms, i
   timer.cancel();
   for (const auto& awaited : waited) awaited->cancel();
   context.restart();
-  context.poll();  // the ends of what was cancelled
+  context.poll();  // completions of the cancelled waits
   is_woken = false;
   std::vector<int> ready;
   for (const auto& awaited : waited) {
@@ -164,7 +164,7 @@ std::vector<int> Waiting::wait(std::span<const int> descriptors, int limit_ms, i
 }
 
 pid_t fork_process() {
-  // A signal for the child waits until the child has forgotten those of its parent.
+  // Blocks signals for the child until it has forgotten its parent's handlers.
   sigset_t interrupting, before;
   ::sigemptyset(&interrupting);
   for (const int signal : kInterruptingSignals) ::sigaddset(&interrupting, signal);
@@ -175,7 +175,7 @@ pid_t fork_process() {
   const auto event = child == 0 ? io_context::fork_child : io_context::fork_parent;
   for (Waiting* waiting : all_waitings) waiting->parts_->context.notify_fork(event);
   if (child == 0) {
-    // With new descriptors of its own, which are closed here.
+    // The context has created new descriptors in the child; they are closed here.
     for (Waiting* waiting : all_waitings) waiting->parts_.reset();
     all_waitings.clear();
     Interruption::forget();

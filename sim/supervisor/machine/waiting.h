@@ -1,5 +1,6 @@
-// Waiting in real time for whatever comes first: something to read, the end of a child, an interruption, a limit. By Boost.Asio,
-// which no other file includes. Nothing that is waited for here decides what happens next in virtual time.
+// Waits in real time for the first of several events: readable descriptors, the end of a child, an
+// interruption, a limit. Uses Boost.Asio, which no other file includes. Nothing here decides what happens
+// next in virtual time.
 #pragma once
 
 #include <sys/types.h>
@@ -12,16 +13,16 @@ namespace verbatim::supervisor {
 
 class Waiting {
  public:
-  // As long as it lives, interrupting signals (sim/core/interruption.h) are counted and wake it. `signal` wakes it, too: SIGCHLD,
-  // or another one.
+  // During its lifetime interrupting signals (sim/core/interruption.h) are counted and wake it. `signal`
+  // wakes it too: SIGCHLD by default.
   explicit Waiting(int signal = kChildEnd);
   ~Waiting();
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
-  // Until one of `descriptors` has something to read, or its end, or `writable` (negative: none) has room; or one of the signals
-  // came since the last call; or `limit_ms` of real time have passed (negative: no limit). Those of the descriptors that are
-  // ready. They stay the caller's, and as they are.
+  // Returns the descriptors that are ready when one of `descriptors` is readable or at its end, or `writable`
+  // (negative: none) is writable; one of the signals has arrived since the last call; or `limit_ms` of real
+  // time have passed (negative: no limit). The descriptors stay the caller's, unchanged.
   std::vector<int> wait(std::span<const int> descriptors, int limit_ms, int writable = -1);
 
  private:
@@ -31,11 +32,12 @@ class Waiting {
   std::unique_ptr<Parts> parts_;
 };
 
-// fork(2). The child has none of the descriptors and handlers by which its parent waits; what it has of a Waiting is not used.
+// fork(2). The child closes the descriptors, and forgets the handlers, of the parent's Waiting objects,
+// which it must not use.
 pid_t fork_process();
 
-// Waits until `child`, a process of ours, has ended: its status, as waitpid(2) has it. An interruption asks it to end (SIGTERM),
-// and kills it when it has not ended kKillAfterMs later. `is_group`: so it is with all of the process group that it leads.
+// Waits for the end of the child and returns its status as waitpid(2) does. An interruption sends it SIGTERM,
+// and SIGKILL kKillAfterMs later. `is_group`: signals the process group that it leads.
 inline constexpr int kKillAfterMs = 1000;
 struct ChildEnd {
   int status = 0;

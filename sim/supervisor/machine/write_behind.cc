@@ -8,7 +8,7 @@
 
 namespace verbatim::supervisor {
 
-// Null: nothing is kept of memory of this host.
+// nullptr: nothing is kept for this host.
 WriteBehind::Kept* WriteBehind::kept_of(const std::uint64_t* host) {
   const auto found = std::ranges::find_if(hosts_, [host](const Kept& of) { return of.memory != nullptr && of.host == host; });
   return found != hosts_.end() ? &*found : nullptr;
@@ -91,14 +91,14 @@ void WriteBehind::write(Kept& kept) {
   kept.parts.clear();
 }
 
-// Packets of a message that lie one behind the other in one call of the kernel.
+// Writes adjacent packets of a message by one system call.
 void WriteBehind::write_parts(ProcessMemory& memory, std::span<const Part> parts, std::span<const std::byte> bytes) {
   while (!parts.empty()) {
     const host::ProgramAddress to = parts.front().to;
     std::size_t count = 0, length = 0;
     while (count < parts.size() && parts[count].to == to + length) length += parts[count++].length;
     if (!memory.write_bytes(to, bytes.first(length))) {
-      // Not all of it is mapped: of which packets?
+      // A byte is not mapped: finds the packets with unmapped bytes.
       std::size_t done = 0;
       for (const Part& part : parts.first(count)) {
         if (!memory.write_bytes(part.to, bytes.subspan(done, part.length))) part.fault.tell(part.to, part.length);

@@ -1,7 +1,7 @@
-// What adapters write into programs' memory, packet by packet, is written for many packets at once: a message of megabytes is
-// placed while its program waits, and each call of the kernel costs as much as the copy of some pages. What is kept is written
-// before a program of its host runs or anybody looks at memory of its host. A thread that gets the token can write what is little
-// by itself (verbs_shim/protocol/placements.h).
+// Write-behind of program memory for adapters. A message of megabytes is placed packet by packet while its
+// program waits, and a system call costs as much as copying some pages: one call writes many packets. Kept
+// writes are performed before a program of the host runs or anybody reads memory of the host. A thread that
+// gets the token can perform a small number itself (verbs_shim/protocol/placements.h). See MEMORY_ACCESS.md.
 #pragma once
 
 #include <array>
@@ -19,36 +19,38 @@ class ProcessMemory;
 
 class WriteBehind {
  public:
-  // Keeps what is to be written. False: it has to be written at once, and what was kept of memory of its host has been written.
+  // Keeps a write. False: too long; the caller must write at once, and earlier writes kept for its host
+  // have been performed.
   bool keep(ProcessMemory& memory, host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault);
-  // Writes what is kept: all of it, or of memory of the host with that ProcessMemory::epoch().
+  // Performs the kept writes: all, or those of the host with that ProcessMemory::epoch().
   void flush();
   void flush(const std::uint64_t* host);
-  // What is kept of this memory is written by the thread that gets the token now, if it is little. Returns how many placements
-  // are listed for it. Its next request says whether it could not write them: then finish_handed(), else drop_handed().
+  // Hands the writes kept for this memory to the thread that gets the token, if they are few bytes. Returns
+  // the number of listed placements. The thread's next request says whether it could perform them:
+  // drop_handed() if so, finish_handed() otherwise.
   std::uint32_t hand_to(ProcessMemory& memory, protocol::PlacementList& list);
   void finish_handed(const ProcessMemory& memory);
   void drop_handed() { handed_.memory = nullptr; }
   bool keeps_any() const { return kept_ != 0; }
-  // The memory is about to go.
+  // The memory is about to be destroyed.
   void forget(const ProcessMemory& memory);
 
  private:
-  static constexpr std::size_t kMost = 64 << 10;  // bytes at once
+  static constexpr std::size_t kMost = 64 << 10;  // bytes kept per host
   static constexpr std::size_t kMostParts = protocol::kMostPlacements;
-  static constexpr std::size_t kHosts = 8;  // at a time
+  static constexpr std::size_t kHosts = 8;  // hosts at a time
 
   struct Part {
     host::ProgramAddress to = 0;
     std::uint32_t length = 0;
     host::PlacementFault fault;
   };
-  // Of memory of one host.
+  // Writes kept for memory of one host.
   struct Kept {
-    ProcessMemory* memory = nullptr;  // null: nothing is kept
+    ProcessMemory* memory = nullptr;  // nullptr: none
     const std::uint64_t* host = nullptr;
-    std::vector<std::byte> bytes;  // of all parts, one after the other
-    std::vector<Part> parts;       // in the order in which they came
+    std::vector<std::byte> bytes;  // of all parts, concatenated
+    std::vector<Part> parts;       // in the order of their arrival
   };
 
   Kept* kept_of(const std::uint64_t* host);
@@ -57,8 +59,8 @@ class WriteBehind {
   static void write_parts(ProcessMemory& memory, std::span<const Part> parts, std::span<const std::byte> bytes);
 
   std::array<Kept, kHosts> hosts_;
-  std::size_t next_ = 0;  // of hosts_, where room is made
-  std::size_t kept_ = 0;  // hosts of which something is kept
+  std::size_t next_ = 0;  // index in hosts_ of the next one to evict
+  std::size_t kept_ = 0;  // number of hosts with kept writes
   Kept handed_;           // to the thread that has the token
 };
 

@@ -23,8 +23,8 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// What lies in the memory that a new process shares with us.
-struct Described {
+// Header and first slot of a new process's region.
+struct RegionImage {
   std::vector<std::byte> header = std::vector<std::byte>(sizeof(protocol::RegionHeader));
   std::vector<std::byte> slot = std::vector<std::byte>(sizeof(protocol::ThreadSlot));
 
@@ -40,11 +40,11 @@ struct Described {
   }
 };
 
-// All that a start depends on. nullopt: it cannot be a copy.
+// All inputs of a start. nullopt: a copy cannot be used.
 std::optional<std::string> key_of(const LaunchRequest& request) {
-  Described described;
+  RegionImage image;
   const bool brings_files = request.ruleset_fd >= 0 || !request.placeholders.empty() || !request.descriptors.empty();
-  if (brings_files || !described.read(request.region_fd)) return std::nullopt;
+  if (brings_files || !image.read(request.region_fd)) return std::nullopt;
   std::string key;
   const auto add = [&key](const void* bytes, std::size_t size) {
     key.append(reinterpret_cast<const char*>(&size), sizeof size);
@@ -74,12 +74,12 @@ std::optional<std::string> key_of(const LaunchRequest& request) {
         static_cast<std::uint64_t>(request.own_descriptors),
         static_cast<std::uint64_t>(request.core), static_cast<std::uint64_t>(request.passage_fd), std::uint64_t{request.umask},
         request.signal_mask, std::uint64_t{request.patches->replaces_calls()},
-        Described::field<std::uint64_t>(described.header, offsetof(Header, shim_heap_size)),
-        std::uint64_t{Described::field<std::uint32_t>(described.slot, offsetof(Slot, virtual_tid))},
-        Described::field<std::uint64_t>(described.slot, offsetof(Slot, signal_mask))}) {
+        RegionImage::field<std::uint64_t>(image.header, offsetof(Header, shim_heap_size)),
+        std::uint64_t{RegionImage::field<std::uint32_t>(image.slot, offsetof(Slot, virtual_tid))},
+        RegionImage::field<std::uint64_t>(image.slot, offsetof(Slot, signal_mask))}) {
     add_number(number);
   }
-  add(described.header.data() + offsetof(Header, dispositions), sizeof(Header::dispositions));
+  add(image.header.data() + offsetof(Header, dispositions), sizeof(Header::dispositions));
   return key;
 }
 
@@ -97,7 +97,7 @@ void Zygotes::end(Zygote& zygote) {
 Zygotes::Identity Zygotes::identity_of(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return {};
-  // What is in a folder, and when that changed, is nothing to it.
+  // Size and times of a folder do not matter.
   const bool is_file = S_ISREG(status.st_mode);
   const auto of_file = [is_file](std::int64_t value) { return is_file ? value : 0; };
   return {status.st_dev, status.st_ino, of_file(status.st_size), of_file(status.st_mtim.tv_sec), of_file(status.st_mtim.tv_nsec),
@@ -119,7 +119,7 @@ bool Zygotes::is_ready(Zygote& zygote) {
   auto& message = zygote.region->header().message;
   int looks = 0;
   return protocol::take(message, [&] {
-    constexpr int kMost = 50;  // of a fifth of a second: it has nothing else to do
+    constexpr int kMost = 50;  // looks of 0.2 s: the zygote has nothing else to do
     constexpr timespec kGlance = {0, 200'000'000};
     syscall(SYS_futex, &message, FUTEX_WAIT, static_cast<std::uint32_t>(protocol::Baton::kAsleep), &kGlance, nullptr, 0);
     if (message.load(std::memory_order_relaxed) == protocol::Baton::kHandedOver) return true;
@@ -132,16 +132,16 @@ bool Zygotes::is_ready(Zygote& zygote) {
 
 Zygotes::Zygote* Zygotes::make(const std::string& key, const LaunchRequest& request) {
   if (zygotes_.size() >= kMost) return nullptr;
-  Described described;
+  RegionImage image;
   Zygote zygote;
   try {
     zygote.region = std::make_unique<ProcessRegion>();
   } catch (const std::system_error&) {
     return nullptr;
   }
-  if (!described.read(request.region_fd)) return nullptr;
-  std::memcpy(static_cast<void*>(&zygote.region->header()), described.header.data(), described.header.size());
-  std::memcpy(static_cast<void*>(&zygote.region->slot(0)), described.slot.data(), described.slot.size());
+  if (!image.read(request.region_fd)) return nullptr;
+  std::memcpy(static_cast<void*>(&zygote.region->header()), image.header.data(), image.header.size());
+  std::memcpy(static_cast<void*>(&zygote.region->slot(0)), image.slot.data(), image.slot.size());
   zygote.region->header().is_zygote = 1;
   LaunchRequest own = request;
   own.region_fd = zygote.region->fd();
@@ -156,11 +156,11 @@ Zygotes::Zygote* Zygotes::make(const std::string& key, const LaunchRequest& requ
   if (!launched.error.empty() || zygote.pid < 0) return nullptr;
   for (int fd = 0; fd < 2; ++fd) zygote.early_output[fd] = std::move(launched.early_output[fd]);
   zygote.identities = identities_of(zygote, request);
-  if (!is_ready(zygote)) {  // it has ended in its loader, for example
+  if (!is_ready(zygote)) {  // for example it ended in its loader
     end(zygote);
     return nullptr;
   }
-  // Searching for system calls and replacing them is done once, so in all copies none need trap until it is worth that.
+  // Searches and replaces system calls once here; in the copies none has to trap repeatedly first.
   if (zygote.patches->replaces_calls()) {
     ProcessMemory memory(zygote.pid);
     for (const code::FileCode* const file : zygote.patches->files()) {

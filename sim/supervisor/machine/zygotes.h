@@ -1,5 +1,6 @@
-// Processes that were started and linked, and are copied for each of many runs (verbs_shim/runtime/zygote.cc) in place of a
-// start: what is asked for has to be the same in all that a start depends on, and no file that it was made of may have changed.
+// Zygotes: processes that were started and linked once, and are copied for each of many runs
+// (verbs_shim/runtime/zygote.cc) in place of a start. A copy is used only if all inputs of the start are
+// equal and the files that the zygote was made from are unchanged.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +22,7 @@ namespace verbatim::supervisor {
 
 class Zygotes {
  public:
-  // Hands regions to copies; it is empty whenever a program is started.
+  // Passes regions to copies; it is empty whenever a program is started.
   struct Passage {
     std::function<bool(int descriptor)> put;  // false: there is no room
     std::function<void()> clear;
@@ -31,34 +32,36 @@ class Zygotes {
   Zygotes(const Zygotes&) = delete;
   Zygotes& operator=(const Zygotes&) = delete;
 
-  // As launch() of launcher.h. What cannot be a copy is started.
+  // As launch() of launcher.h; starts a process if no copy can be used.
   LaunchedProcess launch(const LaunchRequest& request);
 
   std::uint64_t copies() const { return copies_; }
 
  private:
-  // Device, inode, size, times of modification and change: another file, or the same one changed, is another identity. The
-  // number of one that a process has mapped is not given to another.
+  // Device, inode, size, mtime, ctime: differs for another or a changed file. The inode number of a mapped
+  // file is not reused.
   using Identity = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   struct Zygote {
     pid_t pid = -1;
     std::unique_ptr<ProcessRegion> region;
     std::unique_ptr<code::CodePatches> patches;
     std::string early_output[2];
-    std::vector<std::string> code_files;  // that it was made of
-    std::vector<Identity> identities;     // of these, and of its working folder
+    std::vector<std::string> code_files;  // code files it was made from
+    // of these, of the executable, the working folder and the loader's files in /etc
+    std::vector<Identity> identities;
   };
-  static constexpr std::size_t kMost = 64;  // of hosts with thousands of programs the others are started
+  static constexpr std::size_t kMost = 64;  // with more programs, the others are started
 
   static Identity identity_of(const std::string& path);
   static std::vector<Identity> identities_of(const Zygote& zygote, const LaunchRequest& request);
+  // Starts a zygote and keeps it under `key`; nullptr: it cannot be made, and launch() starts the process itself.
   Zygote* make(const std::string& key, const LaunchRequest& request);
-  // Waits until it can be copied, again. False: it has ended, or does not answer.
+  // Waits until the zygote can be copied again. False: it has ended or does not answer.
   static bool is_ready(Zygote& zygote);
   static void end(Zygote& zygote);
 
   Passage passage_;
-  std::map<std::string, Zygote> zygotes_;  // by all that a start depends on
+  std::map<std::string, Zygote> zygotes_;  // by key_of() of the start
   std::uint64_t copies_ = 0;
 };
 

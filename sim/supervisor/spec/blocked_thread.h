@@ -1,4 +1,5 @@
-// A thread that waited when a run ended: for whom, and whose mistake explains it, as far as queues and sockets show.
+// A thread that is waiting when a run ends: awaited processes and the cause, as far as queues
+// and sockets show it.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +10,28 @@
 
 namespace verbatim::supervisor {
 
-// By how much a wait explains: of several the greatest counts.
+// In ascending order of explanatory power; the greatest counts.
 enum class WaitCause : std::uint8_t {
-  kUnknown,  // nothing explains it
+  kUnknown,  // no explanation
   kAwaited,  // it ends when another process sends something
-  kPeer,     // the other end of a connection is in no state to let it end, or does not exist
-  kOwn,      // its own program has done, or not done, what ends it
+  kPeer,     // the other end of a connection is in no state to end the wait, or does not exist
+  kOwn,      // its own program does not do something that would end the wait
 };
 
 // Cause of a hang, from the waits at the end of a run.
 struct HangCause {
-  std::string text;         // a sentence without a full stop; empty: they explain nothing
-  bool is_of_peer = false;  // the other end of a connection: what failed there earlier, if anything, is the cause
+  std::string text;         // a sentence without full stop; empty: no cause found
+  bool is_of_peer = false;  // the cause is at the other end: an earlier failure there, if any
 };
 
 struct BlockedThread {
   std::uint32_t process = 0;     // virtual pid
   std::string process_name;      // "server: app (pid 1000)"
   std::string who;               // "server: app (pid 1000), thread 1000"
-  std::string wait;              // the rest of the sentence: "waits in read since …, in ibv_get_cq_event at app.c:25: CQ 129 …"
-  std::string explanation;       // the part of it that explains the wait: "CQ 129 was never armed (ibv_req_notify_cq)"; may be empty
+  // rest of the sentence: "waits in read since …, in ibv_get_cq_event at app.c:25: CQ 129 …"
+  std::string wait;
+  // its part with the cause: "CQ 129 was never armed (ibv_req_notify_cq)"; may be empty
+  std::string explanation;
   WaitCause cause = WaitCause::kUnknown;
   std::vector<std::uint32_t> waits_for;  // pids
   Instant since{};

@@ -13,7 +13,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// What concerns files goes and comes with the user of the file system (CAP_FS_SET).
+// CAP_FS_SET: capabilities for files, which follow the file-system user id.
 constexpr CapabilitySet kFileCapabilities = 1ull << 0 | 1ull << 1 | 1ull << 2 | 1ull << 3 | 1ull << 4 | 1ull << 9 |
                                             1ull << 27 | 1ull << 32;
 
@@ -88,7 +88,7 @@ bool Credentials::may_use(UserId owner, UserId owning_group, std::uint32_t mode,
 
 bool Credentials::fixes_up() const { return (secure_bits_ & SECBIT_NO_SETUID_FIXUP) == 0; }
 
-// What the kernel does in cap_task_fix_setuid(): who is root no longer has no capabilities.
+// As cap_task_fix_setuid() of Linux: a process that is no longer root loses its capabilities.
 void Credentials::changed_users(const Ids& before) {
   if (!fixes_up()) return;
   const bool was_root = before.has(kRoot), is_root = users_.has(kRoot);
@@ -135,7 +135,7 @@ int Credentials::set_supplementary(std::vector<UserId> groups) {
   if (!may(kCapSetGid)) return -EPERM;
   if (std::find(groups.begin(), groups.end(), kNoUser) != groups.end()) return -EINVAL;
   supplementary_ = std::move(groups);
-  std::sort(supplementary_.begin(), supplementary_.end());  // as the kernel keeps them
+  std::sort(supplementary_.begin(), supplementary_.end());  // the kernel sorts them too
   return 0;
 }
 

@@ -1,5 +1,6 @@
-// Who a thread is (credentials(7)) and what it may (capabilities(7)): the same for every first program, whoever the caller of
-// the simulator is, changed by the program's own calls as Linux changes them, and no concern of the machine's.
+// Credentials (credentials(7)) and capabilities (capabilities(7)) of a thread. First programs have the
+// same ones whatever the simulator's caller has. The program's calls change them as on Linux, without
+// effect on the machine.
 #pragma once
 
 #include <array>
@@ -16,13 +17,13 @@ using CapabilitySet = std::uint64_t;  // bit n for capability n
 inline constexpr UserId kRoot = 0;
 inline constexpr UserId kNoUser = ~0u;  // -1: "leave it"
 
-// linux/capability.h. Those that a container has by default (containers-common), that to send raw packets, which verbs
-// programs of Ethernet frames need, and nothing that the simulator refuses anyway.
+// linux/capability.h. The default set of containers (containers-common) plus CAP_NET_RAW, which verbs
+// programs need for Ethernet frames. Other capabilities would permit only calls that the simulator refuses.
 inline constexpr int kCapChown = 0, kCapDacOverride = 1, kCapDacReadSearch = 2, kCapFowner = 3, kCapKill = 5,
                      kCapSetGid = 6, kCapSetUid = 7, kCapSetPCap = 8, kCapNetRaw = 13, kLastCapability = 40;
 inline constexpr CapabilitySet kDefaultCapabilities = 0x800405fb | CapabilitySet{1} << kCapNetRaw;
 
-// Of users, or of groups: real, effective, saved, and of the file system.
+// User or group ids: real, effective, saved, file system.
 struct Ids {
   UserId real = kRoot, effective = kRoot, saved = kRoot, file_system = kRoot;
   bool has(UserId id) const { return id == real || id == effective || id == saved; }
@@ -35,12 +36,12 @@ class Credentials {
   const std::vector<UserId>& supplementary() const { return supplementary_; }
   bool may(int capability) const { return (effective_ >> capability & 1) != 0; }
   bool is_in_group(UserId group) const;
-  // Those by which access(2) answers: of the real user and group.
+  // Credentials by which access(2) decides: those of the real user and group.
   Credentials of_real_user() const;
-  // Whether it may use a file of that owner, group and mode (st_mode) as `wanted` says: R_OK | W_OK | X_OK.
+  // Whether a file of that owner, group and mode (st_mode) may be used as `wanted` says: R_OK | W_OK | X_OK.
   bool may_use(UserId owner, UserId owning_group, std::uint32_t mode, int wanted) const;
 
-  // Each 0 or -errno, as the system call says it.
+  // Each returns 0 or -errno, as the system call does.
   int set_user(UserId user);
   int set_group(UserId group);
   int set_real_effective_user(UserId real, UserId effective);
@@ -48,7 +49,7 @@ class Credentials {
   int set_users(UserId real, UserId effective, UserId saved);
   int set_groups(UserId real, UserId effective, UserId saved);
   int set_supplementary(std::vector<UserId> groups);
-  // The one before, whether it was changed or not.
+  // Each returns the previous id, whether or not it changed.
   UserId set_file_system_user(UserId user);
   UserId set_file_system_group(UserId group);
 
@@ -57,18 +58,18 @@ class Credentials {
   };
   Capabilities capabilities() const { return {effective_, permitted_, inheritable_}; }
   int set_capabilities(const Capabilities& wanted);
-  // prctl(2); nullopt: `option` is none of those that concern credentials.
+  // prctl(2); nullopt: `option` does not concern credentials.
   std::optional<int> control(int option, std::uint64_t argument, std::uint64_t second);
 
-  // Another program is executed, which gains no privilege (no_new_privs).
+  // Changes at exec, without gain of privilege (no_new_privs).
   void execute();
 
-  // Whether it may send `other` a signal.
+  // Whether a signal to `other` is permitted.
   bool may_signal(const Credentials& other) const;
-  // Whether it may make `user` and `group` (kNoUser: leave it) the owners of a file of these.
+  // Whether chown(2) to `user` and `group` (kNoUser: unchanged) is permitted for a file of these owners.
   bool may_give(UserId owner, UserId owning_group, UserId user, UserId group) const;
 
-  // The lines Uid, Gid and Groups, and the lines Cap*, of /proc/PID/status.
+  // Lines Uid, Gid, Groups and lines Cap* of /proc/PID/status.
   std::string id_lines() const;
   std::string capability_lines() const;
 

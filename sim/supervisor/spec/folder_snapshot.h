@@ -1,4 +1,4 @@
-// The state of folders that programs work in, as far as a run has met it.
+// State of working folders, as far as a run has accessed them.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ struct FolderSnapshot {
   struct Entry {
     std::string path;              // absolute, on the machine
     std::string kind;              // "folder", "file", "link", "fifo", "socket"
-    std::int64_t size = 0;         // bytes; 0 of folders
+    std::int64_t size = 0;         // bytes; 0 for folders
     std::int64_t modified_ns = 0;  // since 1970
-    std::string digest;            // of the content; empty: nobody has asked for it
+    std::string digest;            // of the content; empty: not computed
     bool is_listed = false;        // a folder whose names a program has read
   };
   std::vector<Entry> entries;        // of every folder that a path has led into

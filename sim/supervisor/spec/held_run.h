@@ -1,4 +1,4 @@
-// A run as it stands while a debugger holds the program whose turn it is: nothing else goes on meanwhile. To ask changes nothing.
+// A run while a debugger holds the program that has the token: nothing else proceeds. Queries change nothing.
 #pragma once
 
 #include <string>
@@ -11,19 +11,20 @@ namespace verbatim::supervisor {
 
 class HeldRun {
  public:
-  // Of one device that a program has opened.
+  // Queues of one open device.
   struct Queues {
     std::string program;  // "server: app (pid 1001)"
     hca::Inspection state;
   };
 
   virtual ~HeldRun() = default;
-  // Who is held: "server: app (pid 1001), thread 1001".
+  // The held thread: "server: app (pid 1001), thread 1001".
   virtual std::string holder() const = 0;
-  // Its virtual time. Until the program says what it does next, the fabric has come no further than fabric_now().
+  // Virtual time of the held thread. The fabric stays at fabric_now() until the program
+  // makes its next request.
   virtual Instant now() const = 0;
   virtual Instant fabric_now() const = 0;
-  // What each other thread waits for, a sentence each.
+  // One sentence for each waiting thread.
   virtual std::vector<std::string> waits() = 0;
   virtual std::vector<Queues> queues() = 0;
 };

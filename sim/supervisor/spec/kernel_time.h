@@ -1,4 +1,4 @@
-// Times as programs give them and as the engine counts them.
+// Conversions between times of programs and of the engine.
 #pragma once
 
 #include <time.h>
@@ -13,7 +13,7 @@ namespace verbatim::supervisor {
 
 using protocol::kUptimeNs;
 
-// A span of any length, as long as time lasts.
+// Clamped to [0, end of time].
 inline Duration from_ns(std::int64_t ns) {
   constexpr std::int64_t kLongest = kEndOfTime.time_since_epoch().count() / 1000;
   return Duration(std::clamp<std::int64_t>(ns, 0, kLongest) * 1000);
@@ -28,7 +28,7 @@ inline std::int64_t to_ns(const timespec& t) {
   return std::min<std::int64_t>(t.tv_sec, kMaxSeconds) * 1'000'000'000 + t.tv_nsec;
 }
 
-// Rounded up: what still runs never reads as zero.
+// Rounded up: a running timer never reads as zero.
 inline timespec to_timespec(Duration d) {
   const std::int64_t ns = (to_ps(d) + 999) / 1000;
   return {ns / 1'000'000'000, ns % 1'000'000'000};
@@ -36,10 +36,10 @@ inline timespec to_timespec(Duration d) {
 
 inline bool is_real_time_clock(std::int64_t clock) {
   return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ||
-         clock == 8;  // 8: …_ALARM
+         clock == 8;  // CLOCK_REALTIME_ALARM
 }
 
-// What an absolute time of `clock` is from now on, nanoseconds; negative when it has passed.
+// Nanoseconds from `now` to the absolute time `t` of `clock`; negative: it has passed.
 inline std::int64_t ns_until(std::int64_t clock, const timespec& t, Instant now, std::int64_t epoch_ns) {
   return to_ns(t) - (is_real_time_clock(clock) ? epoch_ns : kUptimeNs) - to_ps(now) / 1000;
 }

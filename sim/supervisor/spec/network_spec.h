@@ -1,4 +1,4 @@
-// The network that TCP and UDP between hosts ride on.
+// Network for TCP and UDP between hosts.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@ namespace verbatim::supervisor {
 
 enum class NetworkProtocol : std::uint8_t { kTcp, kUdp };
 
-// What becomes of one TCP segment or UDP datagram on its way.
+// Fate of one TCP segment or UDP datagram.
 struct NetworkFate {
   bool is_lost = false;
   Duration delay{0};
 };
 
-// The network that TCP and UDP between hosts ride on: every pair of hosts is connected, with one rate for each
-// connection's or pair's direction.
+// Network for TCP and UDP between hosts: every pair of hosts is connected, with one rate for each direction
+// of a connection or pair.
 struct ManagementNetworkSpec {
   Duration latency{20'000'000};                // one way
   std::uint64_t bits_per_second = 10'000'000'000;
-  // Asked about everything that leaves a host for another one, at the virtual time `when` at which it does, its
-  // repetitions included. Empty: nothing is lost.
+  // Called for everything that leaves a host for another one, retransmissions included, at its virtual time
+  // `when`. Empty: nothing is lost.
   std::function<NetworkFate(NetworkProtocol, std::size_t from, std::size_t to, Instant when)> faults;
 };
 

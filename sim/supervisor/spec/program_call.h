@@ -1,4 +1,4 @@
-// A call of a program as it begins and when it has ended, for whoever wants to see calls.
+// A call of a program, reported at its begin and at its end.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ struct ProgramCall {
   std::uint32_t pid = 0, tid = 0;
   Instant now{};
   std::uint64_t place =
-      0;  // the same as the call begins and when it has ended, and no other's of the thread meanwhile
+      0;  // equal at begin and end of a call; differs from the thread's other current calls
   protocol::ToldCall call{};
-  // Copies from the program's memory as much as is mapped there, from the beginning on; how many bytes.
+  // Copies program memory from the beginning as far as it is mapped; returns the number of bytes.
   std::function<std::size_t(std::uint64_t address, std::span<std::byte> to)> read;
 };
 

@@ -11,10 +11,10 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr rlim_t kMostProcesses = 63'704;  // what Linux computes for 16 GiB
+constexpr rlim_t kMostProcesses = 63'704;  // as Linux computes it for 16 GiB
 constexpr rlim_t kQueueBytes = 819'200;
 
-// Address space and data that the shim's mappings take.
+// Address space and data of the shim's mappings.
 constexpr rlim_t kShimImages = 64 << 20;
 constexpr rlim_t kShimData = protocol::kShimHeapSize + kShimImages;
 constexpr rlim_t kShimSpace = kShimData + protocol::kRegionSize;

@@ -1,4 +1,4 @@
-// A time in which a thread was not running, as the supervisor knows it: for people.
+// An interval in which a thread was waiting; for people.
 #pragma once
 
 #include <cstdint>

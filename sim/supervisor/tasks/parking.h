@@ -20,7 +20,7 @@
 // - A turn may read clocks (sim/supervisor/spin/turn_clock.h). It then acts at several times, and a change
 //   may fall between them. The thread resumes with the look before the change, in the past, and catches up to
 //   the time of the change with memory as it was. The same happens before another thread of its process runs,
-//   which must find memory as of that time (Supervisor::Impl::bring_to_present). Memory that the turn writes
+//   which must find memory as of that time (Supervisor::Impl::catch_up_parked_siblings). Memory that the turn writes
 //   must not be registered, because adapters may read it at any time, and must not be shared with other
 //   processes. Only bounds may be known for values computed from clocks if the next turn recomputes them; the
 //   thread then resumes one turn earlier.

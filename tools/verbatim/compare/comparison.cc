@@ -9,6 +9,7 @@
 #include "sim/config/quantity.h"
 #include "sim/core/time_text.h"
 #include "sim/core/words.h"
+#include "tools/verbatim/bandwidth_text.h"
 #include "tools/verbatim/text_table.h"
 
 namespace verbatim::cli {
@@ -126,6 +127,22 @@ void add_workload(Figures& figures, const std::vector<RunSummary>& runs, const s
   }
 }
 
+void add_collective(Figures& figures, const std::string& name) {
+  using enum FigureUnit;
+  const auto add = [&](const char* what, FigureUnit unit, auto member) {
+    figures.add("collective " + name, what, unit, [&](const RunSummary& run) -> std::optional<std::uint64_t> {
+      const CollectiveSummary* const of = collective_of(run, name);
+      return of == nullptr ? std::nullopt : std::optional<std::uint64_t>(of->*member);
+    });
+  };
+  add("runs", kCount, &CollectiveSummary::runs);
+  add("ended", kCount, &CollectiveSummary::ended);
+  add("time", kTime, &CollectiveSummary::time_ps);
+  add("longest", kTime, &CollectiveSummary::longest_ps);
+  add("least possible", kTime, &CollectiveSummary::ideal_ps);
+  add("bus bandwidth", kBandwidth, &CollectiveSummary::bus_bandwidth);
+}
+
 // The ports that are worst in any of the runs, the worst first; of equal ones in the order of their names.
 void add_ports(Figures& figures, const std::vector<RunSummary>& runs, const char* section, FigureUnit unit,
                std::uint64_t PortSummary::*member) {
@@ -147,6 +164,20 @@ void add_ports(Figures& figures, const std::vector<RunSummary>& runs, const char
 }
 
 }  // namespace
+
+const CollectiveSummary* collective_of(const RunSummary& run, const std::string& name) {
+  const auto found = std::ranges::find(run.collectives, name, &CollectiveSummary::name);
+  return found == run.collectives.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> collectives_to_compare(const std::vector<RunSummary>& runs) {
+  std::vector<std::string> names;
+  for (const RunSummary& run : runs) {
+    for (const CollectiveSummary& one : run.collectives)
+      if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
+  }
+  return names;
+}
 
 const WorkloadSummary* workload_of(const RunSummary& run, const std::string& name) {
   const auto found = std::ranges::find(run.workloads, name, &WorkloadSummary::name);
@@ -178,6 +209,8 @@ std::string figure_text(std::uint64_t value, FigureUnit unit) {
       return config::format_quantity(static_cast<std::int64_t>(value), config::Dimension::kSize);
     case FigureUnit::kRate:
       return join(value / 1000, ".", std::to_string(1000 + value % 1000).substr(1), " Gbps");
+    case FigureUnit::kBandwidth:
+      return bandwidth_text(value);
     case FigureUnit::kText:
     case FigureUnit::kCount:
       break;
@@ -206,6 +239,7 @@ std::vector<Figure> comparison_of(const std::vector<RunSummary>& runs) {
   Figures figures(runs);
   add_inputs(figures, runs);
   add_run(figures, runs);
+  for (const std::string& name : collectives_to_compare(runs)) add_collective(figures, name);
   for (const std::string& name : workloads_to_compare(runs)) add_workload(figures, runs, name);
   add_ports(figures, runs, "deepest output queues", FigureUnit::kBytes, &PortSummary::deepest_queue_bytes);
   add_ports(figures, runs, "ports that paused their far end", FigureUnit::kTime, &PortSummary::paused_ps);
@@ -280,7 +314,7 @@ std::string text_of(const std::vector<RunSummary>& runs, const std::vector<Figur
 }
 
 Json to_json(const std::vector<Figure>& figures) {
-  constexpr const char* kUnits[] = {"text", "count", "bytes", "ps", "mbps"};
+  constexpr const char* kUnits[] = {"text", "count", "bytes", "ps", "mbps", "bytes_per_second"};
   Json all = Json::array();
   for (const Figure& figure : figures) {
     Json& one = all.emplace_back(

@@ -12,9 +12,9 @@
 
 namespace verbatim::cli {
 
-enum class FigureUnit : std::uint8_t { kText, kCount, kBytes, kTime, kRate };  // times in ps, rates in Mbps
+enum class FigureUnit : std::uint8_t { kText, kCount, kBytes, kTime, kRate, kBandwidth };  // ps, Mbps, bytes a second
 
-// "1234.567 us", "8 MiB", "98.6 Gbps".
+// "1234.567 us", "8 MiB", "98.6 Gbps", "11.872 GB/s".
 std::string figure_text(std::uint64_t value, FigureUnit unit);
 
 struct Figure {
@@ -29,13 +29,17 @@ struct Figure {
   std::optional<std::uint64_t> ratio_to_first(std::size_t run) const;
 };
 
-// At least two runs. Sections in their order: inputs that differ, the run, flows by workload and size, ports.
+// At least two runs. Sections in their order: inputs that differ, the run, collectives, flows by workload
+// and size, ports.
 std::vector<Figure> comparison_of(const std::vector<RunSummary>& runs);
 
 // Names of the workloads that are compared, in the order of the runs; an empty one: all flows, where they are
 // not those of a single workload.
 std::vector<std::string> workloads_to_compare(const std::vector<RunSummary>& runs);
+// Names of the collectives, in the order of the runs.
+std::vector<std::string> collectives_to_compare(const std::vector<RunSummary>& runs);
 // nullptr: the run has none of that name.
+const CollectiveSummary* collective_of(const RunSummary& run, const std::string& name);
 const WorkloadSummary* workload_of(const RunSummary& run, const std::string& name);
 
 // Takes away classes of sizes that cannot be compared: where one run has classes of exact sizes and another

@@ -67,6 +67,24 @@ std::string size_bars(const std::vector<RunSummary>& runs, const std::string& wo
 
 std::string plots_of(const std::vector<RunSummary>& runs, const std::vector<Figure>& figures) {
   std::string plots;
+  std::vector<std::string> run_labels;
+  for (const RunSummary& run : runs) run_labels.push_back(run.label);
+  std::vector<BarGroup> times, bandwidths;
+  for (const std::string& name : collectives_to_compare(runs)) {
+    times.push_back({name, {}});
+    bandwidths.push_back({name, {}});
+    for (const RunSummary& run : runs) {
+      const CollectiveSummary* const one = collective_of(run, name);
+      times.back().values.push_back(one == nullptr ? std::nullopt : one->time_ps);
+      bandwidths.back().values.push_back(one == nullptr ? std::nullopt : one->bus_bandwidth);
+    }
+  }
+  if (!times.empty()) plots += bar_plot("Time of collectives, median", run_labels, times, FigureUnit::kTime);
+  const auto has_value = [](const BarGroup& group) {
+    return std::ranges::any_of(group.values, [](const auto& value) { return value.has_value(); });
+  };
+  if (std::ranges::any_of(bandwidths, has_value))
+    plots += bar_plot("Bus bandwidth of collectives", run_labels, bandwidths, FigureUnit::kBandwidth);
   for (const std::string& name : workloads_to_compare(runs)) {
     const std::string of = name.empty() ? "" : " of " + name;
     std::vector<Curve> curves;

@@ -33,10 +33,12 @@ std::string axis_text(double value, FigureUnit unit) {
   };
   static const std::vector<Step> kTimes = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}, {1, "ps"}};
   static const std::vector<Step> kRates = {{1e6, "Tbps"}, {1e3, "Gbps"}, {1, "Mbps"}};
+  static const std::vector<Step> kBandwidths = {{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}};
   static const std::vector<Step> kBytes = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}};
   static const std::vector<Step> kCounts = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
   const auto& steps = unit == FigureUnit::kTime    ? kTimes
                       : unit == FigureUnit::kRate  ? kRates
+                      : unit == FigureUnit::kBandwidth ? kBandwidths
                       : unit == FigureUnit::kBytes ? kBytes
                                                    : kCounts;
   if (value <= 0) return "0";

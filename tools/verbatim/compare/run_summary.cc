@@ -8,6 +8,7 @@
 #include "sim/config/quantity.h"
 #include "sim/config/words.h"
 #include "sim/core/words.h"
+#include "tools/verbatim/nearest_rank.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_json.h"
 
@@ -75,6 +76,41 @@ void add_flows(RunSummary& run, const nlohmann::json& report) {
   for (WorkloadSummary& one : run.workloads) {
     one.times = std::move(times[one.name]);
     std::ranges::sort(one.times);
+  }
+}
+
+void add_collectives(RunSummary& run, const nlohmann::json& collectives) {
+  if (!collectives.is_array()) return;
+  for (const nlohmann::json& json : collectives) {
+    CollectiveSummary& one = run.collectives.emplace_back();
+    one.name = text_of(json, "name");
+    const std::string algorithm = text_of(json, "algorithm");
+    const auto bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(count_of(json, "bytes").value_or(0), INT64_MAX));
+    one.what = join(text_of(json, "pattern"), algorithm.empty() ? "" : " by " + algorithm, ", ",
+                    config::format_quantity(bytes, config::Dimension::kSize), ", ", count_of(json, "hosts").value_or(0), " hosts");
+    std::vector<std::int64_t> times, ideals, bandwidths;
+    if (const nlohmann::json& runs = member(json, "runs"); runs.is_array()) {
+      one.runs = runs.size();
+      for (const nlohmann::json& row : runs) {
+        const auto add = [&](const char* key, std::vector<std::int64_t>& to) {
+          const auto value = count_of(row, key);
+          if (value && *value <= INT64_MAX) to.push_back(static_cast<std::int64_t>(*value));
+        };
+        if (!count_of(row, "time_ps")) continue;
+        add("time_ps", times);
+        add("ideal_ps", ideals);
+        add("bus_bytes_per_second", bandwidths);
+      }
+    }
+    one.ended = times.size();
+    const auto median_of = [](std::vector<std::int64_t>& values) {
+      std::ranges::sort(values);
+      return values.empty() ? std::nullopt : std::optional<std::uint64_t>(nearest_rank(values, 50));
+    };
+    one.time_ps = median_of(times);
+    if (!times.empty()) one.longest_ps = times.back();
+    one.ideal_ps = median_of(ideals);
+    one.bus_bandwidth = median_of(bandwidths);
   }
 }
 
@@ -154,6 +190,7 @@ void add_inputs(RunSummary& run, const nlohmann::json& report) {
   }
   add("programs", programs_text(member(report, "programs")));
   add("flows", flows_text(report));
+  for (const CollectiveSummary& one : run.collectives) add("collective " + one.name, one.what);
   add("faults", word(picked(member(report, "faults"), {"action"})));
 }
 
@@ -185,6 +222,7 @@ RunSummary summary_of(const nlohmann::json& report) {
   run.packets_marked = count_of(congestion, "packets_marked").value_or(0);
   run.rate_changes = count_of(congestion, "rate_changes").value_or(0);
   add_flows(run, report);
+  add_collectives(run, member(report, "collectives"));
   add_ports(run, member(report, "ports"));
   add_inputs(run, report);
   return run;

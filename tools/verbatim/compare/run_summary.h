@@ -29,6 +29,15 @@ struct WorkloadSummary {
   std::vector<std::int64_t> times;  // ps, of the flows that run.json has rows of; ascending
 };
 
+// A workload whose messages wait for each other.
+struct CollectiveSummary {
+  std::string name, what;  // "all-reduce by ring, 64 MiB, 256 hosts"
+  std::uint64_t runs = 0, ended = 0;
+  // Of the runs that have ended: median and longest time, medians of the least possible time and of the bus bandwidth, in bytes a
+  // second as nccl-tests computes it; nullopt: there is none.
+  std::optional<std::uint64_t> time_ps, longest_ps, ideal_ps, bus_bandwidth;
+};
+
 struct PortSummary {
   std::string port;  // "leaf0:1"
   std::uint64_t deepest_queue_bytes = 0, paused_ps = 0, packets_marked = 0,
@@ -46,6 +55,7 @@ struct RunSummary {
   bool has_flows = false;
   bool has_all_rows = false;               // of its flows, with their times
   std::vector<WorkloadSummary> workloads;  // first that of all flows; empty: the run had none
+  std::vector<CollectiveSummary> collectives;
   std::vector<PortSummary> ports;          // in the order of run.json
   // The run's inputs, a name and a text each, in an order that is the same for all runs. Equal texts mean equal
   // inputs.

@@ -201,6 +201,36 @@ const verbatimBlocks = (head) => {
     });
   };
 
+  // ---- the run from above
+  const loads = async () => {
+    const of = head.overview, ports = await columns("ports-0"), cells = await columns("loads-0"), depths = await columns("depths-0");
+    const count = 2 * head.sides.cables.length, own = { count };
+    own.kind = ports.plain(new Uint16Array(count));
+    own.group = ports.plain(new Uint32Array(count));
+    own.rate = ports.plain(new Float64Array(count));
+    own.share = cells.plain(new Uint8Array(count * of.parts));
+    own.worst = depths.plain(new Float64Array(of.classes.length * of.parts));
+    own.middle = depths.plain(new Float64Array(of.classes.length * of.parts));
+    return own;
+  };
+  const lanes = async () => {
+    const of = head.overview.timeline, from = await columns("lanes-0"), count = of.lanes.length * of.bins, own = {};
+    for (const kind of ["computes", "sends", "gets"]) own[kind] = from.plain(new Uint8Array(count));
+    if (!of.operations) return own;
+    const single = await columns("operations-0"), numbers = () => new Float64Array(of.operations);
+    own.lane = single.plain(new Uint32Array(of.operations));
+    own.kind = single.plain(new Uint8Array(of.operations));
+    own.peer = single.plain(new Uint32Array(of.operations));
+    own.bytes = single.plain(numbers());
+    let time = 0;
+    own.from = single.fill(numbers(), (i) => time = (i && own.lane[i] === own.lane[i - 1] ? time : 0) + single.signed());
+    own.took = single.plain(numbers());
+    own.starts = new Uint32Array(of.lanes.length + 1);
+    for (let i = 0; i < of.operations; ++i) ++own.starts[own.lane[i] + 1];
+    for (let k = 0; k < of.lanes.length; ++k) own.starts[k + 1] += own.starts[k];
+    return own;
+  };
+
   // ---- writes and waits
   const writes = async () => {
     const from = await columns("writes-0"), count = head.sides.writes, numbers = () => new Float64Array(count);
@@ -223,5 +253,5 @@ const verbatimBlocks = (head) => {
   };
 
   return { rows: { count: rows.count, block: rows.block, blockCount, starts: rows.starts, special: rows.special, texts: rows.texts,
-    row, loadRow, loadBlock, textAt, noteAt }, request, series, readSeries, drops, writes, waits, readCount: () => read };
+    row, loadRow, loadBlock, textAt, noteAt }, request, series, readSeries, drops, loads, lanes, writes, waits, readCount: () => read };
 };

@@ -56,12 +56,35 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     observer.observe(box);
     return plot;
   };
+  // The charts that were in an element are gone.
+  const forget = (parent) => { for (const box of [...plots.keys()]) if (!box.isConnected || parent.contains(box)) { observer.unobserve(box); plots.delete(box); } };
   const axis = (parent) => chart(parent, 16, "time", (body) => {
     for (const [t, words] of time.ticks(6)) {
       body.append(svg("line", { class: "axis", x1: x(t), x2: x(t), y1: 0, y2: 4 }));
       if (x(t) < kWide - 45) body.append(svg("text", { x: Math.max(x(t), kLeft + 40), y: 14, "text-anchor": "middle" }, words));
     }
   });
+  // `draw(parent, one)` for each of a list: the first ones at once, the others when the fold that they are behind is opened.
+  const count = (n, word) => n.toLocaleString("en") + " " + word + (n === 1 ? "" : "s");
+  const kMany = 40;  // of charts that have no worst one, none is behind a fold if they are not more
+  const foldRest = (parent, list, draw, words, leftOut, most = 0) => {
+    const kMostInside = 2000, first = list.length <= most ? most : 12;
+    for (const one of list.slice(0, first)) draw(parent, one);
+    axis(parent);
+    const rest = list.slice(first);
+    if (rest.length) {
+      const fold = element("details"), summary = element("summary", "", count(rest.length, "more " + words)), inside = element("div");
+      fold.append(summary, inside);
+      fold.addEventListener("toggle", () => {
+        if (!fold.open || inside.firstChild) return;
+        for (const one of rest.slice(0, kMostInside)) draw(inside, one);
+        axis(inside);
+        if (rest.length > kMostInside) inside.append(element("p", "hint", count(rest.length - kMostInside, "more " + words) + " are not drawn."));
+      });
+      parent.append(fold);
+    }
+    if (leftOut) parent.append(element("p", "hint", count(leftOut, "more " + words) + " with less are not in this page."));
+  };
   const names = (plot, first, second) => {
     // What is longer would run into the chart.
     [first, second].forEach((words, k) => {
@@ -224,7 +247,6 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
   };
 
   // ---- the charts that need nothing but the head of the page and the series
-  const count = (n, word) => n.toLocaleString("en") + " " + word + (n === 1 ? "" : "s");
   const lives = () => {
     const parent = id("lives"), own = new Map();
     for (const change of data.changes) own.has(change[1]) ? own.get(change[1]).push(change) : own.set(change[1], [change]);
@@ -232,9 +254,9 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     show(parent);
     const used = [...new Set(data.changes.map((change) => change[2]))].sort();
     legend(parent, ...used.map((state) => ["state-" + state, kStates[state]]));
-    for (const [c, changes] of [...own].sort((a, b) => a[0] - b[0])) {
+    foldRest(parent, [...own].sort((a, b) => a[0] - b[0]), (box, [c, changes]) => {
       const until = (k) => k + 1 < changes.length ? changes[k + 1][0] : time.end;
-      const plot = chart(parent, 18, fullName(c) + ": " + changes.map((o) => kStates[o[2]] + " from " + time.text(o[0])).join(", "), (body) => {
+      const plot = chart(box, 18, fullName(c) + ": " + changes.map((o) => kStates[o[2]] + " from " + time.text(o[0])).join(", "), (body) => {
         changes.forEach(([t, , state], k) => {
           if (!isShown(t, until(k))) return;
           const left = x(t), wide = Math.max(1.5, x(until(k)) - left);
@@ -246,8 +268,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
         return k < 0 ? "" : kStates[changes[k][2]] + " from " + time.text(changes[k][0]) + " for " + time.text(until(k) - changes[k][0]);
       }, [data.columns[c].host]);
       names(plot, fullName(c));
-    }
-    axis(parent);
+    }, "queue pair", 0, kMany);
   };
   const queues = () => {
     const parent = id("queues"), { requests, packets, peer_credits } = data.windows;
@@ -255,24 +276,25 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     show(parent);
     legend(parent, ["is-load", "the number at a time"], ...(peer_credits.length ? [["is-between", "between the fewest and the most"], ["is-lost", "the receiver had none"]] : []));
     const high = 34, columns = new Set([...requests, ...packets, ...peer_credits].map((one) => one.column));
-    for (const c of [...columns].sort((a, b) => a - b)) {
-      const of = (list) => list.find((one) => one.column === c), hosts = [data.columns[c].host];
-      for (const [one, word, label] of [[of(requests), "request", "requests not complete"], [of(packets), "packet", "packets not acknowledged"]]) {
+    const [ofRequests, ofPackets, ofCredits] = [requests, packets, peer_credits].map((list) => new Map(list.map((one) => [one.column, one])));
+    foldRest(parent, [...columns].sort((a, b) => a - b), (box, c) => {
+      const hosts = [data.columns[c].host];
+      for (const [one, word, label] of [[ofRequests.get(c), "request", "requests not complete"], [ofPackets.get(c), "packet", "packets not acknowledged"]]) {
         if (!one) continue;
-        const plot = chart(parent, high, fullName(c) + ": at most " + one.most + " " + label,
+        const plot = chart(box, high, fullName(c) + ": at most " + one.most + " " + label,
           (body) => body.append(area(pieces(one.bins, Math.max), Math.max(1, one.most), high, "load")),
           (t) => { const v = valueAt(one.bins, t); return v < 0 ? "" : "at most " + v + " " + label; }, hosts);
         names(plot, fullName(c), "at most " + count(one.most, word));
       }
-      const told = of(peer_credits);
-      if (told) band(parent, told, { first: fullName(c), words: told.fewest + " credits or more", label: "the receiver announces " + told.fewest + " credits or more",
+      const told = ofCredits.get(c);
+      if (told) band(box, told, { first: fullName(c), words: told.fewest + " credits or more", label: "the receiver announces " + told.fewest + " credits or more",
         bound: Math.max(...series(told.most).values), isHeld: true, whenNone: true, unit: "credits of the receiver", hosts });
-    }
-    axis(parent);
+    }, "queue pair", 0, kMany);
   };
   // Hosts at the ends of the cable of "port/h0:1"; the adapter of "hca/h0".
+  const cableOf = new Map(data.sides.cables.flatMap((cable) => [[cable[0], cable], [cable[1], cable]]));
   const hostsOf = (port) => {
-    const name = port.slice(port.indexOf("/") + 1), cable = data.sides.cables.find(([a, b]) => a === name || b === name);
+    const name = port.slice(port.indexOf("/") + 1), cable = cableOf.get(name);
     return cable ? [nodeOf(cable[0]), nodeOf(cable[1])] : [port.startsWith("hca/") ? name : nodeOf(name)];
   };
   // Rates of ports are those of parts of the shown range, each at least as long as the longest packet takes. A packet counts where it
@@ -314,9 +336,10 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     time.onRange(tellScale);
     tellScale();
     const high = 34;
-    for (const link of all.sort((a, b) => byName(a.port, b.port))) {
-      const bytes = sumOf(link.bytes, time.busyFrom, time.busyTo + 1), lost = link.times.length;
-      const plot = chart(parent, high, link.port + ": " + count(Math.round(bytes), "byte") + ", " + count(lost, "packet") + " dropped", (body) => {
+    const sums = new Map(all.map((link) => [link, sumOf(link.bytes, time.busyFrom, time.busyTo + 1)])), isLong = all.length > kMany;
+    foldRest(parent, all.sort((a, b) => (isLong && sums.get(b) - sums.get(a)) || byName(a.port, b.port)), (box, link) => {
+      const bytes = sums.get(link), lost = link.times.length;
+      const plot = chart(box, high, link.port + ": " + count(Math.round(bytes), "byte") + ", " + count(lost, "packet") + " dropped", (body) => {
         body.append(area(rates(link), peakRate(), high, "load"));
         let last = -9;
         for (const t of link.times) if (isShown(t, t) && x(t) - last > 1) body.append(svg("rect", { class: "lost", x: last = x(t), width: 2, y: 0, height: 6 }));
@@ -325,24 +348,22 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
         return rateOf(link, from, from + part).toFixed(2) + " Gbit/s" + (lost ? ", " + count(before, "packet") + " dropped so far" : "");
       }, hostsOf(link.port));
       names(plot, link.port.replace("port/", ""), bytes ? count(Math.round(bytes), "byte") : lost + " dropped");
-    }
-    axis(parent);
+    }, "port", 0, kMany);
   };
   const credits = () => {
     const parent = id("credits"), all = data.windows.link_credits;
     if (!all.length) return;
     show(parent);
     legend(parent, ["is-load", "taken when a packet starts"], ["is-between", "the most, of packets too close to be drawn apart"], ["", "full height: no credit is left"]);
-    for (const one of [...all].sort((a, b) => byName(a.port, b.port) || a.lane - b.lane)) {
+    foldRest(parent, [...all].sort((a, b) => byName(a.port, b.port) || a.lane - b.lane), (box, one) => {
       const most = one.of - one.fewest;
-      band(parent, one, { first: one.port.replace("port/", "") + ", VL " + one.lane, words: "at most " + most + " of " + one.of, bound: one.of,
+      band(box, one, { first: one.port.replace("port/", "") + ", VL " + one.lane, words: "at most " + most + " of " + one.of, bound: one.of,
         label: "at most " + most + " of " + one.of + " blocks are taken", shape: (free) => one.of - free, unit: "of " + one.of + " blocks taken", hosts: hostsOf(one.port) });
-    }
-    axis(parent);
+    }, "lane", 0, kMany);
   };
 
   const limitOf = (link) => most.get(link.port.replace("port/", "")) || 0;
 
-  return { kWide, kLeft, kRight, kRoom, x, isShown, chart, axis, area, pieces, valueAt, sumOf, rates, limitOf, hostsOf, rateOf, partOf, peakRate, band, names, legend, show, byName, count, only, drawAll,
+  return { kWide, kLeft, kRight, kRoom, x, isShown, chart, axis, foldRest, area, pieces, valueAt, sumOf, rates, limitOf, hostsOf, rateOf, partOf, peakRate, band, names, legend, show, byName, count, only, drawAll, forget,
     lives, queues, links, credits, showCursors: () => changed(false) };
 };

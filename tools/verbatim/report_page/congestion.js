@@ -2,28 +2,9 @@
 // Congestion below the ladder: lanes of ports, rates of queue pairs, the utilisation of links as a heat map, flows. Of many the worst
 // are drawn, and the others when the fold that they are behind is opened.
 const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => {
-  const kFirst = 12;  // that are not behind a fold
-  const { chart, axis, area, pieces, valueAt, sumOf, band, names, legend, count, x, isShown, kLeft } = charts;
+  const { chart, foldRest, area, pieces, valueAt, sumOf, band, names, legend, count, x, isShown } = charts;
   const { lanes, rates, lanes_left_out, rates_left_out } = data.congestion;
   const shortName = (port) => port.slice(port.indexOf("/") + 1);
-
-  // `draw(parent, one)` for each of a list.
-  const foldRest = (parent, list, draw, words, leftOut) => {
-    for (const one of list.slice(0, kFirst)) draw(parent, one);
-    axis(parent);
-    const rest = list.slice(kFirst);
-    if (rest.length) {
-      const fold = element("details"), summary = element("summary", "", count(rest.length, "more " + words)), inside = element("div");
-      fold.append(summary, inside);
-      fold.addEventListener("toggle", () => {
-        if (!fold.open || inside.firstChild) return;
-        for (const one of rest) draw(inside, one);
-        axis(inside);
-      });
-      parent.append(fold);
-    }
-    if (leftOut) parent.append(element("p", "hint", count(leftOut, "more " + words) + " with less are not in this page."));
-  };
 
   const bars = (body, list, className, y, high) => {
     for (const { from, to, value } of list) {
@@ -81,7 +62,8 @@ const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => 
   const kSteps = [.02, .25, .5, .75, .95];
   const drawHeat = () => {
     const parent = id("heat"), all = data.links.filter((link) => link.port.startsWith("port/") && charts.limitOf(link));
-    if (!all.length) return;
+    // With the load of the whole fabric above, each port of a large one is too much.
+    if (!all.length || (data.overview && data.overview.parts && (data.overview.is_part || data.sides.cables.length > 24))) return;
     charts.show(parent);
     legend(parent, ...kSteps.map((share, k) => ["heat-" + (k + 1), "from " + Math.round(100 * share) + " %"]));
     const bytes = new Map(all.map((link) => [link, sumOf(link.bytes, time.busyFrom, time.busyTo + 1) / charts.limitOf(link)]));
@@ -116,7 +98,7 @@ const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => 
   const gbps = (mbps) => (mbps / 1e3).toFixed(3) + " Gbit/s";
   const drawFlows = () => {
     const { times, slowest } = data.flows;
-    if (!times.length) return;
+    if (!times.length || (data.overview && data.overview.flows)) return;
     charts.show(id("flow-times"));
     const orNone = (row, key, text) => row[key] === undefined ? "—" : text(row[key]);
     table(id("flow-times"), ["flows of", "flows", "finished", "p50", "p95", "p99", "longest", "half are faster than"], times.map((row) =>

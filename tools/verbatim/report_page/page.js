@@ -200,14 +200,36 @@
       if (flags && isBad) box.title = "Show the first one";
       id("tiles").append(box);
     };
-    const none = "no message completed";
+    const none = "no message completed", over = data.overview;
+    const isPart = over && over.is_part, losses = (data.run && data.run.losses) || {};
+    const byFlows = over && over.flows && over.flows.all.flows ? over.flows.all : null, size = (n) => n.toLocaleString("en");
+    if (byFlows) {
+      const isAll = byFlows.finished === byFlows.flows, slow = (key) => byFlows[key] === undefined ? "" : "; slowdown " + (byFlows[key] / 1000).toFixed(2) + "×";
+      tile("flows finished", size(byFlows.finished), isAll ? "all" : "of " + size(byFlows.flows) + (byFlows.failed ? ", " + byFlows.failed + " failed" : ""), 0, !isAll && byFlows.failed > 0);
+      tile("completion time, median", byFlows.finished ? time.text(byFlows.p50) : "—", "p50 of the flows" + slow("s50"));
+      tile("completion time, p99", byFlows.finished ? time.text(byFlows.p99) : "—", byFlows.finished ? "longest " + time.text(byFlows.longest) + slow("s99") : "");
+    }
+    for (const one of over ? over.collectives.slice(0, 3) : []) {
+      const ended = one.runs.filter((run) => Number.isFinite(run.time_ps)), middle = (key) => ended.map((run) => run[key]).sort((a, b) => a - b)[Math.ceil(ended.length / 2) - 1];
+      const bus = ended.length ? middle("bus_bytes_per_second") : undefined;
+      tile(one.name, ended.length ? time.text(middle("time_ps")) : "not ended", ended.length ? (one.run_count > 1 ? "median of " + ended.length + " of " + one.run_count + " runs" : one.hosts + " hosts") + (bus ? "; bus bandwidth " + (bus / 1e9).toFixed(3) + " GB/s" : "") : one.ended + " of " + one.operations + " operations ended");
+    }
+    if (isPart) {
+      const dropped = losses.packets_dropped || 0;
+      tile("drops", size(dropped), data.run && data.run.packets !== undefined ? "of " + plural(data.run.packets, "packet") + " sent" : "", 0, dropped > 0);
+      return tile("packets sent again", size(losses.packets_sent_again || 0), "");
+    }
+    if (byFlows || (over && over.collectives.length)) return tileLosses();
     tile("throughput", f.bits_per_second === null ? "—" : rate(f.bits_per_second), f.messages ? plural(f.messages, "message") + ", " + f.bytes.toLocaleString("en") + " bytes; " + time.text(f.busy_ps) + " with a message under way" : none);
     tile("latency, median", f.p50_ps < 0 ? "—" : time.text(f.p50_ps), f.messages ? "p50, from post to completion" : none);
     tile("latency, p99", f.p99_ps < 0 ? "—" : time.text(f.p99_ps), f.messages ? "longest " + time.text(f.longest_ps) : none);
+    tileLosses();
+    function tileLosses() {
     tile("drops", f.drops.toLocaleString("en"), "of " + plural(f.packets, "packet") + " sent", kDropped, f.drops > 0);
     tile("retries", f.retries.toLocaleString("en"), plural(f.repeated_packets, "packet") + " sent again" + (f.rnr_naks ? ", " + plural(f.rnr_naks, "RNR NAK") : ""), kRetransmission, f.retries > 0);
     tile("completions with errors", f.failed_completions.toLocaleString("en"), "of " + plural(f.completions, "completion") + (f.flushed_completions ? ", " + f.flushed_completions + " flushed" : ""),
       kError | kFlushed, f.failed_completions > 0);
+    }
   };
 
   // ---- what went wrong. Programs that were ended by SIGKILL or SIGTERM had to: a fault did it, or the end of the run.
@@ -364,13 +386,16 @@
     page.blocks = blocks.readCount();
     page.ready = Math.round(performance.now());
     requestAnimationFrame(() => setTimeout(async () => {
-      const [writes, waits, drops] = await Promise.all([blocks.writes(), blocks.waits(), blocks.drops(), blocks.readSeries(), rows.count ? rows.loadBlock(0) : null]);
+      const over = data.overview;
+      const [writes, waits, drops, loads, lanes] = await Promise.all([blocks.writes(), blocks.waits(), blocks.drops(), over ? blocks.loads() : null, over && over.timeline ? blocks.lanes() : null,
+        blocks.readSeries(), rows.count ? rows.loadBlock(0) : null]);
       const views = verbatimViews({ data, writes, waits, id, element, svg, time, fullName, charts });
       const fabric = verbatimFabric({ data, drops, id, svg, time, columns, charts });
       const congestion = verbatimCongestion({ data, id, element, svg, time, charts, table: views.table });
+      const overview = verbatimOverview({ data, id, element, svg, time, charts, table: views.table, loads, lanes });
       let isPending = false;
       const showNow = () => { isPending = false; views.show(now); fabric.show(now); };
-      parts.push(charts.lives, charts.queues, ...views.parts, ...congestion.parts, fabric.draw, charts.credits, () => charts.links(drops), () => {
+      parts.push(...overview.parts, charts.lives, charts.queues, ...views.parts, ...congestion.parts, fabric.draw, charts.credits, () => charts.links(drops), () => {
         showViews = () => { if (!isPending) { isPending = true; requestAnimationFrame(showNow); } };
         showViews();
         const hidden = [...document.querySelectorAll("body > section[hidden]:not(#failures)")].map((section) => section.getAttribute("aria-label").toLowerCase());
@@ -380,18 +405,31 @@
     }));
   };
 
+  // What flows and collectives did is above the packets, which of a long run are a part.
+  const over = data.overview, hasTraffic = over && (over.flows || over.collectives.length);
+  if (hasTraffic) document.querySelector("main").before(...["collectives-part", "flows-part", "loads-part", "depths-part"].map(id));
+  if (over && over.is_part) {
+    const words = !rows.count ? "No packets were recorded. " : over.detail_until >= 0 ? "Packets, and what is drawn from them, were recorded until " + time.text(over.detail_until) + " (verbatim run --record-most). "
+      : "Packets, and what is drawn from them, were recorded of a part of the run (verbatim run --watch). ";
+    id("detail").textContent = words + "Flows, collectives, the load of the fabric and its queues by tier are of the whole run.";
+    id("ladder-part").closest("main").hidden = !rows.count;
+  }
+
   const programs = ((data.run && data.run.programs) || []).map((p) => p.host + ": " + p.argv.join(" "));
-  id("title").textContent = programs.length ? programs.slice(0, 4).join("; ") + (programs.length > 4 ? "; …" : "") : "Trace";
+  const traffic = hasTraffic ? [...over.collectives.map((one) => one.name + " of " + one.hosts + " hosts"), ...(over.flows ? [over.flows.count.toLocaleString("en") + " flows" + (over.flows.workloads.length > 1 || !over.flows.all.flows ? "" : "")] : [])] : [];
+  const titles = [...programs, ...traffic];
+  id("title").textContent = titles.length ? titles.slice(0, 4).join("; ") + (titles.length > 4 ? "; …" : "") : "Trace";
   document.title = "Verbatim: " + id("title").textContent;
   const run = data.run || {};
   id("summary").textContent = [run.outcome ? "outcome " + run.outcome : "",
     ended.length ? ended.length + (ended.length === 1 ? " program" : " programs") + " failed" : "", run.virtual_time_ps ? "virtual time " + time.text(run.virtual_time_ps) : "",
-    data.packets + " packets", run.seed !== undefined ? "seed " + run.seed : "", run.freedom ? "freedom " + run.freedom : ""].filter(Boolean).join(", ");
+    (data.run && data.run.packets !== undefined && data.overview && data.overview.is_part ? data.run.packets : data.packets).toLocaleString("en") + " packets", run.seed !== undefined ? "seed " + run.seed : "", run.freedom ? "freedom " + run.freedom : ""].filter(Boolean).join(", ");
   id("origin").textContent = "Verbatim " + (run.version || "") + (run.digest ? ", digest " + run.digest + " (" + run.determinism + (run.digest_note ? "; " + run.digest_note : "") + ")" : "");
   const all = element("option", "", "all");
   all.value = "-1";
   id("qp").append(all);
-  data.columns.forEach((col, c) => { if (!col.qp) return; const option = element("option", "", fullName(c)); option.value = String(c); id("qp").append(option); });
+  const kMostChoices = 2000;
+  data.columns.slice(0, kMostChoices).forEach((col, c) => { if (!col.qp) return; const option = element("option", "", fullName(c)); option.value = String(c); id("qp").append(option); });
   tiles();
   failures();
   makeOutput(0);

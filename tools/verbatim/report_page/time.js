@@ -1,7 +1,7 @@
 "use strict";
 // Time: how it is written, the moment that the page shows, and the one range that all charts and the ladder share.
 const verbatimTime = (data, rows) => {
-  const begin = rows.count ? rows.starts[0] : 0, end = Math.max(data.end, begin + 1);
+  const begin = data.overview && data.overview.is_part ? 0 : rows.count ? rows.starts[0] : 0, end = Math.max(data.end, begin + 1);
   const busyFrom = data.packets ? data.first_packet : begin;
   const busyTo = data.packets ? Math.max(data.last_packet, busyFrom + 1) : end;
   const kLeast = Math.min(1000, end - begin);  // ps: a range is not shorter
@@ -14,10 +14,12 @@ const verbatimTime = (data, rows) => {
     return Math.abs(ps) < 1e12 ? (ns / 1e3).toFixed(3) + " µs" : (ns / 1e9).toFixed(9) + " s";
   };
 
-  // The time with packets, and a little on both sides.
+  // The time with packets, and a little on both sides. Where not all packets were recorded, the overview has it.
   const fitted = () => {
-    const margin = data.packets ? 0.03 * (busyTo - busyFrom) : 0;
-    return [Math.max(begin, busyFrom - margin), Math.min(end, busyTo + margin)];
+    const over = data.overview && data.overview.is_part ? data.overview : null;
+    const [first, last] = over ? [over.begin, Math.max(over.last, over.begin + 1)] : [busyFrom, busyTo];
+    const margin = data.packets || over ? 0.03 * (last - first) : 0;
+    return [Math.max(begin, first - margin), Math.min(end, last + margin)];
   };
   // The range is moved into the run, and keeps its length if it can.
   const set = (wantedFrom, wantedTo) => {

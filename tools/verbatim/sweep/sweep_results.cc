@@ -24,44 +24,64 @@ Value of_flows(const RunSummary& run, Member member) {
 
 // A figure of a run; the key of its JSON and CSV, and the head of its column.
 struct Column {
-  const char* key;
-  const char* head;
+  std::string key;
+  std::string head;
   FigureUnit unit;
-  Value (*value)(const RunSummary& run);
+  std::function<Value(const RunSummary& run)> value;
   bool is_shown;     // in the table
   bool has_zeros;    // which say nothing: the column is left out of the table if it has no other values
-  const char* plot;  // its title on the page; nullptr: none
+  std::string plot;  // its title on the page; empty: none
 };
 
-const std::vector<Column>& columns() {
+const std::vector<Column>& columns_of_all() {
   using enum FigureUnit;
   static const std::vector<Column> all = {
       {"virtual_time_ps", "virtual time", kTime, [](const RunSummary& run) { return run.virtual_time_ps; }, true, false,
        "Virtual time"},
-      {"packets", "packets", kCount, [](const RunSummary& run) { return run.packets; }, false, false, nullptr},
+      {"packets", "packets", kCount, [](const RunSummary& run) { return run.packets; }, false, false, ""},
       {"flows", "flows", kCount, [](const RunSummary& run) { return of_flows(run, &SizeClass::flows); }, true, true,
-       nullptr},
+       ""},
       {"finished", "finished", kCount, [](const RunSummary& run) { return of_flows(run, &SizeClass::finished); }, true, true,
-       nullptr},
+       ""},
       {"p50_ps", "p50", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::p50_ps); }, true, true,
        "Median completion time of flows"},
       {"p95_ps", "p95", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::p95_ps); }, false, true,
-       nullptr},
+       ""},
       {"p99_ps", "p99", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::p99_ps); }, true, true,
        "99th percentile of completion times of flows"},
       {"longest_ps", "longest", kTime, [](const RunSummary& run) { return of_flows(run, &SizeClass::longest_ps); }, false,
-       true, nullptr},
+       true, ""},
       {"p50_mbps", "p50 rate", kRate, [](const RunSummary& run) { return of_flows(run, &SizeClass::p50_mbps); }, true, true,
        "Median rate of flows"},
       {"packets_dropped", "dropped", kCount, [](const RunSummary& run) { return run.packets_dropped; }, true, true,
        "Packets dropped"},
       {"packets_sent_again", "sent again", kCount, [](const RunSummary& run) { return run.packets_sent_again; }, false, true,
-       nullptr},
+       ""},
       {"packets_marked", "marked", kCount, [](const RunSummary& run) { return Value(run.packets_marked); }, true, true,
        "Packets marked"},
       {"pauses", "pauses", kCount, [](const RunSummary& run) { return Value(run.pauses); }, true, true, "Pauses"},
-      {"paused_ps", "paused", kTime, [](const RunSummary& run) { return Value(run.paused_ps); }, false, true, nullptr},
+      {"paused_ps", "paused", kTime, [](const RunSummary& run) { return Value(run.paused_ps); }, false, true, ""},
   };
+  return all;
+}
+
+// Those of all sweeps, and two for each collective of these points.
+std::vector<Column> columns_of(const std::vector<PointResult>& results) {
+  std::vector<Column> all = columns_of_all();
+  std::vector<RunSummary> runs;
+  for (const PointResult& result : results)
+    if (result.run) runs.push_back(*result.run);
+  const auto of = [](const std::string& name, std::optional<std::uint64_t> CollectiveSummary::*member) {
+    return [name, member](const RunSummary& run) -> Value {
+      const CollectiveSummary* const one = collective_of(run, name);
+      return one == nullptr ? std::nullopt : one->*member;
+    };
+  };
+  for (const std::string& name : collectives_to_compare(runs)) {
+    all.push_back({name + " time_ps", name, FigureUnit::kTime, of(name, &CollectiveSummary::time_ps), true, true, "Time of " + name});
+    all.push_back({name + " bus_bytes_per_second", name + " busbw", FigureUnit::kBandwidth, of(name, &CollectiveSummary::bus_bandwidth), true,
+                   true, "Bus bandwidth of " + name});
+  }
   return all;
 }
 
@@ -110,7 +130,7 @@ Json to_json(const std::vector<SweepAxis>& axes, const PointResult& result) {
   Json json = {{"point", result.number}, {"settings", settings_of(axes, result.point)}, {"exit_code", result.exit_code}};
   json["outcome"] = result.run ? Json(result.run->outcome) : Json();
   json["digest"] = result.run && result.run->digest ? Json(result.run->digest->hex) : Json();
-  for (const Column& column : columns()) {
+  for (const Column& column : columns_of_all()) {
     const Value value = value_of(column, result);
     json[column.key] = value ? Json(*value) : Json();
   }
@@ -125,6 +145,15 @@ Json to_json(const std::vector<SweepAxis>& axes, const PointResult& result) {
         if (value) entry[key] = *value;
     }
   }
+  if (result.run && !result.run->collectives.empty()) {
+    Json& collectives = json["collectives"] = Json::object();
+    for (const CollectiveSummary& one : result.run->collectives) {
+      Json& entry = collectives[one.name] = Json{{"runs", one.runs}, {"ended", one.ended}};
+      if (one.time_ps) entry["time_ps"] = *one.time_ps;
+      if (one.longest_ps) entry["longest_ps"] = *one.longest_ps;
+      if (one.bus_bandwidth) entry["bus_bytes_per_second"] = *one.bus_bandwidth;
+    }
+  }
   if (!result.finding.empty()) json["finding"] = result.finding;
   return json;
 }
@@ -133,14 +162,15 @@ std::string csv_of(const std::vector<SweepAxis>& axes, const std::vector<PointRe
   std::string text = "point";
   for (const SweepAxis& axis : axes) text += "," + csv_cell(axis.name);
   text += ",exit_code,outcome,digest";
-  for (const Column& column : columns()) text += join(",", column.key);
+  const std::vector<Column> columns = columns_of(results);
+  for (const Column& column : columns) text += "," + csv_cell(column.key);
   text += "\n";
   for (const PointResult& result : results) {
     text += std::to_string(result.number);
     for (std::size_t i = 0; i < axes.size(); ++i) text += "," + csv_cell(axes[i].texts[result.point[i]]);
     text += join(",", result.exit_code, ",", result.run ? result.run->outcome : "", ",",
                  result.run && result.run->digest ? result.run->digest->hex : "");
-    for (const Column& column : columns()) {
+    for (const Column& column : columns) {
       const Value value = value_of(column, result);
       text += "," + (value ? std::to_string(*value) : "");
     }
@@ -151,7 +181,8 @@ std::string csv_of(const std::vector<SweepAxis>& axes, const std::vector<PointRe
 
 std::vector<std::vector<std::string>> table_of(const std::vector<SweepAxis>& axes, const std::vector<PointResult>& results) {
   std::vector<const Column*> shown;
-  for (const Column& column : columns()) {
+  const std::vector<Column> columns = columns_of(results);
+  for (const Column& column : columns) {
     const bool says_something = std::ranges::any_of(results, [&](const PointResult& result) {
       const Value value = value_of(column, result);
       return value && (*value != 0 || !column.has_zeros);
@@ -189,8 +220,8 @@ std::string sweep_page(const std::string& scenario, const std::vector<SweepAxis>
     for (const Series& one : series) labels.push_back(one.label);
     plots += line_plot(title, axis.short_name, axis.texts, series, unit);
   };
-  for (const Column& column : columns())
-    if (column.plot != nullptr) add(column.plot, column.unit, column.value);
+  for (const Column& column : columns_of(results))
+    if (!column.plot.empty()) add(column.plot, column.unit, column.value);
   std::vector<RunSummary> runs;
   for (const PointResult& result : results)
     if (result.run) runs.push_back(*result.run);
