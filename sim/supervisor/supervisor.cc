@@ -480,7 +480,7 @@ void Supervisor::Impl::reap(Process& process) {
   check_end_was_simulated(process, status);
   for (auto& thread : process.threads()) thread->die();
   kernel_.release(process);
-  if (!finished_) kernel_.tell_file_events(process.host_index());  // of files that Linux closed at its end
+  if (!finished_) kernel_.deliver_file_events(process.host_index());  // of files that Linux closed at its end
   if (!process.family().first_of_program) return;
   ProgramResult& result = result_.programs[process.program()];
   result.exited = !finished_;

@@ -508,7 +508,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   process.keep_registered_memory(true);
   const pid_t old = process.native_pid();
   end_child(old);
-  kernel_.tell_file_events(process.host_index());  // closing of descriptors by exec
+  kernel_.deliver_file_events(process.host_index());  // closing of descriptors by exec
   thread.finish_call();
   kernel_.forget_waits(process);
   for (const int fd : inherited.closed) process.close(fd);

@@ -209,9 +209,9 @@ void Supervisor::Impl::show_execution(std::size_t host, const std::vector<std::s
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     char beginning[256];
     const bool is_read = read(fd, beginning, sizeof beginning) >= 0;
-    kernel_.keep_file_events(host);
+    kernel_.fetch_file_events(host);
     if (fd >= 0) close(fd);
-    kernel_.keep_file_events(host, is_read && &path == &files.back());
+    kernel_.fetch_file_events(host, is_read && &path == &files.back());
   }
 }
 

@@ -110,11 +110,11 @@ void Supervisor::Impl::check_reads_beside(Thread& thread, const ProcessMemory::W
                                                               {written.address, written.bytes.size()});
   if (reads == 0) return;
   // Passed as a return address: the place is looked up before it.
-  kernel_.checks().tell(process, kCheck, reads + 1,
-                        fmt::format("thread {} has waited in a loop until some of {} bytes at {:#x} changed, which an adapter writes, and reads "
-                                    "others of them before it has polled a completion: the bytes of a message arrive in any order",
-                                    thread.tid(), written.bytes.size(), written.address),
-                        engine_.now());
+  kernel_.checks().report(process, kCheck, reads + 1,
+                          fmt::format("thread {} has waited in a loop until some of {} bytes at {:#x} changed, which an adapter writes, and reads "
+                                      "others of them before it has polled a completion: the bytes of a message arrive in any order",
+                                      thread.tid(), written.bytes.size(), written.address),
+                          engine_.now());
 }
 
 void Supervisor::Impl::on_memory_written(Process& process, const ProcessMemory::Written& written) {

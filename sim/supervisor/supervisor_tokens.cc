@@ -72,13 +72,13 @@ void Supervisor::Impl::take_requests(Process& process) {
       slot.result = analyst_of(process).use_of_failed(slot);
       slot.action = protocol::Action::kReturn;
     } else if (slot.request == protocol::Request::kFileEvents) {
-      slot.result = static_cast<std::int64_t>(kernel_.keep_file_events(process.host_index(), slot.arguments[0] != 0));
+      slot.result = static_cast<std::int64_t>(kernel_.fetch_file_events(process.host_index(), slot.arguments[0] != 0));
       slot.action = protocol::Action::kReturn;
     } else {
       const Taken taken = take_request_of(*thread);
       if (taken == Taken::kScheduled) return;
       if (taken == Taken::kNotWaiting) {
-        slot.result = protocol::kVainPoke;
+        slot.result = protocol::kNotWaiting;
         if (slot.arguments[2] == 0) thread->spin_not_found();
       }
       if (taken == Taken::kAnswered)
@@ -356,7 +356,7 @@ void Supervisor::Impl::report_verb_notes(Thread& thread, protocol::ThreadSlot& s
     const auto stack = is_finding ? std::make_shared<protocol::NoteStack>() : nullptr;
     if (is_finding && !process.memory().read(note.stack, std::as_writable_bytes(std::span(stack.get(), 1)))) stack->length = 0;
     const auto tell = [this, &process, when, note, caller, stack, text = std::move(text)] {
-      if (stack != nullptr) return kernel_.checks().tell_note(process, note, caller, *stack, text, when);
+      if (stack != nullptr) return kernel_.checks().report_note(process, note, caller, *stack, text, when);
       tracer_.diagnose({process.host().component, process.pid(), note.error, text}, when);
     };
     // Reported at its own time, after what the adapter does until then.

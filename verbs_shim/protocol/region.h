@@ -31,7 +31,7 @@ enum class Request : std::uint32_t {
                 // no other request
   kPoke,        // the thread has run for a while without a call. arguments: [0] its ucontext_t, [1] fs base,
                 // [2] address of the jump that trapped (DecidedInstruction::kLoopJump), 0: it was poked.
-                // Either answered immediately without effect (kVainPoke), or the thread is parked
+                // Either answered immediately without effect (kNotWaiting), or the thread is parked
   kDoorbell,    // arguments: [0] cost ps, [1] DoorbellKind, [2] device handle, [3] object number, [4] value.
                 // The MMIO write leaves the CPU when the cost has passed; the thread resumes then
   kCommand,     // mailbox: a command (CommandHeader …); arguments[0]: its size in bytes
@@ -124,7 +124,7 @@ inline constexpr std::uint64_t kReservedSignals = 1ull << (SIGSYS - 1) | 1ull <<
 inline constexpr std::uint32_t kReadsClock = 1;
 
 // Result of kPoke: the thread was not waiting, and continues.
-inline constexpr std::int64_t kVainPoke = 1;
+inline constexpr std::int64_t kNotWaiting = 1;
 
 // Native action of the shim after the supervisor's answer, before the program continues.
 enum class Action : std::uint32_t {

@@ -235,7 +235,7 @@ bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64
   hand_over();
   // The clock has advanced: the thread was parked. Otherwise the slice continues as without the poke.
   if (slot.clock_ps != before) thread_state().repeated_calls.forget();
-  const bool waited = slot.result != protocol::kVainPoke;
+  const bool waited = slot.result != protocol::kNotWaiting;
   Raised(slot).raise_all(mask);
   return waited;
 }

@@ -40,7 +40,7 @@ class EventFile : public VirtualFile {
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
 
  protected:
-  bool tells_adapter_events() const override { return true; }
+  bool reports_adapter_events() const override { return true; }
 
  private:
   std::string description_;

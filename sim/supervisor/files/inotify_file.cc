@@ -17,18 +17,18 @@ constexpr std::uint32_t kOwnWork = IN_ATTRIB | IN_OPEN | IN_ACCESS | IN_CLOSE_NO
 
 }  // namespace
 
-std::size_t FileWatches::keep(bool own_work) {
+std::size_t FileWatches::fetch(bool own_work) {
   std::size_t waiting = 0;
   InotifyFile::Cookies cookies;
   for (InotifyFile* file : files_) {
-    file->keep(own_work, cookies);
+    file->fetch(own_work, cookies);
     waiting += file->events_.size() - file->told_;
   }
   return waiting;
 }
 
-void FileWatches::tell() {
-  for (InotifyFile* file : files_) file->tell();
+void FileWatches::deliver() {
+  for (InotifyFile* file : files_) file->deliver();
 }
 
 void FileWatches::count_native(int change) {
@@ -142,7 +142,7 @@ int InotifyFile::remove(int number) {
   return 0;
 }
 
-void InotifyFile::keep(bool own_work, Cookies& cookies) {
+void InotifyFile::fetch(bool own_work, Cookies& cookies) {
   if (native_ < 0) return;
   alignas(inotify_event) char room[16 * 1024];
   for (ssize_t n; (n = ::read(native_, room, sizeof room)) > 0;) {
@@ -191,7 +191,7 @@ void InotifyFile::add(Event event) {
   events_.push_back(std::move(event));
 }
 
-void InotifyFile::tell() {
+void InotifyFile::deliver() {
   if (told_ == events_.size()) return;
   told_ = events_.size();
   notify();

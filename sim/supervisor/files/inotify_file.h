@@ -3,8 +3,8 @@
 // Files in a host's own folders are files of the machine, whose kernel executes the calls of programs on
 // them. Each instance therefore has an inotify instance of the machine with the same watches. An event
 // belongs to one call: the machine's kernel queues it before the call returns, only one thread of all
-// programs runs at a time, and keep() is called after each call that may have accessed a file. tell() then
-// makes the events visible, at their virtual time and in order.
+// programs runs at a time, and fetch() is called after each call that may have accessed a file. deliver()
+// then makes the events visible, at their virtual time and in order.
 //
 // Other files never change: those of the machine outside the host's folders, and the simulated trees. Their
 // watches have a number but no watch of the machine.
@@ -44,8 +44,8 @@ class FileWatches {
   // Fetches new events from the machine; returns the number of events not yet visible. `own_work`: only the
   // simulator or the runtime has accessed files since the last call; events of reads and attribute changes
   // are dropped.
-  std::size_t keep(bool own_work = false);
-  void tell();
+  std::size_t fetch(bool own_work = false);
+  void deliver();
 
  private:
   friend class InotifyFile;
@@ -97,12 +97,12 @@ class InotifyFile final : public VirtualFile {
   };
   using Cookies = std::map<std::uint32_t, std::uint32_t>;
 
-  void keep(bool own_work, Cookies& cookies);
+  void fetch(bool own_work, Cookies& cookies);
   void take(const inotify_event& event, std::string name, bool own_work, Cookies& cookies);
   void add(Event event);
   int make_watch(Watch watch);
   void end_watch(int number);
-  void tell();
+  void deliver();
 
   std::shared_ptr<FileWatches> host_;
   int native_ = -1;  // created with the first watch of an own file

@@ -37,7 +37,7 @@ void VirtualFile::remove_waiter(Waiter& waiter) { std::erase(waiters_, &waiter);
 
 void VirtualFile::notify() {
   ++generation_;
-  for (Waiter* waiter : waiters_) waiter->wake(tells_adapter_events());
+  for (Waiter* waiter : waiters_) waiter->wake(reports_adapter_events());
 }
 
 }  // namespace verbatim::supervisor

@@ -73,7 +73,7 @@ class VirtualFile {
   // Counts changes that may have made the file more ready; edge-triggered epoll compares it.
   std::uint64_t generation() const { return generation_; }
   // Counts as a new change: edge-triggered epoll reports the file again.
-  void tell_again() { notify(); }
+  void report_again() { notify(); }
 
  protected:
   virtual void on_last_close() {}
@@ -81,7 +81,7 @@ class VirtualFile {
   virtual bool ends_waits_at_close() const { return true; }
   // True if the file becomes readable by an event of an adapter: a woken thread runs after the profile's
   // event_wake_up.
-  virtual bool tells_adapter_events() const { return false; }
+  virtual bool reports_adapter_events() const { return false; }
   // The file's readiness has changed: waiters retry.
   void notify();
 

@@ -38,8 +38,8 @@ std::string callers_then(Process& process, std::uint64_t caller, const protocol:
 
 }  // namespace
 
-void Checks::tell(Process& process, Check check, std::uint64_t caller, const std::string& text, Instant when,
-                  const std::function<std::string()>& callers) {
+void Checks::report(Process& process, Check check, std::uint64_t caller, const std::string& text, Instant when,
+                    const std::function<std::string()>& callers) {
   if (check == Check::kNone || static_cast<std::uint32_t>(check) >= protocol::kCheckCount || !is_on(check)) return;
   // One finding for each place in the program.
   const auto place_of_finding = std::make_tuple(process.pid(), check, caller, caller == 0 ? text : std::string());
@@ -69,15 +69,15 @@ std::vector<std::pair<std::size_t, std::string>> Checks::rest() const {
   return sentences;
 }
 
-void Checks::tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const protocol::NoteStack& stack,
-                       const std::string& text, Instant when) {
+void Checks::report_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const protocol::NoteStack& stack,
+                         const std::string& text, Instant when) {
   // A receive or send that a system library posted is not reported: UCX, for one, unmaps buffers of a queue
   // pair that it then destroys.
   if (note.posted != 0 && is_of_system_library(process.native_pid(), note.posted)) return;
   if (note.private_at != 0 && !is_private(process, note.private_at)) return;
   const std::string posted = note.posted == note.caller ? "" : place_of_call(process.native_pid(), note.posted);
-  tell(process, note.check, caller, posted.empty() ? text : text + "; it was posted at " + posted, when,
-       [&] { return callers_then(process, caller, stack); });
+  report(process, note.check, caller, posted.empty() ? text : text + "; it was posted at " + posted, when,
+         [&] { return callers_then(process, caller, stack); });
 }
 
 void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now) {
@@ -91,11 +91,11 @@ void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files,
       if (!context->open() || context->owner() != process.pid()) continue;
       const hca::SleptOn slept = context->hca().slept_on(context->handle(), context->known_channel(channel), thread.tid());
       if (slept.cq == 0) continue;
-      tell(process, Check::kMissedWakeUp, slept.armed_from,
-           fmt::format("thread {} sleeps until the next event of CQ {}, which held {} that it had not polled when it armed the CQ: such "
-                       "completions need not raise an event",
-                       thread.tid(), slept.cq, count(slept.old, "completion")),
-           now);
+      report(process, Check::kMissedWakeUp, slept.armed_from,
+             fmt::format("thread {} sleeps until the next event of CQ {}, which held {} that it had not polled when it armed the CQ: such "
+                         "completions need not raise an event",
+                         thread.tid(), slept.cq, count(slept.old, "completion")),
+             now);
     }
   }
 }
@@ -168,13 +168,13 @@ void Checks::check_region(Thread& thread, DeviceContext& context, std::uint32_t 
   Process& process = thread.process();
   const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   const std::string what = use.sends > 0 ? count(use.sends, "send") : count(use.receives, "receive");
-  tell(process, Check::kRegionInUse, slot.verb_caller,
-       fmt::format("thread {} deregisters the memory region with lkey {:#x} while {} of QP {} still use{} it", thread.tid(), use.key, what,
-                   use.qp, use.sends + use.receives == 1 ? "s" : ""),
-       now, [&] {
-         return callers_text(process.native_pid(), slot.verb_caller, {slot.verb_caller, slot.verb_stack, slot.verb_frame},
-                             [&process](std::uint64_t address) { return process.memory().load<std::uint64_t>(address); });
-       });
+  report(process, Check::kRegionInUse, slot.verb_caller,
+         fmt::format("thread {} deregisters the memory region with lkey {:#x} while {} of QP {} still use{} it", thread.tid(), use.key, what,
+                     use.qp, use.sends + use.receives == 1 ? "s" : ""),
+         now, [&] {
+           return callers_text(process.native_pid(), slot.verb_caller, {slot.verb_caller, slot.verb_stack, slot.verb_frame},
+                               [&process](std::uint64_t address) { return process.memory().load<std::uint64_t>(address); });
+         });
 }
 
 // Since Linux 5.12, fork leaves pinned pages with the process that registered them. Adapters go on writing to
@@ -183,11 +183,12 @@ void Checks::before_failure_of_copy(Process& process, Process& original, int cod
   if (!is_on(Check::kForkedBuffer)) return;
   original.memory().placed.visit_since(process.family().copied, [&](std::uint64_t address, std::uint32_t length, Instant when) {
     if (!is_private(process, address)) return true;
-    tell(process, Check::kForkedBuffer, 0,
-         fmt::format("the process ends with exit code {}; it is a copy of process {}, forked at {}, and adapters have written only to the "
-                     "memory of process {} since then (last {} bytes at {:#x}, at {}): this process still has the old bytes",
-                     code, original.pid(), time_text(process.family().copied), original.pid(), length, address, time_text(when)),
-         now);
+    report(process, Check::kForkedBuffer, 0,
+           fmt::format("the process ends with exit code {}; it is a copy of process {}, forked at {}, and adapters have written only to the "
+                       "memory of process {} since then (last {} bytes at {:#x}, at {}): this process still has the old bytes",
+                       code, original.pid(), time_text(process.family().copied), original.pid(), length, address,
+                       time_text(when)),
+           now);
     return false;
   });
 }
@@ -200,7 +201,7 @@ void Checks::before_exit(Process& process, int code, Instant now) {
     for (const auto& qp : all.qps) keep(process, qp);
     if (code != 0 || !is_on(Check::kLeak)) continue;
     const auto left = [&](const std::string& what, std::uint64_t made) {
-      tell(process, Check::kLeak, made, fmt::format("the program exits without destroying {}", what), now);
+      report(process, Check::kLeak, made, fmt::format("the program exits without destroying {}", what), now);
     };
     for (const auto& qp : all.qps) left(fmt::format("QP {}", qp.number), qp.created_from);
     for (const auto& cq : all.cqs) left(fmt::format("CQ {}", cq.number), cq.created_from);

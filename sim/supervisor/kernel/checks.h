@@ -29,11 +29,11 @@ class Checks {
 
   // Reports a mistake of the process at time `when`. `caller`: return address of the call, 0 if unknown.
   // `callers`: returns the call chain (callers_text()); called only if the finding is reported.
-  void tell(Process& process, protocol::Check check, std::uint64_t caller, const std::string& text, Instant when,
-            const std::function<std::string()>& callers = {});
+  void report(Process& process, protocol::Check check, std::uint64_t caller, const std::string& text, Instant when,
+              const std::function<std::string()>& callers = {});
   // Reports a mistake that the shim has noted; `text` describes it.
-  void tell_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const protocol::NoteStack& stack,
-                 const std::string& text, Instant when);
+  void report_note(Process& process, const protocol::VerbNote& note, std::uint64_t caller, const protocol::NoteStack& stack,
+                   const std::string& text, Instant when);
 
   // Called before a thread blocks on `files`.
   void before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now);

@@ -36,7 +36,7 @@ struct IpcPermissions {
   bool belong_to(const Credentials& who) const;
   // IPC_SET; 0 or -errno.
   int set(const Credentials& who, const ipc_perm& wanted);
-  ipc_perm told(std::uint32_t more_mode = 0) const;
+  ipc_perm to_ipc_perm(std::uint32_t more_mode = 0) const;
 };
 
 // The objects of one kind. Bits 0-14 of an id are the slot, the bits above count how often slot numbering has

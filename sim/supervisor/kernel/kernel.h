@@ -56,7 +56,7 @@ class Kernel {
 
   Outcome execute(Thread& thread);
   // The threads that may notice the pending call at its time of execution, or take part in its answer: only
-  // the caller; also threads of the host that wait for files; any thread.
+  // the caller; also waiting threads of the host; any thread.
   enum class Concerns : std::uint8_t { kCaller, kWaiting, kAnybody };
   Concerns concerns(Thread& thread) const;
   // A call of class kRefused: warns with its name.
@@ -100,15 +100,15 @@ class Kernel {
   // Watches of files in the host's own folders (files/inotify_file.h, kernel_inotify.cc).
   bool watches_files(std::size_t host) const;
   // Fetches new events; returns the number of events not yet delivered.
-  std::size_t keep_file_events(std::size_t host, bool own_work = false);
+  std::size_t fetch_file_events(std::size_t host, bool own_work = false);
   // Delivers all events.
-  void tell_file_events(std::size_t host);
+  void deliver_file_events(std::size_t host);
   // While it exists, the simulator itself accesses files of the host and no program does: events of that are
   // dropped.
   class OwnFileWork {
    public:
-    OwnFileWork(Kernel& kernel, std::size_t host) : kernel_(kernel), host_(host) { kernel_.keep_file_events(host_); }
-    ~OwnFileWork() { kernel_.keep_file_events(host_, true); }
+    OwnFileWork(Kernel& kernel, std::size_t host) : kernel_(kernel), host_(host) { kernel_.fetch_file_events(host_); }
+    ~OwnFileWork() { kernel_.fetch_file_events(host_, true); }
     OwnFileWork(const OwnFileWork&) = delete;
     OwnFileWork& operator=(const OwnFileWork&) = delete;
 
@@ -252,8 +252,8 @@ class Kernel {
   Outcome create_timer(Thread& thread);
   Answer interrupt(Thread& thread);
   void give_up_waiting(Thread& thread);
-  void tell_rest(Thread& thread);
-  int let_in(Thread& thread, std::uint64_t mask_address, bool waits);
+  void store_remaining_time(Thread& thread);
+  int deliver_signals_during_wait(Thread& thread, std::uint64_t mask_address, bool waits);
   void abandon_futex(Thread& thread);
   Outcome sys_pause(Thread& thread);
   Outcome sys_wait_for_signal(Thread& thread);

@@ -306,7 +306,7 @@ Kernel::Outcome Kernel::sys_io_getevents(Thread& thread) {
   if (call.number == SYS_io_pgetevents && a[5] != 0) {
     const auto mask = load_argument<std::uint64_t>(thread, static_cast<std::uint64_t>(a[5]));  // pointer and size
     if (!mask) return Answer{-EFAULT};
-    const int interrupted = let_in(thread, *mask, waits);
+    const int interrupted = deliver_signals_during_wait(thread, *mask, waits);
     if (interrupted != 0 && ready == 0) return Answer{interrupted};
   }
   if (waits && !(ready > 0 && thread.has_signal()))

@@ -71,7 +71,7 @@ std::uint64_t Kernel::readable_now(Thread& thread, VirtualFile& file, std::uint6
   } else if (!whole && there > 1 && fails(thread, freedom::kShortTransfer)) {
     most = failing_->choose_part(freedom::kShortBytes, thread.component(), there);
   }
-  if (most != limit) file.tell_again();
+  if (most != limit) file.report_again();
   return most;
 }
 
@@ -86,7 +86,7 @@ std::uint64_t Kernel::writable_now(Thread& thread, VirtualFile& file, std::uint6
   } else if (length > (is_pipe ? PIPE_BUF : 1) && fails(thread, freedom::kShortTransfer)) {
     most = failing_->choose_part(freedom::kShortBytes, thread.component(), length);
   }
-  if (most != length) file.tell_again();
+  if (most != length) file.report_again();
   return most;
 }
 

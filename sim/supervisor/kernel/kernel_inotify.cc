@@ -48,16 +48,18 @@ void Kernel::make_file_watches() {
 
 bool Kernel::watches_files(std::size_t host) const { return host_kernels_[host].file_watches->are_of_files(); }
 
-std::size_t Kernel::keep_file_events(std::size_t host, bool own_work) { return host_kernels_[host].file_watches->keep(own_work); }
+std::size_t Kernel::fetch_file_events(std::size_t host, bool own_work) {
+  return host_kernels_[host].file_watches->fetch(own_work);
+}
 
-void Kernel::tell_file_events(std::size_t host) {
-  host_kernels_[host].file_watches->keep();
-  host_kernels_[host].file_watches->tell();
+void Kernel::deliver_file_events(std::size_t host) {
+  host_kernels_[host].file_watches->fetch();
+  host_kernels_[host].file_watches->deliver();
 }
 
 // The runtime has made the supervisor fetch events; delivers them.
 Kernel::Outcome Kernel::sys_file_events(Thread& thread) {
-  host_of(thread.process()).file_watches->tell();
+  host_of(thread.process()).file_watches->deliver();
   return Answer{0};
 }
 
@@ -143,9 +145,9 @@ Kernel::Outcome Kernel::sys_inotify_rm_watch(Thread& thread) {
   if (opened == nullptr && !process.natively_open(static_cast<int>(a[0]))) return Answer{-EBADF};
   if (file == nullptr) return Answer{-EINVAL};
   FileWatches& watches = *host_of(process).file_watches;
-  watches.keep();
+  watches.fetch();
   const int result = file->remove(static_cast<std::int32_t>(a[1]));
-  watches.tell();
+  watches.deliver();
   return Answer{result};
 }
 

@@ -102,7 +102,7 @@ Kernel::Outcome Kernel::sys_bind(Thread& thread) {
   if (const int refusal = error_of_socket_name(thread, *name, true); refusal != 0) return Answer{refusal};
   const auto result = socket->bind(thread.process(), *name);
   if (result == 0) own_socket_file(thread, *name);
-  tell_file_events(thread.process().host_index());  // bind creates a name in a folder
+  deliver_file_events(thread.process().host_index());  // bind creates a name in a folder
   return Answer{result};
 }
 

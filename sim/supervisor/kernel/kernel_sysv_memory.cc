@@ -155,7 +155,7 @@ Kernel::Outcome Kernel::sys_shmctl(Thread& thread) {
     case SHM_STAT_ANY: {
       if (command != SHM_STAT_ANY && !segment->permissions.allow(who, 0444)) return Answer{-EACCES};
       shmid_ds state{};
-      state.shm_perm = segment->permissions.told(segment->state_bits());
+      state.shm_perm = segment->permissions.to_ipc_perm(segment->state_bits());
       state.shm_segsz = segment->size;
       state.shm_atime = segment->attached_at;
       state.shm_dtime = segment->detached_at;

@@ -120,7 +120,7 @@ Kernel::Outcome Kernel::sys_msgctl(Thread& thread) {
     case MSG_STAT_ANY: {
       if (command != MSG_STAT_ANY && !queue->permissions.allow(who, 0444)) return Answer{-EACCES};
       msqid_ds state{};
-      state.msg_perm = queue->permissions.told();
+      state.msg_perm = queue->permissions.to_ipc_perm();
       state.msg_stime = queue->sent_at;
       state.msg_rtime = queue->received_at;
       state.msg_ctime = queue->changed_at;

@@ -113,7 +113,7 @@ Kernel::Outcome Kernel::sys_semctl(Thread& thread) {
     case SEM_STAT_ANY: {
       if (command != SEM_STAT_ANY && !may_read) return Answer{-EACCES};
       semid_ds state{};
-      state.sem_perm = set->permissions.told();
+      state.sem_perm = set->permissions.to_ipc_perm();
       state.sem_otime = set->operated_at;
       state.sem_ctime = set->changed_at;
       state.sem_nsems = set->values.size();

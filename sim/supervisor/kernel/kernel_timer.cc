@@ -132,7 +132,7 @@ Kernel::Outcome Kernel::sys_posix_timer(Thread& thread) {
 }
 
 // Stores the remaining time of a sleep that a signal interrupts.
-void Kernel::tell_rest(Thread& thread) {
+void Kernel::store_remaining_time(Thread& thread) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
   const bool by_clock = call.number == SYS_clock_nanosleep;
@@ -147,7 +147,7 @@ void Kernel::give_up_waiting(Thread& thread) {
   thread.stop_waiting();
   abandon_futex(thread);
   thread.finish_call();
-  tell_rest(thread);
+  store_remaining_time(thread);
 }
 
 // The call must still wait, but a signal is pending.

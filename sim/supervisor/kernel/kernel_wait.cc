@@ -44,7 +44,7 @@ std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) con
 // Signal mask of ppoll, pselect and epoll_pwait, which applies while the thread waits. Returns 0 or the errno
 // that ends the call: EFAULT, or EINTR if the new mask admits a signal that the kernel of the machine holds
 // back.
-int Kernel::let_in(Thread& thread, std::uint64_t mask_address, bool waits) {
+int Kernel::deliver_signals_during_wait(Thread& thread, std::uint64_t mask_address, bool waits) {
   if (mask_address == 0) return 0;
   const auto mask = load_argument<std::uint64_t>(thread, mask_address);
   if (!mask) return -EFAULT;
@@ -87,7 +87,7 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
     deadline = now() + Duration(static_cast<int>(a[2]) * kPsPerMs);
   }
   if (call.number == SYS_ppoll) {
-    if (const int error = let_in(thread, static_cast<std::uint64_t>(a[3]), ready == 0)) return Answer{error};
+    if (const int error = deliver_signals_during_wait(thread, static_cast<std::uint64_t>(a[3]), ready == 0)) return Answer{error};
   }
   if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "poll");
   if (call.number == SYS_ppoll && a[2] != 0) {
@@ -151,7 +151,7 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
   if (call.number == SYS_pselect6 && a[5] != 0) {
     const auto mask = load_argument<std::uint64_t>(thread, static_cast<std::uint64_t>(a[5]));  // pointer and size
     if (!mask) return Answer{-EFAULT};
-    if (const int error = let_in(thread, *mask, ready == 0)) return Answer{error};
+    if (const int error = deliver_signals_during_wait(thread, *mask, ready == 0)) return Answer{error};
   }
   if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "select");
   for (int k = 0; k < 3; ++k) {
@@ -219,7 +219,7 @@ Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
   }
   const bool has_mask = thread.call().number == SYS_epoll_pwait || thread.call().number == SYS_epoll_pwait2;
   if (has_mask) {
-    const int error = let_in(thread, static_cast<std::uint64_t>(a[4]), !ready);
+    const int error = deliver_signals_during_wait(thread, static_cast<std::uint64_t>(a[4]), !ready);
     if (error != 0) return Answer{error};
   }
   if (!ready && now() < deadline) {

@@ -69,7 +69,7 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   // A system call of Linux keeps the file: a thread that waits for events goes on waiting when another one
   // closes the channel.
   bool ends_waits_at_close() const override { return false; }
-  bool tells_adapter_events() const override { return true; }
+  bool reports_adapter_events() const override { return true; }
 
  private:
   struct Context {

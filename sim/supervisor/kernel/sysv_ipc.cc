@@ -38,7 +38,7 @@ int IpcPermissions::set(const Credentials& who, const ipc_perm& wanted) {
   return 0;
 }
 
-ipc_perm IpcPermissions::told(std::uint32_t more_mode) const {
+ipc_perm IpcPermissions::to_ipc_perm(std::uint32_t more_mode) const {
   ipc_perm told{};
   told.__key = key;
   told.uid = owner;

@@ -42,7 +42,7 @@ class UmadFile final : public VirtualFile, public management::MadClient, public 
  protected:
   void on_last_close() override;
   bool ends_waits_at_close() const override { return false; }
-  bool tells_adapter_events() const override { return true; }
+  bool reports_adapter_events() const override { return true; }
 
  private:
   static constexpr std::size_t kAgents = 32;
