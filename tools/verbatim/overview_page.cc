@@ -91,7 +91,6 @@ std::uint64_t least_of_step(std::uint64_t bytes) {
 
 // Slowdowns by size, ascending; a row for each size where there are few.
 Json slowdowns_json(const std::vector<const Flow*>& flows) {
-  constexpr std::size_t kMostSizes = 40;
   std::map<std::uint64_t, std::vector<std::int64_t>> by_size, by_step;
   std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> ranges;
   bool has_few = true;
@@ -99,7 +98,7 @@ Json slowdowns_json(const std::vector<const Flow*>& flows) {
     const std::int64_t slowdown = slowdown_of(*flow);
     if (slowdown < 0) continue;
     if (has_few) by_size[flow->bytes].push_back(slowdown);
-    has_few = by_size.size() <= kMostSizes;
+    has_few = by_size.size() <= SizeClasses::kMostSizes;
     const std::uint64_t step = least_of_step(flow->bytes);
     by_step[step].push_back(slowdown);
     const auto [range, is_new] = ranges.try_emplace(step, flow->bytes, flow->bytes);
