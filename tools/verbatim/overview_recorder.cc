@@ -268,7 +268,7 @@ void OverviewRecorder::add_graphs(const std::vector<config::DrawnGraph>& graphs,
     const workload::MessageGraph& of = *drawn.graph;
     RunOverview::Graph& graph = overview_.graphs.emplace_back();
     graph.name = drawn.spec->name;
-    graph.what = drawn.spec->goal != nullptr
+    graph.what = drawn.spec->file_graph != nullptr
                      ? drawn.spec->file
                      : join(drawn.spec->pattern, " by ", name_of(config::algorithm_of(*drawn.spec)));
     graph.hosts = drawn.adapters;
