@@ -98,9 +98,12 @@ class PerPortBuffer {
 
   // For the ports `first`, `first` + 1 …
   PerPortBuffer(const Params& params, PortNumber first, std::size_t ports)
-      : params_(params), first_(first), counts_(params.vl15_bytes > 0), inputs_(ports) {
+      : params_(params),
+        first_(first),
+        counts_(params.vl15_bytes > 0),
+        inputs_(ports),
+        reads_(ports * params.crossbar_speedup) {
     for (Input& input : inputs_) {
-      if (limits_reads()) input.reads = std::make_unique<std::vector<Instant>>();
       if (counts_) input.management = std::make_unique<Space>(Space{.capacity = params.vl15_bytes / kCreditBlockBytes});
     }
     if (params.shared.bytes > 0) shared_ = std::make_unique<SharedBuffer>(params.shared.bytes, params.shared.cell_bytes);
@@ -121,7 +124,10 @@ class PerPortBuffer {
   // The component of an ingress port.
   ComponentId input_id(PortNumber in) const { return inputs_[place(in)].port->input_id(); }
 
-  void prefetch_input(PortNumber in) const { prefetch_lines(&inputs_[place(in)], 0, 1); }
+  void prefetch_input(PortNumber in) const {
+    prefetch_lines(&inputs_[place(in)], 0, 1);
+    prefetch_lines(reads_.data() + place(in) * params_.crossbar_speedup, 0, 1);
+  }
   const SpaceListener& input(PortNumber in) const { return *inputs_[place(in)].port; }
 
   // A packet that comes in now takes its space; false: there is too little, and it takes nothing.
@@ -152,10 +158,10 @@ class PerPortBuffer {
   // Whether the crossbar reads a limited number of packets of an input at a time.
   bool limits_reads() const { return params_.crossbar_speedup > 0; }
   // When it can read one more packet of an input.
-  Instant next_read(PortNumber in, Instant now) { return limits_reads() ? next_free_read(*at(in).reads, now) : now; }
-  // It reads one until `end`.
+  Instant next_read(PortNumber in, Instant now) { return limits_reads() ? std::max(now, first_read_end(in)) : now; }
+  // It reads one until `end`, from a time on at which it can.
   void add_read(PortNumber in, Instant end) {
-    if (limits_reads()) at(in).reads->push_back(end);
+    if (limits_reads()) first_read_end(in) = end;
   }
 
   // The space of a packet is free at `when`, now or later.
@@ -224,7 +230,6 @@ class PerPortBuffer {
     [[no_unique_address]] InputBytes bytes;
     std::unique_ptr<Space> management;  // null: not counted
     std::unique_ptr<Space[]> lanes;     // likewise
-    std::unique_ptr<std::vector<Instant>> reads;  // ends of the packets that are leaving; null: any number may
   };
 
   std::size_t place(PortNumber in) const { return static_cast<std::size_t>(in.value - first_.value); }
@@ -257,16 +262,17 @@ class PerPortBuffer {
     if (lane == kManagementLane) return input.management.get();
     return input.lanes == nullptr ? nullptr : &input.lanes[lane.value];
   }
-  Instant next_free_read(std::vector<Instant>& reads, Instant now) const {
-    std::erase_if(reads, [now](Instant end) { return end <= now; });
-    if (reads.size() < params_.crossbar_speedup) return now;
-    return *std::min_element(reads.begin(), reads.end());
+  // The first end of the last packets of an input that the crossbar has read.
+  Instant& first_read_end(PortNumber in) {
+    const auto first = reads_.begin() + static_cast<std::ptrdiff_t>(place(in) * params_.crossbar_speedup);
+    return *std::min_element(first, first + params_.crossbar_speedup);
   }
 
   const Params params_;
   const PortNumber first_;
   bool counts_;  // the space of some lane
   std::vector<Input> inputs_;
+  std::vector<Instant> reads_;  // by input: ends of the last packets that the crossbar has read, as many as it reads at a time
   std::unique_ptr<SharedBuffer> shared_;  // null: no lane is a group
   std::vector<SharedClaim> shared_claims_;
   std::vector<std::uint32_t> free_claims_;  // numbers in it
