@@ -22,6 +22,33 @@ TEST(Import, writes_a_topology_that_is_valid_and_says_what_it_assumed) {
   EXPECT_EQ(verbatim({"check", "t.json"}, folder.path()).out, "t.json: a valid topology\n");
 }
 
+// A profile of the switch beside the topology, and a length by the names of a cable's ends.
+TEST(Import, writes_profiles_of_switches_and_takes_lengths) {
+  config::Folder folder;
+  folder.write("sonic.json", R"({"DEVICE_METADATA": {"localhost": {"hostname": "leaf1"}},
+      "PORT": {"Ethernet0": {"speed": "100000"}, "Ethernet4": {"speed": "100000"}},
+      "DEVICE_NEIGHBOR": {"Ethernet0": {"name": "h1"}, "Ethernet4": {"name": "h2"}},
+      "WRED_PROFILE": {"W": {"ecn": "ecn_all", "green_min_threshold": "100000", "green_max_threshold": "200000",
+                             "green_drop_probability": "10"}},
+      "QUEUE": {"Ethernet0|3": {"wred_profile": "W"}, "Ethernet4|3": {"wred_profile": "W"}}})");
+  folder.write("lengths.csv", "h2,leaf1,17 m\n");
+  const Finished made = verbatim({"import", "sonic.json", "-o", "t.json", "--lengths", "lengths.csv"}, folder.path());
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_NE(made.out.find("profile of switches: t-leaf1.json\n"), std::string::npos) << made.out;
+  EXPECT_EQ(verbatim({"check", "t.json"}, folder.path()).out, "t.json: a valid topology\n");
+  config::Diagnostics diagnostics;
+  const auto text = config::read_file(folder.path() + "/t.json", diagnostics);
+  ASSERT_TRUE(text.has_value());
+  EXPECT_NE(text->find(R"("length": "17 m")"), std::string::npos) << *text;
+  folder.write("lengths.csv", "h2,leaf2,17 m\n");
+  const Finished wrong = verbatim({"import", "sonic.json", "-o", "u.json", "--lengths", "lengths.csv"}, folder.path());
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.err,
+            "lengths.csv: line 1: there is no cable from \"h2\" to \"leaf2\"; name its ends as the topology does: a host, a switch, or a "
+            "port such as leaf1:3\nverbatim: 1 finding; nothing was written\n");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/u.json"));
+}
+
 TEST(Import, refuses_wrong_lines_and_writes_nothing) {
   config::Folder folder;
   folder.write("net.txt", "3 1 2\n2\n0 2 100Gbps 1us 0\n1 7 100Gbps 1us 0\n");

@@ -45,6 +45,16 @@ TEST(WorkloadVerb, sums_bytes_and_finds_the_busiest_link) {
   EXPECT_EQ(document["workloads"][0]["busiest"]["to"], "h0:1");
 }
 
+TEST(WorkloadVerb, a_load_without_end_has_its_share_of_the_links) {
+  config::Folder folder;
+  const std::string file =
+      R"({"topology": ")" + std::string(kStar) + R"(", "workloads": [{"pattern": "random", "load": 0.25, "size": "1 KiB"}], "until": "1 ms"})";
+  folder.write("s.json", file);
+  const Finished run = verbatim({"workload", "s.json"}, folder.path());
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out, "random: random flows at 25.0000 % of each host's link, from 0.000 us, without end\n");
+}
+
 TEST(WorkloadVerb, refuses_scenarios_without_traffic_and_bad_ones) {
   config::Folder folder;
   folder.write("p.json", R"({"topology": ")" + std::string(kStar) + R"(", "programs": [{"host": "h0", "command": "true"}]})");
