@@ -38,7 +38,7 @@ ib::PacketPtr Arrivals::take_first() {
 }
 
 void Arrivals::on_arrival() {
-  if (expected_.front().passage.failures != failures_) [[unlikely]]
+  if (expected_.front().forwarding.failures != failures_) [[unlikely]]
     return lose_next();
   ib::PacketPtr packet = take_first();
   const std::uint32_t wire_bytes = packet->sent_bytes;
@@ -51,7 +51,7 @@ void Arrivals::on_arrival() {
   }
   if (packet->is_to_group) [[unlikely]] ++counters_.multicast_rcv_packets;
   ib::record(tracer_, id_, TraceEvent::kPacketReceived, *packet, wire_bytes);
-  const ArrivalTimes times{packet->passage.begin, packet->passage.end};
+  const ArrivalTimes times{packet->forwarding.begin, packet->forwarding.end};
   sink_.receive(number_, std::move(packet), times);
 }
 
@@ -72,12 +72,12 @@ void Arrivals::prefetch(int step) {
 
 void Arrivals::lose_next() {
   const ib::PacketPtr lost = take_first();
-  if (lost->passage.failures == kFaultyPacket) {
+  if (lost->forwarding.failures == kFaultyPacket) {
     ++counters_.rcv_errors;
   } else {
     ib::record_drop(tracer_, id_, *lost, DropReason::kLostOnLink, id_);
   }
-  losses_.on_loss(lost->lrh.lane, lost->sent_bytes, std::max(lost->passage.end, delivery_of(*lost)));
+  losses_.on_loss(lost->lrh.lane, lost->sent_bytes, std::max(lost->forwarding.end, delivery_of(*lost)));
 }
 
 }  // namespace verbatim::fabric

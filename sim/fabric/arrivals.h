@@ -41,7 +41,7 @@ class Arrivals {
   ComponentId id() const { return id_; }
   ib::PortCounters& counters() { return counters_; }
   LossListener& listener() { return losses_; }
-  // A packet arrives at the times of its passage, which are not before now. The passage has the failures of the link as the
+  // A packet arrives at the times of its forwarding state, which are not before now. It has the failures of the link as the
   // sender has counted them.
   void expect(ib::PacketPtr&& coming);
 
@@ -54,7 +54,7 @@ class Arrivals {
   void prefetch(int step);
   void lose_next();
   Instant delivery_of(const ib::Packet& packet) const {
-    return delivery_.of({packet.passage.begin, packet.passage.end});
+    return delivery_.of({packet.forwarding.begin, packet.forwarding.end});
   }
   // The first of the expected packets is taken; another one is next.
   ib::PacketPtr take_first();

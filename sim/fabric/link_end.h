@@ -86,7 +86,7 @@ class LinkEnd {
   // A packet starts. Returns when its last byte leaves. A faulty one never arrives; the far end counts an error.
   Instant transmit(ib::PacketPtr&& packet, Duration delay, bool is_faulty) {
     const PassageTimes times = channel_.transmit(engine_.now(), packet->sent_bytes, packet->trail, delay);
-    packet->passage = {times.arrival.head, times.arrival.tail, is_faulty ? kFaultyPacket : arrivals_.failures()};
+    packet->forwarding = {times.arrival.head, times.arrival.tail, is_faulty ? kFaultyPacket : arrivals_.failures()};
     if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) [[unlikely]] {
       inbox->packets.push_back(std::move(packet));
     } else {

@@ -48,7 +48,7 @@ void OutputScheduler::set_arbitration(const ArbitrationTables& tables) {
 bool OutputScheduler::push(ib::PacketPtr&& packet, ib::VirtualLane number, Instant now) {
   Lane& lane = at(number);
   add_bytes(lane, packet->sent_bytes);
-  const bool is_first = lane.queue.insert(std::move(packet), [](const ib::Packet& queued) { return queued.passage.begin; });
+  const bool is_first = lane.queue.insert(std::move(packet), [](const ib::Packet& queued) { return queued.forwarding.begin; });
   if (is_first) note_head(lane, now);
   waiting_ |= bit(number) & served_;
   return is_first;
@@ -57,7 +57,7 @@ bool OutputScheduler::push(ib::PacketPtr&& packet, ib::VirtualLane number, Insta
 void OutputScheduler::push_first(ib::PacketPtr&& packet, ib::VirtualLane number, Instant now) {
   Lane& lane = at(number);
   add_bytes(lane, packet->sent_bytes);
-  const Instant ready = packet->passage.begin;
+  const Instant ready = packet->forwarding.begin;
   lane.queue.push_front(std::move(packet), ready);
   note_head(lane, now);
   waiting_ |= bit(number) & served_;

@@ -7,7 +7,7 @@
 //    `stall_count` such drops in a row (VLStallCount) the lane stalls: for eight lifetimes every packet that becomes its first
 //    expires at once.
 //  - It also expires when it has been in the switch for the switch lifetime.
-//  - A packet carries what is known of it here (`ib::Passage`): when it is ready, when it expires, and its claim on a buffer.
+//  - A packet carries its state here (`ib::ForwardingState`): when it is ready, when it expires, and its claim on a buffer.
 //
 // Lanes exist for what the link uses: its data lanes, and VL15.
 #pragma once
@@ -50,7 +50,7 @@ class OutputScheduler {
   std::uint32_t data_lanes() const { return data_lanes_; }
   bool has_lane(ib::VirtualLane lane) const { return lane.value < data_lanes_ || lane == kManagementLane; }
 
-  // A packet with its passage and size. Returns whether it is the first of the lane's queue.
+  // A packet with its forwarding state and size. Returns whether it is the first of the lane's queue.
   bool push(ib::PacketPtr&& packet, ib::VirtualLane lane, Instant now);
   // The packet is the next to start on its lane, whose first it becomes.
   void push_first(ib::PacketPtr&& packet, ib::VirtualLane lane, Instant now);
@@ -94,7 +94,7 @@ class OutputScheduler {
   bool has_lifetime() const { return has_lifetime_; }
   // The first packet of a lane is dropped instead of started, at a time that has come.
   bool is_blocked(ib::VirtualLane lane, Instant now) const {
-    return is_stalled(at(lane)) || at(lane).queue.front().passage.end < now;
+    return is_stalled(at(lane)) || at(lane).queue.front().forwarding.end < now;
   }
   // When the next of the first packets expires, as far as is known.
   Instant next_expiry() const;
@@ -128,7 +128,7 @@ class OutputScheduler {
   static std::uint32_t served_by(const ArbiterTables& tables) { return tables.served_lanes | bit(kManagementLane); }
   // The lane has another first packet.
   static void note_head(Lane& lane, Instant now) {
-    if (!lane.queue.empty()) lane.head_since = std::max(now, lane.queue.front().passage.begin);
+    if (!lane.queue.empty()) lane.head_since = std::max(now, lane.queue.front().forwarding.begin);
   }
   static bool is_stalled(const Lane& lane) { return lane.head_since < lane.stalled_until; }
   // When the first packet of a lane has waited too long at the head.
@@ -138,7 +138,7 @@ class OutputScheduler {
   }
   // Or in the switch.
   Instant expiry(const Lane& lane) const {
-    const ib::Passage& first = lane.queue.front().passage;
+    const ib::ForwardingState& first = lane.queue.front().forwarding;
     return std::min(head_expiry(lane), std::max(first.end, first.begin));
   }
   void note_waiting(ib::VirtualLane lane) {

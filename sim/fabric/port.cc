@@ -87,7 +87,7 @@ void Port::send(ib::PacketPtr packet, Instant ready) {
   packet->is_to_group = ib::is_to_group(*packet);
   if (!up_) return drop(*packet, DropReason::kLinkDown);
   if (!carries(lane)) [[unlikely]] return drop(*packet, DropReason::kNotActive);
-  packet->passage = {.begin = ready, .end = kNever};
+  packet->forwarding = {.begin = ready, .end = kNever};
   packet->is_copy = packet->shares_claim = false;
   enqueue(std::move(packet), lane);
 }
@@ -96,7 +96,7 @@ void Port::forward(ib::PacketPtr packet, ArrivalTimes times, Instant ready, cons
   CHECK(up_);
   const ib::VirtualLane lane = packet->lrh.lane;
   const bool has_lifetime = lifetime_ > Duration(0) && lane != kManagementLane;
-  packet->passage = {.begin = ready,
+  packet->forwarding = {.begin = ready,
                      .end = has_lifetime ? times.head + lifetime_ : kNever};
   packet->is_copy = false;
   set_claim(*packet, claim);
@@ -114,7 +114,7 @@ void Port::enqueue(ib::PacketPtr&& packet, ib::VirtualLane lane) {
   CHECK(out_.has_lane(lane));
   CHECK(!has_credits_ || blocks_of(packet->sent_bytes) <= link_->flow_control().capacity());
   queued_.enter(packet->sent_bytes);
-  const bool at_once = out_.waiting() == 0 && packet->passage.input == 0;
+  const bool at_once = out_.waiting() == 0 && packet->forwarding.input == 0;
   const bool is_first = out_.push(std::move(packet), lane, engine_.now());
   show_queue(tracer_, id_, out_, lane);
   // Starting another lane's packet here would free room without informing its listener; that is left to the
@@ -204,7 +204,8 @@ void Port::set_pause_storm(std::uint8_t priorities) {
 
 const char* Port::pause_name() const {
   if (extras_ != nullptr && extras_->has_stormed) return "output: paused by the far end, which had a pause storm";
-  return buffer_->has_shared_memory() ? "output: paused by the far end, whose shared buffer is full" : "output: paused by the far end";
+  return buffer_->has_shared_memory() ? "output: paused by the far end, whose shared buffer is full"
+                                      : "output: paused by the far end";
 }
 
 void Port::set_watchdog(const WatchdogParams& params) {
@@ -300,10 +301,10 @@ void Port::mark_forward(ib::Packet& packet, ib::VirtualLane lane) {
   if (lane == kManagementLane || packet.is_frame || !has_credits_ || !marking.is_congested(out_.queued_bytes(lane))) return;
   std::uint32_t behind = 0;
   out_.visit(lane, [&](const ib::Packet& queued) {
-    if (queued.passage.begin <= engine_.now()) behind += queued.sent_bytes;
+    if (queued.forwarding.begin <= engine_.now()) behind += queued.sent_bytes;
   });
   if (!marking.is_congested(behind)) return;
-  const bool has_waited = engine_.now() > std::max(packet.passage.begin, link_->line().busy_until());
+  const bool has_waited = engine_.now() > std::max(packet.forwarding.begin, link_->line().busy_until());
   const std::uint32_t needed = blocks_of(packet.sent_bytes) + blocks_of(out_.first(lane).sent_bytes);
   const bool is_root = !has_waited && link_->credits(lane.value) >= needed;
   if (!marking.marks(packet.sent_bytes, is_root) || packet.bth.fecn) return;
@@ -332,9 +333,9 @@ std::uint32_t Port::credits(ib::VirtualLane lane) {
 
 Instant Port::eligible_at(ib::VirtualLane lane) {
   const ib::Packet& first = out_.first(lane);
-  Instant at = first.passage.begin;
-  if (first.passage.input != 0 && buffer_->limits_reads()) [[unlikely]] {
-    at = std::max(at, buffer_->next_read(PortNumber{first.passage.input}, engine_.now()));
+  Instant at = first.forwarding.begin;
+  if (first.forwarding.input != 0 && buffer_->limits_reads()) [[unlikely]] {
+    at = std::max(at, buffer_->next_read(PortNumber{first.forwarding.input}, engine_.now()));
   }
   if (lane == kManagementLane || (ignored_pauses_ >> lane.value & 1) != 0) return at;
   return link_->may_start(lane.value, blocks_of(first.sent_bytes), at);
@@ -403,7 +404,7 @@ void Port::start(ib::VirtualLane lane) {
       trail.add(std::max(trail.end(), resumed), {id_, peer_->pause_name(), TrailKind::kWaitFor, peer_->id().value});
     }
     trail.add(std::max(trail.end(), link_->line().busy_until()), {id_, "output: line busy"});
-    const bool may_wait_for_crossbar = packet->passage.input != 0 && buffer_->limits_reads();
+    const bool may_wait_for_crossbar = packet->forwarding.input != 0 && buffer_->limits_reads();
     if (has_credits_ && lane != kManagementLane && !may_wait_for_crossbar) {
       trail.add(engine_.now(), {id_, "output: credits of the far end", TrailKind::kWaitFor, peer_->id().value});
     }
@@ -427,7 +428,7 @@ void Port::start(ib::VirtualLane lane) {
 void Port::queue_copy(const ib::Packet& packet, ib::VirtualLane lane) {
   queued_.enter(packet.sent_bytes);
   auto copy = std::make_unique<ib::Packet>(packet);
-  copy->passage = {.begin = packet.passage.begin, .end = kNever};
+  copy->forwarding = {.begin = packet.forwarding.begin, .end = kNever};
   copy->is_copy = true;
   copy->shares_claim = false;
   out_.push_first(std::move(copy), lane, engine_.now());
@@ -561,10 +562,10 @@ void Port::prefetch_wake(int step) {
     if (first->next != nullptr) prefetch_lines(first->next, 0, 1);
     prefetch_flow_control();
   }
-  if (first->passage.input == 0) return;
-  if (step == 2) return buffer_->prefetch_input(PortNumber{first->passage.input});
+  if (first->forwarding.input == 0) return;
+  if (step == 2) return buffer_->prefetch_input(PortNumber{first->forwarding.input});
   // The ports of a switch share its buffer.
-  const Port& input = static_cast<const Port&>(buffer_->input(PortNumber{first->passage.input}));
+  const Port& input = static_cast<const Port&>(buffer_->input(PortNumber{first->forwarding.input}));
   if (step == 3) return input.prefetch();
   if (!input.connected()) return;
   if (step == 4) return input.peer_->prefetch();

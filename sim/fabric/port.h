@@ -275,7 +275,7 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   // Data that could start at `at` goes behind a frame that has been due since before. The pause timer sends the frame, when all
   // departures of the instant are known.
   bool is_behind_pause_frame(Instant at) const { return has_pauses_ && link_->pauses()->frame_due() < at; }
-  // The packet has its passage.
+  // The packet has its forwarding state.
   void enqueue(ib::PacketPtr&& packet, ib::VirtualLane lane);
   // When the first packet of a lane may start as far as it, the crossbar and flow control permit; kNever: not known yet.
   Instant eligible_at(ib::VirtualLane lane);

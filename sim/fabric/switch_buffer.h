@@ -64,12 +64,12 @@ struct BufferClaim {
 };
 // As queued packets carry it.
 inline BufferClaim claim_of(const ib::Packet& packet) {
-  return {PortNumber{packet.passage.input}, ib::VirtualLane{packet.passage.input_lane},
+  return {PortNumber{packet.forwarding.input}, ib::VirtualLane{packet.forwarding.input_lane},
           packet.shares_claim ? packet.shared_claim : BufferClaim::kAlone};
 }
 inline void set_claim(ib::Packet& packet, const BufferClaim& claim) {
-  packet.passage.input = claim.in.value;
-  packet.passage.input_lane = claim.lane.value;
+  packet.forwarding.input = claim.in.value;
+  packet.forwarding.input_lane = claim.lane.value;
   packet.shares_claim = claim.shared != BufferClaim::kAlone;
   if (packet.shares_claim) [[unlikely]] packet.shared_claim = claim.shared;
 }

@@ -127,7 +127,7 @@ struct UncopiedFlag {
 };
 
 // State that ports keep of a packet at a link. It waits in an output queue, or is on a line.
-struct Passage {
+struct ForwardingState {
   // On a line: the head of the packet arrives, and its last byte. In a queue: it may start, and its lifetime in the switch ends.
   Instant begin{}, end{};
   // On a line: failures of the link that the sender has counted (`sim/fabric/arrivals.h`).
@@ -140,7 +140,7 @@ struct alignas(64) Packet {
   // Ports read and write the first cache line at every link, up to `trail`, and switches also the second, up to `ethernet`:
   // kPacketLineBytes each.
   Packet* next = nullptr;  // in a PacketQueue
-  [[no_unique_address]] Passage passage;
+  [[no_unique_address]] ForwardingState forwarding;
   bool is_copy : 1 = false;  // made by a fault, and none of its victims
   // Its claim on a buffer ends with those of other copies (`shared_claim`).
   bool shares_claim : 1 = false;

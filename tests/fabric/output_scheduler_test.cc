@@ -15,7 +15,7 @@ OutputScheduler two_lanes(const ArbitrationTables& tables = {}) { return OutputS
 ib::PacketPtr ready_packet(std::uint32_t number, ib::VirtualLane lane, Instant ready) {
   ib::PacketPtr packet = make_packet(2, 64, number, lane.value);
   packet->sent_bytes = packet->wire_bytes();
-  packet->passage = {.begin = ready, .end = kNever};
+  packet->forwarding = {.begin = ready, .end = kNever};
   return packet;
 }
 

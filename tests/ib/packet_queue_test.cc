@@ -14,12 +14,12 @@ namespace {
 
 PacketPtr packet_at(std::int64_t ps, std::uint32_t number) {
   auto packet = std::make_unique<Packet>();
-  packet->passage.begin = instant_from_ps(ps);
+  packet->forwarding.begin = instant_from_ps(ps);
   packet->bth.psn = Psn{number};
   return packet;
 }
 
-Instant time_of(const Packet& packet) { return packet.passage.begin; }
+Instant time_of(const Packet& packet) { return packet.forwarding.begin; }
 
 std::vector<std::uint32_t> drained(PacketQueue& queue) {
   std::vector<std::uint32_t> numbers;
