@@ -6,7 +6,7 @@
 
 namespace verbatim {
 
-// What all trails of a message have in common.
+// State that all trails of a message share.
 struct Trail::Shared {
   TrailMessage message;
   Loss loss;

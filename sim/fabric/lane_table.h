@@ -1,4 +1,4 @@
-// Which lane packets of a service level leave a port by: the SLtoVLMappingTable (IBA 7.6.6). A port has one for all inputs, and
+// The lane by which packets of a service level leave a port: SLtoVLMappingTable (IBA 7.6.6). A port has one for all inputs, and
 // a switch may have others for pairs of ports (`Switch::set_lane_table`).
 #pragma once
 

@@ -68,7 +68,7 @@ class OutputScheduler {
   void visit(ib::VirtualLane lane, Visit visit) const {
     at(lane).queue.visit(visit);
   }
-  // Of the first waiting lane; null: none waits.
+  // First packet of the first waiting lane; null: none waits.
   const ib::Packet* first_waiting() const {
     return waiting_ == 0 ? nullptr : &first(ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(waiting_))});
   }

@@ -117,7 +117,7 @@ class Switch final : public PacketSink {
     return routes == nullptr ? routes_.get() : routes;
   }
 
-  // Who chooses among equally good outputs: on Ethernet instead of the hash, on InfiniBand within groups. Before the first event.
+  // Chooses among equally good outputs: on Ethernet instead of the hash, on InfiniBand within groups. Before the first event.
   void set_load_balancing(const LoadBalancing& params, Rng random) { balancer_ = std::make_unique<LoadBalancer>(params, random); }
 
   // Lanes of packets that come by `in` and leave by `out`, in place of the table of the output.

@@ -38,7 +38,7 @@ struct Node {
   std::vector<NodePort> ports;
   std::vector<std::uint8_t> forwarding;    // of a switch: port by LID; kNoPort, and beyond the end: none
   std::vector<PortSet> multicast;          // ports by multicast LID, from 0xc000 on
-  // Of a switch: lanes of service levels by input and output port, where these have been written; else those of the output.
+  // Lanes of service levels of a switch by input and output port, where these have been written; else those of the output.
   std::map<std::pair<std::uint8_t, std::uint8_t>, std::array<std::uint8_t, 16>> turn_lanes;
 
   bool is_switch() const { return info.type == mad::smp::NodeType::kSwitch; }
@@ -53,7 +53,7 @@ class NodeHardware {
  public:
   // The settings of a port have been written.
   virtual void on_port_set(std::uint8_t port) = 0;
-  // Of a switch: turn_lanes of a pair of ports.
+  // The turn_lanes of a pair of ports of a switch.
   virtual void on_turn_lanes_set(std::uint8_t in, std::uint8_t out) = 0;
   // Its tables of arbitration have been written.
   virtual void on_arbitration_set(std::uint8_t port) = 0;

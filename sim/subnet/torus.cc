@@ -349,7 +349,7 @@ class Grid {
     return "";
   }
 
-  // Of an output to another switch: what crosses the dateline of its dimension has the second lane. Behind a turn that is not in
+  // Packets that cross the dateline of a dimension to another switch have the second lane. Behind a turn that is not in
   // order of dimensions, which only paths around a failed switch have, the lanes are two others.
   void set_lanes(std::size_t number) {
     NodePlan& node = plan_.nodes[graph_.node(number)];

@@ -51,7 +51,7 @@ class FlowListener {
   ~FlowListener() = default;
 };
 
-// Of all flows of a run.
+// Shared by all flows of a run.
 struct FlowAccount {
   std::size_t unfinished = 0;  // those that are not done and not in the background, and message graphs
   FlowListener* listener = nullptr;

@@ -25,7 +25,7 @@ namespace verbatim::workload {
 class PoissonLoad {
  public:
   static constexpr std::size_t kMostConnections = 8;
-  // Of adapters.
+  // Indices of adapters.
   using Paths = std::function<FlowPaths(std::uint32_t poster, std::uint32_t peer)>;
 
   // Before the first event. `places` are all adapters, by number; they outlive the load's last event, and it

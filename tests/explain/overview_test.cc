@@ -87,7 +87,7 @@ TEST(RunOverview, one_that_is_cut_off_anywhere_is_refused) {
   }
 }
 
-// What is read of damaged bytes can be shown.
+// Whatever is read of damaged bytes can be shown.
 TEST(RunOverview, one_that_is_damaged_is_refused_or_shown) {
   const std::string whole = small_overview().bytes();
   Rng random(1, "overview");
@@ -241,7 +241,7 @@ TEST(OverviewPage, loads_add_up_to_what_an_incast_sends) {
   }
   EXPECT_GT(most, 0.98 * 8 * 256 * 1024) << "the switch to h0";
   EXPECT_LT(most, 1.15 * 8 * 256 * 1024) << "with headers";
-  // What waits before h0 is most of what the others send, and nothing waits at the port in the middle.
+  // Most bytes that the others send wait before h0, and none at the port in the middle.
   ASSERT_EQ(depths[0].size(), 2 * parts);
   std::uint64_t deepest = 0, middle = 0;
   for (std::size_t k = parts; k < 2 * parts; ++k) {

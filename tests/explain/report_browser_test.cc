@@ -154,7 +154,7 @@ TEST_F(ReportInBrowser, shows_where_an_incast_is_held_up) {
   EXPECT_EQ(browser_->errors(), "");
 }
 
-// What flows and collectives did is above the ladder: curves, percentiles, lanes, loads and queues by tier, and a group opens.
+// Flows and collectives are above the ladder: curves, percentiles, lanes, loads and queues by tier, and a group opens.
 TEST_F(ReportInBrowser, shows_flows_collectives_loads_and_queues_from_above) {
   std::ofstream(folder_.path() + "/tree.json") << R"({"name": "tree", "link_layer": "roce", "generate": {"shape": "leaf_spine", "rate": "100 Gbps", "hosts": 32, "hosts_per_leaf": 8, "spines": 2}})";
   std::ofstream(folder_.path() + "/traffic.json") << R"({"topology": "tree.json", "workloads": [

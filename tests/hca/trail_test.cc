@@ -234,7 +234,7 @@ TEST(TrailTest, an_unsignaled_message_is_explained_up_to_its_acknowledgement) {
   EXPECT_EQ(watcher.all[0].end_ps, acknowledged[0].time_ps);
 }
 
-// Of several losses the first since the last repetition has a name, and the place where it happened.
+// The first of several losses since the last repetition has a name, and the place where it happened.
 TEST(TrailTest, time_lost_names_the_buffer_or_link_that_lost_the_packet) {
   struct Case {
     ib::DropReason reason;

@@ -145,7 +145,7 @@ class OpenSmTorus : public OpenSm {
     return topology;
   }
 
-  // Of dump_fts: port by switch and host.
+  // Output of dump_fts: port by switch and host.
   static std::map<std::pair<std::string, std::string>, int> tables_of(const std::string& output) {
     std::map<std::pair<std::string, std::string>, int> tables;
     std::istringstream lines(output);

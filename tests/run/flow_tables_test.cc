@@ -72,7 +72,7 @@ std::int64_t sum_of_column(const std::vector<std::map<std::string, std::string>>
   return sum;
 }
 
-// What flows and links count adds up to what the run counts, and to look changes nothing.
+// Counts of flows and links add up to those of the run, and counting changes nothing.
 TEST(FlowTables, tables_of_flows_and_links_agree_with_the_run) {
   const support::TemporaryFolder folder;
   const std::string flows = folder.path() + "/flows.csv", links = folder.path() + "/links.csv";

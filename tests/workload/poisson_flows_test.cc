@@ -38,7 +38,7 @@ TEST(SizeDistributionTest, draws_have_the_distribution_and_its_mean) {
     }
     const double mean =
         static_cast<double>(std::accumulate(draws.begin(), draws.end(), std::uint64_t{0})) / kDraws;
-    // Of google-rpc the standard error is 5 %: few calls are thousands of times as long as most.
+    // The standard error of google-rpc is 5 %: few calls are thousands of times as long as most.
     EXPECT_NEAR(mean / static_cast<double>(distribution.mean()), 1, name == "google-rpc" ? 0.2 : 0.02);
   }
 }

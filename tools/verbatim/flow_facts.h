@@ -1,4 +1,4 @@
-// What happens to the packets of flows: which are sent again, which are marked, how long flow control holds
+// Packets of flows: which are sent again, which are marked, how long flow control holds
 // them up, and which switches they cross. It looks at every packet, so it is there only when somebody asks
 // (`run --flows`).
 #pragma once

@@ -1,4 +1,4 @@
-// What the hosts of collectives did over time, as blocks of the page of `verbatim report`.
+// Activity of the hosts of collectives over time, as blocks of the page of `verbatim report`.
 #pragma once
 
 #include "tools/verbatim/page_rows.h"

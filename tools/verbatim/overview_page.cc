@@ -43,7 +43,7 @@ Json curve_of(const std::vector<std::int64_t>& sorted) {
   }
   std::int64_t before = -1;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    // Of equal values the last.
+    // The last of equal values.
     if (i + 1 < places.size() && sorted[places[i + 1]] == sorted[places[i]]) continue;
     if (sorted[places[i]] == before) continue;
     before = sorted[places[i]];

@@ -60,7 +60,7 @@ void LinkCounts::write_table(std::FILE* file, config::Simulation& simulation,
     for (const auto& [from, to] : {std::pair(link.end_a, link.end_b), std::pair(link.end_b, link.end_a)}) {
       fabric::Port &near = port_of(simulation, from), &far = port_of(simulation, to);
       const ib::PortCounters& counters = near.counters();
-      // What ports count leaves the VCRC out, on Ethernet too.
+      // Counters of ports leave the VCRC out, on Ethernet too.
       const std::uint64_t bytes = counters.xmit_bytes + counters.xmit_packets * ib::kVcrcBytes;
       std::uint32_t queue = 0;
       for (std::uint32_t lane = 0; lane < near.operational_lanes(); ++lane)

@@ -28,13 +28,13 @@ struct RunOverview {
     bool is_good = true;                           // false: it has failed
     bool is_finished() const { return is_good && start_ps >= 0 && finish_ps >= start_ps; }
   };
-  // Of a collective: a computation, or a message that a rank sends or gets.
+  // Part of a collective: a computation, or a message that a rank sends or gets.
   struct Operation {
     enum class Kind : std::uint8_t { kSend, kReceive, kCompute };
     std::uint32_t rank = 0, peer = 0;  // peer: of a message, the other rank
     Kind kind = Kind::kSend;
     std::uint64_t bytes = 0;  // of a message
-    // Of a receive `from` is when its message was sent. to_ps -1: it has not ended.
+    // The `from` of a receive is when its message was sent. to_ps -1: it has not ended.
     std::int64_t from_ps = 0, to_ps = -1;
   };
   struct Graph {

@@ -23,7 +23,7 @@ class RunRecording final : public TraceSink, public FactObserver, public PacketO
     std::uint64_t states = kAll;  // of queue pairs, which do not count as records
     static constexpr std::uint64_t kAll = ~std::uint64_t{0};
   };
-  // Of a run without programs and with so many flows: enough to see how flows begin, and a page that is quick to look at.
+  // For a run without programs and with so many flows: enough to see how flows begin, and a page that is quick to look at.
   static Limits usual_limits(std::size_t flows) {
     constexpr std::size_t kManyFlows = 20'000;
     return {.records = flows > kManyFlows ? 200'000u : 1'000'000u, .states = 3 * kManyFlows};

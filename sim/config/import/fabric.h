@@ -32,7 +32,7 @@ struct Device {
   std::uint32_t device_id = 0;
   std::string description;
   std::vector<TableEntry> table;  // of a switch
-  // Of a switch whose buffers and queues the file describes; null: it does not.
+  // The buffers and queues of a switch, where the file describes them; else null.
   std::shared_ptr<const SonicValues> values;
   std::vector<std::string> cabled_ports;  // of such a switch, by name
 };

@@ -38,7 +38,7 @@ struct KnownLength {
   std::int64_t length_mm = 0;
   std::size_t line = 0;  // of the file that says so
 };
-// Of lines `a,b,length`, under a line of titles or not; # begins a comment. None: there are findings.
+// Reads lines `a,b,length`, with a line of titles or without; # begins a comment. None: there are findings.
 std::optional<std::vector<KnownLength>> read_lengths(std::string_view text, const std::string& path, Diagnostics& diagnostics);
 
 struct Defaults {
@@ -48,7 +48,7 @@ struct Defaults {
   std::string hca, switch_profile;  // empty: by device identifiers and rates
   std::string cpu = "cpu";
   std::vector<KnownLength> lengths;
-  // Of the profile that switches get whose file has values of its own; empty: they are left out of account. Files of profiles
+  // Name of the profile for switches whose file has values of its own; empty: they are left out of account. Files of profiles
   // are named by the stem.
   std::string switch_profile_text, profile_stem = "imported";
 };

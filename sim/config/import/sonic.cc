@@ -78,7 +78,7 @@ class SonicReader {
     diagnostics_.add(path, pointer, std::move(text), std::move(hint));
   }
 
-  // What is not taken as the files have it, each sentence once.
+  // Sentences about values that are not taken as the files have them, each once.
   void note_left_out() {
     std::map<std::string, std::vector<std::string>> switches;  // by sentence
     for (const auto& [name, one] : files_)

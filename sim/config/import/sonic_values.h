@@ -20,9 +20,9 @@
 namespace verbatim::config::imports {
 
 struct SonicValues {
-  // What differs from the profile of the device: objects of the keys of a profile. Empty: the file has no such tables.
+  // Differences from the profile of the device: objects of the keys of a profile. Empty: the file has no such tables.
   Json profile = Json::object();
-  // Of the lossless priority groups of a port, by its name.
+  // The lossless priority groups of a port, by its name.
   struct Headroom {
     std::uint64_t bytes = 0;  // of the largest
     std::uint32_t groups = 0;

@@ -39,7 +39,7 @@ void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) 
 }
 
 bool ReceivePipeline::fills_buffer(const ib::Packet& packet) {
-  // What is released at this instant serves heads that come later.
+  // Room that is released at this instant serves later packets.
   while (!releases_.empty() && releases_.front().when < adapter_.engine.now()) {
     held_bytes_ -= releases_.front().bytes;
     releases_.pop_front();

@@ -79,7 +79,7 @@ class ReceivePipeline final : public CacheClient {
   Adapter& adapter_;
   const bool looks_up_;  // misses are possible
   fabric::Port* port_ = nullptr;
-  // Of the receive buffer, if its filling makes notifications.
+  // Marking by the receive buffer, if its filling makes notifications.
   const std::uint32_t notify_bytes_;
   std::uint64_t held_bytes_ = 0;
   Ring<Release> releases_;  // of packets that have been executed, in the order of that

@@ -33,7 +33,7 @@ struct WorkloadSummary {
 struct CollectiveSummary {
   std::string name, what;  // "all-reduce by ring, 64 MiB, 256 hosts"
   std::uint64_t runs = 0, ended = 0;
-  // Of the runs that have ended: median and longest time, medians of the least possible time and of the bus bandwidth, in bytes a
+  // Over runs that have ended: median and longest time, medians of the least possible time and of the bus bandwidth, in bytes a
   // second as nccl-tests computes it; nullopt: there is none.
   std::optional<std::uint64_t> time_ps, longest_ps, ideal_ps, bus_bandwidth;
 };

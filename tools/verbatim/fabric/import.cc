@@ -66,7 +66,7 @@ void check_defaults(const ImportOptions& options, config::Diagnostics& diagnosti
     diagnostics.add("--rate", "", config::in_quotes(options.rate) + " " + problem, hint);
 }
 
-// Of the profile of switches for which files have values of their own; empty: it is not found, as the topology's check says.
+// Name of the profile of switches for which files have values of their own; empty: it is not found, as the topology's check says.
 std::string switch_profile_text(const std::string& reference) {
   for (const std::string& folder : profile_folders()) {
     for (const std::string& path : {folder + "/" + reference + ".json", reference}) {

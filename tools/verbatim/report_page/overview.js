@@ -177,7 +177,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
       return list;
     };
     const busy = (at) => Math.max(lanes.sends[at], lanes.gets[at]);
-    // Single messages where they can be told apart.
+    // Single messages where they can be distinguished.
     const drawSingle = (body, lane, high) => {
       if (!line.operations || width * charts.kRoom / time.span() < 6) return false;
       const kMost = 4000, top = hasCompute ? high / 2 : 1;

@@ -405,7 +405,7 @@
     }));
   };
 
-  // What flows and collectives did is above the packets, which of a long run are a part.
+  // Flows and collectives are above the packets, of which a long run shows a part.
   const over = data.overview, hasTraffic = over && (over.flows || over.collectives.length);
   if (hasTraffic) document.querySelector("main").before(...["collectives-part", "flows-part", "loads-part", "depths-part"].map(id));
   if (over && over.is_part) {
