@@ -198,36 +198,37 @@ int dispatch(int argc, char** argv) {
   app.footer(exit_code_footer());
   app.get_formatter()->column_width(28);
 
-  RunOptions run_options;
+  // Static: the stack that the caller allows may be small, and a limit is reported by make_plan() far below.
+  static RunOptions run_options;
   add_run(app, run_options);
-  NewOptions new_options;
+  static NewOptions new_options;
   add_new(app, new_options);
-  ImportOptions import_options;
+  static ImportOptions import_options;
   add_import(app, import_options);
 
-  ExploreOptions explore_options;
+  static ExploreOptions explore_options;
   add_explore(app, explore_options);
-  ReplayOptions replay_options;
+  static ReplayOptions replay_options;
   add_replay(app, replay_options);
-  ShellOptions shell_options;
+  static ShellOptions shell_options;
   add_shell(app, shell_options);
-  AttachOptions attach_options;
+  static AttachOptions attach_options;
   add_attach(app, attach_options);
-  ShrinkOptions shrink_options;
+  static ShrinkOptions shrink_options;
   add_shrink(app, shrink_options);
-  LadderVerbOptions ladder_options;
+  static LadderVerbOptions ladder_options;
   add_ladder(app, ladder_options);
-  LabOptions lab_options;
+  static LabOptions lab_options;
   add_lab(app, lab_options);
-  GradeOptions grade_options;
+  static GradeOptions grade_options;
   add_grade(app, grade_options);
-  ExplainOptions explain_options;
+  static ExplainOptions explain_options;
   add_explain(app, explain_options);
-  ReportOptions report_options;
+  static ReportOptions report_options;
   add_report(app, report_options);
-  CompareOptions compare_options;
+  static CompareOptions compare_options;
   add_compare(app, compare_options);
-  SweepOptions sweep_options;
+  static SweepOptions sweep_options;
   add_sweep(app, sweep_options);
   std::string good, bad;
   CLI::App* bisect_verb = app.add_subcommand("bisect", "Name the decision that makes the difference between two replay files");
@@ -236,7 +237,7 @@ int dispatch(int argc, char** argv) {
   AnswerStyle bisect_style;
   add_answer(bisect_verb, bisect_style);
 
-  CheckOptions check_options;
+  static CheckOptions check_options;
   CLI::App* check_verb =
       app.add_subcommand("check", "Check topologies, scenarios and profiles, or this machine");
   check_verb->add_option("file", check_options.files, "files to check; what each is follows from its content")->type_name("");
@@ -249,14 +250,14 @@ int dispatch(int argc, char** argv) {
   CLI::App* doctor_verb = app.add_subcommand("doctor", "Check whether this machine or container can run simulations (check --host)");
   add_answer(doctor_verb, check_options.style);
 
-  DescribeOptions describe_options;
+  static DescribeOptions describe_options;
   CLI::App* describe_verb = app.add_subcommand("describe", "Describe a topology: hosts, addresses, links, routes");
   describe_verb->add_option("topology", describe_options.topology, "topology file")->type_name("")->required();
   describe_verb->add_option("--picture", describe_options.picture, "write a picture (SVG) to this file instead: switches in layers above the hosts")->type_name("FILE");
   describe_verb->add_option("--dot", describe_options.dot, "write all hosts, switches and cables to this file instead, for Graphviz (DOT)")->type_name("FILE");
   add_answer(describe_verb, describe_options.style);
 
-  WorkloadOptions workload_options;
+  static WorkloadOptions workload_options;
   CLI::App* workload_verb = app.add_subcommand("workload", "Say what the flows and workloads of a scenario ask of its fabric");
   workload_verb->add_option("scenario", workload_options.file, "scenario file")->type_name("")->required();
   add_answer(workload_verb, workload_options.style);
