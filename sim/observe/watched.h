@@ -1,4 +1,4 @@
-// A part of a run for an observer that would be too large for the whole: some components, some span of time.
+// Limits an observer to some components and a span of time, where the whole run would be too large.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ struct WatchSet {
   }
 };
 
-// Hands on records, facts and lines of the set; each to an observer that outlives this, or to nobody.
+// Passes on the records, packets, facts and lines that are in the set, each to its observer (nullptr: none).
+// The set and the observers outlive *this.
 class Watched final : public TraceSink, public PacketObserver, public FactObserver, public TraceWords {
  public:
   struct Observers {
     TraceSink* records = nullptr;
     PacketObserver* packets = nullptr;
     FactObserver* facts = nullptr;
-    TraceWords* words = nullptr;
+    TraceWords* words = nullptr;  // not from the tracer: whoever writes lines calls add()
   };
   Watched(const WatchSet& set, const Observers& to) : set_(set), to_(to) {}
 
@@ -40,7 +41,7 @@ class Watched final : public TraceSink, public PacketObserver, public FactObserv
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override {
     if (has(record)) to_.records->on_record(record, bytes);
   }
-  // A packet is where its link's end is.
+  // `port`: the component at whose end of a link the packet is. The record may be of another component.
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override {
     if (set_.has(port, record.time_ps)) to_.packets->on_packet(record, packet, port);
   }

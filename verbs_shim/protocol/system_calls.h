@@ -36,14 +36,14 @@ enum class CallTraits : std::uint32_t {
   kNone = 0,
 
   // Threads that the call affects. A call with one of these traits may be executed before earlier calls of
-  // other hosts (sim/supervisor/kernel/kernel_ahead.cc); a call with none affects any thread. None: calls
-  // that create or end processes, that assign numbers unique in the run (TCP connections), that may start a
-  // timer due at once, and calls by which programs wait.
+  // other hosts (sim/supervisor/kernel/kernel_ahead.cc). A call without one may affect any thread, for
+  // example one that creates or ends processes, assigns numbers unique in the run (TCP connections), may
+  // start a timer due at once, or only waits (poll, nanosleep).
   kOfCaller = 1u << 0,      // only the calling process
   kOfFile = 1u << 1,        // users of the file that is the first argument
   kOfTwoFiles = 1u << 2,    // users of the files that are the first two arguments
   kOfUnixSocket = 1u << 3,  // users of the first argument, if it is an AF_UNIX socket
-  kOfFutex = 1u << 4,       // for FUTEX_WAKE, waiters on a futex of the host
+  kOfFutex = 1u << 4,       // FUTEX_WAKE: waiters on a futex of the host; other operations: any thread
   kConcerns = kOfCaller | kOfFile | kOfTwoFiles | kOfUnixSocket | kOfFutex,
 
   // Answered without a trap (replaced_calls.h).
@@ -54,16 +54,16 @@ enum class CallTraits : std::uint32_t {
   kEmptyAtOnce = 1u << 7,    // 0, with a zero timeout as last argument
   kSleep = 1u << 8,          // 0, from a relative sleep
 
-  // Events that end a blocked call early, see signal(7).
+  // Events after which a blocked call may be failed with EINTR (kernel_failing.cc), see signal(7).
   kEndedByHandler = 1u << 9,  // a signal handler installed without SA_RESTART
-  kEndedByStop = 1u << 10,    // also a stop signal
+  kEndedByStop = 1u << 10,    // such a handler or a stop signal; kEndedByHandler is then not set
 
   // Waiting programs repeat the call, and no answer adds information: consecutive calls are one line of
   // --calls.
   kOnlyAsks = 1u << 11,
 
   kFree = 1u << 12,    // takes no virtual time
-  kUnseen = 1u << 13,  // recorded only if it fails
+  kUnseen = 1u << 13,  // recorded only if its result is not 0
 
   // Index of the argument with the close-on-exec flag for new descriptors: O_CLOEXEC, or MSG_CMSG_CLOEXEC
   // with kMessage.
@@ -89,7 +89,7 @@ struct SystemCall {
   CallClass call_class;
   std::int16_t refusal;  // errno of a refused call
   CallTraits traits;
-  const char* letters;     // one for each argument
+  const char* letters;     // format of each argument, see system_call_table.h
   std::uint8_t arguments;  // number of arguments
 
   // True if the call has at least one of `some`.
@@ -135,12 +135,13 @@ struct SystemCallTable {
 };
 inline constexpr SystemCallTable kSystemCalls;
 
+// A number beyond the table has its last row, which is no call.
 constexpr const SystemCall& system_call(std::uint64_t number) {
   constexpr const SystemCall* kRows = kSystemCalls.rows;
   return kRows[number < kSystemCallLimit ? number : kSystemCallLimit - 1];
 }
 
-// Rows ascend by number, and no row contradicts itself.
+// True if the row does not contradict itself.
 constexpr bool is_sound(const SystemCall& row) {
   using enum CallTraits;
   const bool is_answered = row.call_class != CallClass::kPassing && row.call_class != CallClass::kByArgument &&
@@ -153,6 +154,7 @@ constexpr bool is_sound(const SystemCall& row) {
          (!row.has(kOfTwoFiles) || is_descriptor(1)) && (row.call_class != CallClass::kByDescriptor || is_descriptor(0)) &&
          (!row.has(kEmptyAtOnce | kEmptyIfEagain) || row.has(kEndedByHandler | kEndedByStop));
 }
+// True if the rows ascend by number and are sound, and no runtime call has the number of a system call.
 constexpr bool are_rows_sound() {
   std::int64_t last = -1;
   bool are_sound = true;

@@ -44,7 +44,7 @@ class OwnFiles {
     if (own.number == 0) own.number = ++last_number_;
     return own;
   }
-  // For a file that was just created: a new number, owned by root.
+  // For a file that was just created: a new number. Its owners are root until the caller sets others.
   OwnFile& make(const MachineFile& file) {
     files_.erase(file);
     return meet(file);
@@ -61,7 +61,7 @@ struct HostKernel {
 
   HostPaths paths;
   OwnFiles own_files;
-  std::uint64_t files_numbered = 0;   // number of files without a path that have an inode number
+  std::uint64_t files_numbered = 0;   // last inode number assigned to a file without a path
   std::shared_ptr<VirtualTree> tree;  // nullptr: not yet used
   std::map<unsigned, std::weak_ptr<Terminal>> terminals;  // by number
   HugePagePool huge_pages;

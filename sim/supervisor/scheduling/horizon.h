@@ -15,12 +15,12 @@
 //                                        itself
 //   an event of another adapter          wire latency, the receive check, then as an event of this adapter
 //   any other event of the fabric        as an event of this adapter
-//   a thread or program start elsewhere  the doorbell, the packet processing of that adapter (no WQE
-//                                        fetch: a WQE may be pushed), then as an event of another adapter.
+//   resumption of a thread, or start of  the doorbell, the packet processing of that adapter (no WQE
+//   a program, on another host           fetch: a WQE may be pushed), then as an event of another adapter.
 //                                        No doorbell while the thread is in a command. Two calls more
-//                                        before a program of that host has opened a device. At most the
-//                                        latency of the management network, and exactly that before a
-//                                        program of this host has opened a device.
+//                                        before a program of that host has opened a device. The sum is at
+//                                        most the latency of the management network, and exactly that
+//                                        before a program of this host has opened a device.
 //   another thread of this host          0 (it may share memory)
 //   the management network               0
 // Each doorbell of the thread itself lowers its horizon to RegionHeader::own_effect_ps after the doorbell;
@@ -42,14 +42,14 @@ namespace verbatim::supervisor {
 
 class Horizon {
  public:
-  // Assigns source ids to threads from `first_thread` on, in the order of their creation.
+  // `network_latency`: of the management network. `first_thread`: the id that add_thread() returns first.
   Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, Duration network_latency, std::uint32_t first_thread);
 
   ComponentId add_thread(std::size_t host);
   // A program of the host has opened a device: from this call on the host can send, and receive from other
   // hosts.
   void note_use_of_adapter(std::size_t host);
-  // Type of the thread's next event: a command reaches its adapter at once, anything else through a doorbell.
+  // `is_command`: the thread's next event is a command, which reaches its adapter at once, without doorbell.
   void note_command(ComponentId thread, bool is_command);
 
   struct Bounds {
@@ -61,13 +61,14 @@ class Horizon {
   // which the next thread or program of this host resumes or starts, if the caller knows it: most events of
   // the other threads, of which there may be thousands, need no visit then.
   Bounds of(std::size_t host, const host::ProgramMemory& memory, std::optional<Instant> own, Instant limit);
-  // Upper bound of a horizon's distance behind an event of another host's adapter or of the fabric.
+  // On a host with an adapter, a horizon is at most this long after the next event of the fabric or another
+  // host.
   Duration furthest_lead() const;
   // RegionHeader::own_effect_ps of a process on `host`.
   Duration own_effect(std::size_t host) const { return latencies_[host].mmio + latencies_[host].to_memory; }
 
  private:
-  // Longest distance of a horizon: a thread that never waits still returns its token.
+  // Longest time from now to a horizon: a thread that never waits still returns its token.
   static constexpr Duration kFarthest{100'000'000'000};
 
   Instant earliest_effect(std::size_t host, std::optional<Instant> own, Instant limit) const;
@@ -80,8 +81,8 @@ class Horizon {
     Duration mmio;          // least latency from CPU to adapter
     // Least latency from a doorbell or command at the adapter to the first bit of its packet.
     Duration from_adapter;
-    Duration before_use;    // additional latency until a program of the host has opened a device
-    // Least latency from the first bit of another host to the end of the receive check here.
+    Duration before_use;    // added to `from_adapter`; zero once a program of the host has opened a device
+    // Least latency from the first bit that another host sends to the end of the receive check here.
     Duration over_wire;
     bool is_used = false;   // a program of the host has opened a device
   };
@@ -95,9 +96,9 @@ class Horizon {
   const Duration network_latency_;
   std::uint32_t first_thread_;
   std::vector<Latencies> latencies_;  // by host
-  Duration least_from_program_ = kFarthest;
+  Duration least_from_program_ = kFarthest;  // least `from_adapter` of all hosts
   std::vector<int> adapter_host_;         // by component: index of the host that has this adapter, or -1
-  std::map<std::uint32_t, std::size_t> host_of_;  // by component of the host that starts its programs
+  std::map<std::uint32_t, std::size_t> host_of_;  // by HostSpec::component
   std::vector<KnownThread> threads_;
   std::vector<host::TouchedBytes> touched_;  // scratch space of plan_touches()
 };

@@ -72,7 +72,7 @@ class Growth final : public Observer {
   bool follow(const Instruction& instruction, const MachineState& state, std::uint64_t address) override;
   Reason reason() const { return reason_; }
 
-  // A call was skipped that destroys the registers in `mask` (by number) and all flags.
+  // A call was skipped that destroys the registers in `mask` (by number), all flags and vector registers.
   void forget(std::uint16_t mask);
 
   // A value `now` with this `step` was written other than by an instruction. Limits turns() to those in which
@@ -89,7 +89,7 @@ class Growth final : public Observer {
     std::uint64_t units_per_second = 0;
     Range whole;  // the value shown
   };
-  // Sets two 4-byte registers to the low and the high half of a counter.
+  // Sets two 4-byte registers to the low and the high half of a counter; the 8 bytes at `address` to a time.
   bool set_counter(unsigned low, unsigned high, const Reading& reading);
   bool set_time(std::uint64_t address, const Reading& reading);
   bool set_register(unsigned index, unsigned size, const Range& range);
@@ -98,17 +98,17 @@ class Growth final : public Observer {
   // replaces the registers by bounds.
   void settle_rests();
 
-  // The paths of a jump are followed one after the other. A cell that one of them reads first is also read
-  // first for the others (take_over).
+  // The paths of a jump are followed one after the other. A cell that one of them reads before it writes it
+  // counts as read by the others too: take_over() adds it and the limit of turns() to the state at the jump.
   void begin_way() { ++ways_; }
   void end_way() { --ways_; }
   void take_over(const Growth& way);
-  // Contents of memory that a path has stored.
+  // Contents of the ranges `stores`, which the paths have stored; empty if one is unknown.
   struct Content;
   std::vector<Content> contents(const std::vector<MemoryRange>& stores);
   // Merges the state of the other path, `there`, into that of this path, `here`. `mine` and `others` are the
-  // contents of the same memory. Differing values become bounds, or unknown. False: bounds cannot be
-  // computed.
+  // contents of the same memory. Differing values become bounds. Registers without bounds become unknown.
+  // False: bounds of memory cannot be computed.
   bool join(Growth& other, const MachineState& there, MachineState& here, const std::vector<Content>& mine,
             const std::vector<Content>& others);
   // Whether a condition had either outcome, which Horizon::goes_both_ways permits.
@@ -140,8 +140,8 @@ class Growth final : public Observer {
   }
   // The proof holds for turns 0 to turns().
   std::uint64_t turns() const { return turns_ < horizon_ || horizon_ == 0 ? turns_ : horizon_; }
-  // The lowest number of turns for which a rule held before bounds replaced it; kEveryTurn: no rule was
-  // replaced.
+  // The lowest number of turns for which the rule of an instruction held before bounds replaced it;
+  // kEveryTurn: none was replaced. Registers replaced by settle_rests() are not counted.
   std::uint64_t turns_by_rule() const { return turns_by_rule_; }
 
   // The growth of a register of `size` bytes as that of an 8-byte register. Limits turns().
@@ -158,7 +158,7 @@ class Growth final : public Observer {
     std::uint64_t now = 0, step = 0;
   };
   enum class FlagsOf : std::uint8_t { kNothing, kDifference, kSum };
-  // Half of a counter reading in a register.
+  // Half of a counter reading in a register. kHighInPlace: the high half, shifted left by 32 bits.
   enum class Part : std::uint8_t { kNone, kLow, kHigh, kHighInPlace };
   // Bounds of a value: of an integer, or of a floating-point number.
   struct Bounds {
@@ -294,6 +294,7 @@ class Growth final : public Observer {
   bool write_register(unsigned index, unsigned size, std::uint64_t step);
   bool load(std::uint64_t address, unsigned size, Value& value);
   bool store(std::uint64_t address, unsigned size, std::uint64_t step);
+  // Keep the bytes of a cell that a store of `size` bytes at `address` does not overwrite (no Rest).
   bool keep_rest(const GrowingCell& of, std::uint64_t address, unsigned size);
   void keep_rest(std::uint64_t at, Bounds of, std::uint64_t address, unsigned size);
   void keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from);

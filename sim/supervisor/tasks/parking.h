@@ -57,32 +57,32 @@ struct Parked {
   std::vector<PolledQueue> queues;
   // kPoll: files of the system calls in the turn that find nothing; a change of one wakes the thread.
   std::vector<VirtualFilePtr> files;
-  std::uint32_t known_calls = 0;  // where these calls are made, see known_places()
+  std::uint32_t known_calls = 0;  // mask of the stored answers of these calls, see known_places()
   // Bytes whose change wakes the thread, with their expected values.
   std::vector<spin::ByteRun> watched;
   // kPoll: the proof of the loop.
   std::shared_ptr<const spin::PollLoopProof> proof;
   // `proof` if values grow or clocks are read, else nullptr.
   std::shared_ptr<const spin::PollLoopProof> growing;
-  // First value of `watched`, saved when show() first changes it (loops with clocks).
+  // `watched` as it was when the thread was parked; saved when show() first changes it (loops with clocks).
   std::vector<spin::ByteRun> as_parked;
   std::int64_t most_looks = 0;  // the thread resumes with this look at the latest; 0: no limit
   bool is_shown = false;        // show() is writing memory
   std::uint64_t epoch = 0;      // ProcessMemory::epoch() when the thread was parked
-  // kSpin: an instruction of the loop, and the address that it presumably waits for: one that it reads
-  // outside of its own stack frames.
+  // kSpin: an instruction of the loop, and the address that it presumably waits for: the first that it reads
+  // outside of its own stack frames, or else the first that it reads.
   std::uint64_t code = 0, awaited = 0;
-  std::vector<spin::MemoryRange> written;  // bytes written since, if the list is complete
+  std::vector<spin::MemoryRange> written;  // either kind; complete if the epoch grew by its size
 
   bool reads_clocks() const { return growing != nullptr && growing->period_ps != 0; }
-  // Time of a look, and number of the first look at or after `when`, at least 1. Look 0 is at `since`.
+  // kPoll: time of a look, and number of the first look at or after `when`, at least 1. Look 0 is at `since`.
   Instant time_of(std::int64_t look) const;
   std::int64_t look_due(Instant when) const;
   std::int64_t turn_of(std::int64_t look) const { return look / static_cast<std::int64_t>(looks.size()); }
   // First look of the turn that contains `look`.
   std::int64_t beginning(std::int64_t look) const { return turn_of(look) * static_cast<std::int64_t>(looks.size()); }
 
-  // Before the thread is parked: writes the bytes that whole turns leave in memory.
+  // Before a thread with `growing` is parked: writes the bytes that whole turns leave in memory.
   void start(ProcessMemory& memory) const;
   // Writes to memory the values at the time of the look.
   void show(ProcessMemory& memory, std::int64_t look);
@@ -92,10 +92,10 @@ struct Parked {
   spin::ByteRun at_turn(spin::ByteRun run, std::int64_t look) const;
   // True if the turn of the look reads or writes one of the bytes between its first poll and the look.
   bool touches_before(std::int64_t look, const spin::MemoryRange& bytes) const;
-  // The process's memory was written.
+  // The process's memory was written: adds the range to `written`, up to a limit.
   void note_write(std::uint64_t address, std::uint64_t length);
   // True if all bytes that the turn of the look reads and writes before the look are known to be as when the
-  // thread was parked.
+  // thread was parked. False if `growing` is set or `written` is incomplete.
   bool is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const;
   // True if skipped turns may change a byte of `runs`.
   bool changes(std::span<const spin::ByteRun> runs) const;
@@ -125,11 +125,13 @@ class LoopAnalyst {
   LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops, std::span<const spin::MemoryRange> interposed);
   ~LoopAnalyst();
 
-  // The thread is at the entry of a poll that finds nothing. `registers` is from its slot.
+  // The thread is at the entry of a poll that finds nothing. `registers` is from its slot. If nullopt is
+  // returned, polls_to_pass() is the number of polls until the next call.
   std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], const SeenPoll& seen,
                                   const Thread::KnownCalls& known);
-  // The thread was poked (`jump` is 0) or trapped at `jump`, the backward jump of its loop. If the loop is
-  // proven, the thread's saved registers and memory are set to the canonical state.
+  // The thread was poked (interrupted while it computed; `jump` is 0) or trapped at `jump`, the backward jump
+  // of its loop. If the loop is proven, the thread's saved registers and memory are set to the state of
+  // SpinProof::canonical.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base, std::uint64_t jump);
   // The thread is at the entry of a clock function at `now`, in a series of reads that began at `row_began`.
   // Returns its effects until the next read, or nullopt if they cannot be predicted.
@@ -138,16 +140,16 @@ class LoopAnalyst {
   std::optional<spin::ClockStep> follow_clock(const Thread& thread, const spin::Registers& at_entry, Instant now,
                                               Instant row_began);
   void write_followed();
-  // The thread's poll is about to return failed completions. Returns the answer to Request::kFailedPoll:
-  // whether the thread uses fields that are undefined in them.
+  // The thread's poll is about to return failed completions. Returns the answer to Request::kFailedPoll, a
+  // FieldUseAnswer: the next instruction that uses a field undefined in them. 0: none was found.
   std::int64_t use_of_failed(const protocol::ThreadSlot& slot);
   // The thread spins, with its registers saved at `context_address`, and is about to resume because an
   // adapter has placed the bytes `placed`. Returns the address of an instruction that reads bytes of `placed`
-  // that its loop does not read, before a call out of its file; 0: none was found.
+  // that its loop does not read, before a call out of its file. 0: none found, or the loop has no try left.
   std::uint64_t read_beside(std::uint64_t context_address, std::uint64_t fs_base, const Parked& parked,
                             const spin::MemoryRange& placed);
-  // False if follow_clock() recently failed at this place, for the first read there. note_followed() reports
-  // the result.
+  // Asked before the first read of a series at this place. False for a number of calls after follow_clock()
+  // failed for such a read, which note_followed() reports; the number doubles with each failure.
   bool may_follow_clock(std::uint64_t place);
   void note_followed(std::uint64_t place, bool in_vain);
   // `polls` polls have passed or were skipped while the thread was parked. Proofs may cost that much effort.
@@ -163,8 +165,8 @@ class LoopAnalyst {
   // processes, cold caches make even a few calls as long as the usual period.
   static unsigned first_poke_backoff() { return 1U << kFirstBackoff; }
 
-  // After poll_loop() returned nothing: number of polls to pass before the next analysis. Zero if the loop
-  // could be parked once every poll of its turn was seen. The number grows while proofs fail.
+  // After poll_loop() returned nullopt: number of polls to pass before its next call. Zero if the loop is
+  // proven, but the device of a polled queue is unknown until its poll is seen. Grows while proofs fail.
   std::uint32_t polls_to_pass() const { return polls_to_pass_; }
 
   struct Counts {
@@ -206,11 +208,11 @@ class LoopAnalyst {
   std::uint32_t polls_to_pass_ = 0;
   unsigned wants_ = 0;     // consecutive analyses in which a polled device was unknown
   unsigned failures_ = 0;  // consecutive failed analyses
-  unsigned far_polls_ = 0;  // polls of the last proven turn of many polls; 0: none
+  unsigned far_polls_ = 0;  // fewest polls of a proven turn of many polls; 0: none
   bool has_far_times_ = true;  // spin::Limits::far_times
   bool may_be_far_ = false;  // recent refusals suggest a turn of many polls
   unsigned few_turns_ = 0;  // consecutive refusals because the loop does something else after a few turns
-  std::uint32_t polls_to_skip_ = 0;  // polls to pass until that deviation
+  std::uint32_t polls_to_skip_ = 0;  // polls to pass until the loop does something else
   unsigned turn_steps_;  // instruction limit for a turn of few polls
   unsigned short_polls_ = 1;  // polls of the last proven turn of few polls, else 1
   std::int64_t credit_;  // instructions available for turns of many polls
