@@ -70,7 +70,7 @@ std::vector<std::size_t> content_order(const workload::Traffic& traffic) {
   return order;
 }
 
-// The delay of background flows, chosen once for each adapter that sends some.
+// Delays of background traffic, chosen once for each adapter that sends some.
 class BackgroundPhases {
  public:
   explicit BackgroundPhases(Simulation& simulation) : simulation_(simulation) {}
@@ -138,6 +138,7 @@ std::vector<const workload::PoissonLoad*> add_loads(Simulation& simulation, cons
                                                     workload::Workload& workload) {
   std::vector<const workload::PoissonLoad*> loads;
   if (traffic.loads.empty()) return loads;
+  BackgroundPhases phases(simulation);
   std::vector<hca::Endpoint*> places;
   for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) places.push_back(&simulation.endpoint(i));
   for (const workload::LoadPlan& plan : traffic.loads) {
@@ -146,7 +147,9 @@ std::vector<const workload::PoissonLoad*> add_loads(Simulation& simulation, cons
       hca::Endpoint &here = simulation.endpoint(poster), &there = simulation.endpoint(peer);
       return workload::FlowPaths{path_to(simulation, here, there, kind), path_to(simulation, there, here, kind)};
     };
-    loads.push_back(&workload.add_load(simulation.engine(), plan, kind, places, paths));
+    std::vector<Duration> of_members;
+    for (const std::uint32_t member : plan.members) of_members.push_back(phases.of(member));
+    loads.push_back(&workload.add_load(simulation.engine(), plan, kind, places, paths, of_members));
   }
   return loads;
 }

@@ -7,19 +7,22 @@ namespace verbatim::workload {
 using ib::WcStatus;
 
 PoissonLoad::PoissonLoad(Engine& engine, const LoadPlan& plan, const FlowKind& kind,
-                         std::vector<hca::Endpoint*> places, Paths paths)
+                         std::vector<hca::Endpoint*> places, Paths paths, const std::vector<Duration>& phases)
     : engine_(engine), plan_(plan), kind_(kind), places_(std::move(places)), paths_(std::move(paths)) {
-  for (std::uint32_t member = 0; member < plan.members.size(); ++member) senders_.emplace_back(*this, member);
+  for (std::uint32_t member = 0; member < plan.members.size(); ++member) senders_.emplace_back(*this, member, phases[member]);
 }
 
-PoissonLoad::Sender::Sender(PoissonLoad& of, std::uint32_t number)
+PoissonLoad::Sender::Sender(PoissonLoad& of, std::uint32_t number, Duration phase)
     : load(of),
       member(number),
+      start(of.plan_.start + phase),
       clock(of.plan_.arrivals(), of.plan_.sizes, number),
       timer(Timer::of<&Sender::on_arrival>(of.engine_, of.places_[of.plan_.members[number]]->component(),
                                            EventClass::kStage, this)) {
-  timer.schedule_at(instant_from_ps((of.plan_.start + clock.next_start()).count()));
+  await_next();
 }
+
+void PoissonLoad::Sender::await_next() { timer.schedule_at(instant_from_ps((start + clock.next_start()).count())); }
 
 void PoissonLoad::Sender::on_arrival() {
   const PoissonFlow flow = clock.take();
@@ -27,13 +30,11 @@ void PoissonLoad::Sender::on_arrival() {
   Connection& connection = load.connection(from, to);
   connection.waiting.push_back({load.arrivals_.size(), flow.bytes});
   FlowPlan plan{.from = from, .to = to, .kind = load.plan_.kind, .bytes = flow.bytes};
-  plan.start = load.plan_.start + flow.start;
+  plan.start = start + flow.start;
   load.arrivals_.push_back({.plan = plan});
   connection.post_all();
-  timer.schedule_at(instant_from_ps((load.plan_.start + clock.next_start()).count()));
+  await_next();
 }
-
-std::uint32_t PoissonLoad::depth() const { return kind_.depth; }
 
 // An idle one, else a new one, else the one with the fewest flows.
 PoissonLoad::Connection& PoissonLoad::connection(std::uint32_t from, std::uint32_t to) {
@@ -48,7 +49,7 @@ PoissonLoad::Connection& PoissonLoad::connection(std::uint32_t from, std::uint32
   hca::Endpoint &poster = *places_[here], &peer = *places_[there];
   Connection& made = connections_.emplace_back(*this, poster);
   FlowPaths paths = paths_(here, there);
-  made.end = poster.add_source(made, std::min(kind_.depth, poster.profile().max_qp_wr));
+  made.end = poster.add_source(made, made.depth());
   paths.there.peer = peer.add_source(peer_, 1);
   paths.back.peer = made.end;
   poster.connect_source(made.end.number, paths.there);
@@ -59,8 +60,7 @@ PoissonLoad::Connection& PoissonLoad::connection(std::uint32_t from, std::uint32
 
 void PoissonLoad::Connection::post_all() {
   std::uint32_t count = 0;
-  const std::uint32_t room = std::min(load.kind_.depth, poster.profile().max_qp_wr);
-  while (!waiting.empty() && posted.size() < room) {
+  while (!waiting.empty() && posted.size() < depth()) {
     Waiting& first = waiting.front();
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(first.unposted, load.kind_.message_bytes));

@@ -5,6 +5,7 @@
 // kMostConnections between two ends all busy, flows wait behind each other.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -29,9 +30,10 @@ class PoissonLoad {
   using Paths = std::function<FlowPaths(std::uint32_t poster, std::uint32_t peer)>;
 
   // Before the first event. `places` are all adapters, by number; they outlive the load's last event, and it
-  // theirs. The plan and its kind outlive the load.
+  // theirs. The plan and its kind outlive the load. `phases`: by how much the flows of each member arrive later
+  // than the plan says.
   PoissonLoad(Engine& engine, const LoadPlan& plan, const FlowKind& kind, std::vector<hca::Endpoint*> places,
-              Paths paths);
+              Paths paths, const std::vector<Duration>& phases);
 
   // A flow that has arrived.
   struct Arrival {
@@ -56,6 +58,7 @@ class PoissonLoad {
       std::uint32_t bytes = 0;
     };
     bool is_idle() const { return waiting.empty() && posted.empty(); }
+    std::uint32_t depth() const { return std::min(load.kind_.depth, poster.profile().max_qp_wr); }
     void post_all();
     hca::SourceWork next_work(std::uint32_t qpn) override;
     void on_completed(std::uint32_t qpn, ib::WcStatus status) override;
@@ -76,16 +79,17 @@ class PoissonLoad {
     void on_adapter_failed(std::uint32_t) override {}  // the poster's retries find out
   };
   struct Sender {
-    Sender(PoissonLoad& of, std::uint32_t member);
+    Sender(PoissonLoad& of, std::uint32_t member, Duration phase);
     void on_arrival();
+    void await_next();
 
     PoissonLoad& load;
     const std::uint32_t member;
+    const Duration start;  // of the plan, with the member's phase
     ArrivalClock clock;
     Timer timer;
   };
 
-  std::uint32_t depth() const;
   Connection& connection(std::uint32_t from, std::uint32_t to);
 
   Engine& engine_;

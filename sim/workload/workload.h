@@ -30,8 +30,8 @@ class Workload {
   }
   // See PoissonLoad; nobody waits for it.
   const PoissonLoad& add_load(Engine& engine, const LoadPlan& plan, const FlowKind& kind, std::vector<hca::Endpoint*> places,
-                              PoissonLoad::Paths paths) {
-    return loads_.emplace_back(engine, plan, kind, std::move(places), std::move(paths));
+                              PoissonLoad::Paths paths, const std::vector<Duration>& phases) {
+    return loads_.emplace_back(engine, plan, kind, std::move(places), std::move(paths), phases);
   }
   const std::deque<PoissonLoad>& loads() const { return loads_; }
   const std::deque<GraphRun>& graph_runs() const { return runs_; }
