@@ -82,7 +82,7 @@ class FlowControlPackets {
     explicit Lane(std::array<Release, kCount>& lent) : releases(lent) {}
 
     Ring<Release> releases;  // by time; those that no packet has reported yet
-    Instant refresh{};       // due then even with nothing to tell
+    Instant refresh{};       // a packet is due then, even without new credits
   };
   // How far things have gone; advanced in earnest or to look ahead.
   struct Walk {

@@ -61,7 +61,7 @@ class Watched final : public TraceSink, public PacketObserver, public FactObserv
     if (has(write)) to_.facts->on_placement(write, qpn, is_response);
   }
   void add(std::int64_t time_ps, ComponentId component, std::string text) override {
-    if (set_.has(component, time_ps)) to_.words->add(time_ps, component, std::move(text));
+    if (to_.words != nullptr && set_.has(component, time_ps)) to_.words->add(time_ps, component, std::move(text));
   }
 
  private:

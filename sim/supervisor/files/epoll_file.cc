@@ -117,10 +117,10 @@ int EpollFile::control(int operation, int fd, const VirtualFilePtr& file, const 
 }
 
 std::int64_t EpollFile::take(std::size_t limit,
-                             const std::function<bool(std::size_t index, const epoll_event& event)>& tell) {
-  std::size_t told = 0;
+                             const std::function<bool(std::size_t index, const epoll_event& event)>& store) {
+  std::size_t stored = 0;
   std::set<const EpollFile*> idle;
-  for (auto it = interests_.begin(); it != interests_.end() && told < limit;) {
+  for (auto it = interests_.begin(); it != interests_.end() && stored < limit;) {
     Interest& interest = it->second;
     const VirtualFilePtr file = interest.file.lock();
     if (file == nullptr) {
@@ -130,14 +130,14 @@ std::int64_t EpollFile::take(std::size_t limit,
     if (const std::uint32_t events = pending(interest, idle)) {
       epoll_event event = interest.event;
       event.events = events;
-      if (!tell(told, event)) return told > 0 ? static_cast<std::int64_t>(told) : -EFAULT;
-      ++told;
+      if (!store(stored, event)) return stored > 0 ? static_cast<std::int64_t>(stored) : -EFAULT;
+      ++stored;
       interest.reported_generation = generation_of(interest, *file);
       if ((interest.event.events & EPOLLONESHOT) != 0) interest.armed = false;
     }
     ++it;
   }
-  return static_cast<std::int64_t>(told);
+  return static_cast<std::int64_t>(stored);
 }
 
 void EpollFile::collect(std::vector<VirtualFilePtr>& files, std::set<const VirtualFile*>& known) const {

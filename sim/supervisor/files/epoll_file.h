@@ -21,10 +21,10 @@ class EpollFile final : public VirtualFile {
   // EPOLL_CTL_ADD, _MOD or _DEL for descriptor `fd`, which refers to `file`. 0 or -errno; ELOOP: `file`
   // watches this instance, or the nesting would be too deep.
   int control(int operation, int fd, const VirtualFilePtr& file, const epoll_event& event);
-  // Reports at most `limit` ready descriptors, in order of descriptor, through `tell`, and consumes their
-  // edges and one-shots. If `tell` fails (bad address), that descriptor stays ready and the loop ends. Number
-  // reported, or -EFAULT if the first fails.
-  std::int64_t take(std::size_t limit, const std::function<bool(std::size_t index, const epoll_event& event)>& tell);
+  // Calls `store` for each ready descriptor, at most `limit` of them, in order of descriptor, and clears its edge or
+  // one-shot. If `store` fails (bad address), that descriptor stays ready and none follows. The number stored, or -EFAULT
+  // if the first fails.
+  std::int64_t take(std::size_t limit, const std::function<bool(std::size_t index, const epoll_event& event)>& store);
   // Files whose changes may make this instance ready, including those that nested instances watch; each once.
   std::vector<VirtualFilePtr> watched() const;
 

@@ -227,10 +227,10 @@ Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
     add_with_watched(files, own);
     return wait_for(thread, std::move(files), deadline, "epoll_wait");
   }
-  const auto tell = [&](std::size_t index, const epoll_event& event) {
+  const auto store = [&](std::size_t index, const epoll_event& event) {
     return process.memory().store(static_cast<std::uint64_t>(a[1]) + index * sizeof event, event);
   };
-  return Answer{epoll->take(static_cast<std::size_t>(a[2]), tell)};
+  return Answer{epoll->take(static_cast<std::size_t>(a[2]), store)};
 }
 
 Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
