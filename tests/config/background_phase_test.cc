@@ -55,7 +55,8 @@ std::map<std::uint32_t, std::int64_t> first_arrivals(const ScenarioSpec& scenari
   const auto loads = add_loads(simulation, scenario.traffic, workload);
   simulation.engine().run_until(instant_from_ps(1'000'000'000));
   std::map<std::uint32_t, std::int64_t> ns;
-  for (const workload::PoissonLoad::Arrival& one : loads.at(0)->arrivals()) ns.emplace(one.plan.from, one.plan.start.count() / 1000);
+  for (const workload::PoissonLoad::Arrival& one : loads.at(0)->arrivals())
+    ns.emplace(one.plan.from, one.plan.start.count() / 1000);
   return ns;
 }
 
