@@ -100,10 +100,31 @@ Instant FlowControlPackets::data_start_behind(const LineClock& line, Instant at)
   return at;
 }
 
+Instant FlowControlPackets::next_credit_arrival_of_one(LineClock line, std::uint32_t blocks) const {
+  const Ring<Release>& releases = first_.releases;
+  Instant refresh = first_.refresh;
+  std::size_t reported = 0;
+  for (;;) {
+    // Whole intervals before the next release, in which there are only refreshes, are left out.
+    const Duration quiet = releases[reported].when - refresh;
+    if (quiet > 2 * refresh_interval() && refresh >= line.busy_until()) [[unlikely]]
+      refresh += (quiet / refresh_interval() - 1) * refresh_interval();
+    const Instant start = std::max(line.busy_until(), due(first_, reported, refresh));
+    std::uint32_t granted = 0;
+    for (; reported < releases.size() && releases[reported].when <= start; ++reported) granted += releases[reported].blocks;
+    if (refresh_interval() > Duration(0)) refresh = start + refresh_interval();
+    line.begin(start);
+    line.pass(link_.credit_update_bytes);
+    if (granted >= blocks) return line.busy_until() + link_.propagation;
+    blocks -= granted;
+  }
+}
+
 Instant FlowControlPackets::next_credit_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
   std::uint32_t known = 0;
   for (std::size_t i = 0; i < lane_of(lane).releases.size(); ++i) known += lane_of(lane).releases[i].blocks;
   if (known < blocks) return kNever;
+  if (other_count_ == 0) [[likely]] return next_credit_arrival_of_one(line, blocks);
   Walk walk = begin(line);
   CreditUpdate packet;
   while (step(walk, kNever, &packet)) {

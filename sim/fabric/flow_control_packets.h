@@ -139,6 +139,8 @@ class FlowControlPackets {
       deliver(CreditUpdate{number, blocks, line.busy_until() + link_.propagation});
     }
   }
+  // As next_credit_arrival() on a link with one lane, whose known releases suffice.
+  Instant next_credit_arrival_of_one(LineClock line, std::uint32_t blocks) const;
   Walk begin(const LineClock& line) const;
   // When the next packet for `lane` is due, once so many of its releases have been reported.
   Instant due(const Lane& lane, std::size_t reported, Instant refresh) const {

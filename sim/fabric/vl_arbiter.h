@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -85,7 +86,10 @@ class ArbiterTables {
       for (const ArbitrationEntry& entry : given) {
         CHECK(entry.lane < 15 && entry.weight <= 255);
         if (entry.weight == 0) continue;
-        lanes |= 1u << entry.lane;
+        const std::uint32_t bit = 1u << entry.lane;
+        (lanes & bit) == 0 ? lone_lanes |= bit : lone_lanes &= ~bit;
+        lanes |= bit;
+        places[entry.lane] = static_cast<std::uint8_t>(entries.size());
         entries.push_back({static_cast<std::uint8_t>(entry.lane), static_cast<std::uint8_t>(entry.weight)});
       }
     }
@@ -94,7 +98,9 @@ class ArbiterTables {
     friend bool operator==(const Table&, const Table&) = default;
 
     std::vector<Entry> entries;
-    std::uint32_t lanes = 0;  // that have entries
+    std::uint32_t lanes = 0;       // bit n: lane n has an entry
+    std::uint32_t lone_lanes = 0;  // bit n: lane n has one entry, at places[n]
+    std::array<std::uint8_t, 15> places{};
   };
 
   explicit ArbiterTables(const ArbitrationTables& tables)
@@ -171,25 +177,48 @@ class VlArbiter {
     explicit Turns(const ArbiterTables::Table& table) : left(table.entries.empty() ? std::int16_t{0} : table.weight_of(0)) {}
     // Moves to the entry that sends next; false when none can.
     bool find(const ArbiterTables::Table& table, std::uint32_t eligible) {
-      if ((eligible & table.lanes) == 0) return false;
+      const std::uint32_t able = eligible & table.lanes;
+      if (able == 0) return false;
       if (left > 0 && table.can_send(current, eligible)) return true;
-      do {
-        step(table);
-      } while (!table.can_send(current, eligible));
+      if (is_lone(table, able)) {
+        current = table.places[static_cast<std::size_t>(std::countr_zero(able))];
+      } else {
+        do {
+          step(table);
+        } while (!table.can_send(current, eligible));
+      }
       left = table.weight_of(current);
       return true;
     }
 
     // The same, with deficits: each entry has sent so many bytes beyond what it might.
     bool find_fair(const ArbiterTables::Table& table, std::uint32_t eligible, std::int32_t* deficits) {
-      if ((eligible & table.lanes) == 0) return false;
+      const std::uint32_t able = eligible & table.lanes;
+      if (able == 0) return false;
       if (left > 0 && table.can_send(current, eligible)) return true;
+      if (is_lone(table, able)) {
+        find_lone(table, table.places[static_cast<std::size_t>(std::countr_zero(able))], deficits);
+        return true;
+      }
       do {
         deficits[current] = std::max(-left, 0);
         step(table);
         left = static_cast<std::int16_t>((table.can_send(current, eligible) ? table.weight_of(current) : 0) - deficits[current]);
       } while (left <= 0 || !table.can_send(current, eligible));
       return true;
+    }
+
+    // The lanes of the table that can send are one, which has one entry.
+    static bool is_lone(const ArbiterTables::Table& table, std::uint32_t able) {
+      return std::has_single_bit(able) && (able & table.lone_lanes) != 0;
+    }
+    // The result of going round the table until the entry at `place` has weight left, as nothing else can send.
+    void find_lone(const ArbiterTables::Table& table, std::size_t place, std::int32_t* deficits) {
+      deficits[current] = std::max(-left, 0);
+      const std::int32_t weight = table.weight_of(place);
+      deficits[place] -= deficits[place] / weight * weight;
+      current = static_cast<std::uint8_t>(place);
+      left = static_cast<std::int16_t>(weight - deficits[place]);
     }
 
     void step(const ArbiterTables::Table& table) {

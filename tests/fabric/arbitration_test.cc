@@ -2,6 +2,7 @@
 // of payload: 90 on the wire, of which 88 count as weight.
 #include <string>
 
+#include "sim/core/rng.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "tests/fabric/net.h"
 
@@ -102,6 +103,52 @@ TEST(Arbitration, a_lane_that_had_nothing_to_send_gets_no_share_for_that_time) {
   }
   // 140 turns of 64 bytes brought 100 packets of 90: lane 0 owes 40. Behind its turns it owes 66, 2, 28, lane 1 26, 52, 78, 14.
   EXPECT_EQ(lanes, "1 0 1 1 0 0 ") << "it does not catch up for what it did not send";
+}
+
+// Goes round the low table entry by entry.
+class WalkedTable {
+ public:
+  explicit WalkedTable(std::vector<ArbitrationEntry> entries, bool keeps_deficits)
+      : entries_(std::move(entries)), deficits_(entries_.size()), keeps_deficits_(keeps_deficits), left_(weight(0)) {}
+
+  std::uint32_t pick(std::uint32_t eligible) {
+    while (left_ <= 0 || !sends(eligible)) {
+      if (keeps_deficits_) deficits_[current_] = left_ < 0 ? -left_ : 0;
+      current_ = (current_ + 1) % entries_.size();
+      left_ = (sends(eligible) ? weight(current_) : 0) - deficits_[current_];
+    }
+    return entries_[current_].lane;
+  }
+  void charge(std::uint32_t bytes) { left_ -= static_cast<int>(keeps_deficits_ ? bytes : bytes / 4 * 4); }
+
+ private:
+  bool sends(std::uint32_t eligible) const { return (eligible >> entries_[current_].lane & 1) != 0; }
+  int weight(std::size_t place) const { return static_cast<int>(entries_[place].weight * 64); }
+
+  std::vector<ArbitrationEntry> entries_;
+  std::vector<int> deficits_;
+  const bool keeps_deficits_;
+  std::size_t current_ = 0;
+  int left_;
+};
+
+TEST(Arbitration, is_that_of_a_table_walked_entry_by_entry_whichever_lanes_can_send) {
+  const std::vector<ArbitrationEntry> once = {{0, 4}, {1, 1}, {2, 40}, {3, 4}}, twice = {{0, 4}, {1, 1}, {0, 9}, {2, 3}, {3, 1}};
+  for (const auto& entries : {once, twice}) {
+    for (const bool is_ethernet : {false, true}) {
+      VlArbiter arbiter(is_ethernet ? shares(0, entries) : ArbitrationTables{0, {}, entries});
+      WalkedTable walked(entries, is_ethernet);
+      Rng random(1, "arbitration");
+      std::uint32_t eligible = 1;
+      for (int i = 0; i < 20'000; ++i) {
+        if (random.below(4) == 0) eligible = static_cast<std::uint32_t>(random.below(15)) + 1;
+        ASSERT_EQ(arbiter.pick(eligible).value, walked.pick(eligible)) << i;
+        const auto bytes = static_cast<std::uint32_t>(66 + random.below(4000));
+        arbiter.charge(bytes);
+        walked.charge(bytes);
+      }
+    }
+  }
 }
 
 TEST(Arbitration, a_pause_gives_high_priority_its_limit_again) {
