@@ -169,8 +169,8 @@ class EventQueue {
 
   static constexpr std::size_t kLeastNear = 18;    // a large queue has so many sorted
   static constexpr std::size_t kRefilledNear = 24;
-  static constexpr std::size_t kMostNear = 32;     // more of them are moved into buckets
-  static constexpr std::size_t kKeptNear = 8;      // then so many stay
+  static constexpr std::size_t kMostNear = 64;     // more of them are moved into buckets
+  static constexpr std::size_t kKeptNear = 16;     // then so many stay
   static constexpr std::size_t kLarge = 512;
   static constexpr std::uint32_t kArity = 4;
 
