@@ -5,7 +5,8 @@
 namespace verbatim {
 
 namespace {
-constexpr std::array<std::uint32_t, 4> kMeasures = {0, 1, 4, 16};  // of 16
+constexpr std::array<std::uint32_t, 4> kMeasures = {0, 1, 4, 16};  // choices out of 16 that may leave the
+                                                                   // default
 }
 
 SeededChoices::Stream SeededChoices::make_stream(std::string_view site, ComponentId actor) const {
@@ -21,7 +22,7 @@ SeededChoices::Stream SeededChoices::make_stream(std::string_view site, Componen
 std::uint32_t SeededChoices::draw(std::string_view site, ComponentId actor, std::uint32_t n) {
   CHECK(n >= 1);
   Stream& stream = streams_.at(site, actor, [&] { return make_stream(site, actor); });
-  // Two numbers whatever the answer: the k-th choice depends on k alone.
+  // Always draws two numbers, so that the k-th choice depends on k alone.
   const std::uint64_t first = stream.rng.next(), second = stream.rng.next();
   if ((first >> 60) >= stream.measure) return 0;
   return static_cast<std::uint32_t>((static_cast<unsigned __int128>(second) * n) >> 64);

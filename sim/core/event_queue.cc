@@ -15,7 +15,7 @@ void EventQueue::insert_among(const Entry& entry) {
   const Entry latest = near_[0];
   if (latest.key < entry.key) return insert_far(entry);
   if (near_count_ == kNearEvents) {
-    // Its latest makes room.
+    // The array is full: its latest event moves to the heap.
     insert_far(latest);
     std::copy(near_.begin() + 1, near_.end(), near_.begin());
     --near_count_;

@@ -1,4 +1,4 @@
-// The queue of one kind of events of the engine: the next ones in a sorted array, those behind them in a heap.
+// Queue of one kind of engine events: a sorted array of the next events, and a heap of the later ones.
 #pragma once
 
 #include <array>
@@ -11,8 +11,9 @@
 
 namespace verbatim {
 
-// Phase classes order the events of one instant. The order is part of the model: what frees a resource comes
-// before what asks for it, and programs run last, after everything the hardware does at that instant.
+// Phase classes order the events of one instant. The order is part of the model: classes that free a
+// resource run before classes that request it, and programs run last, after all hardware events of the
+// instant.
 enum class EventClass : std::uint8_t { kCredit, kArrival, kTransmitDone, kDma, kStage, kTimeout, kSupervisor, kProgram };
 
 struct EventKey {
@@ -25,7 +26,7 @@ struct EventKey {
   constexpr ComponentId source() const {
     return ComponentId{static_cast<std::uint32_t>(order >> kNumberBits & ((1u << kSourceBits) - 1))};
   }
-  // Times are not negative. Compared as one number, without a branch that the processor would have to guess.
+  // Times are not negative. The key is compared as one number, without an unpredictable branch.
   friend constexpr bool operator<(const EventKey& a, const EventKey& b) { return a.number() < b.number(); }
 
  private:
@@ -34,15 +35,15 @@ struct EventKey {
   }
 };
 
-// What can be put in the queue, in one place at a time.
+// Base of an event; it is in at most one queue at a time.
 struct Queueable {
   static constexpr std::uint32_t kIdle = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t slot = kIdle;  // its number in the queue
+  std::uint32_t slot = kIdle;  // its index in the queue's slots_
 };
 
 class EventQueue {
  public:
-  struct Entry {  // the key is kept here: comparisons stay within the queue's own cache lines
+  struct Entry {  // holds a copy of the key: comparisons stay within the queue's own cache lines
     EventKey key;
     std::uint32_t slot;
   };
@@ -54,7 +55,7 @@ class EventQueue {
   Queueable& front_event() const { return *slots_[front().slot].event; }
   // Whether many events are scheduled.
   bool is_large() const { return far_.size() >= kLarge; }
-  // The event that has so many before it; null: it is not among the next ones, which are sorted.
+  // The event with `before` events ahead of it; null: it is not in the sorted array.
   Queueable* upcoming(std::size_t before) const {
     return before < near_count_ ? slots_[near_[near_count_ - 1 - before].slot].event : nullptr;
   }
@@ -67,18 +68,18 @@ class EventQueue {
   }
   // The event must be in this queue.
   void remove(Queueable& event);
-  // Takes off the next event.
+  // Removes the next event.
   void pop() {
     give_back_slot(front().slot);
     if (--near_count_ < kLeastNear && !far_.empty()) refill();
   }
 
-  // Calls visit(entry) for events before `limit`, in no particular order. visit() returns the new limit, which may be
-  // earlier; what lies behind it is not visited. Returns the last limit.
+  // Calls visit(entry) for events before `limit`, in no particular order. visit() returns the new limit,
+  // which may be earlier; events at or after it are not visited. Returns the last limit.
   template <class Visit>
   Instant for_each_before(Instant limit, Visit visit) const {
     for (std::size_t i = near_count_; i > 0 && near_[i - 1].key.when < limit; --i) limit = visit(near_[i - 1]);
-    // What lies below an event of the heap does not come before it.
+    // Descendants of a heap entry are not earlier than the entry.
     const auto visit_heap = [&](const auto& self, std::size_t at) -> void {
       if (at >= far_.size() || far_[at].key.when >= limit) return;
       limit = visit(far_[at]);
@@ -91,10 +92,11 @@ class EventQueue {
  private:
   static constexpr std::uint32_t kNear = std::numeric_limits<std::uint32_t>::max();
 
-  // A scheduled event. Moving an entry in the heap writes its place here and not to the event, as events lie all over the memory.
+  // A scheduled event. Events are scattered in memory, so a move within the heap updates this slot and not
+  // the event.
   struct Slot {
     Queueable* event = nullptr;
-    std::uint32_t place = kNear;  // in the heap
+    std::uint32_t place = kNear;  // index in the heap; kNear: in the array
   };
 
   std::uint32_t take_slot(Queueable& event) {
@@ -116,11 +118,11 @@ class EventQueue {
     ++near_count_;
     slots_[entry.slot].place = kNear;
   }
-  // Into the array or the heap, when the array is full or the heap is not empty.
+  // For a full array or a non-empty heap: inserts into the array or the heap.
   void insert_among(const Entry& entry);
   void insert_far(const Entry& entry);
   void remove_far(std::uint32_t hole);
-  // Moves the next events from the heap, which is not empty, to the array, which has less than kLeastNear.
+  // Moves the next events from the heap, which is not empty, to the array, which has fewer than kLeastNear.
   void refill();
   void sift_up(std::uint32_t index, const Entry& entry);
   void sift_down(std::uint32_t index, const Entry& entry);
@@ -130,9 +132,10 @@ class EventQueue {
     slots_[entry.slot].place = index;
   }
 
-  // The next events, the very next at the end, and a 4-ary heap of those behind them. Where little is scheduled, or for
-  // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap. The array is
-  // empty only when nothing is scheduled, and has kLeastNear events when more are.
+  // The next events, the very next at the end, and a 4-ary heap of the later ones. With few scheduled
+  // events, or for an event of the near future, a few comparisons find its place in the array, and it never
+  // enters the heap. The array is empty only if nothing is scheduled, and has at least kLeastNear events if
+  // that many are scheduled.
   static constexpr std::size_t kNearEvents = 48, kRefilledNear = 24, kLeastNear = 18;
   static constexpr std::size_t kLarge = 512;
   std::array<Entry, kNearEvents> near_;
