@@ -62,9 +62,10 @@ PauseFrame LinkEnd::send_pause_frame() {
   return frame;
 }
 
-// A frame that was on the link when it failed is lost, as a packet is (`arrivals.h`).
+// A frame on a failing link is lost, as a packet is (`arrivals.h`).
 void LinkEnd::expect_pause_frame(const PauseFrame& frame) {
-  if (frame.failures != arrivals_.failures() || flow_.pauses() == nullptr) return;  // this end may know no pauses
+  if (frame.failures != arrivals_.failures() || flow_.pauses() == nullptr) return;  // this end may not
+                                                                                    // support pauses
   flow_.pauses()->add_frame(frame);
   count_pauses(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, frame.paused | frame.changed, frame.paused,
                frame.effective);
@@ -74,7 +75,7 @@ void LinkEnd::expect_pause_frame(const PauseFrame& frame) {
 void LinkEnd::on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) {
   if (lane == kManagementLane) return;
   on_release(lane.value, blocks_of(wire_bytes), tail);
-  user().on_grants_changed();  // its flow control packet may go before this end's data
+  user().on_grants_changed();  // the lost packet's flow control packet may precede this end's data
 }
 
 void LinkEnd::announce(bool is_enabled) {
