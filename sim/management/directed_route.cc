@@ -16,7 +16,8 @@ constexpr bool is_permissive(std::uint16_t lid) { return lid == ib::kPermissiveL
 
 Hop depart_on(DirectedRoute& route, ib::Lid reply_to) {
   if (!route.is_return) {
-    if (!is_permissive(route.drslid)) return by_lid(reply_to.value);  // to the node where the written part begins
+    if (!is_permissive(route.drslid)) return by_lid(reply_to.value);  // to the node where the directed part
+                                                                      // begins
     if (route.hop_pointer != 0) return {};
     route.hop_pointer = 1;
     if (route.hop_count > 0) return by_port(route.initial_path[1]);
@@ -46,7 +47,7 @@ Hop arrive_on(DirectedRoute& route, std::uint8_t in_port, std::uint8_t ports) {
   return forwards ? by_lid(route.drslid) : Hop{};
 }
 
-// A hop count beyond the paths, which nobody can follow.
+// The hop count exceeds the paths of the datagram.
 bool is_too_long(const DirectedRoute& route) {
   return route.hop_count >= DirectedRoute::kHops || route.hop_pointer > DirectedRoute::kHops;
 }

@@ -21,7 +21,7 @@ std::uint32_t oui_of(const ib::Mad& mad) {
   return oui;
 }
 
-// Both classes of subnet management are of the same agents' kind, but each is registered for itself.
+// The two classes of subnet management are registered separately.
 bool is_same_kind(const MadRegistration& a, const MadRegistration& b) {
   return a.queue == b.queue && a.management_class == b.management_class && a.class_version == b.class_version &&
          (!has_oui(a.management_class) || a.oui == b.oui);
@@ -30,7 +30,7 @@ bool is_same_kind(const MadRegistration& a, const MadRegistration& b) {
 }  // namespace
 
 struct MadAgents::Pending {
-  // `message`: of several segments, by RMPP; empty: the datagram is all of it.
+  // `message`: to be sent in segments by RMPP; empty: the datagram is the whole message.
   Pending(MadAgents& all, std::uint32_t agent, const PendingKey& key, const Sending& sending, MadBytes message)
       : all(all),
         agent(agent),
@@ -158,7 +158,7 @@ bool MadAgents::deliver(const ib::ManagementDatagram& datagram) {
   return true;
 }
 
-// An answer must be one to something that was asked and still waits.
+// A response is accepted only for a pending request.
 void MadAgents::hand_over(std::uint32_t number, const Agent& agent, const ib::ManagementDatagram& datagram) {
   const mad::Header header = mad::header_of(datagram.mad);
   const PendingKey key{header.transaction_id, header.management_class};

@@ -7,7 +7,7 @@
 namespace verbatim::management {
 
 namespace {
-// How often a question is asked before its time is over, and never more often than each 100 ms.
+// Maximum number of transmissions of a query, and minimum interval between them in ms.
 constexpr std::uint32_t kTries = 4;
 constexpr std::uint32_t kLeastInterval = 100;
 

@@ -33,7 +33,7 @@ std::optional<ib::ManagementDatagram> SubnetTrapRoute::trap_datagram() const {
 }
 
 std::size_t SubnetTrapRoute::notice_offset() const { return mad::smp::kDataOffset; }
-// Without the GID of its issuer, for which a subnet management datagram has no room.
+// Without the issuer's GID, for which a subnet management datagram has no room.
 std::size_t SubnetTrapRoute::notice_bytes() const { return std::tuple_size_v<mad::smp::Data>; }
 
 TrapSender::TrapSender(Engine& engine, ComponentId source, const Node& node, NodeOutlet& outlet, const TrapRoute* route)
