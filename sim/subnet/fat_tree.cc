@@ -10,7 +10,8 @@ namespace {
 using fabric::PortNumber;
 using fabric::RouteTable;
 
-// Cables from a switch to another, and how many ways have been laid over them: down by the other switch's ports, up by its own.
+// Cables from a switch to another, and the paths laid over them: down by the other switch's ports, up by its
+// own.
 struct Group {
   std::uint32_t to = 0;  // number of the switch
   std::uint64_t downward = 0;
@@ -88,7 +89,7 @@ class FatTree {
     return "";
   }
 
-  // OpenSM's demands on a tree whose roots nobody has named.
+  // OpenSM's requirements for a tree without given roots.
   std::string check_regularity() const {
     struct Shape {
       std::size_t up_groups, down_groups, up_ports, down_ports;
@@ -117,7 +118,7 @@ class FatTree {
     return "";
   }
 
-  // Leaves that are near to each other follow each other.
+  // Leaves in an order in which near ones are adjacent.
   std::vector<std::size_t> ordered_leaves() {
     std::vector<std::size_t> order;
     std::vector<bool> seen(graph_.size(), false);
@@ -132,7 +133,7 @@ class FatTree {
     return order;
   }
 
-  // Leaves with fewer adapters than others have ways for the missing ones, which count and are used by nobody.
+  // A leaf with fewer adapters than others has counted but unused paths for the missing ones.
   void lay_to_adapters() {
     std::size_t most = 0;
     for (const std::size_t leaf : leaves_) most = std::max(most, graph_.adapters(leaf).size());
@@ -161,7 +162,7 @@ class FatTree {
     lay_downwards(number, counts);
   }
 
-  // Whether this destination had no route at the switch yet.
+  // False: the switch already had a route to this destination.
   bool set_route(std::size_t number, PortNumber port) {
     ++plan_.steps;
     if (routed_[number] == round_) return false;
@@ -170,7 +171,8 @@ class FatTree {
     return true;
   }
 
-  // From the switches above `number`, which has its route. The main way is laid first, and alone is counted.
+  // Lays routes from the switches above `number`, which has its route. The main path is laid first, and only
+  // it is counted.
   void lay_downwards(std::size_t number, bool is_main) {
     std::vector<Group>& groups = rungs_[number].up;
     const std::size_t first =
@@ -188,11 +190,11 @@ class FatTree {
     lay_upwards(number, is_main);
   }
 
-  // From the switches below `number`, which has its route.
+  // Lays routes from the switches below `number`, which has its route.
   void lay_upwards(std::size_t number, bool is_main) {
     for (Group& group : rungs_[number].down) {
       if (routed_[group.to] == round_) continue;
-      // The lower end has the counts of what goes up.
+      // The lower end counts upward paths.
       std::vector<Group>& above = rungs_[group.to].up;
       Group& same = *std::ranges::find(above, static_cast<std::uint32_t>(number), &Group::to);
       Group::Port& port = *std::ranges::min_element(same.ports, {}, &Group::Port::upward);
@@ -217,9 +219,9 @@ class FatTree {
   const std::span<const std::size_t> roots_;
   Plan& plan_;
   std::vector<Rung> rungs_;             // by number
-  std::vector<std::uint64_t> routed_;  // by number: the last round in which it got a route
+  std::vector<std::uint64_t> routed_;  // by number: last round in which it got a route
   std::uint64_t round_ = 0;
-  std::size_t lid_ = 0;  // of the round; 0: of an adapter that is missing
+  std::size_t lid_ = 0;  // of the round; 0: a missing adapter
   const std::vector<std::size_t> leaves_;
 };
 

@@ -51,7 +51,7 @@ class Layer {
     return order;
   }
 
-  // Without ranks whatever is joined by cables is reached.
+  // Without ranks, every switch that cables connect is reached, so islands are not needed.
   void find_islands() {
     if (options_.ranks.empty()) return;
     islands_.assign(graph_.size(), kFar);
@@ -63,7 +63,7 @@ class Layer {
     }
   }
 
-  // To a switch and its adapters.
+  // Routes to a switch and its adapters.
   void lay_routes_to(std::size_t root) {
     const std::vector<std::size_t> front =
         options_.ranks.empty() ? graph_.front_from(root, distances_, plan_.steps) : legal_front_from(root);
@@ -106,8 +106,9 @@ class Layer {
     std::erase_if(ports, [&](PortNumber port) { return graph_.behind(from, port) != to; });
   }
 
-  // The switches that have a legal way to `root`, those with short ways first; fills distances_ and goes_down_. A switch that can
-  // get there by greater ranks alone goes that way, since packets that come from a lesser rank may do nothing else.
+  // The switches that have a legal path to `root`, by ascending distance; fills distances_ and goes_down_. A
+  // switch that can reach it over ascending ranks only does so, since packets from a lesser rank may do
+  // nothing else.
   std::vector<std::size_t> legal_front_from(std::size_t root) {
     distances_.assign(graph_.size(), kFar);
     goes_down_.assign(graph_.size(), false);
@@ -154,8 +155,8 @@ class Layer {
     }
   }
 
-  // The farthest switches choose first. When a switch chooses, the number of adapters whose packets to `lid` reach it is known;
-  // it is added to the load of the chosen port.
+  // The farthest switches choose first. When a switch chooses, the number of adapters whose packets to `lid`
+  // reach it is known; it is added to the load of the chosen port.
   void lay_routes_to_adapter(std::size_t lid, const std::vector<std::size_t>& front) {
     arriving_.resize(graph_.size());
     for (const std::size_t from : front) arriving_[from] = static_cast<std::uint32_t>(graph_.adapters(from).size());
@@ -170,7 +171,7 @@ class Layer {
     }
   }
 
-  // The nearest switches first: the cost of a way is that of its rest and the load of its first port.
+  // The nearest switches first: the cost of a path is that of its rest plus the load of its first port.
   void find_cheapest(const std::vector<std::size_t>& front) {
     costs_.resize(graph_.size());
     cheapest_.resize(graph_.size());
@@ -202,8 +203,9 @@ class Layer {
     return std::ranges::find(tables_[from].ports_of(ways_[from]), port) != tables_[from].ports_of(ways_[from]).end();
   }
 
-  // Loads of ports 0 … `ports`: paths between two adapters, and in the low bits the port, so that the least of several is that of
-  // the first port with the least load. The comparison has no branches: most of the time of planning is spent in it.
+  // Loads of ports 0 … `ports`: paths between two adapters, and in the low bits the port, so that the minimum
+  // selects the first port with the least load. The comparison has no branches: it takes most of the planning
+  // time.
   static constexpr std::uint64_t kOnePath = 256;
   static std::vector<std::uint64_t> unloaded(std::uint32_t ports) {
     std::vector<std::uint64_t> loads(ports + 1);
@@ -211,7 +213,7 @@ class Layer {
     return loads;
   }
 
-  // Among the ports of ways_.
+  // Chooses among the ports of ways_.
   PortNumber least_loaded(std::size_t from) {
     const RouteTable::Entry ways = ways_[from];
     if (!RouteTable::is_set(ways)) return PortNumber{static_cast<std::uint8_t>(ways)};
@@ -226,17 +228,17 @@ class Layer {
   const ShortestOptions& options_;
   Plan& plan_;
   Unreached unreached_;
-  // By number of the switch:
+  // By switch number:
   std::vector<RouteTable> tables_;
   std::vector<std::map<std::vector<PortNumber>, RouteTable::Entry>> known_;  // entries of its port sets
   std::vector<std::vector<std::uint64_t>> loads_;                            // by port, see unloaded()
-  std::vector<RouteTable::Entry> ways_;  // to the root whose routes are being laid
-  std::vector<std::uint32_t> distances_;  // hops to the same root
-  std::vector<bool> goes_down_;           // by greater ranks alone to the same root
+  std::vector<RouteTable::Entry> ways_;  // to the root whose routes are being computed
+  std::vector<std::uint32_t> distances_;  // hops to that root
+  std::vector<bool> goes_down_;           // over ascending ranks only, to that root
   std::vector<std::uint32_t> islands_;
-  std::vector<std::uint32_t> arriving_;  // adapters whose packets to one LID reach the switch
-  std::vector<std::uint64_t> costs_;     // of the cheapest way to the LID whose routes are being laid
-  std::vector<PortNumber> cheapest_;     // its first port
+  std::vector<std::uint32_t> arriving_;  // adapters whose packets to the present LID reach the switch
+  std::vector<std::uint64_t> costs_;     // of the cheapest path to the present LID
+  std::vector<PortNumber> cheapest_;     // first port of that path
 };
 
 }  // namespace

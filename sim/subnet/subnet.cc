@@ -21,7 +21,7 @@ namespace {
 using fabric::PortNumber;
 using fabric::RouteTable;
 
-// Locally administered EUI-64 identifiers that spell "VB"; bits 47:40 tell adapters from switches.
+// Locally administered EUI-64 identifiers that spell "VB"; bits 47:40 distinguish adapters and switches.
 constexpr std::uint64_t kAdapterGuids = 0x0256'4200'0000'0000;
 constexpr std::uint64_t kSwitchGuids = 0x0256'4201'0000'0000;
 
@@ -52,7 +52,7 @@ class Planner {
   void assign_addresses() {
     plan_.nodes.resize(nodes_.size());
     std::uint64_t index[2] = {0, 0};
-    std::size_t next = 1;  // no LID below it is free
+    std::size_t next = 1;  // all lower LIDs are taken
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
       if (nodes_[node].lid != 0)
         own(nodes_[node].lid, {node, PortNumber{static_cast<std::uint8_t>(nodes_[node].kind == NodeKind::kSwitch ? 0 : 1)}});
@@ -95,7 +95,7 @@ class Planner {
     owners_[lid] = owner;
   }
 
-  // As OpenSM: the first engine that can, and minhop if none of them can.
+  // As in OpenSM: the first engine that can route the fabric, otherwise minhop.
   void lay_routes() {
     for (const Engine engine : routing_.engines) {
       if (lay_by(engine)) return;
@@ -117,7 +117,7 @@ class Planner {
     return false;
   }
 
-  // Lays routes, if it can; else the reason is the answer.
+  // Computes routes; returns "" or the reason of the refusal.
   std::string refusal_of(Engine engine) {
     ShortestOptions options;
     options.all_ways = all_ways_ && has_groups(engine);
@@ -173,7 +173,7 @@ class Planner {
     return "";
   }
 
-  // Where no root leads down to all adapters, the tree of the shortest paths stays.
+  // If no root leads down to all adapters, the tree of shortest paths stays.
   void grow_tree_below(const std::vector<std::uint64_t>& ranks) {
     if (ranks.empty()) return;
     if (const std::vector<TreeCable> tree = tree_below(graph_, ranks); !tree.empty()) set_multicast_ports(graph_, tree, plan_);

@@ -6,7 +6,7 @@ namespace verbatim::subnet {
 
 namespace {
 
-// Switches that cannot be reached come last.
+// Makes ranks distinct, by number; unreachable switches are last.
 std::vector<std::uint64_t> all_different(const std::vector<std::uint32_t>& ranks) {
   std::vector<std::uint64_t> different;
   for (std::size_t number = 0; number < ranks.size(); ++number)
