@@ -71,7 +71,7 @@ class FaultScript final : public fabric::PacketFaults {
   FaultScript& operator=(const FaultScript&) = delete;
 
   // Adds the next rule; rules are numbered from 0. `port`: where the packets leave, or an end of the link; a
-  // storm needs a link with pauses. The port must outlive the script's last event. Random draws come from
+  // storm needs a link with pauses. The port must outlive the script's last event. Random draws use
   // `random`.
   void add(const Rule& rule, fabric::Port& port, const Rng& random = Rng(0, "fault"));
 

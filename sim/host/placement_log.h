@@ -1,4 +1,4 @@
-// The latest writes by adapters to a program's memory, for telling them from the program's own writes.
+// The latest writes by adapters to a program's memory, for distinguishing them from the program's own writes.
 #pragma once
 
 #include <array>
