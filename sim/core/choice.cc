@@ -5,8 +5,8 @@
 namespace verbatim {
 
 namespace {
-constexpr std::array<std::uint32_t, 4> kMeasures = {0, 1, 4, 16};  // choices out of 16 that may leave the
-                                                                   // default
+// Choices out of 16 that may leave the default.
+constexpr std::array<std::uint32_t, 4> kMeasures = {0, 1, 4, 16};
 }
 
 SeededChoices::Stream SeededChoices::make_stream(std::string_view site, ComponentId actor) const {

@@ -44,8 +44,8 @@ void Engine::execute_next(EventQueue& queue) {
 }
 
 void Engine::prefetch_next(const EventQueue& queue) {
-  constexpr std::size_t kDistance = 2;  // in events: between two prefetch steps, and from the last step to
-                                        // the event
+  // In events: between two prefetch steps, and from the last step to the event.
+  constexpr std::size_t kDistance = 2;
   if (const Queueable* const event = queue.upcoming(kDistance * (kPrefetchSteps + 1))) __builtin_prefetch(event, 1);
   for (std::size_t step = 0; step < kPrefetchSteps; ++step) {
     const auto* const timer = static_cast<const Timer*>(queue.upcoming(kDistance * (kPrefetchSteps - step)));

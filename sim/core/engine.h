@@ -183,8 +183,8 @@ class Engine {
   // Separate queues, so that a search among hardware events does not visit thousands of programs.
   EventQueue hardware_;
   EventQueue programs_;
-  std::vector<std::uint64_t> next_numbers_;  // per source, so that unrelated components never shift each
-                                             // other's keys
+  // Per source, so that unrelated components never shift each other's keys.
+  std::vector<std::uint64_t> next_numbers_;
 };
 
 inline void Engine::insert(Timer& timer, Instant when) {

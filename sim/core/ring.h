@@ -100,8 +100,8 @@ class Ring {
   }
 
  private:
-  static constexpr std::uint32_t kLent = std::uint32_t{1} << 31;  // bit of mask_: the owner has lent the
-                                                                  // memory; no index has this bit
+  // Bit of mask_: the owner has lent the memory; no index has this bit.
+  static constexpr std::uint32_t kLent = std::uint32_t{1} << 31;
   static constexpr std::uint32_t kNoPlaces = ~std::uint32_t{0};
 
   // A power of two, or 0 before the first element.

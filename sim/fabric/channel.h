@@ -26,8 +26,8 @@ struct LinkParams {
   Duration transceivers{0}, fec{0};  // included in `propagation`: coding at both ends, decoder block delay
   std::uint32_t bytes_before = 0;  // line bytes per packet before the LRH (start delimiter)
   std::uint32_t bytes_after = 0;   // line bytes per packet after the VCRC (end delimiter, gap)
-  std::uint32_t header_bytes = 8;  // header bytes that a switch needs for forwarding: LRH; on Ethernet up
-                                   // to UDP
+  // Header bytes that a switch needs for forwarding: LRH; on Ethernet up to UDP.
+  std::uint32_t header_bytes = 8;
   // Flow control packets (IBA 7.9.4): a receiver reports the free space of a lane with one of this many
   // bytes, delimiters included, at multiples of `credit_update_interval` (0: at once), and at most
   // `credit_refresh_interval` after the previous one (0: only if there is new space to report).

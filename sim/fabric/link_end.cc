@@ -64,8 +64,8 @@ PauseFrame LinkEnd::send_pause_frame() {
 
 // A frame on a failing link is lost, as a packet is (`arrivals.h`).
 void LinkEnd::expect_pause_frame(const PauseFrame& frame) {
-  if (frame.failures != arrivals_.failures() || flow_.pauses() == nullptr) return;  // this end may not
-                                                                                    // support pauses
+  // This end may not support pauses.
+  if (frame.failures != arrivals_.failures() || flow_.pauses() == nullptr) return;
   flow_.pauses()->add_frame(frame);
   count_pauses(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, frame.paused | frame.changed, frame.paused,
                frame.effective);

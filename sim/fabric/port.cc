@@ -436,8 +436,8 @@ void Port::queue_copy(const ib::Packet& packet, ib::VirtualLane lane) {
 }
 
 void Port::drop(const ib::Packet& packet, DropReason reason) {
-  if (reason != DropReason::kFault) ++counters_.xmit_discards;  // a loss on the cable is an error of the
-                                                                // far end
+  // A loss on the cable is an error of the far end.
+  if (reason != DropReason::kFault) ++counters_.xmit_discards;
   ib::record_drop(tracer_, id_, packet, reason, id_);
 }
 

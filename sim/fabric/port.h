@@ -46,8 +46,8 @@ struct PortParams {
   std::uint32_t vl15_buffer_bytes = 0;       // VL15, at a port with a buffer of its own; 0: unlimited
   std::uint32_t output_queue_bytes = 16384;  // per lane; has_room() is false if as much is queued
   ArbitrationTables arbitration;             // for the output of this port
-  SharedArbiterTables shared_arbitration;    // the same, shared by several ports; null: the port makes its
-                                             // own
+  // The same, shared by several ports; null: the port makes its own.
+  SharedArbiterTables shared_arbitration;
   std::vector<LevelMapping> sl_to_vl;        // for the output of this port
   // A packet that has been the first of its lane for this time is dropped (IBA 18.2.5.4, HOQLife); 0:
   // never. After `stall_count` such drops in a row (VLStallCount; 0: never) the lane stalls: for eight
@@ -122,13 +122,8 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   // must be those of its arrival. Flow control informs the far end.
   void release(const ib::Packet& packet);
   void release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) {
-    if (lane != kManagementLane && has_credits_) return on_space_released(lane, wire_bytes, when);  // credits
-                                                                                                    // are
-                                                                                                    // not
-                                                                                                    // counted
-                                                                                                    // in
-                                                                                                    // the
-                                                                                                    // buffer
+    // Credits are not counted in the buffer.
+    if (lane != kManagementLane && has_credits_) return on_space_released(lane, wire_bytes, when);
     buffer_->release(number_, lane, wire_bytes, when);
   }
 
@@ -245,8 +240,8 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
     std::unique_ptr<Marking> marking;      // null: no ECN marking
     std::unique_ptr<ForwardMarking> forward_marking;  // null: no FECN marking
     std::unique_ptr<ib::PriorityCounters> priorities;  // null: not counted
-    std::unique_ptr<Timer> pause_timer;    // for pause decisions and due frames; null: the link has no
-                                           // pauses
+    // For pause decisions and due frames; null: the link has no pauses.
+    std::unique_ptr<Timer> pause_timer;
     std::unique_ptr<PauseWatchdog> watchdog;  // null: none
     std::uint8_t pause_storm = 0;             // bit n: priority n is paused regardless of space
     bool has_stormed = false;                 // there has been a pause storm

@@ -205,8 +205,8 @@ class Switch final : public PacketSink {
   std::uint64_t ecmp_salt_ = 0;
   bool is_ethernet_ = false;
   Rerouting rerouting_;
-  std::vector<std::optional<LaneTable>> turn_lanes_;  // by input and output port, from 0 on; empty: the
-                                                      // outputs' tables apply
+  // By input and output port, from 0 on; empty: the outputs' tables apply.
+  std::vector<std::optional<LaneTable>> turn_lanes_;
   std::unique_ptr<LoadBalancer> balancer_;  // null: hashes of flows choose
   std::vector<PortNumber> multicast_ports_;
   std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;

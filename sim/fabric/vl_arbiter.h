@@ -155,8 +155,8 @@ class VlArbiter {
       low_.left = static_cast<std::int16_t>(low_.left - static_cast<std::int32_t>(wire_bytes));
       return;
     }
-    const auto bytes = static_cast<std::int32_t>(wire_bytes / 4 * 4);  // without the VCRC, two bytes of the
-                                                                       // last four
+    // Without the VCRC, two bytes of the last four.
+    const auto bytes = static_cast<std::int32_t>(wire_bytes / 4 * 4);
     Turns& turns = charged_ == Charged::kHigh ? high_ : low_;
     turns.left = static_cast<std::int16_t>(turns.left - bytes);
     if (charged_ == Charged::kHigh && tables_->high_limit != ArbiterTables::kNoLimit) high_left_ -= bytes;

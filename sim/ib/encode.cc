@@ -107,8 +107,8 @@ void put_extended_headers(ByteWriter& out, const Packet& packet) {
   if (which.has_atomic_ack_eth) out.put(packet.atomic_ack, 8);
   if (which.has_immediate) out.put(std::as_bytes(std::span(&packet.immediate, 1)));
   if (which.has_invalidate) out.put(packet.invalidate_rkey, 4);
-  out.zeros(which.extended_header_bytes - (out.size() - start));  // reserved bytes of a congestion
-                                                                  // notification
+  // Reserved bytes of a congestion notification.
+  out.zeros(which.extended_header_bytes - (out.size() - start));
 }
 
 void put_payload(ByteWriter& out, const Packet& packet) {

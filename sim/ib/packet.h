@@ -69,8 +69,8 @@ struct Ethernet {
   MacAddress source;
   MacAddress destination;
   std::uint16_t udp_source_port = 0xc000;  // entropy for ECMP
-  std::uint16_t vlan = 0;                  // 802.1Q tag control information: priority and identifier; 0: no
-                                           // tag
+  // 802.1Q tag control information: priority and identifier; 0: no tag.
+  std::uint16_t vlan = 0;
   // DSCP of the IP header, cached by the first switch that needs it (sim/fabric/priority_map.h), or one of
   // the values below.
   std::uint8_t dscp = kUnknownDscp;

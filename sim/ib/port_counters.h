@@ -19,8 +19,8 @@ inline constexpr Duration kWaitTick{4'000};
 struct PriorityCounts {
   std::uint64_t xmit_packets = 0, rcv_packets = 0;
   std::uint64_t rcv_discards = 0;  // received packets that did not fit into the port's buffer
-  std::uint64_t xmit_bytes = 0, rcv_bytes = 0;  // from the destination MAC address to the frame check
-                                                // sequence
+  // From the destination MAC address to the frame check sequence.
+  std::uint64_t xmit_bytes = 0, rcv_bytes = 0;
   // Pauses requested by one end of the other. A frame is counted when it leaves, at both ends; a pause lasts
   // from the effect of one frame to the effect of another one.
   struct Pauses {
@@ -59,9 +59,8 @@ struct PortCounters {
   std::uint32_t vl15_dropped = 0;  // management packets for which there was no buffer
   std::uint32_t link_downed = 0;
 
-  std::uint32_t symbol_errors = 0, link_error_recoveries = 0, local_link_integrity_errors = 0;  // cables have
-                                                                                                // no bit
-                                                                                                // errors
+  // Cables have no bit errors.
+  std::uint32_t symbol_errors = 0, link_error_recoveries = 0, local_link_integrity_errors = 0;
   std::uint32_t rcv_remote_physical_errors = 0;  // no packet is marked as bad in transit
   std::uint32_t excessive_buffer_overruns = 0;   // prevented by credits
   std::uint32_t xmit_constraint_errors = 0, rcv_constraint_errors = 0;  // switches enforce no partitions

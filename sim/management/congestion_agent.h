@@ -72,8 +72,8 @@ class CongestionAgent {
   bool is_lease_over_ = false;
   mad::congestion::TrapTarget trap_target_;
   mad::congestion::SwitchSetting switch_;
-  std::vector<mad::congestion::PortSettings::Element> ports_;  // by port; valid ones override the switch's
-                                                               // setting
+  // By port; valid ones override the switch's setting.
+  std::vector<mad::congestion::PortSettings::Element> ports_;
   std::uint16_t ca_control_map_ = 0;
   ib::InjectionSetting injection_;
 };

@@ -16,8 +16,8 @@ constexpr bool is_permissive(std::uint16_t lid) { return lid == ib::kPermissiveL
 
 Hop depart_on(DirectedRoute& route, ib::Lid reply_to) {
   if (!route.is_return) {
-    if (!is_permissive(route.drslid)) return by_lid(reply_to.value);  // to the node where the directed part
-                                                                      // begins
+    // To the node where the directed part begins.
+    if (!is_permissive(route.drslid)) return by_lid(reply_to.value);
     if (route.hop_pointer != 0) return {};
     route.hop_pointer = 1;
     if (route.hop_count > 0) return by_port(route.initial_path[1]);

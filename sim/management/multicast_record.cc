@@ -132,8 +132,8 @@ std::optional<ib::Mad> MulticastGroups::answer(const ib::Mad& mad, std::uint8_t 
       message->header.status = kInvalidRequest;
       return mad::sa::encode(*message);
     }
-    if (record.mgid == ib::Gid{}) {  // IBA 15.2.5.17.3: the administrator assigns a transient, link-local
-                                     // MGID
+    // IBA 15.2.5.17.3: the administrator assigns a transient, link-local MGID.
+    if (record.mgid == ib::Gid{}) {
       ++made_;
       record.mgid.raw[0] = 0xff;
       record.mgid.raw[1] = 0x12;

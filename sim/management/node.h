@@ -16,8 +16,8 @@
 namespace verbatim::management {
 
 inline constexpr std::uint8_t kNoPort = 255;
-inline constexpr std::size_t kVlArbitrationBlocks = 4;  // low priority, lower and upper half; high priority,
-                                                        // the same
+// Low priority, lower and upper half; high priority, the same.
+inline constexpr std::size_t kVlArbitrationBlocks = 4;
 
 struct NodePort {
   mad::smp::PortInfo info;  // without violation counters, which the hardware has

@@ -327,8 +327,8 @@ class Dependencies {
   std::vector<std::uint32_t> adapters_at_;  // by node
   std::vector<std::size_t> leaves_;         // switches with adapters
   std::vector<std::vector<Ports>> sets_;    // by node, and by set of its route table; empty: not computed yet
-  std::vector<Ports> followers_;            // by output: following ports of the next switch; without
-                                            // individual levels
+  // By output: following ports of the next switch; without individual levels.
+  std::vector<Ports> followers_;
   std::vector<std::map<Lanes, Ports>> paths_;  // the same by lanes; with individual levels
 };
 

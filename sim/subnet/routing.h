@@ -71,8 +71,8 @@ struct Routing {
   // Tried in this order. If none can route the fabric, minhop is used unless `no_fallback`.
   std::vector<Engine> engines = {Engine::kMinhop};
   bool no_fallback = false;
-  std::vector<std::size_t> roots;  // for updn and ftree, indices into the nodes; empty: found from the
-                                   // cabling
+  // For updn and ftree, indices into the nodes; empty: found from the cabling.
+  std::vector<std::size_t> roots;
   Torus torus;                     // for torus-2QoS
   std::vector<GivenTable> tables;  // for file: one per switch
   std::uint32_t lanes = 1;         // data lanes of every cable between switches

@@ -28,8 +28,8 @@ struct ShortestOptions {
   // again. Empty: no restriction.
   std::vector<std::uint64_t> ranks;
   bool all_ways = false;          // also computes NodePlan::routes
-  const Plan* before = nullptr;   // plan of the same addresses, whose entries are kept if they still begin a
-                                  // shortest path
+  // Plan of the same addresses, whose entries are kept if they still begin a shortest path.
+  const Plan* before = nullptr;
 };
 
 // Two switches with adapters that are connected by cables, but not by a path that the ranks permit; by

@@ -48,8 +48,9 @@ struct FlowFile {
   std::vector<Kind> kinds;
   std::vector<TriggerPlan> triggers;
   std::vector<Failure> failures;
-  bool has_priorities = false;  // connection matrix only; priorities order packets at receivers of protocols
-                                // that this simulator does not have
+  // Connection matrix only; priorities order packets at receivers of protocols that this simulator does not
+  // have.
+  bool has_priorities = false;
 };
 
 enum class FlowFormat : std::uint8_t { kConnectionMatrix, kFlowList };

@@ -33,8 +33,8 @@ struct Operation {
   std::uint32_t peer = 0;  // receiver of a send; sender of a receive, or kAnyRank
   std::uint32_t tag = 0;   // for a receive also kAnyTag
   Kind kind = Kind::kSend;
-  std::uint8_t lane = 0;  // sends: different lanes use different queue pairs, so their messages may overtake
-                          // each other
+  // Sends: different lanes use different queue pairs, so their messages may overtake each other.
+  std::uint8_t lane = 0;
   std::uint16_t processor = 0;  // computations: those on one processor of the rank are sequential
 };
 static_assert(sizeof(Operation) == 24);

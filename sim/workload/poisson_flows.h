@@ -15,8 +15,8 @@ namespace verbatim::workload {
 struct PoissonParams {
   Destinations destinations;
   std::vector<std::uint64_t> bits_per_second;  // of each host's link; at least 1
-  std::uint32_t load = 0;                  // share of it that the payload of all flows uses, in millionths;
-                                           // at least 1
+  // Share of it that the payload of all flows uses, in millionths; at least 1.
+  std::uint32_t load = 0;
   Duration time{0};                        // flows start before
   std::uint64_t seed = 1;
 };

@@ -32,8 +32,8 @@ struct FlowKind {
   std::uint32_t service_level = kOfPath;  // kOfPath: the path record's
   std::uint32_t traffic_class = 0;
   std::uint8_t timeout = 14;  // transport timer, 0 to 31: 4.096 us x 2^timeout; 0: none
-  Duration on{0}, off{0};      // an endless flow posts requests for `on`, pauses for `off`; off 0: never
-                               // pauses
+  // An endless flow posts requests for `on`, pauses for `off`; off 0: never pauses.
+  Duration on{0}, off{0};
   bool is_background = false;  // the run does not wait for it
   friend bool operator==(const FlowKind&, const FlowKind&) = default;
 };
@@ -48,8 +48,8 @@ struct FlowPlan {
   // Indices into Traffic::triggers.
   std::uint32_t trigger = kNone;      // starts the flow; kNone: the clock does
   std::uint32_t on_sent = kNone;      // fired when the last byte is acknowledged
-  std::uint32_t on_received = kNone;  // fired when the last byte is in the receiver's memory; the flow sends
-                                      // by SEND
+  // Fired when the last byte is in the receiver's memory; the flow sends by SEND.
+  std::uint32_t on_received = kNone;
   bool is_endless() const { return bytes == 0; }
   friend bool operator==(const FlowPlan&, const FlowPlan&) = default;
 };
