@@ -82,7 +82,7 @@ class SeededChoices final : public Choices {
   std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override;
   struct Stream {
     Rng rng;
-    std::uint32_t measure;  // how many of 16 choices may leave the default; 0 … 16
+    std::uint32_t rate;  // how many of 16 choices may leave the default; 0 … 16
   };
   Stream make_stream(std::string_view site, ComponentId actor) const;
 

@@ -23,12 +23,12 @@ class ChoiceStreams {
   // literal: the view is stored.
   template <class Make>
   T& at(std::string_view site, ComponentId actor, Make make) {
-    Met& met = met_[(reinterpret_cast<std::uintptr_t>(site.data()) / kSpacing + actor.value * kActors) % kPlaces];
-    if (met.stream != nullptr && met.site.data() == site.data() && met.site.size() == site.size() && met.actor == actor)
-      return *met.stream;
+    CacheEntry& entry = cache_[(reinterpret_cast<std::uintptr_t>(site.data()) / kSpacing + actor.value * kActors) % kCacheEntries];
+    if (entry.stream != nullptr && entry.site.data() == site.data() && entry.site.size() == site.size() && entry.actor == actor)
+      return *entry.stream;
     auto it = streams_.find({site, actor});
     if (it == streams_.end()) it = streams_.emplace(std::pair(site, actor), make()).first;
-    met = {site, actor, &it->second};
+    entry = {site, actor, &it->second};
     return it->second;
   }
   // nullptr: not used yet.
@@ -38,14 +38,14 @@ class ChoiceStreams {
   }
 
  private:
-  static constexpr std::size_t kPlaces = 64, kActors = 7, kSpacing = 8;
-  struct Met {
+  static constexpr std::size_t kCacheEntries = 64, kActors = 7, kSpacing = 8;
+  struct CacheEntry {
     std::string_view site;
     ComponentId actor;
     T* stream = nullptr;
   };
   std::map<std::pair<std::string_view, ComponentId>, T> streams_;
-  std::array<Met, kPlaces> met_{};
+  std::array<CacheEntry, kCacheEntries> cache_{};
 };
 
 }  // namespace verbatim

@@ -93,7 +93,7 @@ void Interruption::call_also(int signal) {
   handle(signal);
 }
 
-void Interruption::call_no_longer(int signal) {
+void Interruption::stop_calling(int signal) {
   called_also[signal] = nullptr;
   handle(signal);
 }

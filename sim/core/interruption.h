@@ -31,10 +31,10 @@ class Interruption {
   static void forget();
 
   // call_also() replaces the handler of `signal` that a library has set (Boost.Asio's signal_set) and calls
-  // it from its own. call_no_longer() stops calling it and replaces the handler that the library restored.
+  // it from its own. stop_calling() stops calling it and replaces the handler that the library restored.
   // Both need a Watch.
   static void call_also(int signal);
-  static void call_no_longer(int signal);
+  static void stop_calling(int signal);
 
   // While a Watch exists, interrupting signals are counted and interrupt system calls; its owner ends the
   // work in progress.
