@@ -49,7 +49,7 @@ struct LinkParams {
 using SharedLinkParams = std::shared_ptr<const LinkParams>;
 
 // Times at which a packet passes both ends.
-struct PassageTimes {
+struct TransmitTimes {
   Instant leaves;  // last byte at the sending end
   ArrivalTimes arrival;
 };
@@ -66,7 +66,7 @@ class Channel {
 
   // Starts a packet; the line must be free. `wire_bytes` is Packet::wire_bytes(). A `delay` postpones its
   // arrival, possibly past that of later packets. `trail` is the packet's.
-  PassageTimes transmit(Instant now, std::uint32_t wire_bytes, Trail& trail, Duration delay = Duration(0));
+  TransmitTimes transmit(Instant now, std::uint32_t wire_bytes, Trail& trail, Duration delay = Duration(0));
 
  private:
   void add_to(Trail& trail, Instant head, Duration delay) const;

@@ -30,7 +30,7 @@ class KeptSpace {
     });
   }
   // Whether the first packet of an output could start if all other packets left.
-  bool lets_go(const Output& output) {
+  bool can_start(const Output& output) {
     const Port& far = *output.port->far_end();
     const PerPortBuffer& buffer = far.input_buffer();
     if (!buffer.has_group(far.number(), output.lane)) {
@@ -77,7 +77,7 @@ std::vector<Output> stuck_outputs(std::span<Port* const> ports, LoopKind kind) {
   for (std::size_t before = 0; before != outputs.size();) {
     before = outputs.size();
     std::erase_if(outputs, [&kept](const Output& output) {
-      if (!kept.lets_go(output)) return false;
+      if (!kept.can_start(output)) return false;
       kept.remove(output);
       return true;
     });

@@ -15,7 +15,7 @@ namespace verbatim::fabric {
 std::uint64_t flow_hash(const ib::Packet& packet);
 
 // Chooses one of `count` outputs, numbered from 0; count > 0.
-constexpr std::uint32_t way_of(std::uint64_t hash, std::uint64_t salt, std::uint32_t count) {
+constexpr std::uint32_t ecmp_index(std::uint64_t hash, std::uint64_t salt, std::uint32_t count) {
   // Finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): every bit of the sum affects every bit of
   // the result.
   std::uint64_t mixed = hash + salt;

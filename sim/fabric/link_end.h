@@ -86,7 +86,7 @@ class LinkEnd {
   // Starts a packet and returns when its last byte leaves. A faulty one never arrives; the far end counts
   // an error.
   Instant transmit(ib::PacketPtr&& packet, Duration delay, bool is_faulty) {
-    const PassageTimes times = channel_.transmit(engine_.now(), packet->sent_bytes, packet->trail, delay);
+    const TransmitTimes times = channel_.transmit(engine_.now(), packet->sent_bytes, packet->trail, delay);
     packet->forwarding = {times.arrival.head, times.arrival.tail, is_faulty ? kFaultyPacket : arrivals_.failures()};
     if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) [[unlikely]] {
       inbox->packets.push_back(std::move(packet));
@@ -147,8 +147,8 @@ class LinkEnd {
   void send_due_frames(Instant now);
   void expect_pause_frame(const PauseFrame& frame);
   Instant await_grants(std::size_t lane, std::uint32_t blocks, Instant at);
-  void expect_switching(const LinkInbox::Switching& switching);
-  void on_switching();
+  void expect_enabled_change(const LinkInbox::EnabledChange& change);
+  void on_enabled_change();
   // The far end's expected grants may have changed.
   void notify_far_end() {
     if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user().on_grants_changed();
@@ -156,7 +156,7 @@ class LinkEnd {
 
   // Announcements by the far end that it is about to be disabled or enabled.
   struct Announced {
-    Ring<LinkInbox::Switching> switchings;  // by time
+    Ring<LinkInbox::EnabledChange> enabled_changes;  // by time
     Timer timer;                            // for the first one
   };
 

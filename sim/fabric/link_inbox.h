@@ -26,7 +26,7 @@ struct LinkInbox {
     CreditGrant grant;
   };
   // The far end has been disabled or enabled, which takes effect at this end at `when`.
-  struct Switching {
+  struct EnabledChange {
     Instant when;
     bool is_enabled = false;
   };
@@ -41,7 +41,7 @@ struct LinkInbox {
   std::vector<Grant> grants;
   std::vector<PauseFrame> pauses;     // by time
   std::vector<Repeats> repeats;
-  std::vector<Switching> switchings;  // by time
+  std::vector<EnabledChange> enabled_changes;  // by time
 };
 
 }  // namespace verbatim::fabric

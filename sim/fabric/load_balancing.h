@@ -2,7 +2,7 @@
 //  - flow: by the hash of the flow, which keeps its path and order (flow_hash.h);
 //  - flowlet: a flow that has been idle for `gap` may change its output (Vanini et al., Let It Flow, NSDI
 //    2017);
-//  - packet: each packet gets its own output if its sender permits it (ib::Packet::any_way); other packets
+//  - packet: each packet gets its own output if its sender permits it (ib::Packet::may_take_any_path); other packets
 //    follow the path of their flow. On InfiniBand this is adaptive routing: the outputs are a group
 //    (Switch::set_groups), and other packets leave by the port of the forwarding table.
 //
@@ -42,7 +42,7 @@ class LoadBalancer {
 
   // Whether it chooses for a packet; otherwise the hash of the flow or the forwarding table does.
   bool chooses_for(const ib::Packet& packet) const {
-    return packet.any_way || (params_.is_by_flowlet() && packet.ethernet.has_value());
+    return packet.may_take_any_path || (params_.is_by_flowlet() && packet.ethernet.has_value());
   }
 
   // One of `ports`, which must not be empty, for a packet with its flow hash. queued(port) returns the

@@ -150,14 +150,14 @@ void Port::on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Ins
 
 bool Port::admit_counted(const ib::Packet& packet) {
   const bool is_admitted = buffer_->admit(number_, packet.lrh.lane, packet.wire_bytes(), engine_.now());
-  if (has_pauses_) judge_pause(packet.lrh.lane);
+  if (has_pauses_) pause_if_full(packet.lrh.lane);
   if (is_admitted) return true;
   if (packet.lrh.lane == kManagementLane) ++counters_.vl15_dropped;
   else if (counters_.priorities != nullptr) ++counters_.priorities->at(packet.lrh.lane.value).rcv_discards;
   return false;
 }
 
-void Port::judge_pause(ib::VirtualLane lane) {
+void Port::pause_if_full(ib::VirtualLane lane) {
   if (lane == kManagementLane || !buffer_->groups()->is_full(buffer_->group_of(number_, lane))) return;
   if ((asked_pauses() >> lane.value & 1) != 0) return;
   link_->pauses()->ask(lane.value, true, engine_.now());

@@ -260,7 +260,7 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   void attach(Port& peer, const SharedLinkParams& params);
   bool admit_counted(const ib::Packet& packet);
   // Asks the far end to pause the lane if the lane has become full.
-  void judge_pause(ib::VirtualLane lane);
+  void pause_if_full(ib::VirtualLane lane);
   // Resumes lanes that a packet leaves now if they have room again, and sends a due frame.
   void on_pause_timer();
   void schedule_pause_timer(Instant when);

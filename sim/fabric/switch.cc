@@ -292,7 +292,7 @@ PortNumber Switch::swept_output_for(const ib::Packet& packet) {
 }
 
 PortNumber Switch::output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const {
-  return ports[way_of(packet.flow_hash, ecmp_salt_, static_cast<std::uint32_t>(ports.size()))];
+  return ports[ecmp_index(packet.flow_hash, ecmp_salt_, static_cast<std::uint32_t>(ports.size()))];
 }
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,

@@ -42,14 +42,14 @@ struct ArbitrationTables {
   std::uint32_t strict_lanes = 0;  // bit n: lane n
   std::vector<ArbitrationEntry> shares = {};
 
-  bool is_of_ethernet() const { return strict_lanes != 0 || !shares.empty(); }
+  bool has_ethernet_scheduling() const { return strict_lanes != 0 || !shares.empty(); }
   // The tables for InfiniBand.
   ArbitrationTables without_ethernet() const { return {.high_limit = high_limit, .high = high, .low = low}; }
 
   // OpenSM's tables (qos_vlarb_high 0:4, qos_vlarb_low 1:4 … 14:4, without their entries of weight 0), with
   // the same limit.
   ArbitrationTables or_default() const {
-    if (!high.empty() || !low.empty() || is_of_ethernet()) return *this;
+    if (!high.empty() || !low.empty() || has_ethernet_scheduling()) return *this;
     ArbitrationTables tables = *this;
     tables.high.push_back({0, 4});
     for (std::uint32_t lane = 1; lane < 15; ++lane) tables.low.push_back({lane, 4});
@@ -58,7 +58,7 @@ struct ArbitrationTables {
 
   // Bit n: lane n is strict or has weight. Packets of other lanes never leave.
   std::uint32_t served_lanes() const {
-    if (is_of_ethernet()) return strict_lanes | lanes_of(shares);
+    if (has_ethernet_scheduling()) return strict_lanes | lanes_of(shares);
     return lanes_of(high) | lanes_of(low);
   }
 
@@ -99,12 +99,12 @@ class ArbiterTables {
   };
 
   explicit ArbiterTables(const ArbitrationTables& tables)
-      : high(tables.is_of_ethernet() ? std::vector<ArbitrationEntry>() : tables.high),
-        low(tables.is_of_ethernet() ? tables.shares : tables.low),
+      : high(tables.has_ethernet_scheduling() ? std::vector<ArbitrationEntry>() : tables.high),
+        low(tables.has_ethernet_scheduling() ? tables.shares : tables.low),
         high_limit(tables.high_limit),
         served_lanes(tables.served_lanes()),
         strict_lanes(tables.strict_lanes),
-        keeps_deficits(tables.is_of_ethernet()) {
+        keeps_deficits(tables.has_ethernet_scheduling()) {
     CHECK(high_limit <= 255);
   }
   friend bool operator==(const ArbiterTables&, const ArbiterTables&) = default;

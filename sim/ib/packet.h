@@ -169,7 +169,7 @@ struct alignas(64) Packet {
   // Bytes reserved for telemetry (`telemetry.h`), on Ethernet; whether it is a TelemetryPacket.
   std::uint8_t telemetry_bytes = 0;
   UncopiedFlag has_telemetry;
-  bool any_way = false;  // switches may choose a path for this packet alone; no published bit on the wire
+  bool may_take_any_path = false;  // switches may choose a path for this packet alone; no published bit on the wire
 
   Reth reth;  // valid if has_reth(bth.opcode); the next ones correspondingly
   Aeth aeth;
