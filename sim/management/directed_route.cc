@@ -9,9 +9,9 @@ namespace {
 
 using mad::smp::DirectedRoute;
 
-constexpr Hop kHopHere{Hop::Way::kHere, 0, {}};
-constexpr Hop by_port(std::uint8_t port) { return {Hop::Way::kByPort, port, {}}; }
-constexpr Hop by_lid(std::uint16_t lid) { return {Hop::Way::kByLid, 0, ib::Lid{lid}}; }
+constexpr Hop kHopHere{Hop::Action::kHere, 0, {}};
+constexpr Hop by_port(std::uint8_t port) { return {Hop::Action::kByPort, port, {}}; }
+constexpr Hop by_lid(std::uint16_t lid) { return {Hop::Action::kByLid, 0, ib::Lid{lid}}; }
 constexpr bool is_permissive(std::uint16_t lid) { return lid == ib::kPermissiveLid.value; }
 
 Hop depart_on(DirectedRoute& route, ib::Lid reply_to) {
@@ -66,7 +66,7 @@ Hop arrive(ib::Mad& mad, std::uint8_t in_port, std::uint8_t ports) {
   DirectedRoute route = DirectedRoute::of(mad);
   if (is_too_long(route)) return {};
   const Hop hop = arrive_on(route, in_port, ports);
-  if (hop.way == Hop::Way::kByPort && (hop.port == 0 || hop.port > ports)) return {};
+  if (hop.action == Hop::Action::kByPort && (hop.port == 0 || hop.port > ports)) return {};
   route.put(mad);
   return hop;
 }

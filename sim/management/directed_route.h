@@ -10,8 +10,8 @@
 namespace verbatim::management {
 
 struct Hop {
-  enum class Way : std::uint8_t { kDrop, kHere, kByPort, kByLid };
-  Way way = Way::kDrop;
+  enum class Action : std::uint8_t { kDrop, kHere, kByPort, kByLid };
+  Action action = Action::kDrop;
   std::uint8_t port = 0;  // kByPort
   ib::Lid lid;            // kByLid
 };

@@ -127,7 +127,7 @@ int MadAgents::send(std::uint32_t number, Sending sending, MadBytes message) {
   return 0;
 }
 
-MadAgents::Agent* MadAgents::who_gets(const ib::ManagementDatagram& datagram, const mad::Header& header,
+MadAgents::Agent* MadAgents::find_agent(const ib::ManagementDatagram& datagram, const mad::Header& header,
                                       std::uint32_t* number) {
   if (mad::is_answer(header) && header.method != mad::kTrapRepress) {
     *number = static_cast<std::uint32_t>(header.transaction_id >> 32);
@@ -152,14 +152,14 @@ bool MadAgents::deliver(const ib::ManagementDatagram& datagram) {
   const bool has_rmpp = mad::has_rmpp(header.management_class) && mad::RmppHeader::of(datagram.mad).is_active();
   if (has_rmpp && mad::RmppHeader::of(datagram.mad).type != mad::RmppType::kData && sender_.on_datagram(datagram)) return true;
   std::uint32_t number = 0;
-  const Agent* agent = who_gets(datagram, header, &number);
+  const Agent* agent = find_agent(datagram, header, &number);
   if (agent == nullptr) return false;
-  hand_over(number, *agent, datagram);
+  deliver_to(number, *agent, datagram);
   return true;
 }
 
 // A response is accepted only for a pending request.
-void MadAgents::hand_over(std::uint32_t number, const Agent& agent, const ib::ManagementDatagram& datagram) {
+void MadAgents::deliver_to(std::uint32_t number, const Agent& agent, const ib::ManagementDatagram& datagram) {
   const mad::Header header = mad::header_of(datagram.mad);
   const PendingKey key{header.transaction_id, header.management_class};
   const bool is_answer = mad::is_answer(header) && header.method != mad::kTrapRepress;

@@ -70,9 +70,9 @@ class MadAgents {
   struct Pending;
   using PendingKey = std::pair<std::uint64_t, std::uint8_t>;  // transaction, class
 
-  Agent* who_gets(const ib::ManagementDatagram& datagram, const mad::Header& header, std::uint32_t* number);
+  Agent* find_agent(const ib::ManagementDatagram& datagram, const mad::Header& header, std::uint32_t* number);
   bool overlaps(const MadRegistration& registration) const;
-  void hand_over(std::uint32_t number, const Agent& agent, const ib::ManagementDatagram& datagram);
+  void deliver_to(std::uint32_t number, const Agent& agent, const ib::ManagementDatagram& datagram);
 
   Engine& engine_;
   const ComponentId source_;

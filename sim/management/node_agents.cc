@@ -52,15 +52,15 @@ void NodeAgents::on_work(Work work) {
 
 void NodeAgents::take(Hop hop, const ib::ManagementDatagram& datagram, std::uint8_t in_port) {
   ib::ManagementDatagram onward = datagram;
-  switch (hop.way) {
-    case Hop::Way::kDrop:
+  switch (hop.action) {
+    case Hop::Action::kDrop:
       return;
-    case Hop::Way::kHere:
+    case Hop::Action::kHere:
       return serve(datagram, in_port);
-    case Hop::Way::kByPort:
+    case Hop::Action::kByPort:
       onward.lid = ib::kPermissiveLid;
       return outlet_.send_by(hop.port, onward);
-    case Hop::Way::kByLid:
+    case Hop::Action::kByLid:
       onward.lid = hop.lid;
       return outlet_.send_to_lid(onward);
   }
@@ -71,7 +71,7 @@ void NodeAgents::send(const ib::ManagementDatagram& datagram) {
   ib::ManagementDatagram leaving = datagram;
   const Hop hop = depart(leaving.mad, datagram.lid);
   // A datagram to this node itself counts as received by the node's own port, and takes the firmware's time.
-  if (hop.way == Hop::Way::kHere) {
+  if (hop.action == Hop::Action::kHere) {
     leaving.lid = ib::kPermissiveLid;
     leaving.remote_queue = leaving.queue;
     const auto own = static_cast<std::uint8_t>(node_.is_switch() ? 0 : 1);

@@ -98,11 +98,11 @@ RmppSender::Key RmppSender::key_of(const ib::ManagementDatagram& datagram) {
 }
 
 void RmppSender::send(const ib::ManagementDatagram& datagram, std::span<const std::byte> message) {
-  ib::ManagementDatagram way = datagram;
-  std::copy_n(message.begin(), std::min(message.size(), way.mad.size()), way.mad.begin());
-  const Key key = key_of(way);
+  ib::ManagementDatagram outgoing = datagram;
+  std::copy_n(message.begin(), std::min(message.size(), outgoing.mad.size()), outgoing.mad.begin());
+  const Key key = key_of(outgoing);
   messages_.erase(key);
-  auto one = std::make_unique<Message>(*this, key, way, message);
+  auto one = std::make_unique<Message>(*this, key, outgoing, message);
   Message& begun = *one;
   messages_.emplace(key, std::move(one));
   begun.go_on();

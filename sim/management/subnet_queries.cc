@@ -61,7 +61,7 @@ void SubnetQueries::ask(SubnetQueryClient& client, const ib::Mad& question, std:
   asked.on_timer();
 }
 
-void SubnetQueries::tell(const ib::Mad& message) { send(in_transaction(message, next_transaction())); }
+void SubnetQueries::send_once(const ib::Mad& message) { send(in_transaction(message, next_transaction())); }
 
 void SubnetQueries::forget(SubnetQueryClient& client) {
   std::erase_if(queries_, [&](const auto& one) { return &one.second->client == &client; });

@@ -31,7 +31,7 @@ class SubnetQueries {
   void set_manager(ib::Lid manager) { manager_ = manager; }
   void forget(SubnetQueryClient& client);
   // Sends a message once, without waiting for an answer.
-  void tell(const ib::Mad& message);
+  void send_once(const ib::Mad& message);
   // A response of class SubnAdm has arrived.
   void on_datagram(const ib::ManagementDatagram& datagram);
 

@@ -80,7 +80,7 @@ bool has_capabilities(std::span<const std::byte> record, std::span<const std::by
   return true;
 }
 
-bool is_meant(const Format& format, const Record& record, const sa::Message& question) {
+bool matches(const Format& format, const Record& record, const sa::Message& question) {
   constexpr std::uint32_t kBitwise = 1u << 31;
   constexpr std::size_t kCapabilities = 7;
   for (std::size_t i = 0; i < format.components.size(); ++i) {
@@ -262,7 +262,7 @@ std::optional<std::vector<Record>> SubnetRecords::select(const sa::Message& ques
   if (format->attribute == sa::PathRecord::kAttribute) return paths(question);
   const bool of_groups = format->attribute == sa::McMemberRecord::kAttribute;
   std::vector<Record> records = of_groups ? std::vector<Record>(groups.begin(), groups.end()) : all(format->attribute);
-  std::erase_if(records, [&](const Record& record) { return !is_meant(*format, record, question); });
+  std::erase_if(records, [&](const Record& record) { return !matches(*format, record, question); });
   return records;
 }
 
