@@ -24,7 +24,7 @@ class PlacementLog {
   }
   // Whether an adapter may have written to any of the bytes at `since` or later; true if the log does not
   // reach back that far.
-  bool may_have_met(std::uint64_t address, std::uint32_t length, Instant since) const {
+  bool may_have_written_since(std::uint64_t address, std::uint32_t length, Instant since) const {
     for (std::uint64_t i = 0; i < count_; ++i) {
       if (i == kEntries) return true;
       const Entry& entry = (*entries_)[(count_ - 1 - i) % kEntries];
