@@ -43,7 +43,7 @@ class TraceGraph {
     add_operations();
     add_dependencies();
     graph_.seal();
-    if (const auto circle = graph_.find_circle()) {
+    if (const auto circle = graph_.find_cycle()) {
       add((graph_)[*circle].rank, "nodes wait for each other in a circle", "take a dependency out");
       return nullptr;
     }

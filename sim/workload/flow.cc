@@ -65,9 +65,9 @@ void Flow::on_start() {
 // Switches between posting and pausing.
 void Flow::on_turn() {
   if (status_ != WcStatus::kSuccess || is_done()) return;
-  rests_ = !rests_;
-  turn_.schedule_at(engine_.now() + (rests_ ? params_.off : params_.on));
-  if (!rests_) post_all();
+  is_paused_ = !is_paused_;
+  turn_.schedule_at(engine_.now() + (is_paused_ ? params_.off : params_.on));
+  if (!is_paused_) post_all();
 }
 
 // Posts as many requests as the queue pairs have room for, shared evenly.
@@ -120,7 +120,7 @@ void Flow::on_completed(std::uint32_t qpn, WcStatus status) {
   } else if (status_ == WcStatus::kSuccess) {
     status_ = status;
   }
-  if (status_ == WcStatus::kSuccess && unposted_ > 0 && !rests_) post(qp, 1);
+  if (status_ == WcStatus::kSuccess && unposted_ > 0 && !is_paused_) post(qp, 1);
   note_end();
 }
 

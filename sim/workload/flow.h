@@ -134,7 +134,7 @@ class Flow final : public hca::WorkSource {
   ib::WcStatus status_ = ib::WcStatus::kSuccess;
   Instant start_time_;
   Instant finish_ = kNever;
-  bool rests_ = false;
+  bool is_paused_ = false;
   Timer start_, turn_;
 };
 

@@ -96,7 +96,7 @@ class Reader {
     }
     if (!findings_.empty()) return std::nullopt;
     graph_->seal();
-    if (const std::optional<OperationId> id = graph_->find_circle()) {
+    if (const std::optional<OperationId> id = graph_->find_cycle()) {
       add(lines_[*id], "the operation waits for itself: its \"requires\" and those of others form a circle",
           "take one of them out");
       return std::nullopt;

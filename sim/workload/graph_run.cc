@@ -167,11 +167,11 @@ void GraphRun::Start::on_start() {
   --run.active_;
   for (std::uint32_t i = run.first_of_rank_[rank]; i < run.first_of_rank_[rank + 1]; ++i)
     run.ready_.push_back(run.by_rank_[i]);
-  run.work_off();
+  run.run_ready();
 }
 
 // Starts the ready operations, and those that become ready by this.
-void GraphRun::work_off() {
+void GraphRun::run_ready() {
   for (std::size_t i = 0; i < ready_.size(); ++i) start(ready_[i]);
   ready_.clear();
   if (active_ == 0) --unfinished_;
@@ -295,7 +295,7 @@ void GraphRun::Processor::on_computed() {
   const OperationId next = run.take_first(waiting, [](OperationId) { return true; });
   run.end(done);
   if (next != kNoOperation) run.begin(*this, next);
-  run.work_off();
+  run.run_ready();
 }
 
 void GraphRun::End::post(const Item& item) {
@@ -343,14 +343,14 @@ void GraphRun::End::on_completed(std::uint32_t, WcStatus status) {
   if (status != WcStatus::kSuccess) {
     run.fail(send, rank, status);
     fail();
-    return run.work_off();
+    return run.run_ready();
   }
   const bool ends_send = item.is_last_of_data && (item.role == Role::kData || !run.params_.sends_are_buffered);
   ++completed;
   announce();
   retire();
   if (ends_send) run.end(send);
-  run.work_off();
+  run.run_ready();
 }
 
 // The peer's next item that was sent by SEND has arrived.
@@ -361,7 +361,7 @@ void GraphRun::End::on_received(std::uint32_t, std::uint32_t) {
   const Item item = sender.items[sender.received++];
   sender.retire();
   if (item.is_arrival) run.on_arrival(item);
-  run.work_off();
+  run.run_ready();
 }
 
 void GraphRun::End::on_adapter_failed(std::uint32_t) {
@@ -370,7 +370,7 @@ void GraphRun::End::on_adapter_failed(std::uint32_t) {
   if (!has_failed) fail();
   peer->is_peer_gone = true;
   if (!peer->has_failed) peer->retire();
-  if (was_active) run.work_off();
+  if (was_active) run.run_ready();
 }
 
 void GraphRun::fail(OperationId send, std::uint32_t rank, WcStatus status) {

@@ -161,7 +161,7 @@ class GraphRun {
   bool is_eager(OperationId send) const { return graph_[send].amount <= params_.eager_bytes; }
   bool is_local(OperationId send) const { return routes_[send] == nullptr; }
 
-  // Changes of operations. Each may make others ready; work_off() starts those.
+  // Changes of operations. Each may make others ready; run_ready() starts those.
   void start(OperationId id);
   void end(OperationId id);
   void release(OperationId id, bool by_end);
@@ -174,7 +174,7 @@ class GraphRun {
   void match(OperationId receive, OperationId send);
   void on_arrival(const Item& item);
   void fail(OperationId send, std::uint32_t rank, ib::WcStatus status);
-  void work_off();
+  void run_ready();
 
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 

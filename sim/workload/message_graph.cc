@@ -74,7 +74,7 @@ std::vector<std::uint32_t> MessageGraph::dependency_counts() const {
   return counts;
 }
 
-std::optional<OperationId> MessageGraph::find_circle() const {
+std::optional<OperationId> MessageGraph::find_cycle() const {
   std::vector<std::uint32_t> waits = dependency_counts();
   std::vector<OperationId> ready;
   for (OperationId id = 0; id < size(); ++id) {

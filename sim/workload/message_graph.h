@@ -82,7 +82,7 @@ class MessageGraph {
   std::vector<std::uint32_t> dependency_counts() const;
 
   // An operation on a cycle; nullopt: no cycle. The graph must be sealed.
-  std::optional<OperationId> find_circle() const;
+  std::optional<OperationId> find_cycle() const;
 
   // Traffic of each rank in operations [first, past), without messages to itself.
   struct Traffic {
