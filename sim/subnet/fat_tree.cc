@@ -41,14 +41,14 @@ class FatTree {
     for (std::size_t number = 0; number < graph.size(); ++number) table_of(number).assign(lids, RouteTable::kNoRoute);
   }
 
-  std::string lay() {
+  std::string compute() {
     if (graph_.size() == 0 || leaves_.empty()) return "there is no switch with adapters";
     std::string problem = rank();
     if (problem.empty()) problem = join();
     if (problem.empty() && roots_.empty()) problem = check_regularity();
     if (!problem.empty()) return problem;
-    lay_to_adapters();
-    lay_to_switches();
+    route_to_adapters();
+    route_to_switches();
     return find_gap();
   }
 
@@ -60,7 +60,7 @@ class FatTree {
     const std::vector<std::uint32_t> ranks = ranks_from(graph_, roots_.empty() ? std::span<const std::size_t>(leaves_) : roots_);
     const std::uint32_t last = *std::ranges::max_element(ranks);
     for (std::size_t number = 0; number < ranks.size(); ++number) {
-      if (ranks[number] == kFar) return "switch " + name(number) + " cannot be reached from " + (roots_.empty() ? "adapters" : "the roots");
+      if (ranks[number] == kUnreachable) return "switch " + name(number) + " cannot be reached from " + (roots_.empty() ? "adapters" : "the roots");
       rungs_[number].rank = roots_.empty() ? last - ranks[number] : ranks[number];
     }
     constexpr std::uint32_t kLeast = 2, kMost = 8;
@@ -134,7 +134,7 @@ class FatTree {
   }
 
   // A leaf with fewer adapters than others has counted but unused paths for the missing ones.
-  void lay_to_adapters() {
+  void route_to_adapters() {
     std::size_t most = 0;
     for (const std::size_t leaf : leaves_) most = std::max(most, graph_.adapters(leaf).size());
     for (const std::size_t leaf : ordered_leaves()) {
@@ -142,24 +142,24 @@ class FatTree {
         const bool is_there = i < graph_.adapters(leaf).size();
         lid_ = is_there ? graph_.adapters(leaf)[i].lid : 0;
         if (is_there) table_of(leaf)[lid_] = graph_.adapters(leaf)[i].port;
-        lay_to(leaf, true);
+        route_to(leaf, true);
       }
     }
   }
 
-  void lay_to_switches() {
+  void route_to_switches() {
     for (std::size_t number = 0; number < graph_.size(); ++number) {
       lid_ = plan_.nodes[graph_.node(number)].ports[0].lid.value;
       if (lid_ == 0) continue;
       table_of(number)[lid_] = PortNumber{0};
-      lay_to(number, false);
+      route_to(number, false);
     }
   }
 
-  void lay_to(std::size_t number, bool counts) {
+  void route_to(std::size_t number, bool counts) {
     ++round_;
     routed_[number] = round_;
-    lay_downwards(number, counts);
+    add_downward_routes(number, counts);
   }
 
   // False: the switch already had a route to this destination.
@@ -173,7 +173,7 @@ class FatTree {
 
   // Lays routes from the switches above `number`, which has its route. The main path is laid first, and only
   // it is counted.
-  void lay_downwards(std::size_t number, bool is_main) {
+  void add_downward_routes(std::size_t number, bool is_main) {
     std::vector<Group>& groups = rungs_[number].up;
     const std::size_t first =
         is_main && !groups.empty()
@@ -185,13 +185,13 @@ class FatTree {
       if (!set_route(group.to, port.there)) continue;
       const bool is_main_still = is_main && i == 0;
       if (is_main_still) ++group.downward, ++port.downward;
-      lay_downwards(group.to, is_main_still);
+      add_downward_routes(group.to, is_main_still);
     }
-    lay_upwards(number, is_main);
+    add_upward_routes(number, is_main);
   }
 
   // Lays routes from the switches below `number`, which has its route.
-  void lay_upwards(std::size_t number, bool is_main) {
+  void add_upward_routes(std::size_t number, bool is_main) {
     for (Group& group : rungs_[number].down) {
       if (routed_[group.to] == round_) continue;
       // The lower end counts upward paths.
@@ -200,7 +200,7 @@ class FatTree {
       Group::Port& port = *std::ranges::min_element(same.ports, {}, &Group::Port::upward);
       if (is_main) ++port.upward;
       set_route(group.to, port.here);
-      lay_upwards(group.to, is_main);
+      add_upward_routes(group.to, is_main);
     }
   }
 
@@ -227,9 +227,9 @@ class FatTree {
 
 }  // namespace
 
-std::string lay_fat_tree_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids,
+std::string compute_fat_tree_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids,
                                 std::span<const std::size_t> roots, Plan& plan) {
-  return FatTree(graph, nodes, lids, roots, plan).lay();
+  return FatTree(graph, nodes, lids, roots, plan).compute();
 }
 
 }  // namespace verbatim::subnet

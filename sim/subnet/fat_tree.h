@@ -18,7 +18,7 @@ namespace verbatim::subnet {
 
 // Writes the tables of `plan`, whose LIDs are assigned and less than `lids`. `roots`: numbers of switches; if
 // empty, the fabric has to be a regular tree. Returns the reason why it cannot be routed, or "".
-std::string lay_fat_tree_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids,
+std::string compute_fat_tree_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids,
                                 std::span<const std::size_t> roots, Plan& plan);
 
 }  // namespace verbatim::subnet

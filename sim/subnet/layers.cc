@@ -272,7 +272,7 @@ std::optional<Layering> assign_layers(const SwitchGraph& graph, std::size_t lids
 }
 
 std::vector<std::uint32_t> switches_of_lids(const SwitchGraph& graph, std::size_t lids, const Plan& plan) {
-  std::vector<std::uint32_t> switches(lids, kFar);
+  std::vector<std::uint32_t> switches(lids, kUnreachable);
   for (std::size_t number = 0; number < graph.size(); ++number) {
     for (const SwitchGraph::Adapter& adapter : graph.adapters(number)) switches[adapter.lid] = static_cast<std::uint32_t>(number);
     if (const std::uint16_t own = plan.nodes[graph.node(number)].ports[0].lid.value; own != 0)

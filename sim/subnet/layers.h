@@ -21,7 +21,7 @@ struct Layering {
 // are needed.
 std::optional<Layering> assign_layers(const SwitchGraph& graph, std::size_t lids, std::uint32_t lanes, const Plan& plan);
 
-// By LID: number of the switch with this LID, or of the switch that the adapter is attached to; kFar:
+// By LID: number of the switch with this LID, or of the switch that the adapter is attached to; kUnreachable:
 // neither.
 std::vector<std::uint32_t> switches_of_lids(const SwitchGraph& graph, std::size_t lids, const Plan& plan);
 

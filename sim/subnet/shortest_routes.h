@@ -27,7 +27,7 @@ struct ShortestOptions {
   // By switch number, all different: a packet that has passed to a greater rank never passes to a lesser one
   // again. Empty: no restriction.
   std::vector<std::uint64_t> ranks;
-  bool all_ways = false;          // also computes NodePlan::routes
+  bool all_paths = false;          // also computes NodePlan::routes
   // Plan of the same addresses, whose entries are kept if they still begin a shortest path.
   const Plan* before = nullptr;
 };
@@ -37,6 +37,6 @@ struct ShortestOptions {
 using Unreached = std::optional<std::pair<std::size_t, std::size_t>>;
 
 // Writes the tables of `plan`, whose LIDs are assigned and less than `lids`, and adds to its steps.
-Unreached lay_shortest_routes(const SwitchGraph& graph, std::size_t lids, const ShortestOptions& options, Plan& plan);
+Unreached compute_shortest_routes(const SwitchGraph& graph, std::size_t lids, const ShortestOptions& options, Plan& plan);
 
 }  // namespace verbatim::subnet

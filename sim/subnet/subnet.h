@@ -114,9 +114,9 @@ inline constexpr ib::MacAddress kMacBase{0x0256'4200'0000};
 // Unicast LIDs are 1 … 0xbfff (IBA 4.1.3). Further ports get LID 0 and a finding.
 inline constexpr std::uint32_t kUnicastLids = 0xbfff;
 
-// `all_ways`: also computes NodePlan::routes, for engines with has_groups(). `before`: a plan of the same
+// `all_paths`: also computes NodePlan::routes, for engines with has_groups(). `before`: a plan of the same
 // nodes with other cables; minhop, updn, dnup and dor keep its entries that are still valid, as OpenSM does.
-Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways = false, const Routing& routing = {},
+Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_paths = false, const Routing& routing = {},
           const Plan* before = nullptr);
 
 // Members by index in the list of adapters. Full members communicate with all members, limited members with

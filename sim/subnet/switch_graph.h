@@ -13,7 +13,7 @@
 namespace verbatim::subnet {
 
 inline constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
-inline constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::uint32_t kUnreachable = std::numeric_limits<std::uint32_t>::max();
 
 class SwitchGraph {
  public:
@@ -67,7 +67,7 @@ class SwitchGraph {
   std::vector<std::vector<Adapter>> adapters_;       // by number
 };
 
-// Rank of each switch, by number: hops to the nearest switch of `from`; kFar: none is reachable.
+// Rank of each switch, by number: hops to the nearest switch of `from`; kUnreachable: none is reachable.
 std::vector<std::uint32_t> ranks_from(const SwitchGraph& graph, std::span<const std::size_t> from);
 // Numbers of the switches with adapters, ascending.
 std::vector<std::size_t> leaves_of(const SwitchGraph& graph);

@@ -37,7 +37,7 @@ class Grid {
     for (std::size_t number = 0; number < graph.size(); ++number) table_of(number).assign(lids, RouteTable::kNoRoute);
   }
 
-  std::string lay(const std::vector<std::size_t>& switches) {
+  std::string compute(const std::vector<std::size_t>& switches) {
     std::string problem = place(switches);
     if (problem.empty()) problem = join();
     if (problem.empty()) problem = find_failed();
@@ -48,7 +48,7 @@ class Grid {
     for (std::size_t to = 0; to < graph_.size(); ++to) {
       for (std::size_t from = 0; from < graph_.size(); ++from) {
         levels->set(from, to, level(places_[from], places_[to]));
-        if (problem = lay_routes(from, to); !problem.empty()) return problem;
+        if (problem = set_routes(from, to); !problem.empty()) return problem;
       }
     }
     if (problem = find_gap(); !problem.empty()) return problem;
@@ -234,7 +234,7 @@ class Grid {
   }
 
   // Routes at one switch to another switch and its adapters, which parallel cables share.
-  std::string lay_routes(std::size_t from, std::size_t to) {
+  std::string set_routes(std::size_t from, std::size_t to) {
     const std::size_t own = plan_.nodes[graph_.node(to)].ports[0].lid.value;
     ++plan_.steps;
     if (from == to) {
@@ -407,9 +407,9 @@ class Grid {
 
 }  // namespace
 
-std::string lay_torus_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids, const Torus& torus,
+std::string compute_torus_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids, const Torus& torus,
                              std::uint32_t lanes, Plan& plan) {
-  return Grid(graph, nodes, lids, torus, lanes, plan).lay(torus.switches);
+  return Grid(graph, nodes, lids, torus, lanes, plan).compute(torus.switches);
 }
 
 }  // namespace verbatim::subnet

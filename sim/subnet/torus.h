@@ -23,7 +23,7 @@ namespace verbatim::subnet {
 
 // Writes the tables, levels and lanes of `plan`, whose LIDs are assigned and less than `lids`. Returns the
 // reason why the fabric cannot be routed, or "".
-std::string lay_torus_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids, const Torus& torus,
+std::string compute_torus_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids, const Torus& torus,
                              std::uint32_t lanes, Plan& plan);
 
 }  // namespace verbatim::subnet

@@ -46,7 +46,7 @@ std::vector<std::uint64_t> ranks_below(const SwitchGraph& graph, std::span<const
 std::vector<std::uint64_t> ranks_above_adapters(const SwitchGraph& graph) {
   std::vector<std::uint32_t> ranks = ranks_from(graph, leaves_of(graph));
   for (std::uint32_t& rank : ranks) {
-    if (rank != kFar) rank = kFar - 1 - rank;
+    if (rank != kUnreachable) rank = kUnreachable - 1 - rank;
   }
   return all_different(ranks);
 }
