@@ -23,7 +23,8 @@ class ChoiceStreams {
   // literal: the view is stored.
   template <class Make>
   T& at(std::string_view site, ComponentId actor, Make make) {
-    CacheEntry& entry = cache_[(reinterpret_cast<std::uintptr_t>(site.data()) / kSpacing + actor.value * kActors) % kCacheEntries];
+    CacheEntry& entry =
+        cache_[(reinterpret_cast<std::uintptr_t>(site.data()) / kSpacing + actor.value * kActors) % kCacheEntries];
     if (entry.stream != nullptr && entry.site.data() == site.data() && entry.site.size() == site.size() && entry.actor == actor)
       return *entry.stream;
     auto it = streams_.find({site, actor});

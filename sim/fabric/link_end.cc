@@ -90,7 +90,8 @@ void LinkEnd::announce(bool is_enabled) {
 void LinkEnd::expect_enabled_change(const LinkInbox::EnabledChange& change) {
   if (announced_ == nullptr) {
     // After the arrivals of its instant, as scripted failures are.
-    announced_.reset(new Announced{{}, Timer::of<&LinkEnd::on_enabled_change>(engine_, arrivals_.id(), EventClass::kTimeout, this)});
+    announced_.reset(
+        new Announced{{}, Timer::of<&LinkEnd::on_enabled_change>(engine_, arrivals_.id(), EventClass::kTimeout, this)});
   }
   announced_->enabled_changes.push_back(change);
   if (!announced_->timer.scheduled()) announced_->timer.schedule_at(change.when);

@@ -74,7 +74,8 @@ class LinkEnd {
     flow_.pauses()->take_frames(engine_.now(), visit);
   }
   // When a packet of `blocks` may start on a data lane that is otherwise ready at `at`; kNever: not known
-  // yet. In that case the lane is noted as waiting for grants that have not left the far end.
+  // yet. If the known grants do not suffice, this end waits for grants: it is notified of changes, and the
+  // expected arrival of the missing grants counts.
   Instant may_start(std::size_t lane, std::uint32_t blocks, Instant at) {
     const Instant granted = flow_.may_start(lane, blocks, at);
     return granted != kNever ? granted : await_grants(lane, blocks, at);

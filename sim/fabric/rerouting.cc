@@ -54,7 +54,9 @@ PortNumber Rerouting::output(const RouteTable& all, std::uint64_t destination, s
   const std::span<const PortNumber> routes = outputs(current_ == nullptr ? all : *current_->routes, destination, only);
   if (routes.empty()) return RouteTable::kNoRoute;
   const std::span<const PortNumber> own = outputs(all, destination, only_own);
-  const auto place = [hash](std::size_t count, std::uint64_t of) { return ecmp_index(hash, of, static_cast<std::uint32_t>(count)); };
+  const auto place = [hash](std::size_t count, std::uint64_t of) {
+    return ecmp_index(hash, of, static_cast<std::uint32_t>(count));
+  };
   const auto may_take = [&](PortNumber port) { return is_in_use(port, now); };
   if (!own.empty()) {
     const PortNumber first = own[place(own.size(), salt)];

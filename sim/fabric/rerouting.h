@@ -71,7 +71,8 @@ class Rerouting {
     }
   }
 
-  // Before this time all links count as up; may grow.
+  // Before this time the initial routes apply and no port has left its groups. Link changes and catching up
+  // with `changes` move it.
   Instant normal_until() const { return normal_until_; }
 
   // The port by which a flow leaves; kNoRoute: none leads there. `all`: the initial routes. A port that is

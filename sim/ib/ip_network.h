@@ -56,8 +56,8 @@ struct IpRoute {
   std::size_t adapter = 0;
 };
 
-// Each adapter's own network, in their order; then, by the first adapter, those of `others` that no own
-// network contains.
+// Each adapter's own network, in their order; then, by the first adapter, those of `others` that are not an
+// adapter's own network.
 std::vector<IpRoute> routes_of(std::span<const IpInterface> own, std::span<const IpNetwork> others);
 // The adapter of the narrowest network that contains the address; the first of equal ones.
 std::optional<std::size_t> find_route(std::span<const IpRoute> routes, const Gid& ip);

@@ -30,8 +30,8 @@ ib::Mad encode_leave(const ib::Gid& group, const ib::Gid& port);
 // nullopt: not such a response, or a refusal.
 std::optional<Membership> decode_join_answer(const ib::Mad& mad);
 
-// The multicast groups of a subnet. Switches flood packets to any of their LIDs, so a group has no state but
-// its record.
+// The multicast groups of a subnet: attributes and members. Switches flood packets to any of their LIDs, so
+// there are no routes.
 class MulticastGroups {
  public:
   // The record of each member.

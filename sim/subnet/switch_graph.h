@@ -36,7 +36,7 @@ class SwitchGraph {
   // The other end of a port's cable; its node is kNowhere if there is no cable.
   const Attachment& neighbour(std::size_t node, std::uint32_t port) const { return neighbours_[node][port - 1]; }
   const Attachment& neighbour(const Attachment& end) const { return neighbour(end.node, end.port.value); }
-  // Number of the switch that a port leads to.
+  // Number of the switch at the other end of a port's cable, which must exist; kNowhere: an adapter.
   std::size_t behind(std::size_t number, fabric::PortNumber port) const {
     return numbers_[neighbours_[switches_[number]][port.value - 1u].node];
   }
