@@ -125,7 +125,7 @@ class FatTree {
     std::vector<std::uint32_t> distances;
     for (const std::size_t first : leaves_) {
       if (seen[first]) continue;
-      for (const std::size_t number : graph_.front_from(first, distances, plan_.steps)) {
+      for (const std::size_t number : graph_.switches_by_distance(first, distances, plan_.steps)) {
         if (graph_.is_leaf(number) && !seen[number]) order.push_back(number);
         seen[number] = true;
       }

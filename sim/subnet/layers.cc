@@ -36,7 +36,7 @@ class Outputs {
     std::size_t at = from;
     PortNumber port = next(at, lid, plan);
     while (leads_to_switch(at, port)) {
-      const std::size_t behind = graph_.behind(at, port);
+      const std::size_t behind = graph_.next_switch(at, port);
       const PortNumber following = next(behind, lid, plan);
       if (!leads_to_switch(behind, following)) return;
       if (!visit(of(at, port), following, of(behind, following))) return;
@@ -226,7 +226,7 @@ class Layers {
     for (std::size_t at = 0; at < graph_.size(); ++at) {
       const std::vector<PortNumber> ports = outputs_.to_switches(at, plan_.nodes[graph_.node(at)].multicast_ports);
       for (const PortNumber in : ports) {
-        const std::size_t before = graph_.behind(at, in);
+        const std::size_t before = graph_.next_switch(at, in);
         const PortNumber out = graph_.neighbour({graph_.node(at), in}).port;
         for (const PortNumber next : ports) {
           if (next != in) edges.push_back({outputs_.of(before, out), next, outputs_.of(at, next)});

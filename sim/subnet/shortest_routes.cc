@@ -42,7 +42,7 @@ class ShortestRouter {
     std::vector<bool> seen(graph_.size(), false);
     for (std::size_t first = 0; first < graph_.size(); ++first) {
       if (seen[first]) continue;
-      for (const std::size_t number : graph_.front_from(first, distances_, plan_.steps)) {
+      for (const std::size_t number : graph_.switches_by_distance(first, distances_, plan_.steps)) {
         seen[number] = true;
         order.push_back(number);
       }
@@ -58,7 +58,7 @@ class ShortestRouter {
     std::uint64_t steps = 0;
     for (std::size_t first = 0; first < graph_.size(); ++first) {
       if (islands_[first] != kUnreachable) continue;
-      for (const std::size_t number : graph_.front_from(first, distances_, steps))
+      for (const std::size_t number : graph_.switches_by_distance(first, distances_, steps))
         islands_[number] = static_cast<std::uint32_t>(first);
     }
   }
@@ -66,7 +66,7 @@ class ShortestRouter {
   // Routes to a switch and its adapters.
   void route_to(std::size_t root) {
     const std::vector<std::size_t> front =
-        options_.ranks.empty() ? graph_.front_from(root, distances_, plan_.steps) : legal_front_from(root);
+        options_.ranks.empty() ? graph_.switches_by_distance(root, distances_, plan_.steps) : legal_by_distance(root);
     std::vector<PortNumber> ports;
     for (const std::size_t from : front) {
       if (from == root) continue;
@@ -75,10 +75,10 @@ class ShortestRouter {
         ++plan_.steps;
         if (is_step(from, hop)) ports.push_back(hop.port);
       }
-      if (options_.choice == Choice::kFirstDimension) keep_those_to(from, graph_.behind(from, ports.front()), ports);
+      if (options_.choice == Choice::kFirstDimension) keep_those_to(from, graph_.next_switch(from, ports.front()), ports);
       path_ports_[from] = entry_of(from, ports);
       if (options_.choice != Choice::kOneForSwitch) continue;
-      keep_those_to(from, graph_.behind(from, least_loaded(from)), ports);
+      keep_those_to(from, graph_.next_switch(from, least_loaded(from)), ports);
       path_ports_[from] = entry_of(from, ports);
     }
     note_unreached(root);
@@ -103,13 +103,13 @@ class ShortestRouter {
   }
 
   void keep_those_to(std::size_t from, std::size_t to, std::vector<PortNumber>& ports) const {
-    std::erase_if(ports, [&](PortNumber port) { return graph_.behind(from, port) != to; });
+    std::erase_if(ports, [&](PortNumber port) { return graph_.next_switch(from, port) != to; });
   }
 
   // The switches that have a legal path to `root`, by ascending distance; fills distances_ and goes_down_. A
   // switch that can reach it over ascending ranks only does so, since packets from a lesser rank may do
   // nothing else.
-  std::vector<std::size_t> legal_front_from(std::size_t root) {
+  std::vector<std::size_t> legal_by_distance(std::size_t root) {
     distances_.assign(graph_.size(), kUnreachable);
     goes_down_.assign(graph_.size(), false);
     std::vector<std::vector<std::size_t>> by_distance{{root}};
@@ -167,7 +167,7 @@ class ShortestRouter {
       table_of(from)[lid] = port;
       if (options_.all_paths) tables_[from].set(lid, path_ports_[from]);
       loads_[from][port.value] += arriving_[from] * kOnePath;
-      arriving_[graph_.behind(from, port)] += arriving_[from];
+      arriving_[graph_.next_switch(from, port)] += arriving_[from];
     }
   }
 
@@ -179,7 +179,7 @@ class ShortestRouter {
     for (const std::size_t from : std::span(front).subspan(1)) {
       std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
       const auto consider = [&](PortNumber port) {
-        const std::uint64_t cost = costs_[graph_.behind(from, port)] + loads_[from][port.value] / kOnePath;
+        const std::uint64_t cost = costs_[graph_.next_switch(from, port)] + loads_[from][port.value] / kOnePath;
         if (cost >= least) return;
         least = cost;
         cheapest_[from] = port;

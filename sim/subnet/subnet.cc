@@ -241,7 +241,7 @@ class Planner {
           continue;
         }
         if (island_of_switch[end.node] == kNowhere) {
-          for (const std::size_t other : graph_.front_from(graph_.number(end.node), distances_, plan_.steps))
+          for (const std::size_t other : graph_.switches_by_distance(graph_.number(end.node), distances_, plan_.steps))
             island_of_switch[graph_.node(other)] = islands.size();
           islands.emplace_back();
         }

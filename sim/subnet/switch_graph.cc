@@ -50,7 +50,7 @@ void SwitchGraph::add_adapters(std::span<const Attachment> owners) {
   for (std::vector<Adapter>& adapters : adapters_) std::ranges::sort(adapters, {}, &Adapter::port);
 }
 
-std::vector<std::size_t> SwitchGraph::front_from(std::size_t root, std::vector<std::uint32_t>& distances,
+std::vector<std::size_t> SwitchGraph::switches_by_distance(std::size_t root, std::vector<std::uint32_t>& distances,
                                                  std::uint64_t& steps) const {
   distances.assign(switches_.size(), kUnreachable);
   std::vector<std::size_t> front{root};

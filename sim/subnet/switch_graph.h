@@ -37,7 +37,7 @@ class SwitchGraph {
   const Attachment& neighbour(std::size_t node, std::uint32_t port) const { return neighbours_[node][port - 1]; }
   const Attachment& neighbour(const Attachment& end) const { return neighbour(end.node, end.port.value); }
   // Number of the switch at the other end of a port's cable, which must exist; kNowhere: an adapter.
-  std::size_t behind(std::size_t number, fabric::PortNumber port) const {
+  std::size_t next_switch(std::size_t number, fabric::PortNumber port) const {
     return numbers_[neighbours_[switches_[number]][port.value - 1u].node];
   }
 
@@ -54,7 +54,8 @@ class SwitchGraph {
 
   // The switches that reach `root`, beginning with `root`, by ascending distance. Fills `distances`: hops
   // over switches only, since adapters do not forward. Adds the number of cables followed to `steps`.
-  std::vector<std::size_t> front_from(std::size_t root, std::vector<std::uint32_t>& distances, std::uint64_t& steps) const;
+  std::vector<std::size_t> switches_by_distance(std::size_t root, std::vector<std::uint32_t>& distances,
+                                                std::uint64_t& steps) const;
 
  private:
   void join(const Attachment& from, const Attachment& to);

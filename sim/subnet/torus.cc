@@ -345,7 +345,7 @@ class Grid {
       const std::size_t lid = graph_.adapters(to)[0].lid;
       for (std::size_t from = 0; from < graph_.size(); ++from) {
         std::size_t at = from, hops = 0;
-        while (!is_failed_[at] && at != to && hops++ <= graph_.size()) at = graph_.behind(at, table_of(at)[lid]);
+        while (!is_failed_[at] && at != to && hops++ <= graph_.size()) at = graph_.next_switch(at, table_of(at)[lid]);
         if (at != to && !is_failed_[from]) return "no path around the failed switches leads from switch " + name(from) + " to " + name(to);
       }
     }

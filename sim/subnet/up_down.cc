@@ -24,7 +24,7 @@ std::vector<std::size_t> find_roots(const SwitchGraph& graph) {
   std::uint64_t steps = 0;
   for (std::size_t number = 0; number < graph.size(); ++number) {
     std::vector<std::size_t> histogram;  // adapters by hops
-    for (const std::size_t other : graph.front_from(number, distances, steps)) {
+    for (const std::size_t other : graph.switches_by_distance(number, distances, steps)) {
       if (histogram.size() <= distances[other]) histogram.resize(distances[other] + 1);
       histogram[distances[other]] += graph.adapters(other).size();
     }
