@@ -3,7 +3,7 @@
 // by this port, one per lane at a time, and each reports all space that is free when it starts.
 //
 // Order on the line: a flow control packet that is due precedes every data packet, but one that becomes due
-// in the instant in which a data packet starts follows it. Of several, the lowest lane is first.
+// in the instant in which a data packet starts follows it. Among several, the lowest lane is first.
 //
 // None of this is an event. The packets that have left by a given time are computed on demand, from the
 // releases and the starts of data packets, which are both known up to that time. A far end that waits for
