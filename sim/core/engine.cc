@@ -44,7 +44,8 @@ void Engine::execute_next(EventQueue& queue) {
 }
 
 void Engine::prefetch_next(const EventQueue& queue) {
-  constexpr std::size_t kDistance = 2;  // events between two steps, and between the last one and the event
+  // In events: between two prefetch steps, and from the last step to the event.
+  constexpr std::size_t kDistance = 2;
   constexpr std::size_t kFirst = kDistance * (kPrefetchSteps + 1);
   const std::span<const EventQueue::Entry> upcoming = queue.upcoming();
   if (upcoming.size() <= kFirst) return;

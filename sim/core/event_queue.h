@@ -16,8 +16,9 @@
 
 namespace verbatim {
 
-// Phase classes order the events of one instant. The order is part of the model: what frees a resource comes
-// before what asks for it, and programs run last, after everything the hardware does at that instant.
+// Phase classes order the events of one instant. The order is part of the model: classes that free a
+// resource run before classes that request it, and programs run last, after all hardware events of the
+// instant.
 enum class EventClass : std::uint8_t { kCredit, kArrival, kTransmitDone, kDma, kStage, kTimeout, kSupervisor, kProgram };
 
 struct EventKey {
@@ -30,7 +31,7 @@ struct EventKey {
   constexpr ComponentId source() const {
     return ComponentId{static_cast<std::uint32_t>(order >> kNumberBits & ((1u << kSourceBits) - 1))};
   }
-  // Times are not negative. Compared as one number, without a branch that the processor would have to guess.
+  // Times are not negative. The key is compared as one number, without an unpredictable branch.
   friend constexpr bool operator<(const EventKey& a, const EventKey& b) { return a.number() < b.number(); }
 
  private:
@@ -39,7 +40,7 @@ struct EventKey {
   }
 };
 
-// An object that can be put in the queue, in one place at a time.
+// Base of an event; it is in at most one queue at a time.
 struct Queueable {
   static constexpr std::uint32_t kIdle = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t slot = kIdle;  // its place in the queue
@@ -47,7 +48,7 @@ struct Queueable {
 
 class EventQueue {
  public:
-  struct Entry {  // the key is kept here: comparisons stay within the queue's own cache lines
+  struct Entry {  // holds a copy of the key: comparisons stay within the queue's own cache lines
     EventKey key;
     Queueable* event;
   };
@@ -68,7 +69,7 @@ class EventQueue {
   }
   // The event must be in this queue.
   void remove(Queueable& event);
-  // Takes off the next event.
+  // Removes the next event.
   void pop() {
     front().event->slot = Queueable::kIdle;
     ++near_begin_;
@@ -203,7 +204,7 @@ Instant EventQueue::for_each_before(Instant limit, Visit visit) const {
       }
     }
   }
-  // What lies below an event of the heap does not come before it.
+  // Descendants of a heap entry are not earlier than the entry.
   const auto visit_heap = [&](const auto& self, std::size_t at) -> void {
     if (at >= far_.size() || far_[at].key.when >= limit) return;
     limit = visit(Entry{far_[at].key, slots_[far_[at].slot].event});

@@ -20,7 +20,7 @@ void FlowControlPackets::release(std::size_t lane, std::uint32_t blocks, Instant
   const auto comes_last = [when](const Release& before) { return before.when <= when; };
   if (Release* const last = freed.releases.extend_if(comes_last); last != nullptr) [[likely]] {
     *last = {when, blocks};
-    if (freed.releases.size() > 1) return;  // what is due first is known
+    if (freed.releases.size() > 1) return;  // the earliest due time is unchanged
   } else {
     freed.releases.insert_sorted({when, blocks}, [](const Release& a, const Release& b) { return a.when < b.when; });
   }
@@ -61,7 +61,8 @@ bool FlowControlPackets::step(Walk& walk, Instant end, CreditUpdate* packet) con
   return true;
 }
 
-// Once the refreshes of all lanes have places of their own in the interval, every round is like the one before.
+// Skips refresh rounds: if the refreshes of all lanes do not overlap within the interval, all rounds are
+// alike.
 void FlowControlPackets::skip_rounds(Walk& walk, Instant end) const {
   if (refresh_interval() == Duration(0)) return;
   const std::size_t count = lane_count();

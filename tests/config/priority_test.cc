@@ -73,8 +73,8 @@ TEST(Priorities, arbitration_of_ethernet_does_not_count_on_infiniband) {
     const auto topology = load_topology(folder.write("t.json", text), with_profiles(), diagnostics);
     ASSERT_TRUE(topology.has_value()) << text_of(diagnostics);
     const bool is_ethernet = std::string(layer) == "roce";
-    EXPECT_EQ(topology->hosts[0].hca_profile.arbitration.is_of_ethernet(), is_ethernet);
-    EXPECT_EQ(topology->switches[0].switch_profile.arbitration.is_of_ethernet(), is_ethernet);
+    EXPECT_EQ(topology->hosts[0].hca_profile.arbitration.has_ethernet_scheduling(), is_ethernet);
+    EXPECT_EQ(topology->switches[0].switch_profile.arbitration.has_ethernet_scheduling(), is_ethernet);
   }
 }
 

@@ -56,7 +56,7 @@ TEST(FlowHash, ways_get_equal_shares_whatever_their_number_and_the_salt) {
       for (int from = 0; from < 32; ++from) {
         for (int to = 0; to < 64; ++to) {
           for (int port = 0; port < 10; ++port) {
-            ++flows[way_of(flow_hash(flow(from, to, 0xc000 + port)), salt, count)];
+            ++flows[ecmp_index(flow_hash(flow(from, to, 0xc000 + port)), salt, count)];
           }
         }
       }
@@ -73,10 +73,10 @@ TEST(FlowHash, switches_with_salts_of_their_own_split_what_another_has_chosen) {
   for (int to = 0; to < 256; ++to) {
     for (int port = 0; port < 16; ++port) {
       const std::uint64_t hash = flow_hash(flow(1, to, 0xc000 + port));
-      if (way_of(hash, 1, 4) != 0) continue;
+      if (ecmp_index(hash, 1, 4) != 0) continue;
       ++all;
-      ++other[way_of(hash, 2, 4)];
-      ++same[way_of(hash, 1, 4)];
+      ++other[ecmp_index(hash, 2, 4)];
+      ++same[ecmp_index(hash, 1, 4)];
     }
   }
   EXPECT_EQ(same[0], all);

@@ -19,8 +19,8 @@ Channel at(std::size_t node, std::uint32_t port, std::uint8_t lane = 0) {
   return {node, PortNumber{static_cast<std::uint8_t>(port)}, lane};
 }
 
-std::string loop_of(const Graph& graph, bool all_ways = false) {
-  const Plan planned = plan(graph.nodes, graph.cables, all_ways);
+std::string loop_of(const Graph& graph, bool all_paths = false) {
+  const Plan planned = plan(graph.nodes, graph.cables, all_paths);
   return credit_loop_text(graph.nodes, find_credit_loop(graph.nodes, graph.cables, planned));
 }
 
@@ -167,8 +167,8 @@ void walk_all(const Graph& graph, const Plan& planned, std::vector<Route>& route
 // Names sort as the nodes' indices do, so even the same cycle is found.
 RC_GTEST_PROP(CreditLoopsProperty, the_tables_give_what_walking_every_route_gives, ()) {
   const Graph graph = random_graph();
-  const bool all_ways = *rc::gen::arbitrary<bool>();
-  const Plan planned = plan(graph.nodes, graph.cables, all_ways);
+  const bool all_paths = *rc::gen::arbitrary<bool>();
+  const Plan planned = plan(graph.nodes, graph.cables, all_paths);
   std::vector<Route> routes;
   walk_all(graph, planned, routes);
   const Route loop = find_credit_loop(graph.nodes, graph.cables, planned);

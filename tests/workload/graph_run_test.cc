@@ -328,14 +328,14 @@ TEST(MessageGraphTest, circles_are_found) {
   graph.require_end(2, 4);
   graph.require_end(5, 4);  // waits for the circle, and is none of it
   graph.seal();
-  EXPECT_EQ(graph.find_circle(), std::optional<OperationId>(2));
+  EXPECT_EQ(graph.find_cycle(), std::optional<OperationId>(2));
 
   MessageGraph straight(1);
   straight.compute(0, Duration(1));
   straight.compute(0, Duration(1));
   straight.require_end(0, 1);
   straight.seal();
-  EXPECT_EQ(straight.find_circle(), std::nullopt);
+  EXPECT_EQ(straight.find_cycle(), std::nullopt);
 }
 
 }  // namespace
