@@ -65,7 +65,7 @@ class IdealTimes {
   std::vector<Duration> forwarding_;                      // by switch
   std::map<std::string, hca::LightDelays> delays_;        // by the profile's reference
   std::vector<const hca::LightDelays*> of_adapter_;       // null: not computed yet
-  std::vector<Hop> path_;                                 // the last one asked for
+  std::vector<Hop> path_;                                 // the last requested one
 };
 
 }  // namespace verbatim::config

@@ -27,7 +27,7 @@ struct Tlp {
   std::uint32_t transfer = 0;
   std::uint32_t header = 0, payload = 0;
   std::uint32_t requested = 0;   // bytes, of a read request
-  std::uint32_t address = 0;     // likewise
+  std::uint32_t address = 0;     // of a read request
   bool ends_request = false;     // the last completion of its request
   bool ends_transfer = false;    // the last of all
 };
