@@ -205,7 +205,7 @@ struct TwoWays {
   }
 };
 
-// The flow control packet takes 8 bytes from the release at r: a data packet sent at r goes before it, one
+// The flow control packet takes 8 bytes from the release at r on: a data packet sent at r precedes it, one
 // sent in (r, r + 8 * byte time) waits for its end.
 TEST(FlowControl, takes_its_bytes_on_the_way_back) {
   const std::int64_t r = 26 * 80 + kWayPs;
@@ -215,7 +215,7 @@ TEST(FlowControl, takes_its_bytes_on_the_way_back) {
   EXPECT_EQ(TwoWays({kEdr4x, kWay}).head_of_answer(r + 640), at(r + 640 + 8 * 80 + kWayPs));
 }
 
-// Behind a data packet that started before: the credits come with its end, and 8 bytes.
+// After a data packet that started before: the credits arrive with its end, plus 8 bytes.
 TEST(FlowControl, waits_for_the_packet_on_the_line) {
   for (const bool other_way_is_busy : {false, true}) {
     Simulation simulation;
@@ -235,8 +235,8 @@ TEST(FlowControl, waits_for_the_packet_on_the_line) {
   }
 }
 
-// With a refresh interval R one leaves at R, 2 R, … though nothing is to be told; each delays what is sent
-// behind it.
+// With a refresh interval R an update leaves at R, 2 R, … even without new credits; each delays later
+// packets.
 TEST(FlowControl, is_repeated_at_the_refresh_interval) {
   LinkParams link{kEdr4x, kWay};
   link.credit_refresh_interval = Duration(20'971'520);
@@ -264,7 +264,7 @@ TEST(FlowControl, costs_no_event_while_nobody_waits) {
   EXPECT_LE(two.simulation.engine.events_executed(), 20u);
 }
 
-// Three releases while the line is busy are told by one packet.
+// Three releases while the line is busy are reported by one packet.
 TEST(FlowControl, tells_everything_at_once) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
@@ -328,10 +328,10 @@ struct BlockedSwitch {
   Switch hub;
 };
 
-// The far end never gives its buffer back: the first packet fills it, the others become the first of their
-// lane at the start of the one before, or when that is dropped, and go a lifetime L later. After two drops
-// the lane stalls for 8 L: the fourth goes at once, and so does one that comes later; when the stall is over,
-// the next waits again.
+// The far end never returns buffer space: the first packet fills it. Each other packet becomes the head of
+// its lane at the start of the previous one, or when that is dropped, and is dropped a lifetime L later.
+// After two drops the lane stalls for 8 L: the fourth packet is dropped at once, and so is a later one; after
+// the stall the next one waits again.
 TEST(HeadLifetime, drops_what_blocks_an_output_and_stalls_its_lane) {
   SwitchProfile profile;
   profile.core_clock_hz = 400'000'000;
@@ -384,8 +384,8 @@ TEST(HeadLifetime, a_stall_is_over_in_the_instant_in_which_it_ends) {
   EXPECT_EQ(drops[1].time_ps, over + kLifetime);
 }
 
-// Packets of 290 bytes, five blocks each, come in one behind the other and wait behind a slow output: two fit. The third
-// finds the first gone only when its head comes later than the first's last byte has left.
+// Packets of 290 bytes, five blocks each, arrive back to back and wait for a slow output: two fit. When the
+// third arrives the first is gone only if the third's head arrives after the first's last byte has left.
 TEST(Vl15, drops_what_finds_no_room_in_its_buffer) {
   for (const bool first_has_left : {false, true}) {
     Simulation simulation;
@@ -399,7 +399,8 @@ TEST(Vl15, drops_what_finds_no_room_in_its_buffer) {
     simulation.connect(from.port, hub.port(PortNumber{1}), {kEdr4x, kWay});
     simulation.connect(to.port, hub.port(PortNumber{2}), {kQdr4x, kWay});
     for (std::uint32_t i = 0; i < 2; ++i) from.port.send(make_packet(2, 264, i, 15));
-    // The first head comes at 640 ps + kWayPs and starts at the next edge; its last byte leaves 290 x 250 ps later.
+    // The first head arrives at 640 ps + kWayPs and starts at the next edge; its last byte leaves 290 x 250
+    // ps later.
     constexpr std::int64_t kFirstLeaves = 12'500 + 290 * 250;
     simulation.engine.run_until(at(kFirstLeaves - 8 * 80 - kWayPs + (first_has_left ? 1 : 0)));
     from.port.send(make_packet(2, 264, 2, 15));
@@ -435,8 +436,8 @@ TEST(Vl15, has_no_lifetime) {
   EXPECT_TRUE(simulation.engine.empty());
 }
 
-// The far end never gives its buffer back: the first packet fills it, each of the others goes a lifetime
-// after its own head came in.
+// The far end never returns buffer space: the first packet fills it, and each other packet is dropped a
+// lifetime after the arrival of its own head.
 TEST(SwitchLifetime, drops_what_has_been_in_the_switch_for_so_long) {
   SwitchProfile profile;
   profile.lifetime = Duration(4'096'000);

@@ -1,4 +1,4 @@
-// IBA 14.2.2: the way out and back of a datagram whose route is written in it.
+// IBA 14.2.2: the outgoing and returning path of a datagram with a directed route.
 #include "sim/management/directed_route.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Loops as programs write them; compiled at -O0 and at -O2. Each waits for something that never comes while
-// it is analysed, except where its name says otherwise.
+// Loops of real programs, compiled at -O0 and at -O2. Each waits for something that does not happen during
+// the analysis, unless its name says otherwise.
 #pragma once
 
 #include <cstdint>

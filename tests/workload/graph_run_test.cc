@@ -221,7 +221,7 @@ TEST(GraphRunTest, what_waits_for_ever_is_reported) {
   graph.receive(0, 1, 10, 4);  // nothing is sent
   const OperationId blocked = graph.send(1, 0, 20);
   graph.require_end(blocked, graph.receive(1, 2, 30));
-  graph.send(2, 1, 5000, 8);  // by rendezvous, and with another tag
+  graph.send(2, 1, 5000, 8);  // by rendezvous, with another tag
   StarRun run(std::move(graph), {.eager_bytes = 1000});
   run.go();
   EXPECT_TRUE(run.run->is_done());
