@@ -268,7 +268,7 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
     // A shared receive queue has no resets.
   } else if (QueuePair* qp = find_qp_by_number(*context, object)) {
     before = qp->ring_epoch;
-    if (sends) pushed = qp->requester.on_ring(static_cast<std::uint32_t>(value));
+    if (sends) pushed = qp->on_ring(static_cast<std::uint32_t>(value));
   }
   send_doorbell(*context, kind, object, value, before, pushed, call_time);
 }

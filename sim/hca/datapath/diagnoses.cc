@@ -341,7 +341,7 @@ void Diagnoses::tell_late_receive(const QueuePair& qp, const RecvWork& work) {
   tell(qp, join("the receive with wr_id ", work.wr_id, " was posted ", time_text(late_ps), " after the message for it had arrived"));
 }
 
-void Diagnoses::on_failed_work(const QueuePair& qp, const Requester::Finished& finished) {
+void Diagnoses::on_failed_work(const QueuePair& qp, const FinishedRequest& finished) {
   const std::string peer = peer_of(qp);
   const auto why = [&]() -> std::string {
     switch (finished.status) {

@@ -53,7 +53,7 @@ class Diagnoses {
   // A completion has come for which its queue has no room.
   void on_overrun(const CompletionQueue& cq, std::uint32_t number, std::uint32_t depth);
   // Work of a queue pair completes with an error.
-  void on_failed_work(const QueuePair& qp, const Requester::Finished& finished);
+  void on_failed_work(const QueuePair& qp, const FinishedRequest& finished);
   // Work cannot be done as it names something wrong; it completes with an error when its turn comes.
   template <class... Parts>
   void on_faulty_work(const QueuePair& qp, std::uint64_t wr_id, const Parts&... parts) {

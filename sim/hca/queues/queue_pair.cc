@@ -114,6 +114,12 @@ QueuePair::~QueuePair() {
   responder_driver.drop_held();
 }
 
+std::uint32_t QueuePair::on_ring(std::uint32_t producer) {
+  std::optional<std::uint32_t> bytes;
+  if (profile.blueflame_bytes > 0 && send_queue.entries() > 0) bytes = inline_bytes(send_queue.entry(producer - 1));
+  return requester.on_ring(producer, bytes);
+}
+
 void QueuePair::receive_frame(Incoming&& incoming) {
   if (!is_raw() || !can_receive()) return adapter.receiver.drop(incoming, DropReason::kWrongState);
   responder_driver.receive(std::move(incoming));

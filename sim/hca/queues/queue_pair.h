@@ -144,6 +144,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   // ibv_modify_qp: 0 or errno; nothing has changed when not 0.
   int modify(const protocol::QpAttributes& to, std::uint32_t mask);
 
+  // The processor rings the doorbell of the send queue; as Requester::on_ring().
+  std::uint32_t on_ring(std::uint32_t producer);
   void receive(Incoming&& incoming, const ib::OpcodeInfo& operation);
   // An Ethernet frame that a flow rule gives it.
   void receive_frame(Incoming&& incoming);

@@ -49,13 +49,13 @@ std::optional<RecvWork> Responder::abandon() {
   return std::exchange(current_, std::nullopt);
 }
 
-Responder::Need Responder::receive(ib::Packet& packet, Instant now, Actions& actions) {
+Responder::Verdict Responder::receive(ib::Packet& packet, Instant now, Actions& actions) {
   if (!connection_.can_receive()) {
     actions.drop(DropReason::kWrongState);
-    return Need::kNothing;
+    return {};
   }
   packet.trail.add(now, {connection_.component, "responder: receive work request"});
-  cause_ = packet.trail;
+  actions.set_cause(packet.trail);
   const Request request{packet, ib::info(packet.bth.opcode), actions};
   if (connection_.is_raw()) [[unlikely]] {
     kind_ = Message::kSend;
@@ -64,12 +64,12 @@ Responder::Need Responder::receive(ib::Packet& packet, Instant now, Actions& act
   return take_steps(request, connection_.is_datagram() ? begin_datagram(request) : Step::kPsn);
 }
 
-Responder::Need Responder::on_receive(RecvWork&& work, const ib::Packet& packet, Actions& actions) {
+Responder::Verdict Responder::on_receive(RecvWork&& work, const ib::Packet& packet, Actions& actions) {
   const Request request{packet, ib::info(packet.bth.opcode), actions};
   current_ = std::move(work);
   if (!current_->malformed) return take_steps(request, Step::kLength);
   fail_receive(request, WcStatus::kLocalQpOperationError, NakCode::kRemoteOperationalError, Refusal::kReceiveEntry);
-  return Need::kNothing;
+  return {};
 }
 
 void Responder::on_no_receive(const ib::Packet& packet, Actions& actions) {
@@ -96,7 +96,7 @@ void Responder::on_failed_queue(const ib::Packet& packet, Actions& actions) {
   actions.add(Action::Kind::kFailFatally);
 }
 
-Responder::Need Responder::take_steps(const Request& request, Step step) {
+Responder::Verdict Responder::take_steps(const Request& request, Step step) {
   while (true) {
     switch (step) {
       case Step::kPsn:
@@ -121,15 +121,15 @@ Responder::Need Responder::take_steps(const Request& request, Step step) {
         step = check_remote_key(request);
         break;
       case Step::kDone:
-        return Need::kNothing;
+        return {};
       case Step::kWaitForReceive:
-        return Need::kReceive;
+        return {Need::kReceive, {}};
       case Step::kWaitForAtomics:
-        return Need::kAtomics;
+        return {Need::kAtomics, {}};
       case Step::kWaitForOthers:
-        return Need::kOthers;
+        return {Need::kOthers, {}};
       case Step::kExecute:
-        return Need::kPlacement;
+        return {Need::kPlacement, placement_};
     }
   }
 }
@@ -349,7 +349,7 @@ Responder::Step Responder::before_execution(const Request& request) {
 
 void Responder::place_send(const Request& request) {
   placement_ = {};
-  placement_.list = &current_->sges;
+  placement_.receive = &*current_;
   placement_.length = request.packet.payload.length;
   placement_.offset = received_;
   if (current_->match != nullptr) [[unlikely]] {
