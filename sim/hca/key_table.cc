@@ -1,6 +1,6 @@
 #include "sim/hca/key_table.h"
 
-#include "sim/hca/datapath/adapter_memory.h"
+#include "sim/hca/adapter_memory.h"
 #include "sim/hca/queues/queue_pair.h"
 
 namespace verbatim::hca {

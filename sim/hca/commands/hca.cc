@@ -56,7 +56,7 @@ ib::InjectionLog* Hca::injection_log() {
 
 void Hca::attach(fabric::Port& port) {
   impl_->adapter.sender.attach(port);
-  impl_->adapter.receiver.attach(port);
+  impl_->adapter.input.attach(port);
 }
 
 ib::ManagementPort& Hca::management() { return impl_->adapter.services; }
@@ -127,7 +127,7 @@ Hca::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id
   own_context_ = context_pool_.create(0u, ProgramPort{}, std::shared_ptr<Arena>(), own_objects_);
 }
 
-Hca::Impl::~Impl() { adapter.receiver.detach(); }
+Hca::Impl::~Impl() { adapter.input.detach(); }
 
 Context* Hca::Impl::find_context(std::uint32_t number) {
   const auto it = contexts_.find(number);

@@ -86,11 +86,11 @@ void ActionExecutor::execute_all(Actions& actions, Incoming* incoming) {
         adapter.sender.activate(qp_);
         break;
       case Action::Kind::kRelease:
-        adapter.receiver.release(*incoming, now());
+        incoming->release(now());
         break;
       case Action::Kind::kDrop:
         adapter.counters.on_drop(action.reason, distance(qp_.responder.expected(), incoming->packet->bth.psn) > 0);
-        adapter.receiver.drop(*incoming, action.reason);
+        incoming->drop(action.reason);
         break;
       case Action::Kind::kDiagnose:
         adapter.diagnoses.on_refused(qp_, *incoming->packet, action.refusal);

@@ -18,14 +18,15 @@
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
 class CompletionQueue;
 class Context;
+class KeyTable;
 class QueuePair;
 
 class Diagnoses {
  public:
-  explicit Diagnoses(Adapter& adapter) : adapter_(adapter) {}
+  Diagnoses(AdapterBase& adapter, const KeyTable& keys) : adapter_(adapter), keys_(keys) {}
 
   // Keeps the reason why the command under way is refused, and gives back its errno.
   template <class... Parts>
@@ -76,7 +77,8 @@ class Diagnoses {
   void tell_late_receive(const QueuePair& qp, const RecvWork& work);
   std::string unknown_key(std::uint32_t key, bool is_remote) const;
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  const KeyTable& keys_;
   mutable std::string reason_;                 // of the command under way
   struct EndedRegion {
     std::uint32_t key = 0;

@@ -88,7 +88,7 @@ void ResponderDriver::deal_with(Incoming&& incoming, Given given) {
   } else if (need == Responder::Need::kAtomics) {
     held_.hold(std::move(incoming), HeldPackets::Wait::kAtomics);
   } else {
-    qp_.adapter.receiver.release(incoming, now());
+    incoming.release(now());
     if (need == Responder::Need::kOthers) [[unlikely]] kept_.keep(incoming.packet->bth.psn, std::move(incoming));
   }
 }
@@ -173,12 +173,11 @@ std::uint64_t ResponderDriver::place(Incoming& incoming, const Responder::Placem
 }
 
 std::uint64_t ResponderDriver::look_up(const ib::Packet& packet, const Responder::Placement& placement) {
-  std::vector<MemoryPiece>& pieces = qp_.adapter.scratch_pieces;
-  pieces.clear();
+  const MemoryPiece piece{placement.address, placement.length, placement.key, nullptr};
+  std::span<const MemoryPiece> pieces(&piece, placement.length > 0 ? 1 : 0);
   if (placement.receive != nullptr) {
-    qp_.find_pieces(placement.receive->sges, placement.offset, placement.length, qp_.memory_owner(), qp_.receive_pd());
-  } else if (placement.length > 0) {
-    pieces.push_back({placement.address, placement.length, placement.key, nullptr});
+    pieces = qp_.find_pieces(placement.receive->sges, placement.offset, placement.length, qp_.memory_owner(), qp_.receive_pd())
+                 .pieces;
   }
   return qp_.adapter.placements.begin(qp_.self, false, pieces, packet.trail.shared());
 }
@@ -205,7 +204,7 @@ bool ResponderDriver::write(Incoming& incoming, const Responder::Placement& plac
   Context& owner = qp_.owner_of(placement.key);
   const MemoryPiece piece{placement.address, placement.length, placement.key, &owner};
   const auto times = qp_.adapter.payloads.write(owner, packet.payload, {&piece, 1}, stream);
-  qp_.adapter.receiver.release(incoming, times.left_adapter);
+  incoming.release(times.left_adapter);
   return true;
 }
 
@@ -243,8 +242,8 @@ void ResponderDriver::on_atomic_done(ib::Psn psn, std::uint64_t original, const 
 }
 
 void ResponderDriver::drop_held() {
-  held_.drop_all(qp_.adapter.receiver);
-  kept_.drop_all([this](Incoming& incoming) { qp_.adapter.receiver.drop(incoming, DropReason::kWrongState); });
+  held_.drop_all();
+  kept_.drop_all([](Incoming& incoming) { incoming.drop(DropReason::kWrongState); });
   delays_drop_ = false;
 }
 

@@ -59,42 +59,47 @@ struct FinishedReceive {
   std::unique_ptr<TagMatch> match;  // null: no tag matching
 };
 
-// The requests that one step finishes. The first few need no memory of the heap.
+// The requests that one step finishes. The first few take no memory of the heap.
 class FinishedRequests {
  public:
-  FinishedRequests() {}
-  FinishedRequests(FinishedRequests&& other) noexcept : more_(std::move(other.more_)) {
-    for (; size_ < other.size_; ++size_) {
-      if (size_ < kFew) new (&few_[size_]) FinishedRequest(std::move(other.few_[size_]));
-    }
-  }
+  FinishedRequests() {}  // elements are written before they are read
+  FinishedRequests(FinishedRequests&& other) noexcept { take(other); }
   FinishedRequests& operator=(FinishedRequests&& other) noexcept {
-    if (this == &other) return *this;
-    this->~FinishedRequests();
-    return *new (this) FinishedRequests(std::move(other));
+    clear();
+    take(other);
+    return *this;
   }
-  ~FinishedRequests() {
-    for (std::uint32_t i = 0; i < size_ && i < kFew; ++i) few_[i].~FinishedRequest();
-  }
+  ~FinishedRequests() { clear(); }
 
   std::uint32_t size() const { return size_; }
-  FinishedRequest& operator[](std::uint32_t index) { return index < kFew ? few_[index] : more_[index - kFew]; }
+  FinishedRequest& operator[](std::uint32_t index) { return index < kFew ? few_[index] : (*more_)[index - kFew]; }
   void push_back(FinishedRequest&& request) {
     if (size_ < kFew) [[likely]] {
       new (&few_[size_]) FinishedRequest(std::move(request));
     } else {
-      more_.push_back(std::move(request));
+      if (size_ == kFew) more_ = new std::vector<FinishedRequest>;
+      more_->push_back(std::move(request));
     }
     ++size_;
   }
 
  private:
   static constexpr std::uint32_t kFew = 4;
+  void take(FinishedRequests& other) {
+    for (std::uint32_t i = 0; i < other.size_; ++i) push_back(std::move(other[i]));
+  }
+  void clear() {
+    if (size_ == 0) [[likely]] return;
+    for (std::uint32_t i = 0; i < size_ && i < kFew; ++i) few_[i].~FinishedRequest();
+    if (size_ > kFew) delete more_;
+    size_ = 0;
+  }
+
+  std::uint32_t size_ = 0;
+  std::vector<FinishedRequest>* more_;  // those behind, when there are any
   union {
     FinishedRequest few_[kFew];
   };
-  std::vector<FinishedRequest> more_;  // those behind
-  std::uint32_t size_ = 0;
 };
 
 struct Action {

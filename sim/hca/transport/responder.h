@@ -104,13 +104,14 @@ class Responder {
     const ib::Packet& packet;
     const ib::OpcodeInfo& operation;
     Actions& actions;
+    Verdict& verdict;  // of the step, which is about to be given
   };
 
   static std::uint32_t right_of(Message kind);
   // The queue pair gives it to its peer.
   bool has_right(Message kind) const;
 
-  Verdict take_steps(const Request& request, Step step);
+  Need take_steps(const Request& request, Step step);
   Step check_psn(const Request& request);
   Step check_behind_gap(const Request& request);
   Step check_psn_unreliable(const Request& request);
@@ -161,7 +162,6 @@ class Responder {
   std::uint32_t atomics_ = 0;         // executed, and have not changed memory yet
   ib::Reth reth_;                     // of the WRITE being received
   std::optional<RecvWork> current_;   // receive work request of the message
-  Placement placement_;  // of that packet, while its checks go on
 };
 
 }  // namespace verbatim::hca

@@ -1,4 +1,4 @@
-#include "sim/hca/datapath/adapter_memory.h"
+#include "sim/hca/adapter_memory.h"
 
 #include <cstring>
 
