@@ -1,5 +1,5 @@
 // Packets that wait go on in the order in which they came, and stop again where one must wait again.
-#include "sim/hca/datapath/held_packets.h"
+#include "sim/hca/stages/held_packets.h"
 
 #include <gmock/gmock.h>
 

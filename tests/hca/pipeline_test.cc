@@ -1,5 +1,5 @@
 // A stage alone: at which edge one enters and leaves, and what its trail says of the wait.
-#include "sim/hca/datapath/pipeline.h"
+#include "sim/hca/stages/pipeline.h"
 
 #include <gtest/gtest.h>
 

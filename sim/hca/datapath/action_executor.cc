@@ -6,11 +6,11 @@
 #include <span>
 #include <utility>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/datapath/received_frame.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 #include "sim/hca/freedom.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
 
 namespace verbatim::hca {
 

@@ -6,10 +6,10 @@
 
 #include "sim/core/engine.h"
 #include "sim/hca/datapath/receive_pipeline.h"
-#include "sim/hca/datapath/recovery_delays.h"
-#include "sim/hca/datapath/transport_timers.h"
-#include "sim/hca/transport/actions.h"
 #include "sim/hca/slot.h"
+#include "sim/hca/stages/recovery_delays.h"
+#include "sim/hca/stages/transport_timers.h"
+#include "sim/hca/transport/actions.h"
 #include "sim/hca/transport/requester.h"
 #include "sim/hca/transport/responder.h"
 

@@ -9,7 +9,7 @@
 #include "sim/hca/adapter_memory.h"
 #include "sim/hca/datapath/notifier.h"
 #include "sim/hca/datapath/payload_writer.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/queue_pair.h"
 
 namespace verbatim::hca {
 

@@ -5,9 +5,9 @@
 
 #include "sim/hca/adapter_base.h"
 #include "sim/hca/datapath/payload_writer.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/freedom.h"
 #include "sim/hca/queue_counters.h"
-#include "sim/hca/queues/queue_pair.h"
 
 namespace verbatim::hca {
 

@@ -12,8 +12,8 @@
 
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
-#include "sim/hca/datapath/pipeline.h"
-#include "sim/hca/queues/completion_queue.h"
+#include "sim/hca/datapath/completion_queue.h"
+#include "sim/hca/stages/pipeline.h"
 #include "sim/host/dma_engine.h"
 
 namespace verbatim::hca {

@@ -6,8 +6,8 @@
 
 #include "sim/core/time_text.h"
 #include "sim/hca/adapter_base.h"
-#include "sim/hca/queues/completion_queue.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/completion_queue.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/ib/addressee.h"
 #include "sim/ib/qp_state.h"
 #include "sim/ib/wc_status.h"

@@ -13,7 +13,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/hca/flow_table.h"
-#include "sim/hca/datapath/input_buffer.h"
+#include "sim/hca/stages/input_buffer.h"
 
 namespace verbatim::hca {
 

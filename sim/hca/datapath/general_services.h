@@ -6,7 +6,7 @@
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
 #include "sim/hca/context.h"
-#include "sim/hca/datapath/input_buffer.h"
+#include "sim/hca/stages/input_buffer.h"
 #include "sim/host/dma_engine.h"
 #include "sim/ib/management.h"
 

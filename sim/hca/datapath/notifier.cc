@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/completion_queue.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 #include "sim/hca/freedom.h"
-#include "sim/hca/queues/completion_queue.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
 
 namespace verbatim::hca {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "sim/hca/adapter_base.h"
-#include "sim/hca/datapath/memory_caches.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/stages/memory_caches.h"
 
 namespace verbatim::hca {
 

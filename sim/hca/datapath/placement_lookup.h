@@ -10,8 +10,8 @@
 
 #include "sim/core/trail.h"
 #include "sim/hca/context.h"
-#include "sim/hca/datapath/adapter_cache.h"
 #include "sim/hca/datapath/payload_writer.h"
+#include "sim/hca/stages/adapter_cache.h"
 
 namespace verbatim::hca {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/queues/work_request.h"
 
 namespace verbatim::hca {

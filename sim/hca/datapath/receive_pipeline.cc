@@ -5,10 +5,10 @@
 #include "sim/hca/adapter_base.h"
 #include "sim/hca/datapath/frame_steering.h"
 #include "sim/hca/datapath/general_services.h"
-#include "sim/hca/datapath/memory_caches.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/multicast.h"
 #include "sim/hca/queue_counters.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/stages/memory_caches.h"
 #include "sim/ib/group_address.h"
 #include "sim/ib/lid_ranges.h"
 

@@ -12,10 +12,10 @@
 #include "sim/core/delay_line.h"
 #include "sim/fabric/port.h"
 #include "sim/hca/context.h"
-#include "sim/hca/datapath/adapter_cache.h"
-#include "sim/hca/datapath/input_buffer.h"
-#include "sim/hca/datapath/pipeline.h"
 #include "sim/hca/number_table.h"
+#include "sim/hca/stages/adapter_cache.h"
+#include "sim/hca/stages/input_buffer.h"
+#include "sim/hca/stages/pipeline.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::hca {

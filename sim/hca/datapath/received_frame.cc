@@ -4,8 +4,8 @@
 #include <cstring>
 #include <span>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/ib/bytes.h"
 #include "sim/ib/frame.h"
 

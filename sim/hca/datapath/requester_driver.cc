@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
 
 namespace verbatim::hca {
 

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/datapath/adapter.h"
 #include "sim/hca/datapath/late_receive.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/datapath/receive_check.h"
 #include "sim/hca/datapath/received_frame.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 #include "sim/ib/wire.h"
 
 namespace verbatim::hca {

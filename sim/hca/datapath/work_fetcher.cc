@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "sim/hca/adapter_base.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 
 namespace verbatim::hca {
 

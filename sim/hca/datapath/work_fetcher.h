@@ -11,12 +11,12 @@
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
 #include "sim/hca/context.h"
-#include "sim/hca/datapath/adapter_cache.h"
-#include "sim/hca/datapath/pipeline.h"
 #include "sim/hca/datapath/processing_units.h"
-#include "sim/hca/queues/receive_queue.h"
+#include "sim/hca/datapath/receive_queue.h"
 #include "sim/hca/queues/tag_list.h"
 #include "sim/hca/queues/work_request.h"
+#include "sim/hca/stages/adapter_cache.h"
+#include "sim/hca/stages/pipeline.h"
 #include "sim/host/dma_engine.h"
 
 namespace verbatim::hca {

@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "sim/hca/congestion/pacer.h"
-#include "sim/hca/datapath/kept_packets.h"
-#include "sim/hca/datapath/recovery_delays.h"
-#include "sim/hca/datapath/transport_timers.h"
 #include "sim/hca/queues/source_side.h"
 #include "sim/hca/queues/work_queue.h"
+#include "sim/hca/stages/kept_packets.h"
+#include "sim/hca/stages/recovery_delays.h"
+#include "sim/hca/stages/transport_timers.h"
 #include "sim/hca/transport/connection.h"
 #include "sim/hca/transport/local_operations.h"
 #include "sim/hca/transport/requester.h"

@@ -1,9 +1,9 @@
-#include "sim/hca/adapter.h"
+#include "sim/hca/datapath/adapter.h"
 
 #include <cerrno>
 #include <cstring>
 
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/ib/addressee.h"
 #include "sim/ib/group_address.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/core/ring.h"
-#include "sim/hca/datapath/input_buffer.h"
+#include "sim/hca/stages/input_buffer.h"
 
 namespace verbatim::hca {
 

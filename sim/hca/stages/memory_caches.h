@@ -7,7 +7,7 @@
 
 #include "sim/hca/adapter_base.h"
 #include "sim/hca/adapter_memory.h"
-#include "sim/hca/datapath/adapter_cache.h"
+#include "sim/hca/stages/adapter_cache.h"
 
 namespace verbatim::hca {
 

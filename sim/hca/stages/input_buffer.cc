@@ -1,4 +1,4 @@
-#include "sim/hca/datapath/input_buffer.h"
+#include "sim/hca/stages/input_buffer.h"
 
 #include "sim/hca/adapter_base.h"
 #include "sim/ib/packet_trace.h"

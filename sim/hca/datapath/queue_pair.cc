@@ -1,14 +1,14 @@
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/queue_pair.h"
 
 #include <atomic>
 #include <cstring>
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/freedom.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/memory_window.h"
 #include "sim/hca/datapath/received_frame.h"
-#include "sim/hca/memory_window.h"
-#include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
+#include "sim/hca/freedom.h"
 #include "sim/ib/ecn.h"
 #include "sim/ib/group_address.h"
 
@@ -405,7 +405,7 @@ std::optional<host::ProgramAddress> QueuePair::check_remote(const Ref<SharedRece
                                                             std::uint64_t va, std::uint32_t length,
                                                             std::uint32_t access) {
   const auto check = [&]() -> std::optional<host::ProgramAddress> {
-    const KeyCheck key = adapter.keys.check_remote(rkey, *this, va, length, access);
+    const KeyCheck key = adapter.keys.check_remote(rkey, this, memory_owner(), memory_pd(), va, length, access);
     if (key.region == nullptr) return std::nullopt;
     return key.address;
   };

@@ -1,4 +1,4 @@
-#include "sim/hca/datapath/adapter_cache.h"
+#include "sim/hca/stages/adapter_cache.h"
 
 #include <utility>
 
