@@ -150,7 +150,7 @@ class ResponderTest : public ::testing::Test {
       } else if (action.kind == Kind::kRaise) {
         events.push_back(action.raised);
       } else if (action.kind == Kind::kCompleteReceive) {
-        const FinishedReceive& received = *all.received();
+        const FinishedReceive& received = all.received();
         completions.push_back({received.wr_id, received.status, received.bytes});
       }
     }

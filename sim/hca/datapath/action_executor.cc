@@ -102,7 +102,7 @@ void ActionExecutor::execute_all(Actions& actions, Incoming* incoming) {
         execute_atomic(*incoming->packet, action.address, actions.cause());
         break;
       case Action::Kind::kCompleteReceive:
-        complete_receive(*actions.received(), incoming, actions.received()->has_message ? actions.cause() : Trail());
+        complete_receive(actions.received(), incoming, actions.received().has_message ? actions.cause() : Trail());
         break;
       case Action::Kind::kWatchReceives:
         qp_.receives().watch();

@@ -228,7 +228,7 @@ void LightQueuePair::execute(Actions& actions, const ib::Packet* packet, Instant
         adapter_.drop(*packet, action.reason);
         break;
       case Action::Kind::kCompleteReceive:
-        complete_receive(*actions.received(), actions.received()->has_message ? actions.cause() : Trail());
+        complete_receive(actions.received(), actions.received().has_message ? actions.cause() : Trail());
         break;
       case Action::Kind::kArmAckTimer:
       case Action::Kind::kCancelAckTimer:

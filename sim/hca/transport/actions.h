@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -62,41 +61,30 @@ struct FinishedReceive {
 // The requests that one step finishes. The first few take no memory of the heap.
 class FinishedRequests {
  public:
-  FinishedRequests() {}  // elements are written before they are read
-  FinishedRequests(FinishedRequests&& other) noexcept { take(other); }
-  FinishedRequests& operator=(FinishedRequests&& other) noexcept {
-    clear();
-    take(other);
-    return *this;
+  FinishedRequests() {}
+  FinishedRequests(FinishedRequests&& other) noexcept {
+    for (std::uint32_t i = 0; i < other.size_; ++i) push_back(std::move(other[i]));
   }
-  ~FinishedRequests() { clear(); }
+  FinishedRequests& operator=(FinishedRequests&&) = delete;
+  ~FinishedRequests() {
+    for (std::uint32_t i = 0; i < size_ && i < kFew; ++i) few_[i].~FinishedRequest();
+  }
 
   std::uint32_t size() const { return size_; }
-  FinishedRequest& operator[](std::uint32_t index) { return index < kFew ? few_[index] : (*more_)[index - kFew]; }
+  FinishedRequest& operator[](std::uint32_t index) { return index < kFew ? few_[index] : more_[index - kFew]; }
   void push_back(FinishedRequest&& request) {
     if (size_ < kFew) [[likely]] {
       new (&few_[size_]) FinishedRequest(std::move(request));
     } else {
-      if (size_ == kFew) more_ = new std::vector<FinishedRequest>;
-      more_->push_back(std::move(request));
+      more_.push_back(std::move(request));
     }
     ++size_;
   }
 
  private:
   static constexpr std::uint32_t kFew = 4;
-  void take(FinishedRequests& other) {
-    for (std::uint32_t i = 0; i < other.size_; ++i) push_back(std::move(other[i]));
-  }
-  void clear() {
-    if (size_ == 0) [[likely]] return;
-    for (std::uint32_t i = 0; i < size_ && i < kFew; ++i) few_[i].~FinishedRequest();
-    if (size_ > kFew) delete more_;
-    size_ = 0;
-  }
-
   std::uint32_t size_ = 0;
-  std::vector<FinishedRequest>* more_;  // those behind, when there are any
+  std::vector<FinishedRequest> more_;  // those behind
   union {
     FinishedRequest few_[kFew];
   };
@@ -156,7 +144,16 @@ class Actions {
  public:
   static constexpr std::size_t kCapacity = 16;
 
-  Actions() {}  // elements are written before they are read
+  Actions() {}  // actions, and what they own, are written before they are read
+  Actions(Actions&& other) noexcept { take(std::move(other)); }
+  Actions& operator=(Actions&& other) noexcept {
+    destroy_owned();
+    take(std::move(other));
+    return *this;
+  }
+  ~Actions() {
+    if (has_finished_ || has_received_) [[unlikely]] destroy_owned();
+  }
 
   void add(Action::Kind kind) { next(kind); }
   void add(Action::Kind kind, std::uint32_t number, std::uint32_t count) {
@@ -187,6 +184,8 @@ class Actions {
   void raise(ib::AsyncEventType event) { next(Action::Kind::kRaise).raised = event; }
   void execute_atomic(std::uint64_t address) { next(Action::Kind::kExecuteAtomic).address = address; }
   void complete(FinishedRequest&& request) {
+    if (!has_finished_) new (&finished_) FinishedRequests;
+    has_finished_ = true;
     finished_.push_back(std::move(request));
     if (size_ > 0 && actions_[size_ - 1].kind == Action::Kind::kComplete) {
       ++actions_[size_ - 1].count;
@@ -197,8 +196,9 @@ class Actions {
 
   // At most one receive is completed by a step.
   void complete_receive(FinishedReceive&& receive) {
-    CHECK(!received_);
-    received_ = std::move(receive);
+    CHECK(!has_received_);
+    new (&received_) FinishedReceive(std::move(receive));
+    has_received_ = true;
     next(Action::Kind::kCompleteReceive);
   }
   // The step is about the request packet with this trail, which lives until the actions are executed.
@@ -206,8 +206,9 @@ class Actions {
 
   // The trail of the request that is answered; empty when the step is about none.
   Trail cause() const { return cause_ != nullptr ? *cause_ : Trail(); }
+  // What kComplete and kCompleteReceive are about; for these alone.
   FinishedRequests& finished() { return finished_; }
-  const std::optional<FinishedReceive>& received() const { return received_; }
+  const FinishedReceive& received() const { return received_; }
 
   const Action* begin() const { return actions_.data(); }
   const Action* end() const { return actions_.data() + size_; }
@@ -223,11 +224,20 @@ class Actions {
     return action;
   }
 
+  // In actions.cc, as most steps own nothing.
+  void destroy_owned();
+  void take(Actions&& other);
+
   std::array<Action, kCapacity> actions_;
   std::size_t size_ = 0;
   const Trail* cause_ = nullptr;
-  std::optional<FinishedReceive> received_;
-  FinishedRequests finished_;
+  bool has_finished_ = false, has_received_ = false;
+  union {
+    FinishedRequests finished_;
+  };
+  union {
+    FinishedReceive received_;
+  };
 };
 
 }  // namespace verbatim::hca

@@ -57,7 +57,7 @@ Responder::Verdict Responder::receive(ib::Packet& packet, Instant now, Actions& 
   }
   packet.trail.add(now, {connection_.component, "responder: receive work request"});
   actions.set_cause(packet.trail);
-  const Request request{packet, ib::info(packet.bth.opcode), actions, verdict};
+  const Request request{packet, ib::info(packet.bth.opcode), actions, &verdict.placement};
   Step first = Step::kPsn;
   if (connection_.is_raw()) [[unlikely]] {
     kind_ = Message::kSend;
@@ -71,7 +71,7 @@ Responder::Verdict Responder::receive(ib::Packet& packet, Instant now, Actions& 
 
 Responder::Verdict Responder::on_receive(RecvWork&& work, const ib::Packet& packet, Actions& actions) {
   Verdict verdict;
-  const Request request{packet, ib::info(packet.bth.opcode), actions, verdict};
+  const Request request{packet, ib::info(packet.bth.opcode), actions, &verdict.placement};
   current_ = std::move(work);
   if (current_->malformed) {
     fail_receive(request, WcStatus::kLocalQpOperationError, NakCode::kRemoteOperationalError, Refusal::kReceiveEntry);
@@ -83,8 +83,7 @@ Responder::Verdict Responder::on_receive(RecvWork&& work, const ib::Packet& pack
 
 void Responder::on_no_receive(const ib::Packet& packet, Actions& actions) {
   if (!connection_.is_reliable()) {
-    Verdict none;
-    drop_message({packet, ib::info(packet.bth.opcode), actions, none}, DropReason::kNoReceive);
+    drop_message({packet, ib::info(packet.bth.opcode), actions, nullptr}, DropReason::kNoReceive);
     return;
   }
   // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. What it has sent
@@ -332,7 +331,7 @@ Responder::Step Responder::check_remote_key(const Request& request) {
                         : kind_ == Message::kWrite ? reth_
                                                    : request.packet.reth;
   if (reth.length == 0) return before_execution(request);
-  Placement& placement = request.verdict.placement;
+  Placement& placement = *request.placement;
   const auto address =
       surroundings_.check_remote(nullptr, reth.rkey.value, reth.va.value, reth.length, right_of(kind_));
   if (!address) return refuse(request, NakCode::kRemoteAccessError, Refusal::kRemoteKey);
@@ -345,7 +344,7 @@ Responder::Step Responder::before_execution(const Request& request) {
   // IBA 9.5: SENDs, WRITEs and atomics take place in message order. READs queue behind what atomics answer.
   const bool changes_memory = kind_ == Message::kSend || kind_ == Message::kWrite || kind_ == Message::kAtomicWrite;
   if (changes_memory && atomics_ > 0) return Step::kWaitForAtomics;
-  Placement& placement = request.verdict.placement;
+  Placement& placement = *request.placement;
   if (kind_ == Message::kSend) {
     place_send(request);
   } else if (kind_ == Message::kWrite || kind_ == Message::kAtomicWrite) {
@@ -358,7 +357,7 @@ Responder::Step Responder::before_execution(const Request& request) {
 }
 
 void Responder::place_send(const Request& request) {
-  Placement& placement = request.verdict.placement;
+  Placement& placement = *request.placement;
   placement.receive = &*current_;
   placement.length = request.packet.payload.length;
   placement.offset = received_;

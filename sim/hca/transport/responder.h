@@ -104,7 +104,7 @@ class Responder {
     const ib::Packet& packet;
     const ib::OpcodeInfo& operation;
     Actions& actions;
-    Verdict& verdict;  // of the step, which is about to be given
+    Placement* placement;  // of the verdict that is about to be given; null when the packet is executed or has no receive
   };
 
   static std::uint32_t right_of(Message kind);

@@ -23,8 +23,7 @@ ib::Reth no_bytes_of(ib::Reth reth) {
 
 void Responder::execute(const ib::Packet& packet, const Placement& placement, bool allowed, Actions& actions) {
   actions.set_cause(packet.trail);
-  Verdict none;
-  const Request request{packet, ib::info(packet.bth.opcode), actions, none};
+  const Request request{packet, ib::info(packet.bth.opcode), actions, nullptr};
   if (!allowed) {
     fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError, Refusal::kReceiveKey);
     return;
