@@ -1,6 +1,6 @@
 #include "sim/hca/context.h"
 
-#include "sim/hca/datapath/adapter_memory.h"
+#include "sim/hca/adapter_memory.h"
 
 namespace verbatim::hca {
 

@@ -10,7 +10,7 @@
 
 #include "sim/core/number_space.h"
 #include "sim/hca/arena.h"
-#include "sim/hca/datapath/flow_table.h"
+#include "sim/hca/flow_table.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/pinned_pages.h"
 #include "sim/hca/slot.h"

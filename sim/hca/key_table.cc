@@ -1,7 +1,6 @@
 #include "sim/hca/key_table.h"
 
-#include "sim/hca/datapath/adapter_memory.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/adapter_memory.h"
 
 namespace verbatim::hca {
 
@@ -91,15 +90,14 @@ KeyCheck KeyTable::check(MemoryRegion* region, const Context& context, std::uint
   return on_demand(*region, region->start + (va - region->iova), length, access);
 }
 
-KeyCheck KeyTable::check_remote(std::uint32_t key, const QueuePair& qp, std::uint64_t va, std::uint64_t length,
-                                std::uint32_t access) const {
+KeyCheck KeyTable::check_remote(std::uint32_t key, const QueuePair* qp, const Context& context, std::uint32_t pd,
+                                std::uint64_t va, std::uint64_t length, std::uint32_t access) const {
   const Entry* entry = entry_of(key);
   if (entry == nullptr) return {};
   const MemoryWindow* window = entry->window;
-  if (window == nullptr) return check(entry->region, qp.memory_owner(), qp.memory_pd(), va, length, access);
-  if (window->region == nullptr || &window->context->objects != &qp.memory_owner().objects) return {};
-  const bool serves =
-      window->type == MemoryWindow::kType1 ? window->pd == qp.memory_pd() : window->qp.get() == &qp;
+  if (window == nullptr) return check(entry->region, context, pd, va, length, access);
+  if (window->region == nullptr || &window->context->objects != &context.objects) return {};
+  const bool serves = window->type == MemoryWindow::kType1 ? window->pd == pd : window->qp.get() == qp;
   if (!serves || (window->access & access) != access) return {};
   const std::uint64_t first = (window->access & ib::kZeroBased) != 0 ? 0 : window->start;
   if (!is_within(va, length, first, window->length)) return {};

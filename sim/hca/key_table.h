@@ -33,9 +33,10 @@ class KeyTable {
   // key of this context's protection domain (IBA 10.6.3.1, 10.6.3.2).
   KeyCheck check(std::uint32_t key, const Context& context, std::uint32_t pd, std::uint64_t va,
                  std::uint64_t length, std::uint32_t access) const;
-  // Likewise for the peer of a queue pair, which may name a window, too (IBA 10.6.7.2).
-  KeyCheck check_remote(std::uint32_t key, const QueuePair& qp, std::uint64_t va, std::uint64_t length,
-                        std::uint32_t access) const;
+  // The same for the peer of queue pair `qp`, which may name a window, too (IBA 10.6.7.2). `context` and `pd` are those of the
+  // memory that the peer may reach.
+  KeyCheck check_remote(std::uint32_t key, const QueuePair* qp, const Context& context, std::uint32_t pd, std::uint64_t va,
+                        std::uint64_t length, std::uint32_t access) const;
   // Of the region or window, without what differs each time it is used again.
   static constexpr std::uint32_t index_of(std::uint32_t key) { return key >> kVariantBits; }
   static constexpr std::uint8_t variant_of(std::uint32_t key) { return static_cast<std::uint8_t>(key); }

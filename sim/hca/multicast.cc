@@ -3,22 +3,20 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sim/hca/queues/queue_pair.h"
-
 namespace verbatim::hca {
 
-int MulticastTable::attach(const MulticastGroup& group, QueuePair& qp) {
+int MulticastTable::attach(const MulticastGroup& group, const Ref<QueuePair>& qp) {
   if (!groups_.contains(group) && groups_.size() >= kGroupsMax) return ENOMEM;
   std::vector<Ref<QueuePair>>& members = groups_[group];
   for (const Ref<QueuePair>& member : members) {
-    if (member.get() == &qp) return 0;
+    if (member.get() == qp.get()) return 0;
   }
   if (members.size() >= kMembersMax) return ENOMEM;
-  members.push_back(qp.self);
+  members.push_back(qp);
   return 0;
 }
 
-int MulticastTable::detach(const MulticastGroup& group, QueuePair& qp) {
+int MulticastTable::detach(const MulticastGroup& group, const QueuePair& qp) {
   const auto it = groups_.find(group);
   if (it == groups_.end()) return EINVAL;
   const std::size_t gone =
@@ -27,7 +25,7 @@ int MulticastTable::detach(const MulticastGroup& group, QueuePair& qp) {
   return gone == 0 ? EINVAL : 0;
 }
 
-void MulticastTable::forget(QueuePair& qp) {
+void MulticastTable::forget(const QueuePair& qp) {
   for (auto it = groups_.begin(); it != groups_.end();) {
     std::erase_if(it->second, [&](const Ref<QueuePair>& member) { return member.get() == &qp; });
     it = it->second.empty() ? groups_.erase(it) : std::next(it);

@@ -29,10 +29,10 @@ class MulticastTable {
   static constexpr std::uint32_t kGroupsMax = 8192, kMembersMax = 240;
 
   // 0 or an errno; joining twice is joining once.
-  int attach(const MulticastGroup& group, QueuePair& qp);
-  int detach(const MulticastGroup& group, QueuePair& qp);
+  int attach(const MulticastGroup& group, const Ref<QueuePair>& qp);
+  int detach(const MulticastGroup& group, const QueuePair& qp);
   // The queue pair is going away.
-  void forget(QueuePair& qp);
+  void forget(const QueuePair& qp);
   bool has_member(const QueuePair& qp) const;
 
   // The members of the group a datagram is for; none if it is for no group.

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "tests/hca/driver.h"
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "sim/hca/datapath/flow_table.h"
+#include "sim/hca/flow_table.h"
 #include "tests/hca/driver.h"
 
 namespace verbatim::test {

@@ -1,5 +1,5 @@
 // Held packets continue in the order of their arrival, and stop again at one that must wait again.
-#include "sim/hca/datapath/held_packets.h"
+#include "sim/hca/stages/held_packets.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // A single stage: the edges of entry and exit, and the wait in its trail.
-#include "sim/hca/datapath/pipeline.h"
+#include "sim/hca/stages/pipeline.h"
 
 #include <gtest/gtest.h>
 

@@ -133,7 +133,7 @@ class RequesterTest : public ::testing::Test {
     tell(actions);
   }
 
-  void tell(const Actions& actions) {
+  void tell(Actions& actions) {
     for (const Action& action : actions) {
       if (action.kind == Kind::kArmAckTimer) ack_timer = action.duration;
       if (action.kind == Kind::kCancelAckTimer) ack_timer.reset();
@@ -141,7 +141,7 @@ class RequesterTest : public ::testing::Test {
       if (action.kind == Kind::kCancelRnrTimer) rnr_timer.reset();
       if (action.kind != Kind::kComplete) continue;
       for (std::uint32_t i = 0; i < action.count; ++i) {
-        const Requester::Finished finished = requester.take_finished();
+        const FinishedRequest& finished = actions.finished()[action.number + i];
         completions.push_back({finished.wr_id, finished.status});
       }
     }
@@ -207,6 +207,32 @@ TEST_F(RequesterTest, a_message_is_cut_at_the_path_mtu_and_the_last_packet_asks_
   EXPECT_EQ(third.offset, 2 * kTestMtu);
   EXPECT_EQ(third.packet->bth.psn, kFirst + 2);
   EXPECT_FALSE(requester.has_packet());
+}
+
+// The data path may call the requester again before it has executed the actions of the step before.
+TEST_F(RequesterTest, finished_requests_belong_to_the_step_that_finished_them) {
+  for (int i = 0; i < 3; ++i) post(WqeOpcode::kRdmaWrite, 8);
+  send_all();
+  ib::PacketPtr packet = connection.make_packet(make_opcode(connection.transport(), ib::Operation::kAcknowledge), kFirst);
+  Actions first, second;
+  requester.receive(*packet, now, first);
+  packet->bth.psn = kFirst + 2;
+  requester.receive(*packet, now, second);
+  tell(second);
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{1, WcStatus::kSuccess}, DoneRequest{2, WcStatus::kSuccess}));
+  tell(first);
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kSuccess}));
+}
+
+TEST_F(RequesterTest, a_single_inline_request_is_pushed_with_its_doorbell_in_whole_lines) {
+  profile.blueflame_bytes = 128;
+  const std::uint32_t header = profile.wqe_layout.header_bytes;
+  EXPECT_EQ(requester.on_ring(1, 8), (header + 8 + 63) / 64 * 64);
+  EXPECT_EQ(requester.on_ring(2, 128 - header), 128u);
+  EXPECT_EQ(requester.on_ring(3, 129 - header), 0u) << "it is too long";
+  EXPECT_EQ(requester.on_ring(4, std::nullopt), 0u) << "its data is not inline";
+  EXPECT_EQ(requester.on_ring(6, 8), 0u) << "the doorbell announces two";
+  EXPECT_EQ(requester.on_ring(7, 8), (header + 8 + 63) / 64 * 64);
 }
 
 TEST_F(RequesterTest, one_acknowledgement_completes_any_number_of_requests_in_one_action) {

@@ -106,32 +106,31 @@ class ResponderTest : public ::testing::Test {
   Need receive(const Sent& sent) { return receive(*make(sent)); }
   Need receive(ib::Packet& packet) {
     actions = Actions();
-    Need need = responder.receive(packet, now, actions);
-    if (need == Need::kReceive) need = supply(packet);
+    Responder::Verdict verdict = responder.receive(packet, now, actions);
+    if (verdict.need == Need::kReceive) verdict = supply(packet);
     tell(actions);
-    if (need == Need::kPlacement && !lacks_translation) {
-      placed.push_back(responder.placement());
+    if (verdict.need == Need::kPlacement && !lacks_translation) {
+      placed.push_back(verdict.placement);
       actions = Actions();
-      responder.execute(packet, may_place, actions);
+      responder.execute(packet, verdict.placement, may_place, actions);
       tell(actions);
-      need = Need::kNothing;
+      return Need::kNothing;
     }
-    responder.on_dealt_with();
-    return need;
+    return verdict.need;
   }
-  Need supply(const ib::Packet& packet) {
+  Responder::Verdict supply(const ib::Packet& packet) {
     if (queue_has_failed) {
       responder.on_failed_queue(packet, actions);
-      return Need::kNothing;
+      return {};
     }
     if (!receives.empty()) {
       RecvWork work = std::move(receives.front());
       receives.pop_front();
       return responder.on_receive(std::move(work), packet, actions);
     }
-    if (!knows_of_none) return Need::kReceive;
+    if (!knows_of_none) return {Need::kReceive, {}};
     responder.on_no_receive(packet, actions);
-    return Need::kNothing;
+    return {};
   }
   void post_receive(std::uint64_t capacity, bool malformed = false) {
     RecvWork work;
@@ -151,7 +150,7 @@ class ResponderTest : public ::testing::Test {
       } else if (action.kind == Kind::kRaise) {
         events.push_back(action.raised);
       } else if (action.kind == Kind::kCompleteReceive) {
-        const Responder::Received& received = responder.received();
+        const FinishedReceive& received = all.received();
         completions.push_back({received.wr_id, received.status, received.bytes});
       }
     }

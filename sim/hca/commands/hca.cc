@@ -56,7 +56,7 @@ ib::InjectionLog* Hca::injection_log() {
 
 void Hca::attach(fabric::Port& port) {
   impl_->adapter.sender.attach(port);
-  impl_->adapter.receiver.attach(port);
+  impl_->adapter.input.attach(port);
 }
 
 ib::ManagementPort& Hca::management() { return impl_->adapter.services; }
@@ -127,7 +127,7 @@ Hca::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id
   own_context_ = context_pool_.create(0u, ProgramPort{}, std::shared_ptr<Arena>(), own_objects_);
 }
 
-Hca::Impl::~Impl() { adapter.receiver.detach(); }
+Hca::Impl::~Impl() { adapter.input.detach(); }
 
 Context* Hca::Impl::find_context(std::uint32_t number) {
   const auto it = contexts_.find(number);
@@ -268,7 +268,7 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
     // A shared receive queue has no resets.
   } else if (QueuePair* qp = find_qp_by_number(*context, object)) {
     before = qp->ring_epoch;
-    if (sends) pushed = qp->requester.on_ring(static_cast<std::uint32_t>(value));
+    if (sends) pushed = qp->on_ring(static_cast<std::uint32_t>(value));
   }
   send_doorbell(*context, kind, object, value, before, pushed, call_time);
 }

@@ -12,14 +12,14 @@
 
 #include "sim/core/delay_line.h"
 #include "sim/core/number_space.h"
-#include "sim/hca/adapter.h"
-#include "sim/hca/datapath/pipeline.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/completion_queue.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 #include "sim/hca/freedom.h"
 #include "sim/hca/hca.h"
-#include "sim/hca/queues/completion_queue.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
 #include "sim/hca/slot.h"
+#include "sim/hca/stages/pipeline.h"
 
 namespace verbatim::hca {
 

@@ -26,7 +26,7 @@ int Hca::Impl::change_multicast(Context& context, protocol::Multicast& command, 
   std::memcpy(group.gid.data(), command.gid, group.gid.size());
   if (has_lid) group.lid = command.lid;
   if (attaches) {
-    const int error = adapter.multicast.attach(group, *qp);
+    const int error = adapter.multicast.attach(group, qp->self);
     return error == 0 ? 0 : refuse(error, "the adapter has no room for another group, or for another member of this one");
   }
   const int error = adapter.multicast.detach(group, *qp);

@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include "sim/hca/commands/hca_impl.h"
-#include "sim/hca/memory_window.h"
+#include "sim/hca/datapath/memory_window.h"
 
 namespace verbatim::hca {
 

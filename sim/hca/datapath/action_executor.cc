@@ -6,11 +6,11 @@
 #include <span>
 #include <utility>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/datapath/received_frame.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 #include "sim/hca/freedom.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
 
 namespace verbatim::hca {
 
@@ -63,7 +63,7 @@ ActionExecutor::ActionExecutor(QueuePair& qp)
 
 Instant ActionExecutor::now() const { return qp_.adapter.engine.now(); }
 
-void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
+void ActionExecutor::execute_all(Actions& actions, Incoming* incoming) {
   Adapter& adapter = qp_.adapter;
   for (const Action& action : actions) {
     switch (action.kind) {
@@ -80,29 +80,29 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
         break;
       }
       case Action::Kind::kComplete:
-        complete(action.count);
+        for (std::uint32_t i = 0; i < action.count; ++i) complete(std::move(actions.finished()[action.number + i]));
         break;
       case Action::Kind::kActivate:
         adapter.sender.activate(qp_);
         break;
       case Action::Kind::kRelease:
-        adapter.receiver.release(*incoming, now());
+        incoming->release(now());
         break;
       case Action::Kind::kDrop:
         adapter.counters.on_drop(action.reason, distance(qp_.responder.expected(), incoming->packet->bth.psn) > 0);
-        adapter.receiver.drop(*incoming, action.reason);
+        incoming->drop(action.reason);
         break;
       case Action::Kind::kDiagnose:
         adapter.diagnoses.on_refused(qp_, *incoming->packet, action.refusal);
         break;
       case Action::Kind::kAcknowledge:
-        acknowledge(action);
+        acknowledge(action, actions.cause());
         break;
       case Action::Kind::kExecuteAtomic:
-        execute_atomic(*incoming->packet);
+        execute_atomic(*incoming->packet, action.address, actions.cause());
         break;
       case Action::Kind::kCompleteReceive:
-        complete_receive(qp_.responder.received(), incoming);
+        complete_receive(actions.received(), incoming, actions.received().has_message ? actions.cause() : Trail());
         break;
       case Action::Kind::kWatchReceives:
         qp_.receives().watch();
@@ -149,30 +149,24 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
   }
 }
 
-void ActionExecutor::complete(std::uint32_t count) {
-  for (; count > 0; --count) {
-    Requester::Finished finished = qp_.requester.take_finished();
-    if (finished.is_own) [[unlikely]] {
-      end_rendezvous(finished);
-      continue;
-    }
-    if (!finished.has_entry) {
-      const Trail& trail = finished.trail;
-      qp_.adapter.tracer.report({MessageEnd::kAcknowledged, qp_.adapter.id, qp_.number, 0, trail.end(), trail});
-      continue;
-    }
-    if (finished.status != ib::WcStatus::kSuccess && finished.status != ib::WcStatus::kWorkRequestFlushed) [[unlikely]] {
-      qp_.adapter.diagnoses.on_failed_work(qp_, finished);
-    }
-    protocol::Cqe entry = qp_.make_completion(finished.wr_id, finished.status);
-    entry.opcode = static_cast<std::uint8_t>(wc_opcode(finished.opcode));
-    entry.byte_length = finished.length;
-    entry.wqe_counter = finished.number;
-    qp_.adapter.completions.push(qp_.params.send_cq, entry, false, std::move(finished.trail), qp_.source_ref());
+void ActionExecutor::complete(FinishedRequest&& finished) {
+  if (finished.is_own) [[unlikely]] return end_rendezvous(finished);
+  if (!finished.has_entry) {
+    const Trail& trail = finished.trail;
+    qp_.adapter.tracer.report({MessageEnd::kAcknowledged, qp_.adapter.id, qp_.number, 0, trail.end(), trail});
+    return;
   }
+  if (finished.status != ib::WcStatus::kSuccess && finished.status != ib::WcStatus::kWorkRequestFlushed) [[unlikely]] {
+    qp_.adapter.diagnoses.on_failed_work(qp_, finished);
+  }
+  protocol::Cqe entry = qp_.make_completion(finished.wr_id, finished.status);
+  entry.opcode = static_cast<std::uint8_t>(wc_opcode(finished.opcode));
+  entry.byte_length = finished.length;
+  entry.wqe_counter = finished.number;
+  qp_.adapter.completions.push(qp_.params.send_cq, entry, false, std::move(finished.trail), qp_.source_ref());
 }
 
-void ActionExecutor::complete_receive(const Responder::Received& received, const Incoming* incoming) {
+void ActionExecutor::complete_receive(const FinishedReceive& received, const Incoming* incoming, Trail trail) {
   protocol::Cqe entry = qp_.make_completion(received.wr_id, received.status);
   entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kReceive);
   entry.wqe_counter = received.number;
@@ -212,8 +206,6 @@ void ActionExecutor::complete_receive(const Responder::Received& received, const
   const TagMatch* const match = received.match.get();
   if (match != nullptr) [[unlikely]] tell_match(*match, entry);
   if (match == nullptr || !match->is_expected) qp_.receives().retire();
-  // What is flushed is nobody's message.
-  Trail trail = received.has_message ? qp_.responder.cause() : Trail();
   qp_.adapter.completions.push(qp_.receive_cq(), entry, solicited, std::move(trail), qp_.source_ref());
   if (match != nullptr && match->rendezvous && received.has_message) [[unlikely]] begin_rendezvous(received.wr_id, *match);
 }
@@ -236,7 +228,7 @@ void ActionExecutor::begin_rendezvous(std::uint64_t wr_id, const TagMatch& match
   qp_.requester_driver.on_own_work(std::move(end));
 }
 
-void ActionExecutor::end_rendezvous(const Requester::Finished& read) {
+void ActionExecutor::end_rendezvous(const FinishedRequest& read) {
   if (read.status != ib::WcStatus::kSuccess && read.status != ib::WcStatus::kWorkRequestFlushed) {
     qp_.adapter.diagnoses.on_failed_work(qp_, read);
   }
@@ -248,24 +240,24 @@ void ActionExecutor::end_rendezvous(const Requester::Finished& read) {
   qp_.adapter.completions.push(qp_.receive_cq(), entry, false, Trail());
 }
 
-void ActionExecutor::acknowledge(const Action& action) {
+void ActionExecutor::acknowledge(const Action& action, Trail cause) {
   const ib::Opcode opcode = make_opcode(qp_.transport(), ib::Operation::kAcknowledge);
   ib::PacketPtr packet = qp_.make_packet(opcode, ib::Psn{action.number});
   packet->aeth = {static_cast<std::uint8_t>(action.values[0]), action.values[1]};
-  packet->trail = qp_.responder.cause();
+  packet->trail = std::move(cause);
   qp_.put_backward_mark(*packet);
   qp_.adapter.sender.acknowledge(qp_.put_telemetry(std::move(packet)), qp_.self);
 }
 
-void ActionExecutor::execute_atomic(const ib::Packet& packet) {
+void ActionExecutor::execute_atomic(const ib::Packet& packet, host::ProgramAddress address, Trail cause) {
   AtomicRequest atomic;
   atomic.is_compare_swap = operation_of(packet.bth.opcode) == ib::Operation::kCompareSwap;
   atomic.swap_add = packet.atomic.swap_add;
   atomic.compare = packet.atomic.compare;
-  atomic.address = qp_.responder.placement().address;
+  atomic.address = address;
   atomic.key = packet.atomic.rkey.value;
   atomic.psn = packet.bth.psn;
-  atomic.trail = qp_.responder.cause();
+  atomic.trail = std::move(cause);
   qp_.adapter.atomics.execute(qp_, qp_.owner_of(atomic.key), atomic);
 }
 

@@ -5,8 +5,11 @@
 #include <span>
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/adapter_memory.h"
+#include "sim/hca/datapath/notifier.h"
+#include "sim/hca/datapath/payload_writer.h"
+#include "sim/hca/datapath/queue_pair.h"
 
 namespace verbatim::hca {
 
@@ -15,8 +18,13 @@ std::uint64_t AtomicUnit::stream_of(const Operation& operation) {
   return message_stream(qp != nullptr ? qp->number : 0, false);
 }
 
-AtomicUnit::AtomicUnit(Adapter& adapter)
+AtomicUnit::AtomicUnit(AdapterBase& adapter, host::DmaEngine& dma, AdapterMemory& memory, PayloadWriter& payloads,
+                       Notifier& notifier)
     : adapter_(adapter),
+      dma_(dma),
+      memory_(memory),
+      payloads_(payloads),
+      notifier_(notifier),
       locked_(adapter.profile.atomics.locks),
       values_(DelayLine<Operation>::of<&AtomicUnit::on_value>(adapter.engine, adapter.id, EventClass::kStage,
                                                               this)) {}
@@ -57,15 +65,15 @@ void AtomicUnit::start(Operation operation) {
   Trail trail = operation.request.trail.shared();
   trail.add(adapter_.engine.now(), {adapter_.id, "atomic: locked location"});
   // An atomic sees what its queue pair has brought before, and says so (IBA 9.5); no read passes a write of the same bytes.
-  adapter_.payloads.release_stream(stream_of(operation));
-  adapter_.payloads.release_bytes(operation.request.address, sizeof(std::uint64_t));
+  payloads_.release_stream(stream_of(operation));
+  payloads_.release_bytes(operation.request.address, sizeof(std::uint64_t));
   if (is_on_adapter(operation.request.address)) {
     // Read when its turn comes: behind the atomics that wait for PCI Express.
     last_value_ = std::max(last_value_, adapter_.engine.now());
     return values_.push(last_value_, std::move(operation));
   }
   reading_.push_back(std::move(operation));
-  adapter_.dma.read(sizeof(std::uint64_t), *this, 0, std::move(trail));
+  dma_.read(sizeof(std::uint64_t), *this, 0, std::move(trail));
 }
 
 void AtomicUnit::read(Operation& operation) {
@@ -73,8 +81,8 @@ void AtomicUnit::read(Operation& operation) {
   if (context == nullptr) return;
   const AtomicRequest& request = operation.request;
   const auto to = std::as_writable_bytes(std::span(&operation.original, 1));
-  if (!adapter_.memory.read(*context, request.address, to)) {
-    adapter_.notifier.dma_fault(*context, request.key, request.address, to.size());
+  if (!memory_.read(*context, request.address, to)) {
+    notifier_.dma_fault(*context, request.key, request.address, to.size());
   }
 }
 
@@ -96,8 +104,8 @@ void AtomicUnit::on_value(Operation operation) {
     const ib::Payload payload{ib::PayloadBuffer::copy_of(std::as_bytes(std::span(&value, 1))), 0,
                               sizeof(value)};
     const MemoryPiece piece{request.address, sizeof(value), request.key, context};
-    adapter_.payloads.release_stream(stream_of(operation));  // each is a message of its own
-    adapter_.payloads.write(*context, payload, {&piece, 1}, stream_of(operation));
+    payloads_.release_stream(stream_of(operation));  // each is a message of its own
+    payloads_.write(*context, payload, {&piece, 1}, stream_of(operation));
   }
   // No later read passes the write.
   locked_[lock_of(operation)] = false;

@@ -23,7 +23,10 @@
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
+class AdapterMemory;
+class Notifier;
+class PayloadWriter;
 
 struct AtomicRequest {
   bool is_compare_swap = false;
@@ -37,7 +40,7 @@ struct AtomicRequest {
 
 class AtomicUnit final : public host::DmaClient {
  public:
-  explicit AtomicUnit(Adapter& adapter);
+  AtomicUnit(AdapterBase& adapter, host::DmaEngine& dma, AdapterMemory& memory, PayloadWriter& payloads, Notifier& notifier);
 
   // On memory of `owner`. The original value goes to the queue pair's ResponderDriver::on_atomic_done.
   void execute(QueuePair& qp, Context& owner, const AtomicRequest& request);
@@ -64,7 +67,11 @@ class AtomicUnit final : public host::DmaClient {
   void read(Operation& operation);
   void on_value(Operation operation);
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  host::DmaEngine& dma_;
+  AdapterMemory& memory_;
+  PayloadWriter& payloads_;
+  Notifier& notifier_;
   std::vector<bool> locked_;
   std::deque<Operation> waiting_;
   std::uint32_t under_way_ = 0;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/payload_writer.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/freedom.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/queue_counters.h"
 
 namespace verbatim::hca {
 
@@ -15,8 +17,12 @@ bool is_receive(const protocol::Cqe& entry) { return entry.queue != protocol::Cq
 
 }  // namespace
 
-CompletionWriter::CompletionWriter(Adapter& adapter)
+CompletionWriter::CompletionWriter(AdapterBase& adapter, host::DmaEngine& dma, PayloadWriter& payloads,
+                                   QueueCounters& counters)
     : adapter_(adapter),
+      dma_(dma),
+      payloads_(payloads),
+      counters_(counters),
       stage_(adapter.clock, adapter.profile.completion),
       staged_(DelayLine<std::uint64_t>::of<&CompletionWriter::on_staged>(adapter.engine, adapter.id,
                                                                          EventClass::kStage, this)),
@@ -26,7 +32,7 @@ CompletionWriter::CompletionWriter(Adapter& adapter)
 void CompletionWriter::push(const Ref<CompletionQueue>& cq, protocol::Cqe entry, bool solicited, Trail trail,
                             const Ref<QueuePair>& source) {
   if (entry.status != 0) [[unlikely]] {
-    adapter_.counters.on_error(static_cast<ib::WcStatus>(entry.status), is_receive(entry));
+    counters_.on_error(static_cast<ib::WcStatus>(entry.status), is_receive(entry));
     choose_undefined_fields(entry);
   }
   const Instant now = adapter_.engine.now();
@@ -81,15 +87,15 @@ void CompletionWriter::release_held() {
 }
 
 void CompletionWriter::stage(Pending pending) {
-  if (!is_receive(pending.entry) || !adapter_.payloads.holds_any() ||
+  if (!is_receive(pending.entry) || !payloads_.holds_any() ||
       !adapter_.shows(Quirk::kMultipath, freedom::kEarlyCompletion)) {
-    adapter_.payloads.release_of(pending.entry.qpn);
+    payloads_.release_of(pending.entry.qpn);
   }
   const Instant now = adapter_.engine.now();
   pending.trail.add(now, {adapter_.id, "completion held back"});
   Instant ready = now;
   if (adapter_.profile.receive_completion_after_payload && is_receive(pending.entry)) {
-    ready = std::max(now, adapter_.payloads.last_left());
+    ready = std::max(now, payloads_.last_left());
     pending.trail.add(ready, {adapter_.id, "completion: the payload leaves first"});
   }
   const Instant done = stage_.accept(ready, pending.trail, adapter_.id, "completion");
@@ -99,7 +105,7 @@ void CompletionWriter::stage(Pending pending) {
 
 void CompletionWriter::on_staged(std::uint64_t number) {
   Pending& pending = under_way_[number - first_under_way_];
-  pending.visible = adapter_.dma.write(sizeof(protocol::Cqe), *this, number, pending.trail.shared()).visible;
+  pending.visible = dma_.write(sizeof(protocol::Cqe), *this, number, pending.trail.shared()).visible;
   if (CompletionQueue* cq = pending.cq.get(); cq != nullptr) pending.is_put = cq->begin_write(pending.entry, pending.visible);
 }
 

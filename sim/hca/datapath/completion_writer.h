@@ -12,15 +12,19 @@
 
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
-#include "sim/hca/datapath/pipeline.h"
-#include "sim/hca/queues/completion_queue.h"
+#include "sim/hca/datapath/completion_queue.h"
+#include "sim/hca/stages/pipeline.h"
 #include "sim/host/dma_engine.h"
 
 namespace verbatim::hca {
 
+struct AdapterBase;
+class PayloadWriter;
+struct QueueCounters;
+
 class CompletionWriter final : public host::DmaClient {
  public:
-  explicit CompletionWriter(Adapter& adapter);
+  CompletionWriter(AdapterBase& adapter, host::DmaEngine& dma, PayloadWriter& payloads, QueueCounters& counters);
 
   // `trail` ends now; it is reported when the entry is visible. The work source of the queue pair `source` gets the entry by a
   // call then, and `cq` is none.
@@ -62,7 +66,10 @@ class CompletionWriter final : public host::DmaClient {
   void on_dma_read(std::uint64_t, Instant) override {}
   void on_dma_write(std::uint64_t cookie) override;
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  host::DmaEngine& dma_;
+  PayloadWriter& payloads_;
+  QueueCounters& counters_;
   Pipeline stage_;
   Ring<Pending> under_way_;            // in the stage, then being written; in order
   std::uint64_t first_under_way_ = 0;  // number of its front

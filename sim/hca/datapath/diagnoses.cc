@@ -5,8 +5,9 @@
 #include <string_view>
 
 #include "sim/core/time_text.h"
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/completion_queue.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/ib/addressee.h"
 #include "sim/ib/qp_state.h"
 #include "sim/ib/wc_status.h"
@@ -186,11 +187,11 @@ std::string Diagnoses::unknown_key(std::uint32_t key, bool is_remote) const {
   const char* const kind = is_remote ? "rkey" : "lkey";
   const std::uint32_t swapped = __builtin_bswap32(key);
   std::string text = join("there is no memory with ", kind, " ", Hex{key});
-  if (adapter_.keys.find(swapped) != nullptr) {
+  if (keys_.find(swapped) != nullptr) {
     return text + join(", but there is with ", Hex{swapped}, ", the same bytes in reverse order: is an htonl or ntohl missing, or one "
                        "too many?");
   }
-  if (!adapter_.keys.was_given(key)) return text;
+  if (!keys_.was_given(key)) return text;
   text += ": it has been deregistered";
   const auto ended = std::ranges::find(ended_.rbegin(), ended_.rend(), key, &EndedRegion::key);
   if (ended == ended_.rend()) return text;
@@ -209,8 +210,8 @@ std::string Diagnoses::why_not(const Context& owner, std::uint32_t pd, std::uint
                                std::uint64_t length, std::uint32_t access) const {
   const bool is_remote = (access & ib::kRemoteRights) != 0;
   const char* const kind = is_remote ? "rkey" : "lkey";
-  const MemoryRegion* region = adapter_.keys.find(key);
-  if (region == nullptr || adapter_.keys.find_window(key) != nullptr) return unknown_key(key, is_remote);
+  const MemoryRegion* region = keys_.find(key);
+  if (region == nullptr || keys_.find_window(key) != nullptr) return unknown_key(key, is_remote);
   if (&region->context->objects != &owner.objects) return join(kind, " ", Hex{key}, " belongs to another program's memory");
   if (region->pd != pd) return join("the memory with ", kind, " ", Hex{key}, " belongs to another protection domain than the queue pair");
   if ((region->access & access) != access) {
@@ -236,7 +237,7 @@ std::string Diagnoses::why_not(const Context& owner, std::uint32_t pd, std::uint
 
 std::string Diagnoses::why_not_remote(const QueuePair& qp, std::uint32_t key, std::uint64_t va, std::uint64_t length,
                                       std::uint32_t access) const {
-  const MemoryWindow* window = adapter_.keys.find_window(key);
+  const MemoryWindow* window = keys_.find_window(key);
   if (window == nullptr) return why_not(qp.memory_owner(), qp.memory_pd(), key, va, length, access);
   const std::string name = join("the memory window with rkey ", Hex{key});
   if (window->region == nullptr) return name + " is not bound";
@@ -254,7 +255,7 @@ void Diagnoses::on_unplaceable(const QueuePair& qp, const ScatterList& list, std
                                const Context& owner, std::uint32_t pd) {
   list.visit(offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
     const std::uint64_t va = sge.va + skip;
-    if (adapter_.keys.check(sge.lkey, owner, pd, va, part, ib::kLocalWrite).region != nullptr) return true;
+    if (keys_.check(sge.lkey, owner, pd, va, part, ib::kLocalWrite).region != nullptr) return true;
     tell(qp, "received data cannot be written to memory: " + why_not(owner, pd, sge.lkey, va, part, ib::kLocalWrite));
     return false;
   });
@@ -341,7 +342,7 @@ void Diagnoses::tell_late_receive(const QueuePair& qp, const RecvWork& work) {
   tell(qp, join("the receive with wr_id ", work.wr_id, " was posted ", time_text(late_ps), " after the message for it had arrived"));
 }
 
-void Diagnoses::on_failed_work(const QueuePair& qp, const Requester::Finished& finished) {
+void Diagnoses::on_failed_work(const QueuePair& qp, const FinishedRequest& finished) {
   const std::string peer = peer_of(qp);
   const auto why = [&]() -> std::string {
     switch (finished.status) {

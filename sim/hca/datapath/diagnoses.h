@@ -18,14 +18,15 @@
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
 class CompletionQueue;
 class Context;
+class KeyTable;
 class QueuePair;
 
 class Diagnoses {
  public:
-  explicit Diagnoses(Adapter& adapter) : adapter_(adapter) {}
+  Diagnoses(AdapterBase& adapter, const KeyTable& keys) : adapter_(adapter), keys_(keys) {}
 
   // Keeps the reason why the command under way is refused, and gives back its errno.
   template <class... Parts>
@@ -53,7 +54,7 @@ class Diagnoses {
   // A completion has come for which its queue has no room.
   void on_overrun(const CompletionQueue& cq, std::uint32_t number, std::uint32_t depth);
   // Work of a queue pair completes with an error.
-  void on_failed_work(const QueuePair& qp, const Requester::Finished& finished);
+  void on_failed_work(const QueuePair& qp, const FinishedRequest& finished);
   // Work cannot be done as it names something wrong; it completes with an error when its turn comes.
   template <class... Parts>
   void on_faulty_work(const QueuePair& qp, std::uint64_t wr_id, const Parts&... parts) {
@@ -76,7 +77,8 @@ class Diagnoses {
   void tell_late_receive(const QueuePair& qp, const RecvWork& work);
   std::string unknown_key(std::uint32_t key, bool is_remote) const;
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  const KeyTable& keys_;
   mutable std::string reason_;                 // of the command under way
   struct EndedRegion {
     std::uint32_t key = 0;

@@ -2,14 +2,16 @@
 
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/receive_pipeline.h"
 #include "sim/ib/wire.h"
 
 namespace verbatim::hca {
 
-FrameSteering::FrameSteering(Adapter& adapter)
+FrameSteering::FrameSteering(AdapterBase& adapter, InputBuffer& input)
     : adapter_(adapter),
+      input_(input),
       delay_timer_(
           Timer::of<&FrameSteering::on_delay_over>(adapter.engine, adapter.id, EventClass::kTimeout, this)) {}
 
@@ -32,15 +34,15 @@ void FrameSteering::receive(Incoming&& incoming) {
 
 void FrameSteering::give(const std::vector<const Flow*>& found, const ib::Frame& frame, Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
-  if (found.empty()) return adapter_.receiver.drop(incoming, DropReason::kNoFlow);
+  if (found.empty()) return incoming.drop(DropReason::kNoFlow);
   bool is_dropped = false;
   for (const Flow* flow : found) {
     flow->count(packet.payload.length);
     is_dropped |= flow->drops;
   }
-  if (is_dropped) return adapter_.receiver.drop(incoming, DropReason::kFlowDrop);
+  if (is_dropped) return incoming.drop(DropReason::kFlowDrop);
   for (std::size_t i = 0; i + 1 < found.size(); ++i) {
-    deliver(*found[i], frame, {std::make_unique<ib::Packet>(packet), false, incoming.checked_at});
+    deliver(*found[i], frame, incoming.copy());
   }
   deliver(*found.back(), frame, std::move(incoming));
 }
@@ -48,10 +50,10 @@ void FrameSteering::give(const std::vector<const Flow*>& found, const ib::Frame&
 void FrameSteering::deliver(const Flow& flow, const ib::Frame& frame, Incoming&& incoming) {
   incoming.flow_tag = flow.tag;
   QueuePair* qp = flow.qp.get();
-  if (qp == nullptr) return adapter_.receiver.drop(incoming, DropReason::kUnknownQp);
-  if (ReceivePipeline::is_own_copy(qp, incoming)) return adapter_.receiver.drop(incoming, DropReason::kWrongSource);
+  if (qp == nullptr) return incoming.drop(DropReason::kUnknownQp);
+  if (ReceivePipeline::is_own_copy(qp, incoming)) return incoming.drop(DropReason::kWrongSource);
   if (qp->params.scaling != nullptr) qp = qp->params.scaling->queue_for(frame).get();
-  if (qp == nullptr) return adapter_.receiver.drop(incoming, DropReason::kUnknownQp);
+  if (qp == nullptr) return incoming.drop(DropReason::kUnknownQp);
   qp->receive_frame(std::move(incoming));
 }
 
@@ -66,7 +68,7 @@ void FrameSteering::sniff(const ib::Packet& packet) {
   const ib::Frame frame = ib::parse_frame(copy->payload.bytes());
   for (const Flow* flow : sniffers) {
     flow->count(copy->payload.length);
-    deliver(*flow, frame, {std::make_unique<ib::Packet>(*copy), false, adapter_.engine.now()});
+    deliver(*flow, frame, {std::make_unique<ib::Packet>(*copy), false, &input_, adapter_.engine.now()});
   }
 }
 

@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "sim/core/engine.h"
-#include "sim/hca/datapath/flow_table.h"
-#include "sim/hca/datapath/receive_pipeline.h"
+#include "sim/hca/flow_table.h"
+#include "sim/hca/stages/input_buffer.h"
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
 
 class FrameSteering {
  public:
-  explicit FrameSteering(Adapter& adapter);
+  FrameSteering(AdapterBase& adapter, InputBuffer& input);
 
   FlowTable flows;
 
@@ -41,7 +41,8 @@ class FrameSteering {
   void deliver(const Flow& flow, const ib::Frame& frame, Incoming&& incoming);
   void on_delay_over();
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  InputBuffer& input_;
   std::vector<const Flow*> found_;  // for one frame
   std::map<std::pair<Instant, std::uint64_t>, Ref<QueuePair>> delayed_;  // by deadline, then in order
   std::uint64_t delayed_ever_ = 0;

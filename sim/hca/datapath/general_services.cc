@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/send_pipeline.h"
+#include "sim/hca/key_guard.h"
 #include "sim/hca/transport/roce_path.h"
 #include "sim/ib/lid_ranges.h"
 
@@ -16,7 +18,7 @@ constexpr std::uint32_t kPsnLimit = 1u << 24;
 constexpr std::uint32_t kWorkRequestBytes = 128;
 constexpr ib::Opcode kSendOnly = ib::make_opcode(ib::Transport::kUd, ib::Operation::kSendOnly);
 
-void record(const Adapter& adapter, TraceEvent event, const ib::ManagementDatagram& datagram) {
+void record(const AdapterBase& adapter, TraceEvent event, const ib::ManagementDatagram& datagram) {
   const auto word = [&](std::size_t at, std::size_t bytes) {
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < bytes; ++i) value = value << 8 | std::to_integer<std::uint64_t>(datagram.mad[at + i]);
@@ -28,8 +30,11 @@ void record(const Adapter& adapter, TraceEvent event, const ib::ManagementDatagr
 
 }  // namespace
 
-GeneralServices::GeneralServices(Adapter& adapter)
+GeneralServices::GeneralServices(AdapterBase& adapter, host::DmaEngine& dma, SendPipeline& sender, KeyGuard& key_guard)
     : adapter_(adapter),
+      dma_(dma),
+      sender_(sender),
+      key_guard_(key_guard),
       posted_(DelayLine<ib::PacketPtr>::of<&GeneralServices::on_posted>(adapter.engine, adapter.id, EventClass::kArrival, this)),
       told_(DelayLine<ib::ManagementDatagram>::of<&GeneralServices::on_told>(adapter.engine, adapter.id, EventClass::kStage,
                                                                              this)) {}
@@ -38,7 +43,7 @@ void GeneralServices::send(const ib::ManagementDatagram& datagram) {
   if (adapter_.has_failed) return;
   record(adapter_, TraceEvent::kDatagramSent, datagram);
   Trail none;
-  const Instant arrival = adapter_.dma.ring(none);
+  const Instant arrival = dma_.ring(none);
   posted_.push(arrival, make_packet(datagram));
 }
 
@@ -69,11 +74,11 @@ ib::PacketPtr GeneralServices::make_packet(const ib::ManagementDatagram& datagra
 void GeneralServices::on_posted(ib::PacketPtr packet) {
   fetching_.push_back(std::move(packet));
   const host::DmaPiece pieces[] = {kWorkRequestBytes, std::uint32_t{ib::kMadBytes}};
-  adapter_.dma.read(pieces, *this, 0);
+  dma_.read(pieces, *this, 0);
 }
 
 void GeneralServices::on_dma_read(std::uint64_t, Instant at_adapter) {
-  adapter_.sender.send_datagram(fetching_.pop_front(), at_adapter);
+  sender_.send_datagram(fetching_.pop_front(), at_adapter);
 }
 
 bool GeneralServices::takes(const ib::Packet& packet) const {
@@ -95,12 +100,12 @@ void GeneralServices::receive(Incoming&& incoming) {
   const bool of_subnet = is_subnet_management(packet);
   const auto matches = [&](std::uint16_t key) { return ib::do_pkeys_match(packet.bth.pkey, key); };
   if (!of_subnet && std::none_of(keys.begin(), keys.end(), matches)) {
-    adapter_.key_guard.on_bad_pkey(packet);
-    return adapter_.receiver.drop(incoming, DropReason::kWrongPkey);
+    key_guard_.on_bad_pkey(packet);
+    return incoming.drop(DropReason::kWrongPkey);
   }
   if (!of_subnet && packet.deth.qkey != ib::kGeneralServicesQkey) {
-    adapter_.key_guard.on_bad_qkey(packet);
-    return adapter_.receiver.drop(incoming, DropReason::kWrongQkey);
+    key_guard_.on_bad_qkey(packet);
+    return incoming.drop(DropReason::kWrongQkey);
   }
   ib::ManagementDatagram datagram{packet.lrh.source, packet.lrh.service_level, packet.bth.pkey, packet.grh, {}};
   datagram.queue = packet.bth.destination;
@@ -108,8 +113,8 @@ void GeneralServices::receive(Incoming&& incoming) {
   std::ranges::copy(packet.payload.bytes(), datagram.mad.begin());
   const std::uint32_t bytes = ib::kMadBytes + (packet.grh ? ib::kGrhBytes : 0);
   placing_.push_back(std::move(datagram));
-  const host::DmaWriteTimes times = adapter_.dma.write(bytes, *this, 0);
-  adapter_.receiver.release(incoming, times.left_adapter);
+  const host::DmaWriteTimes times = dma_.write(bytes, *this, 0);
+  incoming.release(times.left_adapter);
 }
 
 void GeneralServices::on_dma_write(std::uint64_t) {

@@ -6,17 +6,19 @@
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
 #include "sim/hca/context.h"
-#include "sim/hca/datapath/receive_pipeline.h"
+#include "sim/hca/stages/input_buffer.h"
 #include "sim/host/dma_engine.h"
 #include "sim/ib/management.h"
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
+class KeyGuard;
+class SendPipeline;
 
 class GeneralServices final : public ib::ManagementPort, public host::DmaClient {
  public:
-  explicit GeneralServices(Adapter& adapter);
+  GeneralServices(AdapterBase& adapter, host::DmaEngine& dma, SendPipeline& sender, KeyGuard& key_guard);
 
   // Set once; without an agent the port answers nothing.
   void attach(ib::ManagementAgent& agent) { agent_ = &agent; }
@@ -43,7 +45,10 @@ class GeneralServices final : public ib::ManagementPort, public host::DmaClient 
   void on_dma_write(std::uint64_t cookie) override;
   void on_told(ib::ManagementDatagram datagram);
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  host::DmaEngine& dma_;
+  SendPipeline& sender_;
+  KeyGuard& key_guard_;
   ib::ManagementAgent* agent_ = nullptr;
   std::uint32_t next_psn_ = 0;
   DelayLine<ib::PacketPtr> posted_;

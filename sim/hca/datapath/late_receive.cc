@@ -1,7 +1,7 @@
 #include "sim/hca/datapath/late_receive.h"
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
 
 namespace verbatim::hca {
 

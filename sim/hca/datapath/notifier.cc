@@ -3,16 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/completion_queue.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 #include "sim/hca/freedom.h"
-#include "sim/hca/queues/completion_queue.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
 
 namespace verbatim::hca {
 
-Notifier::Notifier(Adapter& adapter)
+Notifier::Notifier(AdapterBase& adapter, host::DmaEngine& dma, KeyTable& keys)
     : adapter_(adapter),
+      dma_(dma),
+      keys_(keys),
       due_(DelayLine<Notice>::of<&Notifier::on_due>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
 void Notifier::push(Notice notice) {
@@ -20,8 +22,8 @@ void Notifier::push(Notice notice) {
   const InterruptProfile& interrupt = adapter_.profile.interrupt;
   if (interrupt.event_bytes == 0) return wake(std::move(notice));
   writing_.push_back(std::move(notice));
-  adapter_.dma.write(interrupt.event_bytes, *this, false);
-  adapter_.dma.write(interrupt.message_bytes, *this, true);
+  dma_.write(interrupt.event_bytes, *this, false);
+  dma_.write(interrupt.message_bytes, *this, true);
 }
 
 void Notifier::on_dma_write(std::uint64_t is_message) {
@@ -106,7 +108,7 @@ void Notifier::tell_openings(QueuePair& qp, protocol::AsyncEvent event) {
 }
 
 void Notifier::dma_fault(Context& context, std::uint32_t key, std::uint64_t va, std::uint64_t length) {
-  MemoryRegion* region = adapter_.keys.find(key);
+  MemoryRegion* region = keys_.find(key);
   if (region == nullptr || region->context != &context || region->fault_reported) return;
   region->fault_reported = true;
   context.program.listener->on_dma_fault(context.number, va, length);

@@ -12,11 +12,12 @@
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
+class KeyTable;
 
 class Notifier final : public host::DmaClient {
  public:
-  explicit Notifier(Adapter& adapter);
+  Notifier(AdapterBase& adapter, host::DmaEngine& dma, KeyTable& keys);
 
   void completion_event(CompletionQueue& cq);
   void async_event(CompletionQueue& cq, ib::AsyncEventType type);
@@ -48,7 +49,9 @@ class Notifier final : public host::DmaClient {
   // A queue pair of an XRC domain: everybody who uses it is told.
   void tell_openings(QueuePair& qp, protocol::AsyncEvent event);
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  host::DmaEngine& dma_;
+  KeyTable& keys_;
   Ring<Notice> writing_;
   DelayLine<Notice> due_;
   Instant last_due_{};

@@ -4,7 +4,9 @@
 #include <bit>
 #include <utility>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/adapter_memory.h"
+#include "sim/hca/datapath/notifier.h"
 #include "sim/hca/datapath/receive_check.h"
 #include "sim/hca/freedom.h"
 
@@ -15,8 +17,13 @@ constexpr std::uint32_t kMostParts = 16;      // of one packet, about
 constexpr std::uint32_t kMostTornParts = 64;  // likewise, of less than 8 bytes each
 }  // namespace
 
-PayloadWriter::PayloadWriter(Adapter& adapter)
+PayloadWriter::PayloadWriter(AdapterBase& adapter, host::DmaEngine& dma, AdapterMemory& memory, KeyTable& keys,
+                             Notifier& notifier)
     : adapter_(adapter),
+      dma_(dma),
+      memory_(memory),
+      keys_(keys),
+      notifier_(notifier),
       hold_timer_(
           Timer::of<&PayloadWriter::on_hold_over>(adapter.engine, adapter.id, EventClass::kDma, this)) {}
 
@@ -59,7 +66,7 @@ host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Paylo
     CHECK(pieces[0].length == payload.length);
     const host::DmaPiece piece(pieces[0].length, pieces[0].address);
     if (!payload.has_bytes() && check_ == nullptr && !adapter_.has_failed) {
-      const host::DmaWriteTimes times = adapter_.dma.write_length({&piece, 1});
+      const host::DmaWriteTimes times = dma_.write_length({&piece, 1});
       last_left_ = times.left_adapter;
       adapter_.tracer.record_at(times.visible, adapter_.id, TraceEvent::kDmaWrite, pieces[0].owner->program.process,
                                 pieces[0].address, pieces[0].length, 0);
@@ -91,7 +98,7 @@ host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Paylo
 }
 
 host::DmaWriteTimes PayloadWriter::hand_over(std::span<const host::DmaPiece> pieces) {
-  const host::DmaWriteTimes times = adapter_.dma.write(pieces, *this, first_placing_ + placing_.size() - 1);
+  const host::DmaWriteTimes times = dma_.write(pieces, *this, first_placing_ + placing_.size() - 1);
   last_left_ = times.left_adapter;
   return times;
 }
@@ -203,15 +210,15 @@ void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
     if (adapter_.tracer.wants_facts()) [[unlikely]] tell_placement(piece, placement.stream);
     if (!on_adapter) piece.owner->program.memory->placed.add(piece.address, piece.length, adapter_.engine.now());
     const std::uint64_t cookie = std::uint64_t{piece.owner->number} << 32 | piece.key;
-    adapter_.memory.place(*piece.owner, piece.address, part, {this, cookie});
+    memory_.place(*piece.owner, piece.address, part, {this, cookie});
   }
 }
 
 void PayloadWriter::on_placement_fault(std::uint64_t cookie, host::ProgramAddress address, std::uint32_t length) {
   const auto key = static_cast<std::uint32_t>(cookie);
-  const MemoryRegion* const region = adapter_.keys.find(key);
+  const MemoryRegion* const region = keys_.find(key);
   if (region == nullptr || region->context->number != cookie >> 32) return;
-  adapter_.notifier.dma_fault(*region->context, key, address, length);
+  notifier_.dma_fault(*region->context, key, address, length);
 }
 
 }  // namespace verbatim::hca

@@ -29,7 +29,10 @@ struct MemoryPiece {
   Context* owner = nullptr;  // in whose program; lives as long as the opening
 };
 
-struct Adapter;
+struct AdapterBase;
+class AdapterMemory;
+class KeyTable;
+class Notifier;
 class ReceiveCheck;
 
 // Which packets bring the same message: those of one queue pair in one direction, from where release() of it was called to where
@@ -41,7 +44,7 @@ constexpr MessageStream message_stream(std::uint32_t qpn, bool is_response) {
 
 class PayloadWriter final : public host::DmaClient, public host::PlacementClient {
  public:
-  explicit PayloadWriter(Adapter& adapter);
+  PayloadWriter(AdapterBase& adapter, host::DmaEngine& dma, AdapterMemory& memory, KeyTable& keys, Notifier& notifier);
 
   // The pieces together are as long as the payload, and not empty; their owners are of the opening of `context`. A payload
   // without bytes takes the same time and changes no memory.
@@ -109,7 +112,11 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
   // `cookie`: the number of the context, and below it the key.
   void on_placement_fault(std::uint64_t cookie, host::ProgramAddress address, std::uint32_t length) override;
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  host::DmaEngine& dma_;
+  AdapterMemory& memory_;
+  KeyTable& keys_;
+  Notifier& notifier_;
   Ring<Placement> placing_;
   std::uint64_t first_placing_ = 0;  // number of its front
   std::vector<Held> held_;  // in order of arrival

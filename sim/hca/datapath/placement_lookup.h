@@ -10,16 +10,17 @@
 
 #include "sim/core/trail.h"
 #include "sim/hca/context.h"
-#include "sim/hca/datapath/adapter_cache.h"
 #include "sim/hca/datapath/payload_writer.h"
+#include "sim/hca/stages/adapter_cache.h"
 
 namespace verbatim::hca {
 
-struct Adapter;
+class MemoryCaches;
+struct AdapterBase;
 
 class PlacementLookup final : public CacheClient {
  public:
-  explicit PlacementLookup(Adapter& adapter);
+  PlacementLookup(AdapterBase& adapter, MemoryCaches& caches);
 
   // Misses are possible.
   bool is_limited() const { return is_limited_; }
@@ -38,12 +39,10 @@ class PlacementLookup final : public CacheClient {
     Trail trail;
   };
 
-  // What is missing; on_cached(number) comes for each.
-  std::uint32_t missing_protections(std::span<const MemoryPiece> pieces, std::uint64_t number);
-  std::uint32_t missing_translations(std::span<const MemoryPiece> pieces, std::uint64_t number);
   void on_cached(std::uint64_t number) override;
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  MemoryCaches& caches_;
   const bool is_limited_;
   std::map<std::uint64_t, Waiting> waiting_;  // by number
   std::uint64_t last_ = 0;                    // number given

@@ -2,12 +2,14 @@
 
 #include <utility>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/work_fetcher.h"
 
 namespace verbatim::hca {
 
-ProcessingUnits::ProcessingUnits(Adapter& adapter)
+ProcessingUnits::ProcessingUnits(AdapterBase& adapter, WorkFetcher& fetcher)
     : adapter_(adapter),
+      fetcher_(fetcher),
       idle_(adapter.profile.processing_units),
       arriving_(DelayLine<FetchedWork>::of<&ProcessingUnits::on_arrived>(adapter.engine, adapter.id,
                                                                          EventClass::kStage, this)),
@@ -27,7 +29,7 @@ void ProcessingUnits::on_arrived(FetchedWork work) {
 }
 
 void ProcessingUnits::on_done(FetchedWork work) {
-  adapter_.fetcher.on_decoded(std::move(work));
+  fetcher_.on_decoded(std::move(work));
   if (adapter_.profile.wqe_decode.capacity > 0) serve();
 }
 

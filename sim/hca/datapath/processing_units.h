@@ -14,8 +14,9 @@
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
 class QueuePair;
+class WorkFetcher;
 
 // A work request of one life of a queue pair's rings.
 struct FetchedWork {
@@ -27,7 +28,7 @@ struct FetchedWork {
 
 class ProcessingUnits {
  public:
-  explicit ProcessingUnits(Adapter& adapter);
+  ProcessingUnits(AdapterBase& adapter, WorkFetcher& fetcher);
 
   // The request is in the adapter at `when`, not before the one of the call before. It comes back by
   // WorkFetcher::on_decoded.
@@ -47,7 +48,8 @@ class ProcessingUnits {
   // In the decode stage, of which a request is a part until its latency is over, whichever unit took it.
   bool has_room() const;
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  WorkFetcher& fetcher_;
   std::uint32_t idle_;
   std::vector<Lane> lanes_;    // by number of the queue pair
   Ring<std::uint32_t> ready_;  // queue pairs that have requests and no unit, in the order of their turns

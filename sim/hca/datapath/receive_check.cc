@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <span>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/adapter_memory.h"
 #include "verbs_shim/protocol/post_notes.h"
 
 namespace verbatim::hca {
@@ -36,7 +37,7 @@ std::shared_ptr<ReceiveCheck> ReceiveCheck::of(QueuePair& qp, host::ProgramAddre
   return check;
 }
 
-void ReceiveCheck::look(const Adapter& adapter) {
+void ReceiveCheck::look(const AdapterBase& adapter) {
   is_due_ = false;
   Context* const owner = owner_.get();
   if (qp_.get() == nullptr || owner == nullptr || adapter.has_failed) return;

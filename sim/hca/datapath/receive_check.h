@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/queues/work_request.h"
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
 
 class ReceiveCheck {
  public:
@@ -21,7 +21,7 @@ class ReceiveCheck {
 
   bool is_due() const { return is_due_; }
   // The message is about to reach memory.
-  void look(const Adapter& adapter);
+  void look(const AdapterBase& adapter);
 
  private:
   Ref<QueuePair> qp_;  // once it is gone, so may be the notes

@@ -2,68 +2,52 @@
 
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/frame_steering.h"
+#include "sim/hca/datapath/general_services.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/multicast.h"
+#include "sim/hca/queue_counters.h"
+#include "sim/hca/stages/memory_caches.h"
 #include "sim/ib/group_address.h"
 #include "sim/ib/lid_ranges.h"
-#include "sim/ib/packet_trace.h"
 
 namespace verbatim::hca {
 
-ReceivePipeline::ReceivePipeline(Adapter& adapter)
+ReceivePipeline::ReceivePipeline(AdapterBase& adapter, InputBuffer& input, AdapterCache& contexts, MemoryCaches& caches,
+                                 QueueCounters& counters, FrameSteering& steering, GeneralServices& services,
+                                 const MulticastTable& multicast, const NumberTable<Ref<QueuePair>>& qps)
     : adapter_(adapter),
-      looks_up_(adapter.contexts.is_limited() || adapter.protections.is_limited()),
-      notify_bytes_(adapter.profile.congestion_control.cnp_receive_buffer_bytes),
+      input_(input),
+      contexts_(contexts),
+      caches_(caches),
+      counters_(counters),
+      steering_(steering),
+      services_(services),
+      multicast_(multicast),
+      qps_(qps),
+      looks_up_(contexts.is_limited() || caches.has_protection_misses()),
       icrc_(adapter.clock, adapter.profile.icrc),
       check_(adapter.clock, adapter.profile.receive_check),
       checked_(DelayLine<Incoming>::of<&ReceivePipeline::on_checked>(adapter.engine, adapter.id,
                                                                      EventClass::kStage, this)) {}
 
 void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) {
-  if (port_ != nullptr && !port_->admit(*packet)) {
-    return ib::record_drop(adapter_.tracer, port_->id(), *packet, fabric::full_buffer_reason(packet->lrh.lane), port_->id());
-  }
-  if (port_ != nullptr && !port_->carries(packet->lrh.lane)) [[unlikely]] {
-    ib::record_drop(adapter_.tracer, port_->id(), *packet, DropReason::kNotActive, port_->id());
-    return port_->release(packet->lrh.lane, packet->wire_bytes(), times.tail);
-  }
+  if (!input_.admit(*packet, times.tail)) return;
   if (Trail& trail = packet->trail) [[unlikely]] {
-    const std::uint32_t rest = packet->wire_bytes() - (port_ != nullptr ? port_->link().header_bytes : 0);
+    const std::uint32_t rest = packet->wire_bytes() - input_.header_bytes();
     trail.add(times.tail, {adapter_.id, "link: rest of the packet", TrailKind::kBytes, rest});
   }
   Instant there = times.tail;
   if (icrc_.takes_time()) [[unlikely]] there = icrc_.accept(there, packet->trail, adapter_.id, kIcrc);
   const Instant done = check_.accept(there, packet->trail, adapter_.id, "receive check");
-  const bool fills = notify_bytes_ > 0 && fills_buffer(*packet);
-  checked_.push(done, {.packet = std::move(packet), .in_buffer = true, .finds_full_buffer = fills});
-}
-
-bool ReceivePipeline::fills_buffer(const ib::Packet& packet) {
-  // Room that is released at this instant serves later packets.
-  while (!releases_.empty() && releases_.front().when < adapter_.engine.now()) {
-    held_bytes_ -= releases_.front().bytes;
-    releases_.pop_front();
-  }
-  held_bytes_ += packet.wire_bytes();
-  return held_bytes_ >= notify_bytes_;
+  const bool is_full = input_.is_full_enough(*packet);
+  checked_.push(done, {.packet = std::move(packet), .in_buffer = true, .buffer = &input_, .finds_full_buffer = is_full});
 }
 
 void ReceivePipeline::loop_back(ib::PacketPtr packet) {
   const Instant done = check_.accept(adapter_.engine.now(), packet->trail, adapter_.id, "receive check");
-  checked_.push(done, {std::move(packet), false, {}});
-}
-
-void ReceivePipeline::release(Incoming& incoming, Instant when) {
-  if (!incoming.in_buffer) return;
-  incoming.in_buffer = false;
-  if (notify_bytes_ > 0) [[unlikely]] releases_.push_back({when, incoming.packet->wire_bytes()});
-  if (port_ != nullptr) port_->release(incoming.packet->lrh.lane, incoming.packet->wire_bytes(), when);
-}
-
-void ReceivePipeline::drop(Incoming& incoming, DropReason reason) {
-  ib::record_drop(adapter_.tracer, adapter_.id, *incoming.packet, reason,
-                  port_ != nullptr ? port_->id() : adapter_.id);
-  release(incoming, adapter_.engine.now());
+  checked_.push(done, {.packet = std::move(packet), .buffer = &input_});
 }
 
 void ReceivePipeline::on_checked(Incoming&& incoming) {
@@ -72,20 +56,20 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   // IBA 9.6: packet integrity, destination and partition are checked before anything that the queue pair
   // knows.
   if (packet.corrupted) {
-    if (port_ != nullptr) ++port_->counters().rcv_errors;
-    ++adapter_.counters.rx_icrc_encapsulated;
-    return drop(incoming, DropReason::kCorrupted);
+    input_.count_error();
+    ++counters_.rx_icrc_encapsulated;
+    return incoming.drop(DropReason::kCorrupted);
   }
-  if (adapter_.steering.flows.has_sniffers() && incoming.in_buffer) [[unlikely]] adapter_.steering.sniff(packet);
-  if (packet.is_frame) [[unlikely]] return adapter_.steering.receive(std::move(incoming));
+  if (steering_.flows.has_sniffers() && incoming.in_buffer) [[unlikely]] steering_.sniff(packet);
+  if (packet.is_frame) [[unlikely]] return steering_.receive(std::move(incoming));
   if (GeneralServices::is_subnet_management(packet)) [[unlikely]] return to_subnet_management(std::move(incoming));
   const bool to_group = ib::is_to_group(packet);
   if (!to_group && !adapter_.address.is_destination_of(packet)) {
-    return drop(incoming, DropReason::kWrongLid);
+    return incoming.drop(DropReason::kWrongLid);
   }
-  if (packet.ethernet && !adapter_.address.takes_tag_of(packet)) return drop(incoming, DropReason::kWrongVlan);
+  if (packet.ethernet && !adapter_.address.takes_tag_of(packet)) return incoming.drop(DropReason::kWrongVlan);
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
-  if (!operation.defined) return drop(incoming, DropReason::kUndefinedOpcode);
+  if (!operation.defined) return incoming.drop(DropReason::kUndefinedOpcode);
   if (to_group) return deliver_to_group(std::move(incoming), operation);
   if (looks_up_) {
     const std::uint32_t qpn = packet.bth.destination.value;
@@ -93,7 +77,7 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
       stall->second.packets.push_back(std::move(incoming));
       return;
     }
-    const bool is_known = adapter_.qp_by_number(packet.bth.destination) != nullptr;
+    const bool is_known = qps_.find(packet.bth.destination.value).get() != nullptr;
     if (const Need lacks = is_known ? missing(packet, kContext) : kNothing; lacks != kNothing) {
       Stall& stall = stalls_[qpn];
       stall.lacks = lacks;
@@ -108,17 +92,17 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
 void ReceivePipeline::to_subnet_management(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   if (packet.lrh.destination != ib::kPermissiveLid && !adapter_.address.is_destination_of(packet)) {
-    return drop(incoming, DropReason::kWrongLid);
+    return incoming.drop(DropReason::kWrongLid);
   }
-  if (!adapter_.services.takes(packet)) return drop(incoming, DropReason::kUnknownQp);
-  adapter_.services.receive(std::move(incoming));
+  if (!services_.takes(packet)) return incoming.drop(DropReason::kUnknownQp);
+  services_.receive(std::move(incoming));
 }
 
 void ReceivePipeline::to_queue_pair(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
-  QueuePair* qp = adapter_.qp_by_number(packet.bth.destination);
-  if (qp == nullptr && adapter_.services.takes(packet)) return adapter_.services.receive(std::move(incoming));
-  if (qp == nullptr) return drop(incoming, DropReason::kUnknownQp);
+  QueuePair* qp = qps_.find(packet.bth.destination.value).get();
+  if (qp == nullptr && services_.takes(packet)) return services_.receive(std::move(incoming));
+  if (qp == nullptr) return incoming.drop(DropReason::kUnknownQp);
   qp->receive(std::move(incoming), ib::info(packet.bth.opcode));
 }
 
@@ -131,13 +115,13 @@ ReceivePipeline::Need ReceivePipeline::missing(const ib::Packet& packet, Need fi
 
 bool ReceivePipeline::has(Need need, const ib::Packet& packet) {
   const std::uint32_t qpn = packet.bth.destination.value;
-  if (need == kContext) return adapter_.contexts.use(qpn, *this, qpn);
+  if (need == kContext) return contexts_.use(qpn, *this, qpn);
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
   ib::Reth named;  // IBA 9.7.4.1.7: a request for no bytes names no memory
   if (operation.has_reth) named = packet.reth;
   if (operation.has_atomic_eth) named = {packet.atomic.va, packet.atomic.rkey, sizeof(std::uint64_t)};
   if (named.length == 0) return true;
-  return adapter_.protections.use(adapter_.protection_key(named.rkey.value), *this, qpn);
+  return caches_.use_protection(named.rkey.value, *this, qpn);
 }
 
 void ReceivePipeline::on_cached(std::uint64_t qpn) {
@@ -164,15 +148,14 @@ bool ReceivePipeline::is_own_copy(const QueuePair* qp, const Incoming& incoming)
 }
 
 void ReceivePipeline::deliver_to_group(Incoming&& incoming, const ib::OpcodeInfo& operation) {
-  const std::vector<Ref<QueuePair>> members = adapter_.multicast.members(*incoming.packet);
-  if (members.empty()) return drop(incoming, DropReason::kUnknownQp);
+  const std::vector<Ref<QueuePair>> members = multicast_.members(*incoming.packet);
+  if (members.empty()) return incoming.drop(DropReason::kUnknownQp);
   for (std::size_t i = 0; i + 1 < members.size(); ++i) {
     if (is_own_copy(members[i].get(), incoming)) continue;
-    Incoming copy{std::make_unique<ib::Packet>(*incoming.packet), false, incoming.checked_at};
-    if (QueuePair* qp = members[i].get(); qp != nullptr) qp->receive(std::move(copy), operation);
+    if (QueuePair* qp = members[i].get(); qp != nullptr) qp->receive(incoming.copy(), operation);
   }
   QueuePair* last = members.back().get();
-  if (last == nullptr || is_own_copy(last, incoming)) return drop(incoming, DropReason::kUnknownQp);
+  if (last == nullptr || is_own_copy(last, incoming)) return incoming.drop(DropReason::kUnknownQp);
   last->receive(std::move(incoming), operation);
 }
 

@@ -12,39 +12,29 @@
 #include "sim/core/delay_line.h"
 #include "sim/fabric/port.h"
 #include "sim/hca/context.h"
-#include "sim/hca/datapath/adapter_cache.h"
-#include "sim/hca/datapath/pipeline.h"
-#include "sim/ib/drop_reason.h"
+#include "sim/hca/number_table.h"
+#include "sim/hca/stages/adapter_cache.h"
+#include "sim/hca/stages/input_buffer.h"
+#include "sim/hca/stages/pipeline.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::hca {
 
-struct Adapter;
-
-using ib::DropReason;
-
-// A packet being received, and the input buffer space it still holds.
-struct Incoming {
-  ib::PacketPtr packet;
-  bool in_buffer = false;
-  Instant checked_at;
-  std::uint32_t flow_tag = 0;  // of a frame, from the rule that took it
-  bool finds_full_buffer = false;  // CongestionControl::cnp_receive_buffer_bytes
-};
+struct AdapterBase;
+class FrameSteering;
+class GeneralServices;
+class MemoryCaches;
+class MulticastTable;
+struct QueueCounters;
 
 class ReceivePipeline final : public CacheClient {
  public:
-  explicit ReceivePipeline(Adapter& adapter);
+  ReceivePipeline(AdapterBase& adapter, InputBuffer& input, AdapterCache& contexts, MemoryCaches& caches,
+                  QueueCounters& counters, FrameSteering& steering, GeneralServices& services, const MulticastTable& multicast,
+                  const NumberTable<Ref<QueuePair>>& qps);
 
-  void attach(fabric::Port& port) { port_ = &port; }
-  // The adapter is going away, perhaps after its port: no space is given back any more.
-  void detach() { port_ = nullptr; }
   void receive(ib::PacketPtr packet, fabric::ArrivalTimes times);
   void loop_back(ib::PacketPtr packet);
-
-  // The packet's input buffer space is free from `when` on.
-  void release(Incoming& incoming, Instant when);
-  void drop(Incoming& incoming, DropReason reason);
 
   // What a queue pair that does not want it (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) has sent itself.
   static bool is_own_copy(const QueuePair* qp, const Incoming& incoming);
@@ -58,14 +48,6 @@ class ReceivePipeline final : public CacheClient {
     Need lacks = kNothing;
   };
 
-  // Space that is given back at a time.
-  struct Release {
-    Instant when;
-    std::uint32_t bytes = 0;
-  };
-  // Whether the buffer is as full, with a packet that comes now, as the profile wants for a notification.
-  bool fills_buffer(const ib::Packet& packet);
-
   void on_checked(Incoming&& incoming);
   void to_queue_pair(Incoming&& incoming);
   void to_subnet_management(Incoming&& incoming);
@@ -76,13 +58,16 @@ class ReceivePipeline final : public CacheClient {
   // To every member of the group, each with its own copy.
   void deliver_to_group(Incoming&& incoming, const ib::OpcodeInfo& operation);
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  InputBuffer& input_;
+  AdapterCache& contexts_;
+  MemoryCaches& caches_;
+  QueueCounters& counters_;
+  FrameSteering& steering_;
+  GeneralServices& services_;
+  const MulticastTable& multicast_;
+  const NumberTable<Ref<QueuePair>>& qps_;
   const bool looks_up_;  // misses are possible
-  fabric::Port* port_ = nullptr;
-  // Marking by the receive buffer, if its filling makes notifications.
-  const std::uint32_t notify_bytes_;
-  std::uint64_t held_bytes_ = 0;
-  Ring<Release> releases_;  // of packets that have been executed, in the order of that
   Pipeline icrc_;
   Pipeline check_;
   DelayLine<Incoming> checked_;

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <span>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/ib/bytes.h"
 #include "sim/ib/frame.h"
 
@@ -28,10 +28,10 @@ std::uint64_t room_behind(const ScatterList& list, std::uint32_t length) {
 // Writes that end within a cache line are filled up to its end, as far as the receive has room there.
 std::uint32_t padding_behind(QueuePair& qp, const ScatterList& list, std::uint32_t length) {
   if ((qp.frame_options & kPadWrites) == 0 || length == 0) return 0;
-  qp.adapter.scratch_pieces.clear();
-  if (!qp.find_pieces(list, length - 1, 1, qp.memory_owner(), qp.receive_pd())) return 0;
+  const QueuePair::FoundPieces found = qp.find_pieces(list, length - 1, 1, qp.memory_owner(), qp.receive_pd());
+  if (!found.is_allowed) return 0;
   const std::uint64_t line = qp.adapter.profile.cache_line_bytes;
-  const std::uint64_t end = qp.adapter.scratch_pieces.back().address + 1;
+  const std::uint64_t end = found.pieces.back().address + 1;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>((line - end % line) % line, room_behind(list, length)));
 }
 

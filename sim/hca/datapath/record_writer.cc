@@ -1,13 +1,13 @@
 #include "sim/hca/datapath/record_writer.h"
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
-#include "sim/hca/queues/tag_matching.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
+#include "sim/hca/datapath/tag_matching.h"
 
 namespace verbatim::hca {
 
-RecordWriter::RecordWriter(Adapter& adapter)
+RecordWriter::RecordWriter(AdapterBase& adapter)
     : adapter_(adapter),
       writes_(DelayLine<Write>::of<&RecordWriter::on_visible>(adapter.engine, adapter.id, EventClass::kDma, this)) {}
 

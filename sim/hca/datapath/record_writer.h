@@ -9,13 +9,13 @@
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
 class QueuePair;
 class SharedReceiveQueue;
 
 class RecordWriter {
  public:
-  explicit RecordWriter(Adapter& adapter);
+  explicit RecordWriter(AdapterBase& adapter);
 
   // Whether a change of the queue pair's recv_producer must be followed by a doorbell. Returns when the program sees it; what
   // it has posted before that is looked for then.
@@ -37,7 +37,7 @@ class RecordWriter {
   Instant visible() const;
   void on_visible(Write&& write);
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
   DelayLine<Write> writes_;
 };
 

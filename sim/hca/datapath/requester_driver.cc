@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
 
 namespace verbatim::hca {
 
@@ -121,9 +121,8 @@ std::uint64_t RequesterDriver::place(Incoming& incoming, const Requester::Placem
   const ib::Packet& packet = *incoming.packet;
   const std::uint32_t pd = placement.is_own ? qp_.receive_pd() : qp_.params.pd;
   if (adapter.placements.is_limited() && !is_looked_up) [[unlikely]] {
-    qp_.find_pieces(*placement.list, placement.offset, placement.length, qp_.context, pd);
-    const std::uint64_t lookup =
-        adapter.placements.begin(qp_.self, true, adapter.scratch_pieces, packet.trail.shared());
+    const auto found = qp_.find_pieces(*placement.list, placement.offset, placement.length, qp_.context, pd);
+    const std::uint64_t lookup = adapter.placements.begin(qp_.self, true, found.pieces, packet.trail.shared());
     if (lookup != 0) return lookup;
   }
   ib::Payload payload = packet.payload;
@@ -147,6 +146,6 @@ void RequesterDriver::on_looked_up(std::uint64_t number) {
   });
 }
 
-void RequesterDriver::drop_held() { held_.drop_all(qp_.adapter.receiver); }
+void RequesterDriver::drop_held() { held_.drop_all(); }
 
 }  // namespace verbatim::hca

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "sim/core/trail.h"
-#include "sim/hca/datapath/held_packets.h"
 #include "sim/hca/queues/work_request.h"
+#include "sim/hca/stages/held_packets.h"
 #include "sim/hca/transport/outgoing.h"
 #include "sim/hca/transport/requester.h"
 

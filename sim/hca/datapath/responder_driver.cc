@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/datapath/adapter.h"
 #include "sim/hca/datapath/late_receive.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/datapath/receive_check.h"
 #include "sim/hca/datapath/received_frame.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 #include "sim/ib/wire.h"
 
 namespace verbatim::hca {
@@ -54,7 +54,8 @@ void ResponderDriver::flush() {
 
 void ResponderDriver::flush_receive(RecvWork&& work) {
   qp_.executor.complete_receive(
-      {work.wr_id, work.number, ib::WcStatus::kWorkRequestFlushed, false, false, 0, std::move(work.match)}, nullptr);
+      {work.wr_id, work.number, ib::WcStatus::kWorkRequestFlushed, false, false, 0, std::move(work.match)}, nullptr,
+      Trail());
 }
 
 void ResponderDriver::receive(Incoming&& incoming) {
@@ -75,11 +76,11 @@ void ResponderDriver::deal_with_kept() {
 void ResponderDriver::deal_with(Incoming&& incoming, Given given) {
   Responder& responder = qp_.responder;
   Actions actions;
-  Responder::Need need = responder.receive(*incoming.packet, now(), actions);
-  if (need == Responder::Need::kReceive) need = supply(incoming, given, actions);
+  Responder::Verdict verdict = responder.receive(*incoming.packet, now(), actions);
+  if (verdict.need == Responder::Need::kReceive) verdict = supply(incoming, given, actions);
+  const Responder::Need need = verdict.need;
   qp_.executor.execute(actions, &incoming);
-  const std::uint64_t lookup = need == Responder::Need::kPlacement ? place(incoming, given) : 0;
-  responder.on_dealt_with();
+  const std::uint64_t lookup = need == Responder::Need::kPlacement ? place(incoming, verdict.placement, given) : 0;
   if (lookup != 0) [[unlikely]] {
     held_.hold(std::move(incoming), HeldPackets::Wait::kLookUp, lookup);
   } else if (need == Responder::Need::kReceive) {
@@ -87,19 +88,19 @@ void ResponderDriver::deal_with(Incoming&& incoming, Given given) {
   } else if (need == Responder::Need::kAtomics) {
     held_.hold(std::move(incoming), HeldPackets::Wait::kAtomics);
   } else {
-    qp_.adapter.receiver.release(incoming, now());
+    incoming.release(now());
     if (need == Responder::Need::kOthers) [[unlikely]] kept_.keep(incoming.packet->bth.psn, std::move(incoming));
   }
 }
 
-Responder::Need ResponderDriver::supply(const Incoming& incoming, Given given, Actions& actions) {
+Responder::Verdict ResponderDriver::supply(const Incoming& incoming, Given given, Actions& actions) {
   Responder& responder = qp_.responder;
   ReceiveQueue& receives = qp_.receives();
   const ib::Packet& packet = *incoming.packet;
   if (qp_.source != nullptr) return responder.on_receive(qp_.source->take_receive(), packet, actions);
   if (receives.has_failed()) {
     responder.on_failed_queue(packet, actions);
-    return Responder::Need::kNothing;
+    return {};
   }
   TagMatching* const tags = qp_.tags_of(packet);
   if (tags != nullptr) [[unlikely]] {
@@ -120,12 +121,12 @@ Responder::Need ResponderDriver::supply(const Incoming& incoming, Given given, A
   }
   if (given != Given::kReceive && receives.entries() > 0) {
     receives.await(qp_.self, incoming.checked_at);
-    return Responder::Need::kReceive;
+    return {Responder::Need::kReceive, {}};
   }
-  if ((qp_.frame_options & kDelayDrop) != 0 && delays_drop(incoming)) return Responder::Need::kReceive;
+  if ((qp_.frame_options & kDelayDrop) != 0 && delays_drop(incoming)) return {Responder::Need::kReceive, {}};
   qp_.adapter.diagnoses.on_no_receive(qp_, packet);
   responder.on_no_receive(packet, actions);
-  return Responder::Need::kNothing;
+  return {};
 }
 
 bool ResponderDriver::delays_drop(const Incoming& incoming) {
@@ -157,56 +158,53 @@ void ResponderDriver::on_delay_over() {
   if (delays_drop_ && held_.wait() == HeldPackets::Wait::kReceive) resume(Given::kReceive);
 }
 
-std::uint64_t ResponderDriver::place(Incoming& incoming, Given given) {
+std::uint64_t ResponderDriver::place(Incoming& incoming, const Responder::Placement& placement, Given given) {
   Adapter& adapter = qp_.adapter;
   const ib::Packet& packet = *incoming.packet;
   if (adapter.placements.is_limited() && given != Given::kLookUp) [[unlikely]] {
-    if (const std::uint64_t lookup = look_up(packet); lookup != 0) return lookup;
+    if (const std::uint64_t lookup = look_up(packet, placement); lookup != 0) return lookup;
   }
   if (ib::info(packet.bth.opcode).begins_message) adapter.payloads.release_stream(message_stream(qp_.number, false));
-  const bool allowed = write(incoming);
+  const bool allowed = write(incoming, placement);
   Actions actions;
-  qp_.responder.execute(packet, allowed, actions);
+  qp_.responder.execute(packet, placement, allowed, actions);
   qp_.executor.execute(actions, &incoming);
   return 0;
 }
 
-std::uint64_t ResponderDriver::look_up(const ib::Packet& packet) {
-  const Responder::Placement& placement = qp_.responder.placement();
-  std::vector<MemoryPiece>& pieces = qp_.adapter.scratch_pieces;
-  pieces.clear();
-  if (placement.list != nullptr) {
-    qp_.find_pieces(*placement.list, placement.offset, placement.length, qp_.memory_owner(), qp_.receive_pd());
-  } else if (placement.length > 0) {
-    pieces.push_back({placement.address, placement.length, placement.key, nullptr});
+std::uint64_t ResponderDriver::look_up(const ib::Packet& packet, const Responder::Placement& placement) {
+  const MemoryPiece piece{placement.address, placement.length, placement.key, nullptr};
+  std::span<const MemoryPiece> pieces(&piece, placement.length > 0 ? 1 : 0);
+  if (placement.receive != nullptr) {
+    pieces = qp_.find_pieces(placement.receive->sges, placement.offset, placement.length, qp_.memory_owner(), qp_.receive_pd())
+                 .pieces;
   }
   return qp_.adapter.placements.begin(qp_.self, false, pieces, packet.trail.shared());
 }
 
-bool ResponderDriver::write(Incoming& incoming) {
-  const Responder::Placement& placement = qp_.responder.placement();
+bool ResponderDriver::write(Incoming& incoming, const Responder::Placement& placement) {
   if (placement.length == 0 || placement.is_atomic) return true;
   const ib::Packet& packet = *incoming.packet;
   const MessageStream stream = message_stream(qp_.number, false);
-  if (placement.list != nullptr) {
+  if (placement.receive != nullptr) {
+    const RecvWork& work = *placement.receive;
     const ib::Payload payload = qp_.is_datagram() ? with_grh(packet)
-                                : qp_.is_raw()    ? placed_payload(qp_, *placement.list, packet)
+                                : qp_.is_raw()    ? placed_payload(qp_, work.sges, packet)
                                                   : behind(packet.payload, placement.skipped);
-    const RecvWork* const work = qp_.responder.current_receive();
-    if (ib::info(packet.bth.opcode).begins_message && work != nullptr && protocol::is_receive_seen(work->number)) {
-      const std::uint64_t note = qp_.receives().note_of(work->number);
+    if (ib::info(packet.bth.opcode).begins_message && protocol::is_receive_seen(work.number)) {
+      const std::uint64_t note = qp_.receives().note_of(work.number);
       if (note != 0 && payload.length != 0)
-        qp_.adapter.payloads.look_before(ReceiveCheck::of(qp_, note, *work, now()));
+        qp_.adapter.payloads.look_before(ReceiveCheck::of(qp_, note, work, now()));
     }
     const bool is_placed =
-        qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(), stream);
+        qp_.scatter(work.sges, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(), stream);
     qp_.adapter.payloads.look_before(nullptr);
     return is_placed;
   }
   Context& owner = qp_.owner_of(placement.key);
   const MemoryPiece piece{placement.address, placement.length, placement.key, &owner};
   const auto times = qp_.adapter.payloads.write(owner, packet.payload, {&piece, 1}, stream);
-  qp_.adapter.receiver.release(incoming, times.left_adapter);
+  incoming.release(times.left_adapter);
   return true;
 }
 
@@ -244,8 +242,8 @@ void ResponderDriver::on_atomic_done(ib::Psn psn, std::uint64_t original, const 
 }
 
 void ResponderDriver::drop_held() {
-  held_.drop_all(qp_.adapter.receiver);
-  kept_.drop_all([this](Incoming& incoming) { qp_.adapter.receiver.drop(incoming, DropReason::kWrongState); });
+  held_.drop_all();
+  kept_.drop_all([](Incoming& incoming) { incoming.drop(DropReason::kWrongState); });
   delays_drop_ = false;
 }
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 
 #include "sim/core/trail.h"
-#include "sim/hca/datapath/held_packets.h"
-#include "sim/hca/datapath/kept_packets.h"
 #include "sim/hca/queues/work_request.h"
+#include "sim/hca/stages/held_packets.h"
+#include "sim/hca/stages/kept_packets.h"
 #include "sim/hca/transport/outgoing.h"
 #include "sim/hca/transport/responder.h"
 
@@ -59,14 +59,14 @@ class ResponderDriver {
   // Those behind a gap that has closed.
   void deal_with_kept();
   // The next receive work request; the need is the same when the packet must wait for it.
-  Responder::Need supply(const Incoming& incoming, Given given, Actions& actions);
+  Responder::Verdict supply(const Incoming& incoming, Given given, Actions& actions);
   // Places what the packet brings and has it executed. The number of the lookup for which it must wait; 0: it need not.
-  std::uint64_t place(Incoming& incoming, Given given);
-  std::uint64_t look_up(const ib::Packet& packet);
+  std::uint64_t place(Incoming& incoming, const Responder::Placement& placement, Given given);
+  std::uint64_t look_up(const ib::Packet& packet, const Responder::Placement& placement);
   // Whether a frame without a receive is to wait for one that the program may post yet.
   bool delays_drop(const Incoming& incoming);
   // False: the keys of the receive do not allow it.
-  bool write(Incoming& incoming);
+  bool write(Incoming& incoming, const Responder::Placement& placement);
   Instant now() const;
 
   QueuePair& qp_;

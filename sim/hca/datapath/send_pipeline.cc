@@ -4,9 +4,15 @@
 #include <bit>
 #include <utility>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/frame_steering.h"
+#include "sim/hca/datapath/general_services.h"
+#include "sim/hca/datapath/payload_writer.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/receive_pipeline.h"
 #include "sim/hca/freedom.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/multicast.h"
+#include "sim/hca/stages/memory_caches.h"
 #include "sim/ib/aeth.h"
 #include "sim/ib/frame.h"
 #include "sim/ib/group_address.h"
@@ -14,9 +20,16 @@
 
 namespace verbatim::hca {
 
-SendPipeline::SendPipeline(Adapter& adapter)
+SendPipeline::SendPipeline(AdapterBase& adapter, host::DmaEngine& dma, MemoryCaches& caches, PayloadWriter& payloads,
+                           ReceivePipeline& receiver, FrameSteering& steering, const MulticastTable& multicast)
     : adapter_(adapter),
-      looks_up_(adapter.protections.is_limited() || adapter.translations.is_limited()),
+      dma_(dma),
+      caches_(caches),
+      payloads_(payloads),
+      receiver_(receiver),
+      steering_(steering),
+      multicast_(multicast),
+      looks_up_(caches.is_limited()),
       packetize_(adapter.clock, adapter.profile.packetize),
       acknowledge_(adapter.clock, adapter.profile.acknowledge),
       icrc_{{adapter.clock, adapter.profile.icrc}},
@@ -178,44 +191,47 @@ void SendPipeline::issue(Outgoing&& outgoing) {
   Gathered& gathered = gathering_.extend();
   gathered.begin(std::move(outgoing), adapter_.engine.now());
   if (gathered.complete) return advance();
-  const auto add = [&gathered](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
-    if (is_on_adapter(address)) return;
-    if (gathered.piece.bytes == 0) {
-      gathered.piece = {length, address};
+  gathered.outgoing.qp.get()->visit_gather(gathered.outgoing, [&gathered](const GatherPiece& piece) {
+    if (gathered.piece.length == 0) {
+      gathered.piece = piece;
       return;
     }
-    if (gathered.pieces.empty()) gathered.pieces.push_back(gathered.piece);
-    gathered.pieces.emplace_back(length, address);
-  };
-  gathered.outgoing.qp.get()->visit_gather(gathered.outgoing, add);
+    if (gathered.several.empty()) gathered.several.push_back(gathered.piece);
+    gathered.several.push_back(piece);
+  });
   looks_up_ ? look_up(number) : read(number);
 }
 
 void SendPipeline::look_up(std::uint64_t number) {
   Gathered& gathered = gathering_[number - first_gathering_];
-  gathered.missing = missing_protections(gathered.outgoing, number);
+  gathered.missing = caches_.missing_protections(gathered.pieces(), *this, number);
   gathered.lacks_protection = gathered.missing > 0;
   if (!gathered.lacks_protection) translate(number);
 }
 
 void SendPipeline::translate(std::uint64_t number) {
   Gathered& gathered = gathering_[number - first_gathering_];
-  // What is not sent any more may have lost the list of what it gathers.
-  if (is_current(gathered.outgoing)) gathered.missing = missing_translations(gathered.outgoing, number);
+  if (needs_bytes(gathered.outgoing)) gathered.missing = caches_.missing_translations(gathered.pieces(), *this, number);
   if (gathered.missing == 0) read(number);
 }
 
 void SendPipeline::read(std::uint64_t number) {
   Gathered& gathered = gathering_[number - first_gathering_];
-  release_writes_before(gathered.outgoing);
+  release_writes_before(gathered);
   Trail trail = gathered.outgoing.packet->trail.shared();
-  if (gathered.piece.bytes == 0) {
-    on_dma_read(number, adapter_.engine.now());
-  } else if (gathered.pieces.empty()) {
-    if (!read_length(number, trail)) adapter_.dma.read(gathered.piece, *this, number, std::move(trail));
-  } else {
-    adapter_.dma.read(gathered.pieces, *this, number, std::move(trail));
+  if (gathered.several.empty() && gathered.piece.length > 0 && !is_on_adapter(gathered.piece.address)) [[likely]] {
+    if (!read_length(number, trail)) {
+      dma_.read(host::DmaPiece(gathered.piece.length, gathered.piece.address), *this, number, std::move(trail));
+    }
+    return;
   }
+  reading_.clear();
+  for (const GatherPiece& piece : gathered.pieces()) {
+    if (!is_on_adapter(piece.address)) reading_.emplace_back(piece.length, piece.address);
+  }
+  if (reading_.empty()) return on_dma_read(number, adapter_.engine.now());
+  if (reading_.size() == 1 && read_length(number, trail)) return;
+  dma_.read(reading_, *this, number, std::move(trail));
 }
 
 // It enters the packetize stage in its turn, as if its times were known when the read is issued.
@@ -223,7 +239,7 @@ bool SendPipeline::read_length(std::uint64_t number, Trail& trail) {
   Gathered& gathered = gathering_[number - first_gathering_];
   const QueuePair* const qp = gathered.outgoing.qp.get();
   if (qp == nullptr || qp->source == nullptr || !is_current(gathered.outgoing)) return false;
-  const auto times = adapter_.dma.read_length(gathered.piece, trail);
+  const auto times = dma_.read_length(host::DmaPiece(gathered.piece.length, gathered.piece.address), trail);
   if (!times) return false;
   const ib::Packet& packet = *gathered.outgoing.packet;
   adapter_.tracer.record_at(times->touch, adapter_.id, TraceEvent::kPayloadGathered, qp->number, packet.bth.psn.value,
@@ -235,43 +251,21 @@ bool SendPipeline::read_length(std::uint64_t number, Trail& trail) {
 }
 
 // No read passes a write of the same bytes, and what a queue pair answers says that its earlier requests are done.
-void SendPipeline::release_writes_before(const Outgoing& outgoing) {
-  PayloadWriter& payloads = adapter_.payloads;
-  if (!payloads.holds_any() || !is_current(outgoing)) [[likely]] return;
-  const QueuePair& qp = *outgoing.qp.get();
+void SendPipeline::release_writes_before(const Gathered& gathered) {
+  const Outgoing& outgoing = gathered.outgoing;
+  if (!payloads_.holds_any() || !is_current(outgoing)) [[likely]] return;
   const ib::Opcode opcode = outgoing.packet->bth.opcode;
   const bool may_be_early = (adapter_.profile.quirks & bit_of(Quirk::kEarlyAcknowledgement)) != 0 &&
                             operation_of(opcode) == ib::Operation::kAcknowledge;  // it has its turn when it leaves
-  if (!ib::info(opcode).is_request && !may_be_early) payloads.release_stream(message_stream(qp.number, false));
-  qp.visit_gather(outgoing, [&payloads](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
-    payloads.release_bytes(address, length);
-  });
+  if (!ib::info(opcode).is_request && !may_be_early) {
+    payloads_.release_stream(message_stream(outgoing.qp.get()->number, false));
+  }
+  if (!needs_bytes(outgoing)) return;
+  for (const GatherPiece& piece : gathered.pieces()) payloads_.release_bytes(piece.address, piece.length);
 }
 
-std::uint32_t SendPipeline::missing_protections(const Outgoing& outgoing, std::uint64_t number) {
-  std::uint32_t missing = 0;
-  std::uint64_t last = 0;
-  outgoing.qp.get()->visit_gather(outgoing, [&](std::uint32_t key, host::ProgramAddress, std::uint32_t) {
-    const std::uint64_t entry = adapter_.protection_key(key);
-    if (entry != last && !adapter_.protections.use(entry, *this, number)) ++missing;
-    last = entry;
-  });
-  return missing;
-}
-
-std::uint32_t SendPipeline::missing_translations(const Outgoing& outgoing, std::uint64_t number) {
-  std::uint32_t missing = 0;
-  std::uint64_t last = 0;
-  outgoing.qp.get()->visit_gather(outgoing, [&](std::uint32_t key, host::ProgramAddress address, std::uint32_t length) {
-    if (is_on_adapter(address)) return;
-    const std::uint64_t page_bytes = adapter_.profile.translation_page_bytes;
-    for (std::uint64_t page = address / page_bytes; page <= (address + length - 1) / page_bytes; ++page) {
-      const std::uint64_t translation = adapter_.translation_key(key, page * page_bytes);
-      if (translation != last && !adapter_.translations.use(translation, *this, number)) ++missing;
-      last = translation;
-    }
-  });
-  return missing;
+bool SendPipeline::needs_bytes(const Outgoing& outgoing) const {
+  return is_current(outgoing) && outgoing.qp.get()->needs_bytes(outgoing);
 }
 
 void SendPipeline::on_cached(std::uint64_t number) {
@@ -284,9 +278,10 @@ void SendPipeline::on_cached(std::uint64_t number) {
 }
 
 host::Touch SendPipeline::touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const {
-  const Outgoing& outgoing = gathering_[cookie - first_gathering_].outgoing;
+  const Gathered& gathered = gathering_[cookie - first_gathering_];
+  const Outgoing& outgoing = gathered.outgoing;
   if (!is_current(outgoing) || outgoing.qp.get()->source != nullptr) return host::Touch::kUnseen;
-  return outgoing.qp.get()->show_gather(outgoing, bytes) ? host::Touch::kRead : host::Touch::kUnknown;
+  return outgoing.qp.get()->show_gather(outgoing, gathered.pieces(), bytes) ? host::Touch::kRead : host::Touch::kUnknown;
 }
 
 void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
@@ -298,7 +293,7 @@ void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
     ib::Packet& packet = *gathered.outgoing.packet;
     if (qp.source == nullptr) {
       packet.payload.buffer = ib::PayloadBuffer::allocate(packet.payload.length);
-      qp.gather(gathered.outgoing, packet.payload.buffer.fill());
+      qp.gather(gathered.outgoing, gathered.pieces(), packet.payload.buffer.fill());
     }
     adapter_.tracer.record(adapter_.id, TraceEvent::kPayloadGathered, qp.number, packet.bth.psn.value,
                            packet.payload.length);
@@ -380,9 +375,8 @@ void SendPipeline::stage(Acknowledgement&& acknowledgement, Instant decided) {
 }
 
 void SendPipeline::release_what_is_acknowledged(const QueuePair& qp) {
-  PayloadWriter& payloads = adapter_.payloads;
-  if (!payloads.holds_any() || adapter_.shows(Quirk::kEarlyAcknowledgement, freedom::kEarlyAcknowledgement)) return;
-  payloads.release_stream(message_stream(qp.number, false));
+  if (!payloads_.holds_any() || adapter_.shows(Quirk::kEarlyAcknowledgement, freedom::kEarlyAcknowledgement)) return;
+  payloads_.release_stream(message_stream(qp.number, false));
 }
 
 void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
@@ -461,7 +455,7 @@ void SendPipeline::transmit(Outgoing&& outgoing) {
   const bool acknowledges = operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge;
   if (acknowledges) release_what_is_acknowledged(qp);
   if (!acknowledges && !ib::info(packet.bth.opcode).is_request)
-    adapter_.payloads.release_stream(message_stream(qp.number, false));
+    payloads_.release_stream(message_stream(qp.number, false));
   if (acknowledges) record_acknowledgement(qp, packet);
   hand_over(std::move(outgoing.packet));
 }
@@ -481,19 +475,19 @@ void SendPipeline::record_acknowledgement(const QueuePair& qp, const ib::Packet&
 }
 
 void SendPipeline::hand_over(ib::PacketPtr packet) {
-  if (packet->is_frame && adapter_.steering.wants_copy(*packet)) {
-    adapter_.receiver.loop_back(std::make_unique<ib::Packet>(*packet));
+  if (packet->is_frame && steering_.wants_copy(*packet)) {
+    receiver_.loop_back(std::make_unique<ib::Packet>(*packet));
   }
   // IBA 10.5.2: members on the sender's own adapter get a datagram too; the fabric does not send it back.
-  if (ib::is_to_group(*packet) && !adapter_.multicast.members(*packet).empty()) {
-    adapter_.receiver.loop_back(std::make_unique<ib::Packet>(*packet));
+  if (ib::is_to_group(*packet) && !multicast_.members(*packet).empty()) {
+    receiver_.loop_back(std::make_unique<ib::Packet>(*packet));
   }
   if (is_own(*packet)) {
-    adapter_.receiver.loop_back(std::move(packet));
+    receiver_.loop_back(std::move(packet));
   } else if (packet->lrh.lane == fabric::kManagementLane && !GeneralServices::is_subnet_management(*packet)) {
     ib::record_drop(adapter_.tracer, adapter_.id, *packet, DropReason::kNoLane, port_->id());
   } else {
-    if (adapter_.steering.flows.has_sniffers()) [[unlikely]] adapter_.steering.sniff(*packet);
+    if (steering_.flows.has_sniffers()) [[unlikely]] steering_.sniff(*packet);
     port_->send(std::move(packet));
   }
 }

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/core/delay_line.h"
@@ -26,19 +27,25 @@
 #include "sim/hca/congestion/pacing_calendar.h"
 #include "sim/hca/congestion/rate.h"
 #include "sim/hca/context.h"
-#include "sim/hca/datapath/adapter_cache.h"
-#include "sim/hca/datapath/pipeline.h"
+#include "sim/hca/stages/adapter_cache.h"
+#include "sim/hca/stages/pipeline.h"
 #include "sim/hca/transport/outgoing.h"
 #include "sim/host/dma_engine.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
+class FrameSteering;
+class MemoryCaches;
+class MulticastTable;
+class PayloadWriter;
+class ReceivePipeline;
 
 class SendPipeline final : public host::DmaClient, public CacheClient {
  public:
-  explicit SendPipeline(Adapter& adapter);
+  SendPipeline(AdapterBase& adapter, host::DmaEngine& dma, MemoryCaches& caches, PayloadWriter& payloads,
+               ReceivePipeline& receiver, FrameSteering& steering, const MulticastTable& multicast);
 
   void attach(fabric::Port& port);
 
@@ -60,8 +67,8 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     bool complete = false;
     std::uint32_t missing = 0;           // protection entries or translations that are still to come
     bool lacks_protection = false;       // the former
-    host::DmaPiece piece;                // to be read when they have
-    std::vector<host::DmaPiece> pieces;  // all of them when there are several
+    GatherPiece piece;                   // to be read; of no bytes when there is nothing to read
+    std::vector<GatherPiece> several;    // all of them when there are more than one
 
     // In a place that was used before.
     void begin(Outgoing&& next, Instant now) {
@@ -71,7 +78,10 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
       missing = 0;
       lacks_protection = false;
       piece = {};
-      pieces.clear();
+      several.clear();
+    }
+    std::span<const GatherPiece> pieces() const {
+      return several.empty() ? std::span(&piece, piece.length > 0 ? 1 : 0) : std::span(several);
     }
   };
   // Or a congestion notification.
@@ -127,11 +137,10 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void read(std::uint64_t number);
   // The same of payload without bytes; false: it has to wait as others do.
   bool read_length(std::uint64_t number, Trail& trail);
-  void release_writes_before(const Outgoing& outgoing);
+  void release_writes_before(const Gathered& gathered);
+  // Whether the pieces of its payload are still to be read: it will be sent, and no earlier sending of it has been acknowledged.
+  bool needs_bytes(const Outgoing& outgoing) const;
   void release_what_is_acknowledged(const QueuePair& qp);
-  // What the adapter lacks for a gather; on_cached() comes for each.
-  std::uint32_t missing_protections(const Outgoing& outgoing, std::uint64_t number);
-  std::uint32_t missing_translations(const Outgoing& outgoing, std::uint64_t number);
   void on_cached(std::uint64_t number) override;
   void advance();
   void on_packetized(Outgoing&& outgoing);
@@ -159,7 +168,13 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   bool is_own(const ib::Packet& packet) const;
   bool has_room(const ib::Packet& packet) const;
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  host::DmaEngine& dma_;
+  MemoryCaches& caches_;
+  PayloadWriter& payloads_;
+  ReceivePipeline& receiver_;
+  FrameSteering& steering_;
+  const MulticastTable& multicast_;
   const bool looks_up_;  // misses are possible
   fabric::Port* port_ = nullptr;
   Pipeline packetize_;
@@ -171,6 +186,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   std::uint64_t turns_ever_ = 0;
   Ring<Gathered> gathering_;           // in order of issue
   std::uint64_t first_gathering_ = 0;  // number of its front
+  std::vector<host::DmaPiece> reading_;  // scratch: the pieces of one read
   DelayLine<Outgoing> packetized_;
   DelayLine<Acknowledgement> acknowledged_;
   DelayLine<ib::PacketPtr> datagrams_;

@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 
 namespace verbatim::hca {
 
-WorkFetcher::WorkFetcher(Adapter& adapter)
+WorkFetcher::WorkFetcher(AdapterBase& adapter, host::DmaEngine& dma, AdapterCache& contexts)
     : adapter_(adapter),
+      dma_(dma),
+      contexts_(contexts),
       decode_(adapter.clock, adapter.profile.wqe_decode),
       decoded_(DelayLine<FetchedWork>::of<&WorkFetcher::on_decoded>(adapter.engine, adapter.id,
                                                                     EventClass::kStage, this)),
-      units_(adapter),
+      units_(adapter, *this),
       received_(DelayLine<Received>::of<&WorkFetcher::on_received>(adapter.engine, adapter.id,
                                                                    EventClass::kStage, this)) {}
 
@@ -27,7 +29,7 @@ void WorkFetcher::take_pushed(QueuePair& qp, std::uint32_t number) { start_send(
 void WorkFetcher::start_send(QueuePair& qp, std::uint32_t first, std::uint32_t count, std::uint32_t bytes) {
   Fetch fetch{{qp.self, qp.ring_epoch, {}}, Kind::kSend, first, count, bytes,
               adapter_.tracer.trail(adapter_.engine.now())};
-  if (adapter_.contexts.use(qp.number, *this, waited_ever_)) return start(std::move(fetch));
+  if (contexts_.use(qp.number, *this, waited_ever_)) return start(std::move(fetch));
   waiting_.emplace(waited_ever_++, std::move(fetch));
 }
 
@@ -66,7 +68,7 @@ void WorkFetcher::fetch_tag_operations(const Ref<SharedReceiveQueue>& srq, std::
 
 void WorkFetcher::start(Fetch fetch) {
   if (fetch.bytes == 0) return decode(fetch, adapter_.engine.now());
-  adapter_.dma.read(fetch.bytes, *this, 0, fetch.trail.shared());
+  dma_.read(fetch.bytes, *this, 0, fetch.trail.shared());
   fetching_.push_back(std::move(fetch));
 }
 

@@ -11,21 +11,21 @@
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
 #include "sim/hca/context.h"
-#include "sim/hca/datapath/adapter_cache.h"
-#include "sim/hca/datapath/pipeline.h"
 #include "sim/hca/datapath/processing_units.h"
-#include "sim/hca/queues/receive_queue.h"
+#include "sim/hca/datapath/receive_queue.h"
 #include "sim/hca/queues/tag_list.h"
 #include "sim/hca/queues/work_request.h"
+#include "sim/hca/stages/adapter_cache.h"
+#include "sim/hca/stages/pipeline.h"
 #include "sim/host/dma_engine.h"
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
 
 class WorkFetcher final : public host::DmaClient, public CacheClient {
  public:
-  explicit WorkFetcher(Adapter& adapter);
+  WorkFetcher(AdapterBase& adapter, host::DmaEngine& dma, AdapterCache& contexts);
 
   // `count` entries from `first`, in one piece of the ring; they come back by Requester::on_work.
   void fetch_send(QueuePair& qp, std::uint32_t first, std::uint32_t count);
@@ -78,7 +78,9 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
   void on_cached(std::uint64_t cookie) override;
   void on_received(Received received);
 
-  Adapter& adapter_;
+  AdapterBase& adapter_;
+  host::DmaEngine& dma_;
+  AdapterCache& contexts_;
   Ring<Fetch> fetching_;
   std::map<std::uint64_t, Fetch> waiting_;  // for the context of a queue pair, by number
   std::uint64_t waited_ever_ = 0;

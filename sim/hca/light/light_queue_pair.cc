@@ -157,16 +157,15 @@ void LightQueuePair::to_responder(ib::PacketPtr& packet) {
 
 bool LightQueuePair::deal_with_request(ib::Packet& packet) {
   Actions actions;
-  Responder::Need need = responder_.receive(packet, adapter_.now(), actions);
-  if (need == Responder::Need::kReceive) need = responder_.on_receive(side_.take_receive(), packet, actions);
+  Responder::Verdict verdict = responder_.receive(packet, adapter_.now(), actions);
+  if (verdict.need == Responder::Need::kReceive) verdict = responder_.on_receive(side_.take_receive(), packet, actions);
   execute(actions, &packet);
-  if (need == Responder::Need::kPlacement) {
+  if (verdict.need == Responder::Need::kPlacement) {
     Actions placed;
-    responder_.execute(packet, true, placed);
+    responder_.execute(packet, verdict.placement, true, placed);
     execute(placed, &packet);
   }
-  responder_.on_dealt_with();
-  return need == Responder::Need::kOthers;
+  return verdict.need == Responder::Need::kOthers;
 }
 
 void LightQueuePair::drop_kept(DropReason reason) {
@@ -200,11 +199,11 @@ void LightQueuePair::recover(const PutOff<LightQueuePair*>& step) {
   execute(actions);
 }
 
-void LightQueuePair::execute(const Actions& actions, const ib::Packet* packet) {
+void LightQueuePair::execute(Actions& actions, const ib::Packet* packet) {
   if (!actions.empty()) execute(actions, packet, adapter_.now());
 }
 
-void LightQueuePair::execute(const Actions& actions, const ib::Packet* packet, Instant from) {
+void LightQueuePair::execute(Actions& actions, const ib::Packet* packet, Instant from) {
   for (const Action& action : actions) {
     switch (action.kind) {
       case Action::Kind::kFetch:
@@ -217,19 +216,19 @@ void LightQueuePair::execute(const Actions& actions, const ib::Packet* packet, I
         break;
       }
       case Action::Kind::kComplete:
-        complete(action.count);
+        for (std::uint32_t i = 0; i < action.count; ++i) complete(std::move(actions.finished()[action.number + i]));
         break;
       case Action::Kind::kActivate:
         adapter_.activate(*this);
         break;
       case Action::Kind::kAcknowledge:
-        acknowledge(action);
+        acknowledge(action, actions.cause());
         break;
       case Action::Kind::kDrop:
         adapter_.drop(*packet, action.reason);
         break;
       case Action::Kind::kCompleteReceive:
-        complete_receive(responder_.received());
+        complete_receive(actions.received(), actions.received().has_message ? actions.cause() : Trail());
         break;
       case Action::Kind::kArmAckTimer:
       case Action::Kind::kCancelAckTimer:
@@ -279,23 +278,19 @@ void LightQueuePair::fetch(std::uint32_t first, std::uint32_t count) {
   }
 }
 
-void LightQueuePair::complete(std::uint32_t count) {
-  for (; count > 0; --count) {
-    Requester::Finished finished = requester_.take_finished();
-    adapter_.complete({this, finished.wr_id, finished.length, finished.status, false, std::move(finished.trail)});
-  }
+void LightQueuePair::complete(FinishedRequest&& finished) {
+  adapter_.complete({this, finished.wr_id, finished.length, finished.status, false, std::move(finished.trail)});
 }
 
-void LightQueuePair::complete_receive(const Responder::Received& received) {
-  Trail trail = received.has_message ? responder_.cause() : Trail();
+void LightQueuePair::complete_receive(const FinishedReceive& received, Trail trail) {
   adapter_.complete({this, received.wr_id, received.bytes, received.status, true, std::move(trail)});
 }
 
-void LightQueuePair::acknowledge(const Action& action) {
+void LightQueuePair::acknowledge(const Action& action, Trail cause) {
   ib::PacketPtr packet = make_packet(make_opcode(transport(), ib::Operation::kAcknowledge), ib::Psn{action.number});
   packet->aeth = {static_cast<std::uint8_t>(action.values[0]), action.values[1]};
   adapter_.tracer().record(component, TraceEvent::kAckSent, number, action.number, action.values[0], action.values[1]);
-  packet->trail = responder_.cause();
+  packet->trail = std::move(cause);
   put_backward_mark(*packet);
   adapter_.acknowledge(put_telemetry(std::move(packet)));
 }
@@ -310,7 +305,7 @@ void LightQueuePair::enter_error() {
   execute(actions);
   responses_.abandon();
   if (const std::optional<RecvWork> current = responder_.abandon()) {
-    complete_receive({current->wr_id, current->number, ib::WcStatus::kWorkRequestFlushed, false, false, 0, nullptr});
+    complete_receive({current->wr_id, current->number, ib::WcStatus::kWorkRequestFlushed, false, false, 0, nullptr}, Trail());
   }
 }
 

@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "sim/hca/congestion/pacer.h"
-#include "sim/hca/datapath/kept_packets.h"
-#include "sim/hca/datapath/recovery_delays.h"
-#include "sim/hca/datapath/transport_timers.h"
 #include "sim/hca/queues/source_side.h"
 #include "sim/hca/queues/work_queue.h"
+#include "sim/hca/stages/kept_packets.h"
+#include "sim/hca/stages/recovery_delays.h"
+#include "sim/hca/stages/transport_timers.h"
 #include "sim/hca/transport/connection.h"
 #include "sim/hca/transport/local_operations.h"
 #include "sim/hca/transport/requester.h"
@@ -68,12 +68,12 @@ class LightQueuePair final : public Connection,
 
  private:
   bool is_response_next() const { return responses_.has_packet() && (!was_response_ || !requester_.has_packet()); }
-  void execute(const Actions& actions, const ib::Packet* packet, Instant from);
-  void execute(const Actions& actions, const ib::Packet* packet = nullptr);
+  void execute(Actions& actions, const ib::Packet* packet, Instant from);
+  void execute(Actions& actions, const ib::Packet* packet = nullptr);
   void fetch(std::uint32_t first, std::uint32_t count);
-  void complete(std::uint32_t count);
-  void complete_receive(const Responder::Received& received);
-  void acknowledge(const Action& action);
+  void complete(FinishedRequest&& finished);
+  void complete_receive(const FinishedReceive& received, Trail trail);
+  void acknowledge(const Action& action, Trail cause);
   void to_responder(ib::PacketPtr& packet);
   // True: it is to be kept.
   bool deal_with_request(ib::Packet& packet);

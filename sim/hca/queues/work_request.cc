@@ -113,10 +113,11 @@ std::uint32_t send_data_bytes(std::span<const std::byte> entry) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, entry.size() - sizeof(wqe)));
 }
 
-bool is_inline(std::span<const std::byte> entry) {
+std::optional<std::uint32_t> inline_bytes(std::span<const std::byte> entry) {
   protocol::SendWqe wqe;
   std::memcpy(&wqe, entry.data(), sizeof(wqe));
-  return (wqe.flags & protocol::kWqeInline) != 0;
+  if ((wqe.flags & protocol::kWqeInline) == 0) return std::nullopt;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(wqe.inline_length, entry.size() - sizeof(wqe)));
 }
 
 std::uint32_t recv_data_bytes(std::span<const std::byte> entry) {

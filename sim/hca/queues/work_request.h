@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -97,7 +98,8 @@ constexpr std::uint32_t send_entry_bytes(std::uint32_t data) {
 SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number);
 // Bytes behind the header of a send entry: scatter entries or inline data, as far as they lie within it.
 std::uint32_t send_data_bytes(std::span<const std::byte> entry);
-bool is_inline(std::span<const std::byte> entry);
+// Bytes of its inline data; none when its data is not inline.
+std::optional<std::uint32_t> inline_bytes(std::span<const std::byte> entry);
 // Bytes of a receive's scatter entries, as far as they lie within it, and of one at the least.
 std::uint32_t recv_data_bytes(std::span<const std::byte> entry);
 RecvWork parse_recv(std::span<const std::byte> entry, std::uint32_t number);

@@ -1,23 +1,29 @@
 // What a transport state machine wants done, in this order, by the data path (datapath/action_executor.h). A machine is given
 // a packet, a work request or the end of a timer, and the time; it changes itself and nothing else.
 //
-// Whoever executes an action may call the machine again: it has finished its step by then. What an action needs to know of
-// the machine, such as which requests are finished, it asks for when its turn comes.
+// Whoever executes an action may call the machine again: it has finished its step by then. Actions carry all that their executor
+// needs: it asks the machine nothing.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
 
 #include "sim/core/check.h"
 #include "sim/core/time.h"
 #include "sim/core/trace.h"
+#include "sim/core/trail.h"
+#include "sim/hca/queues/tag_match.h"
 #include "sim/hca/transport/refusal.h"
 #include "sim/ib/drop_reason.h"
 #include "sim/ib/packet.h"
 #include "sim/ib/psn.h"
 #include "sim/ib/types.h"
+#include "verbs_shim/protocol/rings.h"
 
 namespace verbatim::hca {
 
@@ -29,13 +35,68 @@ enum class RecoveryStep : std::uint8_t {
   kAnswerAgain,  // ResponseQueue::on_answer_due()
 };
 
+// A work request of the send queue that is complete.
+struct FinishedRequest {
+  std::uint64_t wr_id = 0;
+  std::uint32_t number = 0;  // of the ring entry
+  std::uint32_t length = 0;  // of the message, bytes
+  protocol::WqeOpcode opcode = protocol::WqeOpcode::kSend;
+  ib::WcStatus status = ib::WcStatus::kSuccess;
+  bool has_entry = true;  // false: no completion is written, only observers learn of it
+  bool is_own = false;    // a READ of the adapter itself (Requester::on_own_work)
+  Trail trail;
+};
+
+// A receive that is complete. Other fields of its completion are those of the message's last packet.
+struct FinishedReceive {
+  std::uint64_t wr_id = 0;
+  std::uint32_t number = 0;  // of the ring entry
+  ib::WcStatus status = ib::WcStatus::kSuccess;
+  bool has_message = false;
+  bool is_write = false;  // the message is a WRITE with immediate
+  std::uint32_t bytes = 0;
+  std::unique_ptr<TagMatch> match;  // null: no tag matching
+};
+
+// The requests that one step finishes. The first few take no memory of the heap.
+class FinishedRequests {
+ public:
+  FinishedRequests() {}
+  FinishedRequests(FinishedRequests&& other) noexcept {
+    for (std::uint32_t i = 0; i < other.size_; ++i) push_back(std::move(other[i]));
+  }
+  FinishedRequests& operator=(FinishedRequests&&) = delete;
+  ~FinishedRequests() {
+    for (std::uint32_t i = 0; i < size_ && i < kFew; ++i) few_[i].~FinishedRequest();
+  }
+
+  std::uint32_t size() const { return size_; }
+  FinishedRequest& operator[](std::uint32_t index) { return index < kFew ? few_[index] : more_[index - kFew]; }
+  void push_back(FinishedRequest&& request) {
+    if (size_ < kFew) [[likely]] {
+      new (&few_[size_]) FinishedRequest(std::move(request));
+    } else {
+      more_.push_back(std::move(request));
+    }
+    ++size_;
+  }
+
+ private:
+  static constexpr std::uint32_t kFew = 4;
+  std::uint32_t size_ = 0;
+  std::vector<FinishedRequest> more_;  // those behind
+  union {
+    FinishedRequest few_[kFew];
+  };
+};
+
 struct Action {
   enum class Kind : std::uint8_t {
     // Of work requests.
     kFetch,       // `count` entries of the send queue, from `number` on
     kTakePushed,  // entry `number` has come with its doorbell
     kFetchMore,   // as far as there is room when this is executed
-    kComplete,    // the next `count` of Requester::take_finished()
+    kComplete,    // `count` of finished(), from `number` on
     // Of packets.
     kActivate,         // there may be one to send
     kAcknowledge,      // with PSN `number` and `values`: syndrome, MSN
@@ -43,8 +104,8 @@ struct Action {
     kDrop,             // that packet, for `reason`
     kDiagnose,         // that packet is refused, for `refusal`
     kEndMessage,       // all of a message has come: nothing of it is held back any longer
-    kExecuteAtomic,    // that packet asks for, at Responder::placement()
-    kCompleteReceive,  // Responder::received()
+    kExecuteAtomic,    // that packet asks for, at `address`
+    kCompleteReceive,  // received()
     kWatchReceives,    // Responder::on_receives() comes when the program has posted one
     // Timers. To arm one that runs starts it anew.
     kArmAckTimer,  // for one to four times `duration` (IBA 9.7.6.1.3)
@@ -72,16 +133,27 @@ struct Action {
   TraceEvent event;
   std::uint32_t number;
   std::uint32_t count;
+  std::uint64_t address;
   Duration duration;
   std::array<std::uint32_t, 3> values;
 };
 
-// Of one step. No step gives more than there is room for: what may be any number of times is told with a count.
+// The actions of one step, and the data that they are about. A step gives at most kCapacity actions: an action that may be
+// repeated any number of times has a count.
 class Actions {
  public:
   static constexpr std::size_t kCapacity = 16;
 
-  Actions() {}  // elements are written before they are read
+  Actions() {}  // actions, and what they own, are written before they are read
+  Actions(Actions&& other) noexcept { take(std::move(other)); }
+  Actions& operator=(Actions&& other) noexcept {
+    destroy_owned();
+    take(std::move(other));
+    return *this;
+  }
+  ~Actions() {
+    if (has_finished_ || has_received_) [[unlikely]] destroy_owned();
+  }
 
   void add(Action::Kind kind) { next(kind); }
   void add(Action::Kind kind, std::uint32_t number, std::uint32_t count) {
@@ -110,14 +182,33 @@ class Actions {
   void drop(ib::DropReason reason) { next(Action::Kind::kDrop).reason = reason; }
   void diagnose(const Refusal& refusal) { next(Action::Kind::kDiagnose).refusal = refusal; }
   void raise(ib::AsyncEventType event) { next(Action::Kind::kRaise).raised = event; }
-  // One more finished request.
-  void complete() {
+  void execute_atomic(std::uint64_t address) { next(Action::Kind::kExecuteAtomic).address = address; }
+  void complete(FinishedRequest&& request) {
+    if (!has_finished_) new (&finished_) FinishedRequests;
+    has_finished_ = true;
+    finished_.push_back(std::move(request));
     if (size_ > 0 && actions_[size_ - 1].kind == Action::Kind::kComplete) {
       ++actions_[size_ - 1].count;
     } else {
-      add(Action::Kind::kComplete, 0, 1);
+      add(Action::Kind::kComplete, finished_.size() - 1, 1);
     }
   }
+
+  // At most one receive is completed by a step.
+  void complete_receive(FinishedReceive&& receive) {
+    CHECK(!has_received_);
+    new (&received_) FinishedReceive(std::move(receive));
+    has_received_ = true;
+    next(Action::Kind::kCompleteReceive);
+  }
+  // The step is about the request packet with this trail, which lives until the actions are executed.
+  void set_cause(const Trail& trail) { cause_ = &trail; }
+
+  // The trail of the request that is answered; empty when the step is about none.
+  Trail cause() const { return cause_ != nullptr ? *cause_ : Trail(); }
+  // What kComplete and kCompleteReceive are about; for these alone.
+  FinishedRequests& finished() { return finished_; }
+  const FinishedReceive& received() const { return received_; }
 
   const Action* begin() const { return actions_.data(); }
   const Action* end() const { return actions_.data() + size_; }
@@ -133,8 +224,20 @@ class Actions {
     return action;
   }
 
+  // In actions.cc, as most steps own nothing.
+  void destroy_owned();
+  void take(Actions&& other);
+
   std::array<Action, kCapacity> actions_;
   std::size_t size_ = 0;
+  const Trail* cause_ = nullptr;
+  bool has_finished_ = false, has_received_ = false;
+  union {
+    FinishedRequests finished_;
+  };
+  union {
+    FinishedReceive received_;
+  };
 };
 
 }  // namespace verbatim::hca

@@ -11,6 +11,14 @@ namespace verbatim::hca {
 
 class QueuePair;
 
+// Contiguous bytes in a program, or in the adapter's memory, that are payload of a packet.
+struct GatherPiece {
+  host::ProgramAddress address = 0;
+  std::uint32_t length = 0;
+  std::uint32_t key = 0;     // by which they are reached
+  std::uint32_t behind = 0;  // bytes of the same scatter entry behind them
+};
+
 struct Outgoing {
   ib::PacketPtr packet;
   Ref<QueuePair> qp;

@@ -1,7 +1,6 @@
 #include "sim/hca/transport/requester.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "sim/ib/segmentation.h"
@@ -77,18 +76,15 @@ bool is_allowed(ib::Transport transport, WqeOpcode opcode) {
 
 }  // namespace
 
-std::uint32_t Requester::on_ring(std::uint32_t producer) {
+std::uint32_t Requester::on_ring(std::uint32_t producer, std::optional<std::uint32_t> inline_bytes) {
   const bool is_single = producer - std::exchange(rung_, producer) == 1;
-  const std::uint32_t most = connection_.profile.blueflame_bytes;
-  if (!is_single || most == 0 || queue_.entries() == 0) return 0;
-  const std::span<const std::byte> entry = queue_.entry(producer - 1);
-  if (!is_inline(entry)) return 0;
+  if (!is_single || !inline_bytes) return 0;
   const WqeLayout& layout = connection_.profile.wqe_layout;
   const std::uint32_t header = connection_.is_datagram() ? layout.datagram_header_bytes : layout.header_bytes;
-  const std::uint32_t bytes = header + send_data_bytes(entry);
+  const std::uint32_t bytes = header + *inline_bytes;
   // Providers copy whole lines to the write-combining buffer (rdma-core: align(size * 16, 64)).
   constexpr std::uint32_t kLine = 64;
-  return bytes <= most ? (bytes + kLine - 1) / kLine * kLine : 0;
+  return bytes <= connection_.profile.blueflame_bytes ? (bytes + kLine - 1) / kLine * kLine : 0;
 }
 
 bool Requester::takes_pushed() const {

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <optional>
 
 #include "sim/core/ring.h"
 #include "sim/core/time.h"
@@ -39,17 +39,6 @@ inline constexpr std::uint8_t kEndlessRnrRetry = 7;
 
 class Requester {
  public:
-  // A request that is complete; told when its turn comes.
-  struct Finished {
-    std::uint64_t wr_id = 0;
-    std::uint32_t number = 0;
-    std::uint32_t length = 0;
-    protocol::WqeOpcode opcode = protocol::WqeOpcode::kSend;
-    ib::WcStatus status = ib::WcStatus::kSuccess;
-    bool has_entry = true;  // else nobody but an observer is told
-    bool is_own = false;    // a READ of the adapter (on_own_work)
-    Trail trail;
-  };
   // Where the payload of a response goes.
   struct Placement {
     const ScatterList* list = nullptr;  // null: the packet brings nothing
@@ -61,9 +50,9 @@ class Requester {
   Requester(const Connection& connection, WorkQueue& queue, LocalOperations& local)
       : connection_(connection), queue_(queue), local_(local) {}
 
-  // A doorbell leaves the processor. Returns the bytes of the one work request that the processor pushes with
-  // it; 0 when it is the doorbell alone.
-  std::uint32_t on_ring(std::uint32_t producer);
+  // A doorbell leaves the processor; `inline_bytes` of data are in the newest ring entry, if its data is inline. Returns the
+  // bytes of the one work request that the processor pushes with the doorbell; 0: it rings the doorbell alone.
+  std::uint32_t on_ring(std::uint32_t producer, std::optional<std::uint32_t> inline_bytes);
   // And is in the adapter, with the work request when it `has_work`. `trail` is that of the work requests it
   // tells of.
   void on_doorbell(std::uint32_t producer, bool has_work, Trail trail, Actions& actions);
@@ -105,8 +94,6 @@ class Requester {
   std::uint32_t timeouts() const { return timeouts_; }
   // Another number: packets are made anew from an earlier one on.
   std::uint32_t epoch() const { return epoch_; }
-  // The oldest that has not been told.
-  Finished take_finished() { return finished_.pop_front(); }
 
   // Packets out; see QueuePair.
   bool has_packet() const;
@@ -234,7 +221,6 @@ class Requester {
   LocalOperations& local_;
   Ring<SendWork> works_;
   std::uint32_t first_sequence_ = 0;  // of the first of them
-  Ring<Finished> finished_;  // and not told yet
   Ring<Post> posts_;  // doorbells whose requests are still to be decoded; empty unless someone asks
   Trail cause_;       // of the packet that is being dealt with
   std::uint32_t rung_ = 0;           // producer number of the last doorbell that left the processor

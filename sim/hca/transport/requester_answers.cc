@@ -281,9 +281,8 @@ void Requester::complete(const SendWork& work, WcStatus status, Instant now, Act
   // Of a rendezvous, the program is told how the READ ends.
   const bool is_own_read = work.is_own && work.opcode == WqeOpcode::kRdmaRead;
   if (!has_entry && !is_own_read && !trail) return;
-  finished_.push_back(
+  actions.complete(
       {work.wr_id, work.number, work.length, work.opcode, status, has_entry, is_own_read, std::move(trail)});
-  actions.complete();
 }
 
 Trail Requester::trail_of(const SendWork& work, Instant now) const {

@@ -49,33 +49,41 @@ std::optional<RecvWork> Responder::abandon() {
   return std::exchange(current_, std::nullopt);
 }
 
-Responder::Need Responder::receive(ib::Packet& packet, Instant now, Actions& actions) {
+Responder::Verdict Responder::receive(ib::Packet& packet, Instant now, Actions& actions) {
+  Verdict verdict;
   if (!connection_.can_receive()) {
     actions.drop(DropReason::kWrongState);
-    return Need::kNothing;
+    return verdict;
   }
   packet.trail.add(now, {connection_.component, "responder: receive work request"});
-  cause_ = packet.trail;
-  const Request request{packet, ib::info(packet.bth.opcode), actions};
+  actions.set_cause(packet.trail);
+  const Request request{packet, ib::info(packet.bth.opcode), actions, &verdict.placement};
+  Step first = Step::kPsn;
   if (connection_.is_raw()) [[unlikely]] {
     kind_ = Message::kSend;
-    return take_steps(request, Step::kResources);
+    first = Step::kResources;
+  } else if (connection_.is_datagram()) {
+    first = begin_datagram(request);
   }
-  return take_steps(request, connection_.is_datagram() ? begin_datagram(request) : Step::kPsn);
+  verdict.need = take_steps(request, first);
+  return verdict;
 }
 
-Responder::Need Responder::on_receive(RecvWork&& work, const ib::Packet& packet, Actions& actions) {
-  const Request request{packet, ib::info(packet.bth.opcode), actions};
+Responder::Verdict Responder::on_receive(RecvWork&& work, const ib::Packet& packet, Actions& actions) {
+  Verdict verdict;
+  const Request request{packet, ib::info(packet.bth.opcode), actions, &verdict.placement};
   current_ = std::move(work);
-  if (!current_->malformed) return take_steps(request, Step::kLength);
-  fail_receive(request, WcStatus::kLocalQpOperationError, NakCode::kRemoteOperationalError, Refusal::kReceiveEntry);
-  return Need::kNothing;
+  if (current_->malformed) {
+    fail_receive(request, WcStatus::kLocalQpOperationError, NakCode::kRemoteOperationalError, Refusal::kReceiveEntry);
+  } else {
+    verdict.need = take_steps(request, Step::kLength);
+  }
+  return verdict;
 }
 
 void Responder::on_no_receive(const ib::Packet& packet, Actions& actions) {
-  const Request request{packet, ib::info(packet.bth.opcode), actions};
   if (!connection_.is_reliable()) {
-    drop_message(request, DropReason::kNoReceive);
+    drop_message({packet, ib::info(packet.bth.opcode), actions, nullptr}, DropReason::kNoReceive);
     return;
   }
   // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. What it has sent
@@ -318,17 +326,17 @@ Responder::Step Responder::check_length(const Request& request) {
 Responder::Step Responder::check_remote_key(const Request& request) {
   // IBA 9.7.4.1.7: a request for no bytes is not checked; the first packet answers for the whole range.
   if (kind_ == Message::kSend) return before_execution(request);
-  placement_ = {};
   const ib::AtomicEth& atomic = request.packet.atomic;
   const ib::Reth reth = kind_ == Message::kAtomic ? ib::Reth{atomic.va, atomic.rkey, sizeof(std::uint64_t)}
                         : kind_ == Message::kWrite ? reth_
                                                    : request.packet.reth;
   if (reth.length == 0) return before_execution(request);
+  Placement& placement = *request.placement;
   const auto address =
       surroundings_.check_remote(nullptr, reth.rkey.value, reth.va.value, reth.length, right_of(kind_));
   if (!address) return refuse(request, NakCode::kRemoteAccessError, Refusal::kRemoteKey);
-  placement_.address = *address + received_;
-  placement_.key = reth.rkey.value;
+  placement.address = *address + received_;
+  placement.key = reth.rkey.value;
   return before_execution(request);
 }
 
@@ -336,36 +344,37 @@ Responder::Step Responder::before_execution(const Request& request) {
   // IBA 9.5: SENDs, WRITEs and atomics take place in message order. READs queue behind what atomics answer.
   const bool changes_memory = kind_ == Message::kSend || kind_ == Message::kWrite || kind_ == Message::kAtomicWrite;
   if (changes_memory && atomics_ > 0) return Step::kWaitForAtomics;
+  Placement& placement = *request.placement;
   if (kind_ == Message::kSend) {
     place_send(request);
   } else if (kind_ == Message::kWrite || kind_ == Message::kAtomicWrite) {
-    placement_.length = request.packet.payload.length;
+    placement.length = request.packet.payload.length;
   } else if (kind_ == Message::kAtomic) {
-    placement_.length = sizeof(std::uint64_t);
-    placement_.is_atomic = true;
+    placement.length = sizeof(std::uint64_t);
+    placement.is_atomic = true;
   }
   return Step::kExecute;
 }
 
 void Responder::place_send(const Request& request) {
-  placement_ = {};
-  placement_.list = &current_->sges;
-  placement_.length = request.packet.payload.length;
-  placement_.offset = received_;
+  Placement& placement = *request.placement;
+  placement.receive = &*current_;
+  placement.length = request.packet.payload.length;
+  placement.offset = received_;
   if (current_->match != nullptr) [[unlikely]] {
     const std::uint32_t consumed = current_->match->consumed;
-    placement_.skipped = std::min(consumed - std::min(consumed, received_), placement_.length);
-    placement_.length -= placement_.skipped;
-    placement_.offset = received_ + placement_.skipped - consumed;
+    placement.skipped = std::min(consumed - std::min(consumed, received_), placement.length);
+    placement.length -= placement.skipped;
+    placement.offset = received_ + placement.skipped - consumed;
   }
-  if (connection_.is_raw()) placement_.length = surroundings_.placed_bytes(request.packet);
+  if (connection_.is_raw()) placement.length = surroundings_.placed_bytes(request.packet);
   if (!connection_.is_datagram()) return;
   // IBA 11.4.1.2: the first 40 bytes of the buffer are for the GRH; without one they stay as they are.
   if (request.packet.grh) {
-    placement_.offset = 0;
-    placement_.length += ib::kGrhBytes;
+    placement.offset = 0;
+    placement.length += ib::kGrhBytes;
   } else {
-    placement_.offset = ib::kGrhBytes;
+    placement.offset = ib::kGrhBytes;
   }
 }
 

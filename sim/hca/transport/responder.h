@@ -39,11 +39,11 @@ class Responder {
     kReceive,    // a receive work request: on_receive(), on_no_receive() or on_failed_queue() comes next
     kAtomics,    // that those before it have changed memory; then it comes again
     kOthers,     // those before it that have not come: it is kept, and comes again when expected() is its PSN
-    kPlacement,  // its payload where placement() says: execute() comes next, or it comes again when it had to wait
+    kPlacement,  // its payload where the placement says: execute() comes next, or it comes again when it had to wait
   };
   // What a packet writes or an atomic changes; of no bytes when it is nothing.
   struct Placement {
-    const ScatterList* list = nullptr;  // null: the bytes lie together,
+    const RecvWork* receive = nullptr;  // that takes it, into its list; null: the bytes lie together,
     host::ProgramAddress address = 0;   // here,
     std::uint32_t key = 0;              // and are reached by this
     std::uint64_t offset = 0;           // in the list
@@ -51,15 +51,9 @@ class Responder {
     std::uint32_t length = 0;           // of those that are
     bool is_atomic = false;  // is changed by the atomic unit
   };
-  // A receive that is complete. One of a message takes what else it says from the packet.
-  struct Received {
-    std::uint64_t wr_id = 0;
-    std::uint32_t number = 0;
-    ib::WcStatus status = ib::WcStatus::kSuccess;
-    bool has_message = false;
-    bool is_write = false;
-    std::uint32_t bytes = 0;
-    std::unique_ptr<TagMatch> match;  // where there is tag matching
+  struct Verdict {
+    Need need = Need::kNothing;
+    Placement placement;  // for kPlacement; valid until execute()
   };
 
   Responder(const Connection& connection, ResponseQueue& responses, ResponderSurroundings& surroundings)
@@ -72,22 +66,13 @@ class Responder {
   std::optional<RecvWork> abandon();
   ib::Psn expected() const { return expected_; }
 
-  Need receive(ib::Packet& packet, Instant now, Actions& actions);
+  Verdict receive(ib::Packet& packet, Instant now, Actions& actions);
   // Of the packet that needs one: here it is; there is none; the queue has failed.
-  Need on_receive(RecvWork&& work, const ib::Packet& packet, Actions& actions);
+  Verdict on_receive(RecvWork&& work, const ib::Packet& packet, Actions& actions);
   void on_no_receive(const ib::Packet& packet, Actions& actions);
   void on_failed_queue(const ib::Packet& packet, Actions& actions);
-  const Placement& placement() const { return placement_; }
-  // That the message takes which is being received; null: none.
-  const RecvWork* current_receive() const { return current_ ? &*current_ : nullptr; }
   // `allowed`: the payload has been placed; otherwise the keys of the receive do not allow it.
-  void execute(const ib::Packet& packet, bool allowed, Actions& actions);
-  // What followed from the packet has been executed.
-  void on_dealt_with() { cause_ = {}; }
-  // Trail of the request that is being answered; empty at other times.
-  const Trail& cause() const { return cause_; }
-  // What Action::Kind::kCompleteReceive is about.
-  const Received& received() const { return completed_; }
+  void execute(const ib::Packet& packet, const Placement& placement, bool allowed, Actions& actions);
 
   // The NAK that was put off when a request with this PSN came behind a gap is due.
   void on_nak_due(ib::Psn seen, Actions& actions);
@@ -119,6 +104,7 @@ class Responder {
     const ib::Packet& packet;
     const ib::OpcodeInfo& operation;
     Actions& actions;
+    Placement* placement;  // of the verdict that is about to be given; null when the packet is executed or has no receive
   };
 
   static std::uint32_t right_of(Message kind);
@@ -142,7 +128,7 @@ class Responder {
   // responder_answers.cc
   void execute_message(const Request& request);
   void execute_read(const Request& request);
-  void execute_atomic(const Request& request);
+  void execute_atomic(const Request& request, host::ProgramAddress address);
   void execute_atomic_write(const Request& request);
   void execute_datagram(const Request& request);
   Step repeat(const Request& request);
@@ -163,7 +149,6 @@ class Responder {
   const Connection& connection_;
   ResponseQueue& responses_;
   ResponderSurroundings& surroundings_;
-  Trail cause_;
   ib::Psn expected_;
   std::uint32_t msn_ = 0;  // 24 bits: messages completed
   // A gap or a missing receive was answered; silence until the PSN comes. With selective repeat, a missing receive alone.
@@ -177,8 +162,6 @@ class Responder {
   std::uint32_t atomics_ = 0;         // executed, and have not changed memory yet
   ib::Reth reth_;                     // of the WRITE being received
   std::optional<RecvWork> current_;   // receive work request of the message
-  Placement placement_;
-  Received completed_;
 };
 
 }  // namespace verbatim::hca

@@ -21,14 +21,15 @@ ib::Reth no_bytes_of(ib::Reth reth) {
 
 }  // namespace
 
-void Responder::execute(const ib::Packet& packet, bool allowed, Actions& actions) {
-  const Request request{packet, ib::info(packet.bth.opcode), actions};
+void Responder::execute(const ib::Packet& packet, const Placement& placement, bool allowed, Actions& actions) {
+  actions.set_cause(packet.trail);
+  const Request request{packet, ib::info(packet.bth.opcode), actions, nullptr};
   if (!allowed) {
     fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError, Refusal::kReceiveKey);
     return;
   }
   if (connection_.is_datagram()) return execute_datagram(request);
-  if (connection_.is_raw()) return complete_receive(WcStatus::kSuccess, true, placement_.length, actions);
+  if (connection_.is_raw()) return complete_receive(WcStatus::kSuccess, true, placement.length, actions);
   if (request.operation.has_invalidate && !surroundings_.invalidate(packet.invalidate_rkey)) {
     fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteAccessError, Refusal::kInvalidatedKey);
     return;
@@ -39,7 +40,7 @@ void Responder::execute(const ib::Packet& packet, bool allowed, Actions& actions
   }
   nak_sent_ = false;
   if (kind_ == Message::kRead) return execute_read(request);
-  if (kind_ == Message::kAtomic) return execute_atomic(request);
+  if (kind_ == Message::kAtomic) return execute_atomic(request, placement.address);
   if (kind_ == Message::kAtomicWrite) return execute_atomic_write(request);
   execute_message(request);
 }
@@ -68,23 +69,23 @@ void Responder::execute_read(const Request& request) {
   // IBA 9.7.2: the response takes the PSNs from the request's on.
   expected_ = expected_ + ib::packet_count(packet.reth.length, connection_.path_mtu());
   msn_ = (msn_ + 1) & 0xffffff;
-  responses_.add_read(packet.bth.psn, packet.reth, acknowledgement(request.actions), surroundings_.target_ref(), cause_,
+  responses_.add_read(packet.bth.psn, packet.reth, acknowledgement(request.actions), surroundings_.target_ref(),
                       request.actions);
 }
 
-void Responder::execute_atomic(const Request& request) {
+void Responder::execute_atomic(const Request& request, host::ProgramAddress address) {
   expected_ = expected_ + 1;
   msn_ = (msn_ + 1) & 0xffffff;
-  responses_.add_atomic(request.packet.bth.psn, acknowledgement(request.actions), cause_, request.actions);
+  responses_.add_atomic(request.packet.bth.psn, acknowledgement(request.actions), request.actions);
   ++atomics_;
-  request.actions.add(Action::Kind::kExecuteAtomic);
+  request.actions.execute_atomic(address);
 }
 
 void Responder::execute_atomic_write(const Request& request) {
   expected_ = expected_ + 1;
   msn_ = (msn_ + 1) & 0xffffff;
   responses_.add_read(request.packet.bth.psn, no_bytes_of(request.packet.reth), acknowledgement(request.actions),
-                      surroundings_.target_ref(), cause_, request.actions);
+                      surroundings_.target_ref(), request.actions);
 }
 
 void Responder::execute_datagram(const Request& request) {
@@ -100,7 +101,7 @@ Responder::Step Responder::repeat(const Request& request) {
       return repeat_read(request);
     case ib::Operation::kCompareSwap:
     case ib::Operation::kFetchAdd:
-      if (!responses_.repeat_atomic(packet.bth.psn, acknowledgement(request.actions), cause_, request.actions)) {
+      if (!responses_.repeat_atomic(packet.bth.psn, acknowledgement(request.actions), request.actions)) {
         request.actions.drop(DropReason::kUnknownDuplicate);
       }
       return Step::kDone;
@@ -108,7 +109,7 @@ Responder::Step Responder::repeat(const Request& request) {
       // Answered, not executed again.
       const ib::Reth answered = no_bytes_of(packet.reth);
       if (responses_.has_executed(packet.bth.psn, answered)) {
-        responses_.repeat_read(packet.bth.psn, answered, acknowledgement(request.actions), surroundings_.target_ref(), cause_,
+        responses_.repeat_read(packet.bth.psn, answered, acknowledgement(request.actions), surroundings_.target_ref(),
                                request.actions);
       } else {
         request.actions.drop(DropReason::kUnknownDuplicate);
@@ -146,7 +147,7 @@ Responder::Step Responder::repeat_read(const Request& request) {
       !surroundings_.check_remote(&target, reth.rkey.value, reth.va.value, reth.length, right_of(kind_))) {
     return refuse_again(Refusal::kRemoteKey);
   }
-  responses_.repeat_read(packet.bth.psn, reth, acknowledgement(request.actions), target, cause_, request.actions);
+  responses_.repeat_read(packet.bth.psn, reth, acknowledgement(request.actions), target, request.actions);
   return Step::kDone;
 }
 
@@ -205,7 +206,7 @@ void Responder::send_answer(const ib::Aeth& aeth, ib::Psn psn, Actions& actions)
   if (responses_.is_idle()) {
     actions.acknowledge(psn, aeth);
   } else {
-    responses_.add_acknowledgement(psn, aeth, cause_, actions);
+    responses_.add_acknowledgement(psn, aeth, actions);
   }
 }
 
@@ -238,10 +239,9 @@ void Responder::send_gap_nak(ib::Psn seen, Actions& actions) {
 
 void Responder::complete_receive(WcStatus status, bool has_message, std::uint32_t bytes, Actions& actions) {
   if (current_->match != nullptr && has_message) [[unlikely]] bytes -= current_->match->consumed;
-  completed_ = {current_->wr_id, current_->number, status, has_message, kind_ == Message::kWrite, bytes,
-                std::move(current_->match)};
+  actions.complete_receive({current_->wr_id, current_->number, status, has_message, kind_ == Message::kWrite, bytes,
+                            std::move(current_->match)});
   current_.reset();
-  actions.add(Action::Kind::kCompleteReceive);
 }
 
 }  // namespace verbatim::hca

@@ -22,7 +22,7 @@ void ResponseQueue::remember(const Executed& request) {
 }
 
 void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth,
-                             const Ref<SharedReceiveQueue>& target, const Trail& cause, Actions& actions) {
+                             const Ref<SharedReceiveQueue>& target, Actions& actions) {
   remember({Kind::kRead, psn, reth});
   Response response;
   response.kind = Kind::kRead;
@@ -31,7 +31,7 @@ void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& 
   response.reth = reth;
   response.holds_resource = true;
   response.target = target;
-  add(std::move(response), cause, actions);
+  add(std::move(response), actions);
 }
 
 bool ResponseQueue::has_executed(ib::Psn psn, const ib::Reth& reth) const {
@@ -47,7 +47,7 @@ bool ResponseQueue::has_executed(ib::Psn psn, const ib::Reth& reth) const {
 }
 
 void ResponseQueue::repeat_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth,
-                                const Ref<SharedReceiveQueue>& target, const Trail& cause, Actions& actions) {
+                                const Ref<SharedReceiveQueue>& target, Actions& actions) {
   Response response;
   response.kind = Kind::kRead;
   response.psn = psn;
@@ -71,7 +71,7 @@ void ResponseQueue::repeat_read(ib::Psn psn, const ib::Reth& reth, const ib::Aet
     response.ready = false;
     actions.recover_later(RecoveryStep::kAnswerAgain, reaction, psn, 0);
   }
-  insert(std::move(response), cause, actions);
+  insert(std::move(response), actions);
 }
 
 void ResponseQueue::on_answer_due(ib::Psn psn, Actions& actions) {
@@ -81,22 +81,22 @@ void ResponseQueue::on_answer_due(ib::Psn psn, Actions& actions) {
   actions.add(Action::Kind::kActivate);
 }
 
-void ResponseQueue::add(Response response, const Trail& cause, Actions& actions) {
+void ResponseQueue::add(Response response, Actions& actions) {
   if (response.holds_resource) ++resources_in_use_;
-  response.trail = cause;
+  response.trail = actions.cause();
   owed_.push_back(std::move(response));
   actions.add(Action::Kind::kActivate);
 }
 
-void ResponseQueue::insert(Response response, const Trail& cause, Actions& actions) {
+void ResponseQueue::insert(Response response, Actions& actions) {
   if (response.holds_resource) ++resources_in_use_;
-  response.trail = cause;
+  response.trail = actions.cause();
   owed_.insert_sorted(std::move(response),
                       [](const Response& a, const Response& b) { return distance(a.psn, b.psn) >= 0; });
   actions.add(Action::Kind::kActivate);
 }
 
-void ResponseQueue::add_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions) {
+void ResponseQueue::add_atomic(ib::Psn psn, const ib::Aeth& aeth, Actions& actions) {
   remember({Kind::kAtomic, psn, {}});
   Response response;
   response.kind = Kind::kAtomic;
@@ -104,7 +104,7 @@ void ResponseQueue::add_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& c
   response.aeth = aeth;
   response.holds_resource = true;
   response.ready = false;
-  add(std::move(response), cause, actions);
+  add(std::move(response), actions);
 }
 
 void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail, Actions& actions) {
@@ -123,7 +123,7 @@ void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original, const 
   actions.add(Action::Kind::kActivate);
 }
 
-bool ResponseQueue::repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions) {
+bool ResponseQueue::repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, Actions& actions) {
   for (std::size_t i = 0; i < owed_.size(); ++i) {
     if (owed_[i].kind == Kind::kAtomic && owed_[i].psn == psn) return true;  // is answered in its turn
   }
@@ -135,13 +135,13 @@ bool ResponseQueue::repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail
     response.aeth = aeth;
     response.ready = executed_[i].known;
     response.result = executed_[i].result;
-    insert(std::move(response), cause, actions);
+    insert(std::move(response), actions);
     return true;
   }
   return false;
 }
 
-void ResponseQueue::add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions) {
+void ResponseQueue::add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth, Actions& actions) {
   // IBA 9.7.5.1.2: one acknowledgement may cover several requests. Those that wait for the same response are
   // made one, so the queue is bounded by the responder resources.
   if (!owed_.empty()) {
@@ -153,7 +153,7 @@ void ResponseQueue::add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth, const
   Response response;
   response.psn = psn;
   response.aeth = aeth;
-  add(std::move(response), cause, actions);
+  add(std::move(response), actions);
 }
 
 void ResponseQueue::discard_from(ib::Psn psn) {

@@ -34,21 +34,21 @@ class ResponseQueue {
   // is executed again takes none: its requester may have got the first response meanwhile and asked for more.
   std::uint32_t resources_in_use() const { return resources_in_use_; }
 
-  // From memory of `target`, on an XRC receiver. `cause` is the trail of the request, here and below.
+  // From memory of `target`, on an XRC receiver.
   void add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, const Ref<SharedReceiveQueue>& target,
-                const Trail& cause, Actions& actions);
+                Actions& actions);
   // IBA 9.7.5.1.4: what a READ that comes again asks for lies within one that was executed and is remembered.
   bool has_executed(ib::Psn psn, const ib::Reth& reth) const;
   void repeat_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, const Ref<SharedReceiveQueue>& target,
-                   const Trail& cause, Actions& actions);
+                   Actions& actions);
   // A response that was put off may begin, unless its place has been taken by another.
   void on_answer_due(ib::Psn psn, Actions& actions);
   // The response follows when the result is known.
-  void add_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions);
+  void add_atomic(ib::Psn psn, const ib::Aeth& aeth, Actions& actions);
   void on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail, Actions& actions);
   // IBA 9.7.5.1.4: an atomic asked for again is answered with the saved result, once; false when none is saved.
-  bool repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions);
-  void add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions);
+  bool repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, Actions& actions);
+  void add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth, Actions& actions);
   // The peer is about to be refused with `psn`: nothing behind it is answered.
   void discard_from(ib::Psn psn);
   // The peer has been refused: what is owed up to the refusal is still sent, although the queue pair is in
@@ -92,9 +92,9 @@ class ResponseQueue {
   Outgoing next_read_packet(Instant now, Actions& actions);
   // The region of the READ is gone, or its rights.
   Outgoing refuse_read(Instant now, Actions& actions);
-  void add(Response response, const Trail& cause, Actions& actions);
+  void add(Response response, Actions& actions);
   // Ahead of what is owed with its PSN or a later one.
-  void insert(Response response, const Trail& cause, Actions& actions);
+  void insert(Response response, Actions& actions);
   void remember(const Executed& request);
   ib::Psn end_of(ib::Psn psn, const ib::Reth& reth) const;
   void discard_all();

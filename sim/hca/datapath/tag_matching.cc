@@ -1,9 +1,9 @@
-#include "sim/hca/queues/tag_matching.h"
+#include "sim/hca/datapath/tag_matching.h"
 
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 
 namespace verbatim::hca {
 

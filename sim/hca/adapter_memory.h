@@ -28,8 +28,12 @@ class AdapterMemory {
   // As host::ProgramMemory does, of the context's program or here.
   bool read(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const;
   bool write(const Context& context, host::ProgramAddress to, std::span<const std::byte> from);
-  bool gather(const Context& context, host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow) const;
-  void place(const Context& context, host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault);
+  bool gather(const Context& context, host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow) const {
+    return is_on_adapter(from) ? read(context, from, to) : context.program.memory->gather(from, to, follow);
+  }
+  void place(const Context& context, host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault) {
+    is_on_adapter(to) ? void(write(context, to, from)) : context.program.memory->place(to, from, fault);
+  }
 
  private:
   const std::uint64_t size_;

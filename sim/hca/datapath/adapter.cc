@@ -1,9 +1,9 @@
-#include "sim/hca/adapter.h"
+#include "sim/hca/datapath/adapter.h"
 
 #include <cerrno>
 #include <cstring>
 
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/ib/addressee.h"
 #include "sim/ib/group_address.h"
 
@@ -11,30 +11,24 @@ namespace verbatim::hca {
 
 Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, const HcaProfile& profile,
                  const PortAddress& address)
-    : engine(engine),
-      tracer(tracer),
-      choices(choices),
-      id(id),
-      profile(profile),
-      address(address),
-      clock(profile.core_clock_hz),
+    : AdapterBase(engine, tracer, choices, id, profile, address),
       dma(engine, id, profile.pcie),
       memory(profile.max_dm_size),
-      contexts(*this, profile.context_cache),
-      protections(*this, profile.protection_cache),
-      translations(*this, profile.translation_cache),
-      notifier(*this),
-      completions(*this),
+      input(*this),
+      contexts(*this, dma, profile.context_cache),
+      caches(*this, dma),
+      notifier(*this, dma, keys),
+      completions(*this, dma, payloads, counters),
       records(*this),
-      placements(*this),
-      payloads(*this),
-      atomics(*this),
-      fetcher(*this),
+      placements(*this, caches),
+      payloads(*this, dma, memory, keys, notifier),
+      atomics(*this, dma, memory, payloads, notifier),
+      fetcher(*this, dma, contexts),
       recoveries(RecoveryDelays<Ref<QueuePair>>::of<&Adapter::on_recovery>(engine, id, this)),
-      sender(*this),
-      receiver(*this),
-      steering(*this),
-      services(*this) {}
+      sender(*this, dma, caches, payloads, receiver, steering, multicast),
+      receiver(*this, input, contexts, caches, counters, steering, services, multicast, qps),
+      steering(*this, input),
+      services(*this, dma, sender, key_guard) {}
 
 void Adapter::on_recovery() {
   take_due(recoveries, engine.now(), [](const PutOff<Ref<QueuePair>>& step) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/core/ring.h"
-#include "sim/hca/datapath/receive_pipeline.h"
+#include "sim/hca/stages/input_buffer.h"
 
 namespace verbatim::hca {
 
@@ -42,12 +42,11 @@ class HeldPackets {
   }
 
   // They are no longer for anyone.
-  void drop_all(ReceivePipeline& receiver) {
-    if (!empty()) receiver.drop(first_, DropReason::kWrongState);
+  void drop_all() {
+    if (!empty()) first_.drop(DropReason::kWrongState);
     wait_ = Wait::kNothing;
     while (!behind_.empty()) {
-      Incoming incoming = behind_.pop_front();
-      receiver.drop(incoming, DropReason::kWrongState);
+      behind_.pop_front().drop(DropReason::kWrongState);
     }
   }
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
 #include "sim/core/words.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/ib/lid_ranges.h"
 #include "sim/ib/qp_state.h"
 

@@ -1,4 +1,4 @@
-#include "sim/hca/datapath/adapter_memory.h"
+#include "sim/hca/adapter_memory.h"
 
 #include <cstring>
 
@@ -21,11 +21,6 @@ std::optional<std::uint64_t> AdapterMemory::allocate(std::uint64_t length, std::
   return offset;
 }
 
-bool AdapterMemory::gather(const Context& context, host::ProgramAddress from, std::span<std::byte> to,
-                           std::uint64_t follow) const {
-  return is_on_adapter(from) ? read(context, from, to) : context.program.memory->gather(from, to, follow);
-}
-
 bool AdapterMemory::read(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const {
   if (!is_on_adapter(from)) return context.program.memory->read(from, to);
   if (from < kDeviceMemory) {
@@ -36,11 +31,6 @@ bool AdapterMemory::read(const Context& context, host::ProgramAddress from, std:
   CHECK(offset + to.size() <= bytes_.size());
   if (!to.empty()) std::memcpy(to.data(), bytes_.data() + offset, to.size());
   return true;
-}
-
-void AdapterMemory::place(const Context& context, host::ProgramAddress to, std::span<const std::byte> from,
-                          host::PlacementFault fault) {
-  is_on_adapter(to) ? void(write(context, to, from)) : context.program.memory->place(to, from, fault);
 }
 
 bool AdapterMemory::write(const Context& context, host::ProgramAddress to, std::span<const std::byte> from) {

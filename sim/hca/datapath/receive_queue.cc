@@ -1,13 +1,13 @@
-#include "sim/hca/queues/receive_queue.h"
+#include "sim/hca/datapath/receive_queue.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 
 namespace verbatim::hca {
 

@@ -1,4 +1,4 @@
-#include "sim/hca/queues/completion_queue.h"
+#include "sim/hca/datapath/completion_queue.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 #include "sim/hca/freedom.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/hca/queues/shared_receive_queue.h"
 
 namespace verbatim::hca {
 

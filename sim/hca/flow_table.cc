@@ -1,4 +1,4 @@
-#include "sim/hca/datapath/flow_table.h"
+#include "sim/hca/flow_table.h"
 
 #include <algorithm>
 #include <cerrno>

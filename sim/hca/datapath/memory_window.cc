@@ -1,9 +1,9 @@
 // Binding memory windows. Of what the specification leaves to the adapter: invalidating a window of
 // type 2 that is not bound is no error, and destroying a queue pair unbinds its windows.
-#include "sim/hca/memory_window.h"
+#include "sim/hca/datapath/memory_window.h"
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
 
 namespace verbatim::hca {
 

@@ -18,7 +18,7 @@
 
 namespace verbatim::hca {
 
-struct Adapter;
+struct AdapterBase;
 
 class CacheClient {
  public:
@@ -31,7 +31,7 @@ class CacheClient {
 
 class AdapterCache final : public host::DmaClient {
  public:
-  AdapterCache(Adapter& adapter, const CacheProfile& profile);
+  AdapterCache(AdapterBase& adapter, host::DmaEngine& dma, const CacheProfile& profile);
 
   // Misses are possible.
   bool is_limited() const { return profile_.entries > 0; }
@@ -57,7 +57,7 @@ class AdapterCache final : public host::DmaClient {
   void on_dma_write(std::uint64_t) override {}
   void on_arrived(Nothing);
 
-  Adapter& adapter_;
+  host::DmaEngine& dma_;
   const CacheProfile profile_;
   std::list<std::uint64_t> recent_;  // keys, the most recently used first
   std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> entries_;

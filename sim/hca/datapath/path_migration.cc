@@ -6,8 +6,8 @@
 // way through the fabric is that of the LID.
 #include <cerrno>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/queue_pair.h"
 #include "sim/ib/partition.h"
 
 namespace verbatim::hca {

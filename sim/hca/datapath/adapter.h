@@ -6,48 +6,38 @@
 #include <map>
 #include <vector>
 
-#include "sim/core/choice.h"
-#include "sim/core/engine.h"
-#include "sim/core/trace.h"
+#include "sim/hca/adapter_base.h"
+#include "sim/hca/adapter_memory.h"
 #include "sim/hca/congestion/congestion_point.h"
 #include "sim/hca/context.h"
-#include "sim/hca/datapath/adapter_cache.h"
-#include "sim/hca/datapath/adapter_memory.h"
 #include "sim/hca/datapath/atomic_unit.h"
+#include "sim/hca/datapath/completion_queue.h"
 #include "sim/hca/datapath/completion_writer.h"
 #include "sim/hca/datapath/diagnoses.h"
+#include "sim/hca/datapath/frame_steering.h"
+#include "sim/hca/datapath/general_services.h"
 #include "sim/hca/datapath/notifier.h"
 #include "sim/hca/datapath/payload_writer.h"
 #include "sim/hca/datapath/placement_lookup.h"
 #include "sim/hca/datapath/receive_pipeline.h"
 #include "sim/hca/datapath/record_writer.h"
-#include "sim/hca/datapath/recovery_delays.h"
 #include "sim/hca/datapath/send_pipeline.h"
 #include "sim/hca/datapath/work_fetcher.h"
-#include "sim/hca/datapath/frame_steering.h"
-#include "sim/hca/datapath/general_services.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/key_guard.h"
 #include "sim/hca/key_table.h"
 #include "sim/hca/multicast.h"
 #include "sim/hca/number_table.h"
 #include "sim/hca/queue_counters.h"
-#include "sim/hca/queues/completion_queue.h"
+#include "sim/hca/stages/adapter_cache.h"
+#include "sim/hca/stages/input_buffer.h"
+#include "sim/hca/stages/memory_caches.h"
+#include "sim/hca/stages/recovery_delays.h"
 #include "sim/host/dma_engine.h"
 
 namespace verbatim::hca {
 
-// In trails: what is not in the adapter's caches is read first.
-inline constexpr char kIcrc[] = "ICRC";
-inline constexpr char kContextMiss[] = "queue pair context: fetch";
-inline constexpr char kProtectionMiss[] = "memory protection entry: fetch";
-inline constexpr char kTranslationMiss[] = "address translation: fetch";
-inline constexpr char kEarlierPackets[] = "queue pair: earlier packets wait";
-
-// An adapter has one port.
-inline constexpr std::uint32_t kPortNumber = 1;
-
-struct Adapter {
+struct Adapter : AdapterBase {
   Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, const HcaProfile& profile,
           const PortAddress& address);
 
@@ -70,39 +60,16 @@ struct Adapter {
   // Recovery steps are due (recovery_delays.h).
   void on_recovery();
 
-  // Of a quirk that the adapter is to have: whether it shows this time.
-  bool shows(Quirk quirk, std::string_view site) {
-    return (profile.quirks & bit_of(quirk)) != 0 && choices.choose(site, id, 2) != 0;
-  }
-
-  Engine& engine;
-  Tracer& tracer;
-  Choices& choices;
-  const ComponentId id;
-  const HcaProfile profile;
-  PortAddress address;  // the subnet manager may change some of it
-  const ClockDomain clock;
-  // Of the memory protection entry of this key.
-  static std::uint64_t protection_key(std::uint32_t key) { return KeyTable::index_of(key); }
-  // Of the page at `address` of the region with this key.
-  std::uint64_t translation_key(std::uint32_t key, std::uint64_t address) const {
-    constexpr int kPageBits = 40;
-    const std::uint64_t page = address / profile.translation_page_bytes;
-    return std::uint64_t{KeyTable::index_of(key)} << kPageBits | (page & ((1ull << kPageBits) - 1));
-  }
-
   CongestionPoint congestion{profile.congestion_control};
   QueueCounters counters;
-  Diagnoses diagnoses{*this};
-  bool port_is_up = true;
-  bool has_failed = false;  // for good: what it was doing has ended
+  Diagnoses diagnoses{*this, keys};
   KeyGuard key_guard;
   host::DmaEngine dma;
   AdapterMemory memory;
   KeyTable keys;
-  AdapterCache contexts;      // by number of the queue pair
-  AdapterCache protections;   // by protection_key()
-  AdapterCache translations;  // by translation_key()
+  InputBuffer input;
+  AdapterCache contexts;  // by number of the queue pair
+  MemoryCaches caches;
   MulticastTable multicast;
   Notifier notifier;
   CompletionWriter completions;

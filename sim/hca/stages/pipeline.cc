@@ -1,4 +1,4 @@
-#include "sim/hca/datapath/pipeline.h"
+#include "sim/hca/stages/pipeline.h"
 
 namespace verbatim::hca {
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "sim/hca/context.h"
-#include "sim/hca/queues/receive_queue.h"
-#include "sim/hca/queues/tag_matching.h"
+#include "sim/hca/datapath/receive_queue.h"
+#include "sim/hca/datapath/tag_matching.h"
 #include "verbs_shim/protocol/rings.h"
 
 namespace verbatim::hca {

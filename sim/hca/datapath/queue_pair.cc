@@ -1,14 +1,14 @@
-#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/datapath/queue_pair.h"
 
 #include <atomic>
 #include <cstring>
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/freedom.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/memory_window.h"
 #include "sim/hca/datapath/received_frame.h"
-#include "sim/hca/memory_window.h"
-#include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
+#include "sim/hca/freedom.h"
 #include "sim/ib/ecn.h"
 #include "sim/ib/group_address.h"
 
@@ -114,8 +114,14 @@ QueuePair::~QueuePair() {
   responder_driver.drop_held();
 }
 
+std::uint32_t QueuePair::on_ring(std::uint32_t producer) {
+  std::optional<std::uint32_t> bytes;
+  if (profile.blueflame_bytes > 0 && send_queue.entries() > 0) bytes = inline_bytes(send_queue.entry(producer - 1));
+  return requester.on_ring(producer, bytes);
+}
+
 void QueuePair::receive_frame(Incoming&& incoming) {
-  if (!is_raw() || !can_receive()) return adapter.receiver.drop(incoming, DropReason::kWrongState);
+  if (!is_raw() || !can_receive()) return incoming.drop(DropReason::kWrongState);
   responder_driver.receive(std::move(incoming));
 }
 
@@ -134,27 +140,27 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   if (ib::is_notification(packet.bth.opcode)) [[unlikely]] return on_notification(std::move(incoming));
   // IBA 9.6.1.4, 9.6.1.5: transport, state and partition; silently dropped, the peer's timer tells it.
   if (transport_of(packet.bth.opcode) != transport() || is_raw()) {
-    return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
+    return incoming.drop(DropReason::kWrongTransport);
   }
   // An XRC queue pair only asks or only answers.
   const ib::QpType deaf = operation.is_request ? ib::QpType::kXrcSend : ib::QpType::kXrcReceive;
-  if (params.type == deaf) return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
+  if (params.type == deaf) return incoming.drop(DropReason::kWrongTransport);
   const bool receives =
       operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
   if (!receives) {
     adapter.diagnoses.on_wrong_state(*this, packet);
-    return adapter.receiver.drop(incoming, DropReason::kWrongState);
+    return incoming.drop(DropReason::kWrongState);
   }
   if (!has_migrated() && !follow_peer(packet)) [[unlikely]] {
-    return adapter.receiver.drop(incoming, DropReason::kWrongSource);
+    return incoming.drop(DropReason::kWrongSource);
   }
   // IBA C9-41 to C9-43, 10.9.3.
   if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) {
     adapter.key_guard.on_bad_pkey(packet);
-    return adapter.receiver.drop(incoming, DropReason::kWrongPkey);
+    return incoming.drop(DropReason::kWrongPkey);
   }
   if (!is_datagram() && !is_from_peer(packet)) {
-    return adapter.receiver.drop(incoming, DropReason::kWrongSource);
+    return incoming.drop(DropReason::kWrongSource);
   }
   const bool is_marked = ib::ecn_of(packet) == ib::Ecn::kCongestionExperienced;
   if (is_marked || incoming.finds_full_buffer) [[unlikely]] on_congestion(packet, is_marked);
@@ -171,7 +177,7 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
 // The checks of any packet of a connection (IBA 9.6.1), without the transport, of which a notification has none.
 void QueuePair::on_notification(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
-  const auto drop = [&](DropReason reason) { adapter.receiver.drop(incoming, reason); };
+  const auto drop = [&](DropReason reason) { incoming.drop(reason); };
   const bool is_ethernet = packet.bth.opcode == ib::Opcode::kCongestionNotification;
   if (is_raw() || is_ethernet != packet.ethernet.has_value()) return drop(DropReason::kWrongTransport);
   if (is_datagram() && is_ethernet) return drop(DropReason::kWrongTransport);
@@ -187,7 +193,7 @@ void QueuePair::on_notification(Incoming&& incoming) {
   } else if (packet.bth.becn) {
     on_backward_mark(packet);
   }
-  adapter.receiver.release(incoming, adapter.engine.now());
+  incoming.release(adapter.engine.now());
 }
 
 // A request that asks for an acknowledgement is answered by it. Of other packets the sender hears at once.
@@ -255,47 +261,38 @@ Context* QueuePair::answers_from(const Outgoing& response) const {
   return region != nullptr ? region->context : nullptr;
 }
 
-bool QueuePair::show_gather(const Outgoing& outgoing, std::vector<host::TouchedBytes>& bytes) const {
+bool QueuePair::show_gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces,
+                            std::vector<host::TouchedBytes>& bytes) const {
   Context* const answerer = outgoing.is_response ? answers_from(outgoing) : nullptr;
   if (outgoing.is_response && answerer == nullptr) return false;
-  visit_gather(outgoing, [&](std::uint32_t key, host::ProgramAddress address, std::uint32_t length) {
-    const Context& owner = answerer != nullptr ? *answerer : owner_of(key);
-    if (!is_on_adapter(address)) bytes.push_back({owner.program.memory, address, length});
-  });
+  if (!needs_bytes(outgoing)) return true;
+  for (const GatherPiece& piece : pieces) {
+    const Context& owner = answerer != nullptr ? *answerer : owner_of(piece.key);
+    if (!is_on_adapter(piece.address)) bytes.push_back({owner.program.memory, piece.address, piece.length});
+  }
   return true;
 }
 
-void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
-  if (outgoing.is_response) {
-    Context* const owner = answers_from(outgoing);
-    if (owner == nullptr) {
-      std::memset(to.data(), 0, to.size());
-    } else if (!adapter.memory.gather(*owner, outgoing.address, to, 0)) {
-      adapter.notifier.dma_fault(*owner, outgoing.work, outgoing.address, to.size());
-    }
-    return;
-  }
-  const SendWork* work = requester.work_of(outgoing);
-  if (work == nullptr) {  // acknowledged by its first sending meanwhile: the bytes will be a duplicate's
+void QueuePair::gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces, std::span<std::byte> to) {
+  Context* const answerer = outgoing.is_response ? answers_from(outgoing) : nullptr;
+  if ((outgoing.is_response && answerer == nullptr) || !needs_bytes(outgoing)) {
     std::memset(to.data(), 0, to.size());
     return;
   }
-  work->sges.visit(outgoing.offset, static_cast<std::uint32_t>(to.size()),
-                   [&](const protocol::Sge& sge, std::uint32_t offset, std::uint32_t part) {
-                     Context& owner = owner_of(sge.lkey);
-                     if (!adapter.memory.gather(owner, sge.va + offset, to.first(part), sge.length - offset - part)) {
-                       adapter.notifier.dma_fault(owner, sge.lkey, sge.va + offset, part);
-                     }
-                     to = to.subspan(part);
-                     return true;
-                   });
+  for (const GatherPiece& piece : pieces) {
+    Context& owner = answerer != nullptr ? *answerer : owner_of(piece.key);
+    if (!adapter.memory.gather(owner, piece.address, to.first(piece.length), piece.behind)) {
+      adapter.notifier.dma_fault(owner, piece.key, piece.address, piece.length);
+    }
+    to = to.subspan(piece.length);
+  }
 }
 
-bool QueuePair::find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length, const Context& owner,
-                            std::uint32_t pd) {
+QueuePair::FoundPieces QueuePair::find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length,
+                                              const Context& owner, std::uint32_t pd) {
   std::vector<MemoryPiece>& pieces = adapter.scratch_pieces;
   pieces.clear();
-  return list.visit(offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
+  const bool is_allowed = list.visit(offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
     const KeyCheck key = adapter.keys.check(sge.lkey, owner, pd, sge.va + skip, part, ib::kLocalWrite);
     if (key.region == nullptr) {
       pieces.push_back({0, 0, sge.lkey, nullptr});
@@ -304,17 +301,19 @@ bool QueuePair::find_pieces(const ScatterList& list, std::uint64_t offset, std::
     pieces.push_back({key.address, part, sge.lkey, key.region->context});
     return true;
   });
+  return {pieces, is_allowed};
 }
 
 bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload,
                         Incoming& incoming, Context& owner, std::uint32_t pd, MessageStream stream) {
   if (payload.length == 0) return true;
-  if (!find_pieces(list, offset, payload.length, owner, pd)) {
+  const FoundPieces found = find_pieces(list, offset, payload.length, owner, pd);
+  if (!found.is_allowed) {
     adapter.diagnoses.on_unplaceable(*this, list, offset, payload.length, owner, pd);
     return false;
   }
-  const auto times = adapter.payloads.write(owner, payload, adapter.scratch_pieces, stream);
-  adapter.receiver.release(incoming, times.left_adapter);
+  const auto times = adapter.payloads.write(owner, payload, found.pieces, stream);
+  incoming.release(times.left_adapter);
   return true;
 }
 
@@ -406,7 +405,7 @@ std::optional<host::ProgramAddress> QueuePair::check_remote(const Ref<SharedRece
                                                             std::uint64_t va, std::uint32_t length,
                                                             std::uint32_t access) {
   const auto check = [&]() -> std::optional<host::ProgramAddress> {
-    const KeyCheck key = adapter.keys.check_remote(rkey, *this, va, length, access);
+    const KeyCheck key = adapter.keys.check_remote(rkey, this, memory_owner(), memory_pd(), va, length, access);
     if (key.region == nullptr) return std::nullopt;
     return key.address;
   };

@@ -1,4 +1,4 @@
-#include "sim/hca/datapath/transport_timers.h"
+#include "sim/hca/stages/transport_timers.h"
 
 #include <utility>
 

@@ -1,13 +1,13 @@
-#include "sim/hca/datapath/adapter_cache.h"
+#include "sim/hca/stages/adapter_cache.h"
 
 #include <utility>
 
-#include "sim/hca/adapter.h"
+#include "sim/hca/adapter_base.h"
 
 namespace verbatim::hca {
 
-AdapterCache::AdapterCache(Adapter& adapter, const CacheProfile& profile)
-    : adapter_(adapter),
+AdapterCache::AdapterCache(AdapterBase& adapter, host::DmaEngine& dma, const CacheProfile& profile)
+    : dma_(dma),
       profile_(profile),
       arriving_(DelayLine<Nothing>::of<&AdapterCache::on_arrived>(adapter.engine, adapter.id,
                                                                   EventClass::kStage, this)) {}
@@ -28,7 +28,7 @@ bool AdapterCache::use(std::uint64_t key, CacheClient& client, std::uint64_t coo
 void AdapterCache::fetch_more() {
   while (fetching_ < profile_.miss_slots && fetching_ < misses_.size()) {
     ++fetching_;
-    adapter_.dma.read(profile_.entry_bytes, *this, 0);
+    dma_.read(profile_.entry_bytes, *this, 0);
   }
 }
 

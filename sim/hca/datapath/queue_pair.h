@@ -11,18 +11,18 @@
 #include "sim/hca/context.h"
 #include "sim/hca/datapath/action_executor.h"
 #include "sim/hca/datapath/payload_writer.h"
+#include "sim/hca/datapath/receive_queue.h"
 #include "sim/hca/datapath/requester_driver.h"
 #include "sim/hca/datapath/responder_driver.h"
 #include "sim/hca/datapath/send_pipeline.h"
-#include "sim/hca/queues/receive_queue.h"
+#include "sim/hca/queues/receive_side_scaling.h"
+#include "sim/hca/queues/source_side.h"
 #include "sim/hca/queues/work_queue.h"
 #include "sim/hca/transport/connection.h"
 #include "sim/hca/transport/local_operations.h"
 #include "sim/hca/transport/requester.h"
 #include "sim/hca/transport/responder.h"
 #include "sim/hca/transport/response_queue.h"
-#include "sim/hca/queues/receive_side_scaling.h"
-#include "sim/hca/queues/source_side.h"
 #include "sim/ib/types.h"
 
 namespace verbatim::hca {
@@ -144,6 +144,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   // ibv_modify_qp: 0 or errno; nothing has changed when not 0.
   int modify(const protocol::QpAttributes& to, std::uint32_t mask);
 
+  // The processor rings the doorbell of the send queue; as Requester::on_ring().
+  std::uint32_t on_ring(std::uint32_t producer);
   void receive(Incoming&& incoming, const ib::OpcodeInfo& operation);
   // An Ethernet frame that a flow rule gives it.
   void receive_frame(Incoming&& incoming);
@@ -180,33 +182,39 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
       requester_driver.on_transmit(outgoing);
     }
   }
-  // visit(key, address, length) for each run of bytes of the packet's payload in a program; for none when it was
-  // acknowledged by its first sending meanwhile.
+  // visit(GatherPiece) for each piece of the packet's payload, which has just been made.
   template <class Visit>
   void visit_gather(const Outgoing& outgoing, Visit visit) const {
     const std::uint32_t length = outgoing.packet->payload.length;
-    if (outgoing.is_response) return visit(outgoing.work, outgoing.address, length);
-    const SendWork* work = requester.work_of(outgoing);
-    if (work == nullptr) return;
-    work->sges.visit(
+    if (outgoing.is_response) return visit(GatherPiece{outgoing.address, length, outgoing.work});
+    requester.work_of(outgoing)->sges.visit(
         outgoing.offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
-          visit(sge.lkey, sge.va + skip, part);
+          visit(GatherPiece{sge.va + skip, part, sge.lkey, sge.length - skip - part});
           return true;
         });
   }
+  // False: an earlier sending of the packet has been acknowledged, and its memory is the program's again.
+  bool needs_bytes(const Outgoing& outgoing) const {
+    return outgoing.is_response || requester.work_of(outgoing) != nullptr;
+  }
   // The bytes of programs that gather() will read; false when that cannot be said.
-  bool show_gather(const Outgoing& outgoing, std::vector<host::TouchedBytes>& bytes) const;
-  // Reads the packet's payload from the program now.
-  void gather(const Outgoing& outgoing, std::span<std::byte> to);
+  bool show_gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces,
+                   std::vector<host::TouchedBytes>& bytes) const;
+  // Reads the packet's payload from the program now; zeros when it does not need the bytes.
+  void gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces, std::span<std::byte> to);
 
   // Places what a packet has brought at `offset` of a scatter list of `owner`; false, and nothing is written,
   // when the list's keys do not allow local writing.
   bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming,
                Context& owner, std::uint32_t pd, MessageStream stream);
-  // The pieces of memory that a part of a scatter list names, in adapter.scratch_pieces; false when its keys do not allow
-  // local writing, and the last piece is of no bytes then and has the key.
-  bool find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length, const Context& owner,
-                   std::uint32_t pd);
+  // The pieces of memory that a part of a scatter list names; they are valid until the next call for any queue pair of the
+  // adapter. `is_allowed` is false when a key does not allow local writing: the last piece has no bytes then, and that key.
+  struct FoundPieces {
+    std::span<const MemoryPiece> pieces;
+    bool is_allowed = false;
+  };
+  FoundPieces find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length, const Context& owner,
+                          std::uint32_t pd);
 
   // A request of an unreliable queue pair failed: it cannot send until it is told to, but receives
   // (IBA 10.3.1.6).
