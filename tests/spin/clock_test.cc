@@ -211,6 +211,25 @@ class CallingLoop : public testing::Test {
     EXPECT_LT(clock_.look_ps + turns * (clock_.poll_ps + clock_.gettime_ps), 500'000'000'000);
   }
 
+  // Both parts of a second are among the turns: no turn's value of the cell is known.
+  void expect_either(void (*loop)(LoopState*, long)) {
+    state_.counter = 500'000;
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 100));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_GT(clock_.look_ps + static_cast<std::int64_t>(proof.turns) * proof.period_ps, 500'000'000'000);
+    EXPECT_TRUE(std::ranges::any_of(proof.remade, [&](const MemoryRange& range) { return range.address == address(&state_.toggle); }));
+  }
+  // The first turn does not read the lock, and later ones do.
+  void expect_read_late(void (*loop)(LoopState*, long)) {
+    state_.counter = 500'000;
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 100));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_GT(clock_.look_ps + static_cast<std::int64_t>(proof.turns) * proof.period_ps, 500'000'000'000);
+    EXPECT_TRUE(std::ranges::any_of(proof.reads, [&](const ByteRun& run) {
+      return run.address <= address(&state_.lock) && address(&state_.lock) + 4 <= run.address + run.bytes.size();
+    }));
+  }
+
   // The counter advances by 50.2 with each read: four reads are 200 or 201.
   void expect_pauses(void (*loop)(LoopState*, long)) {
     clock_.cost_in_row = [](std::int64_t) -> std::int64_t { return 25'100; };
@@ -278,6 +297,13 @@ TEST_F(CallingLoop, both_ways_of_a_difference_o0) { expect_both_ways(loops_o0::p
 TEST_F(CallingLoop, both_ways_of_a_difference_o2) { expect_both_ways(loops_o2::poll_until_difference); }
 TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o0) { expect_one_way(loops_o0::poll_leaving_early_times); }
 TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o2) { expect_one_way(loops_o2::poll_leaving_early_times); }
+
+TEST_F(CallingLoop, stores_of_both_ways_become_bounds_o0) { expect_either(loops_o0::poll_storing_either); }
+TEST_F(CallingLoop, stores_of_both_ways_become_bounds_o2) { expect_either(loops_o2::poll_storing_either); }
+TEST_F(CallingLoop, reads_of_the_other_way_are_depended_on_o0) { expect_read_late(loops_o0::poll_reading_late); }
+TEST_F(CallingLoop, reads_of_the_other_way_are_depended_on_o2) { expect_read_late(loops_o2::poll_reading_late); }
+TEST_F(CallingLoop, cell_that_one_way_reads_is_not_stored_by_both_o0) { expect_one_way(loops_o0::poll_counting_late); }
+TEST_F(CallingLoop, cell_that_one_way_reads_is_not_stored_by_both_o2) { expect_one_way(loops_o2::poll_counting_late); }
 
 TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o0) { expect_pauses(loops_o0::poll_pausing); }
 TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o2) { expect_pauses(loops_o2::poll_pausing); }

@@ -154,6 +154,12 @@ void poll_two_counting(LoopState* s) {
   } while (s->poll(s->cq[1], 2, s->wc) == 0);
 }
 
+// The second queue is asked for another number of entries in each turn.
+void poll_with_counted_argument(LoopState* s) {
+  int count = 1;
+  while (s->poll(s->cq[0], 1, s->wc) == 0 && s->poll(s->cq[1], count, s->wc) == 0) ++count;
+}
+
 // A repeated time-out by a number of iterations.
 void poll_giving_up(LoopState* s, long each) {
   for (;;) {
@@ -341,6 +347,45 @@ void poll_leaving_early_times(LoopState* s, long end) {
   while (look(s) == 0) {
     s->timeofday(now, nullptr);
     if (now[1] < s->counter) s->iterations = now[1];
+    if (now[0] >= end) break;
+  }
+}
+
+// The parts of a second store different values.
+void poll_storing_either(LoopState* s, long end) {
+  long now[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    s->toggle = 0;
+    if (now[1] < s->counter) {
+      s->toggle = 1;
+    } else {
+      s->toggle = 2;
+    }
+    if (now[0] >= end) break;
+  }
+}
+
+// Only the second part of a second reads the lock.
+void poll_reading_late(LoopState* s, long end) {
+  long now[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    if (now[1] >= s->counter && s->lock != 0) s->state = 1;
+    if (now[0] >= end) break;
+  }
+}
+
+// Turns of the second part of a second count, those of the first part set the counter.
+void poll_counting_late(LoopState* s, long end) {
+  long now[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    if (now[1] < s->counter) {
+      s->toggle = 5;
+    } else {
+      s->toggle = s->toggle + 1;
+    }
     if (now[0] >= end) break;
   }
 }

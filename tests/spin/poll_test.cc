@@ -217,6 +217,12 @@ BOTH(limited_number_of_polls_is_proven_for_so_many_turns, {
   EXPECT_EQ(prove_loop(poll_limited, 1).refusal.reason, Reason::kUnreadable) << "it ends with the next turn";
 })
 
+BOTH(poll_whose_argument_grows_is_not_proven, {
+  const PollLoopProof proof = prove_loop(poll_with_counted_argument);
+  EXPECT_FALSE(proof.proven);
+  EXPECT_EQ(proof.refusal.reason, Reason::kGrowingCall) << proof.refusal.describe();
+})
+
 TEST_F(PollLoop, register_that_grows_has_its_value_of_the_turn) {
   const Registers entry = first_poll(stack.call(loops_o2::poll_limited, address(&state), 1'000'000));
   PollLoopProof proof = prove(entry);
