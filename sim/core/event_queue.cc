@@ -29,20 +29,32 @@ void EventQueue::insert_near(const Entry& entry) {
     if (bucket_of(entry.key) >= first_bucket_) return insert_behind(entry.key, *entry.event);
   }
   entry.event->slot = kNear;
-  Entry* const begin = near_.data() + near_begin_;
+  const std::size_t before = count_before(entry.key);
   const std::size_t count = near_end_ - near_begin_;
-  if (near_begin_ > 0 && (count == 0 || entry.key < begin[count / 2].key)) {
-    Entry* at = begin - 1;
-    for (; at + 1 < begin + count && at[1].key < entry.key; ++at) at[0] = at[1];
-    *at = entry;
-    --near_begin_;
+  if (near_begin_ > 0 && before <= count / 2) {
+    Entry* const begin = near_.data() + near_begin_--;
+    std::copy(begin, begin + before, begin - 1);
+    begin[static_cast<std::ptrdiff_t>(before) - 1] = entry;
     return;
   }
   reserve_near();
-  Entry* at = near_.data() + near_end_;
-  for (; at > near_.data() + near_begin_ && entry.key < at[-1].key; --at) at[0] = at[-1];
+  Entry* const at = near_.data() + near_begin_ + before;
+  std::copy_backward(at, near_.data() + near_end_, near_.data() + near_end_ + 1);
   *at = entry;
   ++near_end_;
+}
+
+// Halves the range without branches that depend on keys, which the processor could not predict.
+std::size_t EventQueue::count_before(const EventKey& key) const {
+  const Entry* const begin = near_.data() + near_begin_;
+  const Entry* from = begin;
+  std::size_t rest = near_end_ - near_begin_;
+  while (rest > 0) {
+    const std::size_t half = (rest + 1) / 2;
+    from += from[half - 1].key < key ? half : 0;
+    rest -= half;
+  }
+  return static_cast<std::size_t>(from - begin);
 }
 
 void EventQueue::move_near() {

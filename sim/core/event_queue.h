@@ -119,6 +119,8 @@ class EventQueue {
 
   // The array.
   void insert_near(const Entry& entry);
+  // Number of its entries before the key.
+  std::size_t count_before(const EventKey& key) const;
   // Moves events from the middle on into buckets, if their times differ from that of the next event.
   void spill();
   // Makes room for an entry behind the array's last one.

@@ -43,7 +43,10 @@ RunOverview small_overview() {
   RunOverview one;
   one.hosts = {"a", "b", "c"};
   one.workloads = {"", "web"};
-  one.flows = {{1, 0, 1, 4096, 4096, 10, 5000, 2000, 3, true}, {0, 2, 0, 0, 77, 5, -1, -1, 0, true}};
+  one.flows = {{1, 0, 1, 4096, 4096, 10, 5000, 2000, 3, 2, 1, 90, 1, true},
+               {0, 2, 0, 0, 77, 5, -1, -1, 0, 0, 0, 0, 0, true}};
+  one.has_flow_facts = true;
+  one.paths = {"", "leaf0>spine1"};
   one.graphs = {{"sum",
                  "all-reduce by ring",
                  {0, 1, 2},
@@ -71,6 +74,8 @@ TEST(RunOverview, is_read_as_it_was_written) {
   ASSERT_TRUE(read.read(written.bytes(), &problem)) << problem;
   EXPECT_EQ(read.bytes(), written.bytes());
   EXPECT_EQ(read.flows[0].again, 3u);
+  EXPECT_EQ(read.flows[0].held_ps, 90);
+  EXPECT_EQ(read.paths.at(read.flows[0].path), "leaf0>spine1");
   EXPECT_EQ(read.flows[1].finish_ps, -1);
   EXPECT_EQ(read.graphs[0].operations[1].peer, 0u);
   EXPECT_EQ(read.sent, written.sent);
@@ -121,6 +126,7 @@ TEST(RunOverview, rows_that_contradict_themselves_are_refused) {
             "a flow of it ends before it starts");
   EXPECT_EQ(problem_of([](RunOverview& one) { one.flows[0].from = 3; }),
             "its column flow.from has the value 3");
+  EXPECT_EQ(problem_of([](RunOverview& one) { one.flows[1].path = 2; }), "its column flow.path has the value 2");
   EXPECT_EQ(problem_of([](RunOverview& one) { one.graphs[0].operations[0].to_ps = 99; }),
             "an operation of it ends before it starts");
   EXPECT_EQ(problem_of([](RunOverview& one) { one.sent.pop_back(); }),
@@ -211,6 +217,33 @@ TEST(OverviewPage, percentiles_and_curves_are_those_of_the_flows) {
   EXPECT_EQ(sizes[0]["count"], 160);
   const Json& slowest = flows["slowest"][0];
   EXPECT_EQ(slowest["finish"].get<std::int64_t>() - slowest["start"].get<std::int64_t>(), times[""].back());
+}
+
+// The page shows facts about packets only of a run that observed them.
+TEST(OverviewPage, packets_and_paths_of_flows_are_shown_with_flows) {
+  const support::TemporaryFolder folder;
+  const Json scenario = Json::parse(R"({"workloads": [{"pattern": "incast", "to": ["h0"], "size": "256 KiB"}]})");
+  EXPECT_FALSE(shown_run(scenario, star(9)).data["overview"]["flows"]["slowest"][0].contains("path"));
+  const Shown shown = shown_run(scenario, star(9), {"--flows", folder.path() + "/flows.csv"});
+  const Json& flows = shown.data["overview"]["flows"];
+  EXPECT_EQ(flows["has_facts"], true);
+  ASSERT_EQ(flows["slowest"].size(), shown.run["flows"].size());
+  for (const Json& flow : flows["slowest"]) {
+    const Json& of_run = shown.run["flows"].at(flow["number"].get<std::size_t>());
+    EXPECT_EQ(flow["path"], "leaf0");
+    EXPECT_EQ(flow["again"], of_run["sent_again"]) << of_run;
+    EXPECT_EQ(flow["held"], of_run["held_ps"]);
+    EXPECT_GT(flow["held"], 0) << "the others send as well";
+  }
+}
+
+// The page has the arrivals of a load without duration, which are not in the scenario.
+TEST(OverviewPage, flows_of_a_load_without_duration_are_shown) {
+  const Shown shown = shown_run(
+      Json::parse(R"({"workloads": [{"pattern": "random", "load": 0.3, "size": "20 KiB"}], "until": "200 us"})"), star(4));
+  const Json& flows = shown.data["overview"]["flows"];
+  EXPECT_GT(flows["count"], 100);
+  EXPECT_EQ(flows["count"], shown.run["flows"].size());
 }
 
 // A port carries what its cable can: the bytes of all its parts are those of the run.

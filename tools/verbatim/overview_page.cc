@@ -179,8 +179,14 @@ Json slowest_json(const RunOverview& overview) {
                     {"finish", flow.finish_ps},
                     {"acknowledged", flow.acknowledged},
                     {"ideal", flow.ideal_ps},
-                    {"again", flow.again},
                     {"is_good", flow.is_good}});
+    if (!overview.has_flow_facts) continue;
+    Json& row = rows.back();
+    row["again"] = flow.again;
+    row["marked"] = flow.marked;
+    row["notified"] = flow.notified;
+    row["held"] = flow.held_ps;
+    row["path"] = overview.paths[flow.path];
   }
   return rows;
 }
@@ -200,6 +206,7 @@ Json flows_json(const RunOverview& overview) {
   }
   return {{"count", overview.flows.size()},
           {"left_out", overview.flows_left_out},
+          {"has_facts", overview.has_flow_facts},
           {"all", workload_json("", all)},
           {"workloads", std::move(workloads)},
           {"slowest", slowest_json(overview)}};

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "sim/core/check.h"
 #include "sim/core/words.h"
 #include "tools/verbatim/fabric/layout.h"
 
@@ -226,10 +227,12 @@ void OverviewRecorder::on_output_queue(ComponentId id, std::uint32_t lane, std::
   deepest = std::max(deepest, level);
 }
 
-void OverviewRecorder::add_flows(const config::ScenarioSpec& scenario, std::span<const FlowFigures> figures) {
+void OverviewRecorder::add_flows(const workload::Traffic& traffic, std::span<const FlowFigures> figures,
+                                 std::span<const FlowFacts::Facts> facts) {
+  CHECK(traffic.flows.size() == figures.size());
   std::map<std::string, std::uint32_t> numbers;
   std::vector<std::uint32_t> by_kind;
-  for (const workload::FlowKind& kind : scenario.traffic.kinds) {
+  for (const workload::FlowKind& kind : traffic.kinds) {
     const auto [known, is_new] =
         numbers.try_emplace(kind.name, static_cast<std::uint32_t>(overview_.workloads.size()));
     if (is_new) overview_.workloads.push_back(kind.name);
@@ -240,7 +243,7 @@ void OverviewRecorder::add_flows(const config::ScenarioSpec& scenario, std::span
   overview_.flows.reserve(count);
   const auto time = [](Instant when) { return when == kNever ? -1 : to_ps(when); };
   for (std::size_t i = 0; i < count; ++i) {
-    const workload::FlowPlan& plan = scenario.traffic.flows[i];
+    const workload::FlowPlan& plan = traffic.flows[i];
     const FlowFigures& of = figures[i];
     RunOverview::Flow& flow = overview_.flows.emplace_back();
     flow.workload = by_kind[plan.kind];
@@ -252,6 +255,24 @@ void OverviewRecorder::add_flows(const config::ScenarioSpec& scenario, std::span
     flow.finish_ps = of.start == kNever ? -1 : time(of.finish);
     flow.ideal_ps = of.ideal > Duration(0) ? of.ideal.count() : -1;
     flow.is_good = of.status == ib::WcStatus::kSuccess;
+  }
+  if (!facts.empty()) add_flow_facts(facts.subspan(0, std::min(facts.size(), count)));
+}
+
+void OverviewRecorder::add_flow_facts(std::span<const FlowFacts::Facts> facts) {
+  overview_.has_flow_facts = true;
+  overview_.paths.emplace_back();
+  std::map<std::string, std::uint32_t> known{{"", 0}};
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    RunOverview::Flow& flow = overview_.flows[i];
+    flow.again = facts[i].sent_again;
+    flow.marked = facts[i].marked;
+    flow.notified = facts[i].notified;
+    flow.held_ps = facts[i].held.count();
+    const auto [found, is_new] =
+        known.try_emplace(facts[i].path, static_cast<std::uint32_t>(overview_.paths.size()));
+    if (is_new) overview_.paths.push_back(facts[i].path);
+    flow.path = found->second;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "sim/config/graphs.h"
 #include "sim/core/trace.h"
 #include "sim/workload/graph_run.h"
+#include "tools/verbatim/flow_facts.h"
 #include "tools/verbatim/run_flows.h"
 #include "tools/verbatim/run_overview.h"
 
@@ -27,8 +28,10 @@ class OverviewRecorder final : public TraceSink, public FactObserver {
   void on_credits(ComponentId, std::uint32_t, std::uint32_t, std::uint32_t, Instant) override {}
   void on_placement(const TraceRecord&, std::uint32_t, bool) override {}
 
-  // Call before finish().
-  void add_flows(const config::ScenarioSpec& scenario, std::span<const FlowFigures> figures);
+  // Call before finish(). `figures` has an entry for each flow of `traffic`; so has `facts`, or for the first
+  // of them, unless it is empty: packets were not observed.
+  void add_flows(const workload::Traffic& traffic, std::span<const FlowFigures> figures,
+                 std::span<const FlowFacts::Facts> facts);
   // `graphs` and `runs` have the same order.
   void add_graphs(const std::vector<config::DrawnGraph>& graphs,
                   const std::vector<const workload::GraphRun*>& runs);
@@ -39,6 +42,7 @@ class OverviewRecorder final : public TraceSink, public FactObserver {
   static constexpr std::uint32_t kNoPort = ~0u;
   static constexpr std::size_t kLanes = 16;
 
+  void add_flow_facts(std::span<const FlowFacts::Facts> facts);
   std::size_t part_of(std::int64_t time_ps);
   void halve_resolution();
   // Extends the port's level up to that part.

@@ -333,7 +333,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     figures.failures = observe::failures_of(observers.facts.lines(figures.diagnoses, figures.checks));
   if (verdict.code != kAsExpected) figures.cause = cause_of(result, figures.failures);
   if (observers.overview) {
-    observers.overview->add_flows(plan.scenario, figures.flows);
+    observers.overview->add_flows(of_run.scenario.traffic, figures.flows, figures.flow_facts);
     observers.overview->add_graphs(graphs, graph_runs);
   }
   const auto run_json = [&] { return run_json_of(of_run, result, figures, output); };

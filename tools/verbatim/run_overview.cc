@@ -50,7 +50,8 @@ class OverviewReader {
   }
   bool read_texts(const nlohmann::json& about) {
     return take_texts(about, "hosts", to_.hosts) && take_texts(about, "workloads", to_.workloads) &&
-           take_texts(about, "tiers", to_.tiers) && take_texts(about, "groups", to_.groups);
+           take_texts(about, "tiers", to_.tiers) && take_texts(about, "groups", to_.groups) &&
+           (!about.contains("paths") || take_texts(about, "paths", to_.paths));
   }
   // The column, if it has `count` values between the bounds.
   std::optional<Values> column(const std::string& name, std::uint64_t count, std::int64_t least,
@@ -106,15 +107,27 @@ class OverviewReader {
     if (columns_.has("flow.ideal") &&
         !take("flow.ideal", flows, -1, INT64_MAX, [](Flow& f, std::int64_t v) { f.ideal_ps = v; }))
       return false;
-    if (columns_.has("flow.again") && !take("flow.again", flows, 0, INT64_MAX, [](Flow& f, std::int64_t v) {
-          f.again = static_cast<std::uint64_t>(v);
-        }))
-      return false;
+    to_.has_flow_facts = !to_.paths.empty();
+    if (to_.has_flow_facts && !read_flow_facts()) return false;
     for (const Flow& flow : flows) {
       if (flow.finish_ps >= 0 && (flow.start_ps < 0 || flow.finish_ps < flow.start_ps))
         return refuse("a flow of it ends before it starts");
     }
     return true;
+  }
+
+  bool read_flow_facts() {
+    auto& flows = to_.flows;
+    using Flow = RunOverview::Flow;
+    return take("flow.again", flows, 0, INT64_MAX,
+                [](Flow& f, std::int64_t v) { f.again = static_cast<std::uint64_t>(v); }) &&
+           take("flow.marked", flows, 0, INT64_MAX,
+                [](Flow& f, std::int64_t v) { f.marked = static_cast<std::uint64_t>(v); }) &&
+           take("flow.notified", flows, 0, INT64_MAX,
+                [](Flow& f, std::int64_t v) { f.notified = static_cast<std::uint64_t>(v); }) &&
+           take("flow.held", flows, 0, INT64_MAX, [](Flow& f, std::int64_t v) { f.held_ps = v; }) &&
+           take("flow.path", flows, 0, last_of(to_.paths),
+                [](Flow& f, std::int64_t v) { f.path = static_cast<std::uint32_t>(v); });
   }
 
   bool read_graphs(const nlohmann::json& about) {
@@ -226,7 +239,13 @@ std::string RunOverview::bytes() const {
   columns.put_all("flow.finish", flows, [](const Flow& flow) { return flow.finish_ps; });
   columns.put_all("flow.good", flows, [](const Flow& flow) { return flow.is_good ? 1 : 0; });
   columns.put_all("flow.ideal", flows, [](const Flow& flow) { return flow.ideal_ps; });
-  columns.put_all("flow.again", flows, [](const Flow& flow) { return flow.again; });
+  if (has_flow_facts) {
+    columns.put_all("flow.again", flows, [](const Flow& flow) { return flow.again; });
+    columns.put_all("flow.marked", flows, [](const Flow& flow) { return flow.marked; });
+    columns.put_all("flow.notified", flows, [](const Flow& flow) { return flow.notified; });
+    columns.put_all("flow.held", flows, [](const Flow& flow) { return flow.held_ps; });
+    columns.put_all("flow.path", flows, [](const Flow& flow) { return flow.path; });
+  }
   Json list = Json::array();
   for (const Graph& graph : graphs) {
     const std::string key = "graph" + std::to_string(list.size()) + ".";
@@ -252,11 +271,12 @@ std::string RunOverview::bytes() const {
                   std::vector<std::int64_t>{begin_ps, part_ps, end_ps, detail_until_ps, left_out, part_count,
                                             has_all_detail ? 1 : 0},
                   same);
-  const Json about = {{"hosts", hosts},
-                      {"workloads", workloads},
-                      {"tiers", tiers},
-                      {"groups", groups},
-                      {"graphs", std::move(list)}};
+  Json about = {{"hosts", hosts},
+                {"workloads", workloads},
+                {"tiers", tiers},
+                {"groups", groups},
+                {"graphs", std::move(list)}};
+  if (has_flow_facts) about["paths"] = paths;
   return join(kMark, about.dump(-1, ' ', false, Json::error_handler_t::replace), "\n", columns.bytes());
 }
 

@@ -24,7 +24,10 @@ struct RunOverview {
     std::uint64_t bytes = 0, acknowledged = 0;     // bytes 0: endless
     std::int64_t start_ps = -1, finish_ps = -1;    // -1: not started, not finished
     std::int64_t ideal_ps = -1;                    // lower bound of its duration; -1: unknown
-    std::uint64_t again = 0;                       // retransmitted packets
+    // With `has_flow_facts`, as FlowFacts::Facts.
+    std::uint64_t again = 0, marked = 0, notified = 0;
+    std::int64_t held_ps = 0;
+    std::uint32_t path = 0;  // index in `paths`
     bool is_good = true;                           // false: failed
     bool is_finished() const { return is_good && start_ps >= 0 && finish_ps >= start_ps; }
   };
@@ -54,6 +57,8 @@ struct RunOverview {
   std::vector<std::string> workloads;  // by flows; "" for the entries of "flows"
   std::vector<Flow> flows;
   std::uint64_t flows_left_out = 0;
+  bool has_flow_facts = false;     // packets of flows were observed
+  std::vector<std::string> paths;  // with has_flow_facts: paths of flows, each once
   std::vector<Graph> graphs;
   std::vector<std::string> tiers;   // "host", "leaf"; ascending
   std::vector<std::string> groups;  // "pod3", "leaf0": groups of nodes

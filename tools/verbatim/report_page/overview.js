@@ -102,11 +102,13 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
     fold.hidden = !slowest.length;
     fold.firstElementChild.textContent = slowest.length < of.count ? "The " + slowest.length + " slowest of " + count(of.count, "flow") : count(slowest.length, "flow") + ", the slowest first";
     const knowsIdeal = slowest.some((flow) => flow.ideal > 0);
-    table(id("slowest-flows"), ["flow", ...(of.workloads.length ? ["workload"] : []), "from", "to", "bytes", "start", "time", "rate", ...(knowsIdeal ? ["slowdown"] : []), ...(slowest.some((flow) => flow.again) ? ["packets sent again"] : [])], slowest.map((flow) => {
+    const facts = of.has_facts ? ["packets sent again", "marked", "notifications", "held by flow control", "switches"] : [];
+    table(id("slowest-flows"), ["flow", ...(of.workloads.length ? ["workload"] : []), "from", "to", "bytes", "start", "time", "rate", ...(knowsIdeal ? ["slowdown"] : []), ...facts], slowest.map((flow) => {
       const isDone = flow.is_good && flow.finish >= 0, took = flow.finish - flow.start;
       return [flow.number, ...(of.workloads.length ? [flow.workload || "flows"] : []), flow.from, flow.to, bytesText(flow.bytes), flow.start < 0 ? "not started" : time.text(flow.start), isDone ? time.text(took) : (flow.is_good ? "not finished, " : "failed, ") + bytesText(flow.acknowledged) + " have arrived",
-        isDone && took > 0 ? gbps(flow.acknowledged * 8e12 / took) : "—", ...(knowsIdeal ? [isDone && flow.ideal > 0 ? (took / flow.ideal).toFixed(2) + "×" : "—"] : []), ...(slowest.some((one) => one.again) ? [flow.again] : [])];
+        isDone && took > 0 ? gbps(flow.acknowledged * 8e12 / took) : "—", ...(knowsIdeal ? [isDone && flow.ideal > 0 ? (took / flow.ideal).toFixed(2) + "×" : "—"] : []), ...(of.has_facts ? [flow.again, flow.marked, flow.notified, time.text(flow.held), flow.path || "—"] : [])];
     }));
+    if (!of.has_facts && slowest.length) fold.append(element("p", "hint", "Packets sent again, marks, pauses and paths of flows are here if the run had --flows FILE."));
     if (of.left_out) fold.after(element("p", "hint", count(of.left_out, "flow") + " beyond the first " + of.count.toLocaleString("en") + " are not in this page."));
   };
 
