@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
   mine.address = (uintptr_t)memory;
   rc_exchange(tcp, &mine, &theirs);
   to_init();
-  // The server becomes ready when it is too late.
+  // The server becomes ready too late.
   if (is("not-ready") && server == NULL) usleep(50000);
   if (is("never-ready") && server == NULL) meet(), meet();
   if (is("unacknowledged") && server != NULL) MUST(ibv_req_notify_cq(cq, 0) == 0);
