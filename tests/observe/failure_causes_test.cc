@@ -19,7 +19,7 @@ std::vector<Failure> failures_in(const std::string& text) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
     const auto parsed = parse_trace_line(line);
-    if (parsed && tells_of_failure(*parsed)) facts.push_back(*parsed);
+    if (parsed && is_failure_fact(*parsed)) facts.push_back(*parsed);
   }
   return failures_of(facts);
 }

@@ -126,8 +126,9 @@ std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
   }
   // A status as ibv_wc_status_str() prints it, or its number.
   for (std::size_t i = 0; i < std::size(ib::kWcStatusNames) && found.empty(); ++i) {
-    const bool is_said = upper(std::string(ib::kWcStatusNames[i].text)) == upper(text);
-    if (is_said || text == std::to_string(i) || text == "status " + std::to_string(i)) found.push_back(completion_meanings()[i]);
+    const bool is_same_text = upper(std::string(ib::kWcStatusNames[i].text)) == upper(text);
+    if (is_same_text || text == std::to_string(i) || text == "status " + std::to_string(i))
+      found.push_back(completion_meanings()[i]);
   }
   if (!found.empty()) return found;
   // An error and a verb, in any order, by name or number.
@@ -161,7 +162,7 @@ std::string text_of(const observe::Failure& failure, std::size_t number) {
 std::vector<observe::TraceLine> facts_of(const RecordedRun& run) {
   std::vector<observe::TraceLine> facts;
   for (const observe::TraceLine& line : run.lines) {
-    if (observe::tells_of_failure(line)) facts.push_back(line);
+    if (observe::is_failure_fact(line)) facts.push_back(line);
   }
   if (!run.lines.empty() || !run.report.is_object()) return facts;
   const auto text = [](const nlohmann::json& entry, const char* name) {
@@ -187,7 +188,7 @@ std::vector<observe::Failure> failures_in(const RecordedRun& run) {
   return observe::failures_of(facts_of(run));
 }
 
-void tell_cause(const nlohmann::json& report, Answer& answer) {
+void report_cause(const nlohmann::json& report, Answer& answer) {
   const auto cause = report.is_object() ? report.find("cause") : report.end();
   if (cause == report.end() || !cause->is_object()) return;
   answer.document()["cause"] = *cause;
@@ -202,7 +203,7 @@ void tell_cause(const nlohmann::json& report, Answer& answer) {
 
 // Prints the arguments that are smaller than in a plain run, as "messages 1000 -> 3"; returns all of them as
 // the run has them.
-nlohmann::json tell_arguments(const nlohmann::json& report, Answer& answer) {
+nlohmann::json report_arguments(const nlohmann::json& report, Answer& answer) {
   const auto arguments = report.find("arguments");
   if (arguments == report.end() || !arguments->is_object()) return nlohmann::json::object();
   for (const auto& [name, argument] : arguments->items()) {
@@ -228,7 +229,7 @@ int explain_run(const std::string& path, Answer& answer) {
     answer.say("outcome: %s\n", outcome.c_str());
     answer.document()["outcome"] = outcome;
     answer.document()["findings"] = run->report.value("findings", nlohmann::json::array());
-    answer.document()["arguments"] = tell_arguments(run->report, answer);
+    answer.document()["arguments"] = report_arguments(run->report, answer);
     auto& programs = answer.document()["programs"] = Answer::Json::array();
     for (const nlohmann::json& program : run->report.value("programs", nlohmann::json::array())) {
       const bool has_ended = program.contains("exit_code") && program["exit_code"].is_number();
@@ -245,7 +246,7 @@ int explain_run(const std::string& path, Answer& answer) {
       has_failed = true;
     }
   }
-  tell_cause(run->report, answer);
+  report_cause(run->report, answer);
   const std::vector<observe::Failure> failures = failures_in(*run);
   std::vector<std::string> subjects;
   std::size_t number = 0;
@@ -303,14 +304,14 @@ int explain(const ExplainOptions& options) {
     return kUsage;
   }
   bool is_change = false;
-  auto told = Answer::Json::array();
+  auto shown = Answer::Json::array();
   for (std::size_t i = 0; i < meanings.size(); ++i) {
     if (i > 0) answer.say("\n");
     answer.say("%s", text_of(meanings[i]).c_str());
-    told.push_back(json_of(meanings[i]));
+    shown.push_back(json_of(meanings[i]));
     is_change = is_change || meanings[i].name.ends_with("EINVAL ibv_modify_qp");
   }
-  answer.document()["meanings"] = std::move(told);
+  answer.document()["meanings"] = std::move(shown);
   if (is_change) answer.say("%s", text_of_changes().c_str());
   return answer.end(kAsExpected);
 }

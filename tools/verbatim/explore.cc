@@ -73,7 +73,7 @@ class Exploration {
     for (std::size_t i = 0; i < kinds_.size() && !runs_.is_interrupted(); ++i) {
       if (!tell(kinds_[i], i + 1)) return kProgramFailed;
     }
-    tell_untried();
+    report_untried();
     if (!write_results()) return kProgramFailed;
     if (runs_.is_interrupted()) {
       complain("interrupted");
@@ -178,7 +178,7 @@ class Exploration {
   }
 
   // Failures caused by quirks are not mistakes according to the specification.
-  void tell_quirks() {
+  void report_quirks() {
     const hca::Quirks quirks = config::quirks_of(plan_.scenario.freedom);
     if (quirks != 0) answer_.say("a failure found here but not with freedom spec can occur only on hardware that violates the specification in this way:\n");
     for (std::size_t i = 0; i < std::size(hca::kQuirks); ++i) {
@@ -197,7 +197,7 @@ class Exploration {
                 static_cast<long long>(counted_), counted_ == 1 ? "schedule" : "schedules", different_.size(), plan_.scenario.freedom.c_str(),
                 options_.focus.empty() ? options_.strategy.c_str() : "near", static_cast<long long>(failed_), kinds_.size(),
                 kinds_.size() == 1 ? "" : "s");
-    tell_quirks();
+    report_quirks();
     if (failed_ == 0 && counted_ != 0) {
       answer_.say("0 of %lld runs failed: with 95 %% confidence, less than %s of such schedules fail\n", static_cast<long long>(counted_),
                   bound(counted_).c_str());
@@ -206,7 +206,7 @@ class Exploration {
   }
 
   // Freedoms and race conditions that the search has not reached.
-  void tell_untried() {
+  void report_untried() {
     if (!kinds_.empty()) answer_.say("\n");
     std::string untried;
     for (const explore::SiteText& text : explore::site_texts()) {

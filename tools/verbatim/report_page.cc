@@ -74,7 +74,7 @@ std::vector<int> places_of(const std::vector<RunPicture::Column>& columns, std::
 Json failures_json(const RecordedRun& run) {
   std::vector<observe::TraceLine> facts;
   for (const observe::TraceLine& line : run.lines) {
-    if (observe::tells_of_failure(line)) facts.push_back(line);
+    if (observe::is_failure_fact(line)) facts.push_back(line);
   }
   return to_json(observe::failures_of(facts));
 }

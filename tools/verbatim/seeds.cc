@@ -141,10 +141,10 @@ class SeedRuns {
     plan.code_files = &code_files_;
     if (one.verify && recording.empty()) return run_verify(plan, one);
     if (report < 0) return run_once(plan, one);
-    RunReport told;
-    const int code = run_once(plan, one, &told);
+    RunReport run_report;
+    const int code = run_once(plan, one, &run_report);
     // If this fails, only the other runs take longer.
-    if (!told.outcome.empty()) write_all(report, to_bytes(told));
+    if (!run_report.outcome.empty()) write_all(report, to_bytes(run_report));
     return code;
   }
 

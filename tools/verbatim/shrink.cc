@@ -40,13 +40,13 @@ class Shrinking {
   Shrinking(ScheduleRuns& runs, const std::string& signature, Clock::duration wall_limit, Progress& progress)
       : runs_(runs), signature_(signature), wall_limit_(wall_limit), end_(Clock::now() + wall_limit), progress_(progress) {
     runs_.set_deadline(end_);
-    runs_.tell_waits(progress_.wait_ms(), [this] { show_progress(); });
+    runs_.set_wait_callback(progress_.wait_ms(), [this] { show_progress(); });
     runs_.set_arguments({});
     shrunk_.arguments = config::values_of(runs_.plan().scenario);
   }
   ~Shrinking() {
     runs_.set_deadline(std::nullopt);
-    runs_.tell_waits(-1, {});
+    runs_.set_wait_callback(-1, {});
     clear_progress();
   }
   Shrinking(const Shrinking&) = delete;
