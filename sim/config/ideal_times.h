@@ -12,7 +12,6 @@
 // Waiting for clock edges is left out, and so are limits within an adapter (PCI Express, stages, caches), telemetry
 // and credits. A lone flow therefore takes a little longer than its ideal time, and never less, except for some
 // nanoseconds when a whole adapter gathers a short message.
-// adapter's gather of a short message.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // The page of `verbatim report` in a browser: what it shows first, use by keyboard, and that a long run takes
 // no more elements than a short one. Asserts counts; prints durations, which depend on the machine.
-// to look at than a short one. Counts are asserted; times are printed, they are of the machine.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 

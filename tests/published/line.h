@@ -20,7 +20,6 @@ struct Columns {
 // target, published, simulated, error %, bound %, "ok" or "off", at least two spaces apart. A mark follows
 // "ok" or "off" if the value does not decide on success, or if it does and is quoted from memory. A bound of
 // 0 demands the published digits, "-" nothing. A published 0 has no error in percent: "-".
-// demands nothing. With a published 0 there is no error in percent: "-".
 std::string line_of(const Published& published, std::optional<double> simulated, const Columns& columns);
 std::string heading(const Columns& columns);
 

@@ -1,6 +1,5 @@
 // Debian's unmodified infiniband-diags on simulated hosts query agents of ports and switches, or the subnet
 // administrator, in slices and call by call; tshark checks the datagrams that they send.
-// tshark.
 #include <gmock/gmock.h>
 
 #include <filesystem>

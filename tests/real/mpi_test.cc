@@ -71,7 +71,7 @@ TEST(Mpi, ranks_of_open_mpi_on_two_hosts_get_the_right_data) {
   run_ranks({"", Ranks::Library::kOpenMpiOverUcx, "two_hosts", 2, 1});
 }
 
-// It determines the maximum inline data of queue pairs, up to 1024 bytes, by trying until creation succeeds.
+// Open MPI determines the maximum inline data of queue pairs, up to 1024 bytes, by trying until creation succeeds.
 TEST(Mpi, ranks_of_open_mpi_by_verbs_get_the_right_data) {
   run_ranks({"", Ranks::Library::kOpenMpiOverVerbs, "two_hosts", 2, 1});
 }
