@@ -109,7 +109,7 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
     (*failed ? fails_at : passes) = middle;
   }
   const Step& step = steps[passes];
-  answer.say("%zu decisions differ between %s and %s; applied one after the other, number %zu makes the run fail: %s this decision\n  %s\n", steps.size(), good_path.c_str(),
+  answer.print("%zu decisions differ between %s and %s; applied one after the other, number %zu makes the run fail: %s this decision\n  %s\n", steps.size(), good_path.c_str(),
              bad_path.c_str(), fails_at, step.is_added ? "with" : "without", sentence_of_decision(step.decision).c_str());
   answer.document() = {{"steps", steps.size()},
                        {"number", fails_at},

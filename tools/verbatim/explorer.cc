@@ -43,7 +43,7 @@ void ScheduleRuns::await(int wall_ms) {
 }
 
 std::optional<ScheduleRuns::Done> ScheduleRuns::next_done() {
-  // Runs that an interruption has cut off have no results; later results are returned all the same.
+  // Interrupted runs have no results; results of later runs are returned anyway.
   const bool all = workers_.is_interrupted() && workers_.is_idle();
   const auto it = done_.begin();
   if (it == done_.end() || (it->first != next_returned_ && !all)) return std::nullopt;

@@ -174,10 +174,10 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
 }
 
 std::vector<std::string> slow_waits(const supervisor::RunResult& result, double wall_seconds) {
-  constexpr double kWorthSaying = 0.2, kLongComputing = 3;  // seconds
+  constexpr double kLeastPolling = 0.2, kLongComputing = 3;  // seconds
   std::vector<std::string> sentences;
   for (const supervisor::WaitingTime& time : result.waiting) {
-    if (time.polling_seconds < kWorthSaying || time.polling_seconds < wall_seconds / 10) continue;
+    if (time.polling_seconds < kLeastPolling || time.polling_seconds < wall_seconds / 10) continue;
     char figures[64];
     std::snprintf(figures, sizeof figures, "%.1f s of %.1f s", time.polling_seconds, wall_seconds);
     std::string sentence = time.thread + ": " + figures + " of real time in a poll loop that finds nothing";
